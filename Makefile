@@ -1,0 +1,35 @@
+# Every target sets up what it needs on its first run; see tools/environment.sh.
+# ROS_DISTRO=jazzy selects Jazzy instead of Kilted; PYTHON=... a certain Python.
+
+IN_ENV := ./tools/environment.sh
+export URDF DEMO_ARGS TEST_ARGS
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo 'make demo [URDF=path/to/robot.urdf]   watch the inverse_dynamics node turn joint states into torques'
+	@echo 'make test                             linters and all tests'
+	@echo 'make bench                            benchmarks; results in benchmarks/results'
+	@echo 'make lint                             linters only'
+	@echo 'make setup                            only the set-up that the others do by themselves'
+	@echo 'make clean                            remove all that these made in the checkout'
+
+setup:
+	@$(IN_ENV)
+
+demo:
+	@$(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $$DEMO_ARGS'
+
+lint:
+	@$(IN_ENV) ruff check .
+	@$(IN_ENV) mypy
+
+test: lint
+	@$(IN_ENV) sh -c 'exec python -m pytest $$TEST_ARGS'
+
+bench:
+	@$(IN_ENV) python -m benchmarks
+
+clean:
+	rm -rf .venv-* build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Robot dynamics on Lie groups for ROS 2."""

@@ -1,0 +1,1 @@
+"""What the nodes share: everything between ROS messages and the library."""

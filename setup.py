@@ -1,0 +1,51 @@
+"""Build description; complete on its own, so that colcon and pip read the same facts."""
+
+from glob import glob
+
+from setuptools import find_packages, setup
+
+PACKAGE = "lie_dynamics_ros"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Robot dynamics on Lie groups for ROS 2",
+    author="lie_dynamics_ros maintainers",
+    author_email="maintainers@lie-dynamics-ros.example",
+    maintainer="lie_dynamics_ros maintainers",
+    maintainer_email="maintainers@lie-dynamics-ros.example",
+    license="Apache-2.0",
+    python_requires=">=3.10",
+    packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    package_data={PACKAGE: ["lie_dynamics/py.typed", "urdf/*.urdf"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+        (f"share/{PACKAGE}/launch", glob("launch/*.launch.py")),
+        (f"share/{PACKAGE}/config", glob("config/*.yaml")),
+        (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf")),
+    ],
+    zip_safe=False,
+    # ROS itself (rclpy and the messages) comes from the ROS installation, or from the wheels
+    # that tools/requirements-<distro>.txt pins.
+    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60", "urdf_parser_py>=0.0.4"],
+    extras_require={
+        "demo": ["matplotlib"],
+        "test": [
+            "pytest>=7,<9",
+            "hypothesis",
+            "pytest-benchmark",
+            "pin>=3.3",
+            "example-robot-data>=4.2",
+            "matplotlib",
+        ],
+        "lint": ["ruff~=0.17.5", "mypy~=2.4.1"],
+    },
+    entry_points={
+        "console_scripts": [
+            f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics:main",
+            f"simulated_robot = {PACKAGE}.nodes.simulated_robot:main",
+            f"demo = {PACKAGE}.demo.__main__:main",
+        ],
+    },
+)
