@@ -1,4 +1,4 @@
-"""Architectural singularity: designs whose legs leave a freedom in every pose (Griffis-Duffy, Chasles, regular hexagons).
+"""Architectural singularity: designs whose legs leave a freedom in every pose, such as similar hexagons on circles.
 
 The test is numerical. The Jacobian is formed at random poses spread over all orientations and over positions of
 the platform's own size, its angular columns divided by the RMS radius of the platform points. A sound design has rank
@@ -21,6 +21,7 @@ SINGULAR_RATIO = 1e-6
 NEARLY_SINGULAR_RATIO = 1e-4
 _SAMPLES = 48
 _SEED = 20240607
+_LEGS_THAT_HOLD_A_POINT = 3
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def architecture_report(base_points: Array, platform_points: Array, samples: int
     ratios = values / values[:, :1]
     rank = int((ratios > SINGULAR_RATIO).sum(axis=1).max())
     median = float(np.median(ratios[:, -1]))
-    design = _name(base, platform, tolerance=30.0 * max(median, SINGULAR_RATIO)) if median < NEARLY_SINGULAR_RATIO else ""
+    suspect = median < NEARLY_SINGULAR_RATIO
+    design = _name(base, platform, tolerance=30.0 * max(median, SINGULAR_RATIO)) if suspect else ""
     return ArchitectureReport(rank, median, len(poses), design)
 
 
@@ -104,7 +106,7 @@ def _name(base: Array, platform: Array, tolerance: float) -> str:
         if _flatness(points, 1) < tolerance:
             return f"the six {side} points are collinear, so the platform turns freely about their line"
         gaps = np.linalg.norm(points[:, None] - points[None], axis=2) < tolerance
-        if gaps.sum(axis=1).max() > 3:
+        if gaps.sum(axis=1).max() > _LEGS_THAT_HOLD_A_POINT:
             legs = ", ".join(str(leg + 1) for leg in np.flatnonzero(gaps[int(gaps.sum(axis=1).argmax())]))
             return f"legs {legs} share one {side} point, but only three legs can hold a point"
     if max(_flatness(base, 2), _flatness(platform, 2)) > tolerance:
@@ -121,7 +123,10 @@ def _name(base: Array, platform: Array, tolerance: float) -> str:
     pairs = np.einsum("ij,ik->ijk", affine, np.hstack([in_platform, ones])).reshape(N_LEGS, 9)
     values = np.linalg.svd(pairs, compute_uv=False)
     if values[-1] < tolerance * values[0]:
-        return "planar base and platform whose point pairs obey a bilinear relation (Chasles, Griffis-Duffy and related designs)"
+        return (
+            "planar base and platform whose point pairs obey a bilinear relation (Chasles, Griffis-Duffy and related "
+            "designs)"
+        )
     return ""
 
 

@@ -48,14 +48,14 @@ def semi_regular_platform(
     Parameters
     ----------
     base_radius, platform_radius : radii of the joint circles [m].
-    base_half_angle : half the angle between the joints of a base pair [rad]; pairs are centred at 0, 120 and 240 degrees.
-    platform_half_angle : the same on the platform; pairs are centred at 60, 180 and 300 degrees.
+    base_half_angle : half the angle between the joints of a base pair [rad]; pairs centred at 0, 120, 240 degrees.
+    platform_half_angle : the same on the platform; pairs centred at 60, 180, 300 degrees.
     height : home height of the platform [m]; sets ``home_pose`` level at this height.
     leg_limits : as for `StewartPlatform`.
 
-    Leg 1 starts at ``+base_half_angle`` and the others follow counter-clockwise seen from above. Half angles are from 0
-    (a shared joint) to 60 degrees; with both sides at the same angles after a turn by 60 degrees (base and platform half angles
-    adding up to 60 degrees) base and platform are similar hexagons on circles, and the design is architecturally singular.
+    Leg 1 starts at ``+base_half_angle`` and the others follow counter-clockwise seen from above. Half angles are from
+    0 (a shared joint) to 60 degrees. When they add up to 60 degrees, base and platform are similar hexagons on
+    circles, and the design is architecturally singular.
     """
     base, platform = semi_regular_points(base_radius, platform_radius, base_half_angle, platform_half_angle)
     return StewartPlatform(base, platform, leg_limits, home_pose=None if height is None else _level(height))
@@ -64,7 +64,7 @@ def semi_regular_platform(
 def semi_regular_points(
     base_radius: float, platform_radius: float, base_half_angle: float, platform_half_angle: float
 ) -> tuple[Array, Array]:
-    """Base and platform points (6, 3) [m] of `semi_regular_platform`, unchecked for singularity."""
+    """Return base and platform points (6, 3) [m] of `semi_regular_platform`, unchecked for singularity."""
     for name, value in (("base_radius", base_radius), ("platform_radius", platform_radius)):
         if not 0.0 < value < np.inf:
             raise StewartError(f"{name} is {value}, expected a positive radius in metres")
@@ -81,7 +81,7 @@ def semi_regular_points(
 
 
 def dietmaier_platform() -> tuple[StewartPlatform, Array]:
-    """Dietmaier's platform and the leg lengths (6,) [m] for which all 40 poses are real; figures as published by him."""
+    """Dietmaier's platform and the leg lengths (6,) [m] for which all 40 poses are real; published figures."""
     base = [
         [0.0, 0.0, 0.0],
         [1.107915, 0.0, 0.0],

@@ -46,7 +46,8 @@ def as_leg_limits(limits: npt.ArrayLike | None) -> Array:
         array = np.tile(array, (N_LEGS, 1))
     if array.shape != (N_LEGS, 2):
         raise StewartError(
-            f"leg_limits has shape {array.shape}, expected (2,) for one pair (min, max) or (6, 2) for a pair a leg, in metres"
+            f"leg_limits has shape {array.shape}, expected (2,) for one pair (min, max) or (6, 2) for a pair a leg, "
+            "in metres"
         )
     for leg, (low, high) in enumerate(array, start=1):
         if not 0.0 <= low < high:
@@ -66,8 +67,8 @@ def check_distinct_legs(base_points: Array, platform_points: Array) -> None:
             gaps = [np.linalg.norm(points[first] - points[second]) for points in (base_points, platform_points)]
             if max(gaps) <= tolerance:
                 raise StewartError(
-                    f"legs {first + 1} and {second + 1} coincide: both join base point {base_points[first].tolist()} to "
-                    f"platform point {platform_points[first].tolist()}, expected six different legs"
+                    f"legs {first + 1} and {second + 1} coincide: both join base point {base_points[first].tolist()} "
+                    f"to platform point {platform_points[first].tolist()}, expected six different legs"
                 )
 
 

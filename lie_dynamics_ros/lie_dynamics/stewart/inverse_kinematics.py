@@ -3,9 +3,11 @@
 Leg ``i`` is the vector ``l_i = R b_i + p - a_i`` from base point ``a_i`` to platform point ``b_i``, for the pose
 ``T = (R, p)`` of the platform frame {B} in the base frame {N}. With ``u_i = l_i / |l_i|`` the Jacobian rows are
 
-    body twist     (R^T dR/dt, R^T dp/dt):             [ b_i x R^T u_i,  R^T u_i ]      Stewart (22), without its factor 2 L
-    spatial twist  (dR/dt R^T, dp/dt - w x p):         [ a_i x u_i,      u_i ]          Stewart (23), with the sign of exp(+S) T
-    aligned twist  (w in {N}, dp/dt):                  [ R b_i x u_i,    u_i ]
+    body twist     (R^T dR/dt, R^T dp/dt):        [ b_i x R^T u_i,  R^T u_i ]      Stewart (22) over 2 L_i
+    spatial twist  (dR/dt R^T, dp/dt - w x p):    [ a_i x u_i,      u_i ]          Stewart (23) over 2 L_i
+    aligned twist  (w in {N}, dp/dt):             [ R b_i x u_i,    u_i ]
+
+Stewart (23) is printed for exp(-S) T; its Jacobian is that of exp(+S) T, the one used here.
 
 The functions take plain arrays so that they serve every class of this room; any leading batch axes broadcast.
 """

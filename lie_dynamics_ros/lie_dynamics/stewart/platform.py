@@ -1,7 +1,7 @@
 """`StewartPlatform`: the geometry of six legs, with inverse kinematics and Jacobians.
 
-Conventions: base points ``a_i`` in the base frame {N}, platform points ``b_i`` in the platform frame {B}, metres. A pose is
-the homogeneous matrix ``T`` of {B} in {N}; leg ``i`` is ``R b_i + p - a_i``. Twists are angular first.
+Conventions: base points ``a_i`` in the base frame {N}, platform points ``b_i`` in the platform frame {B}, metres. A
+pose is the homogeneous matrix ``T`` of {B} in {N}; leg ``i`` is ``R b_i + p - a_i``. Twists are angular first.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class StewartPlatform:
     Parameters
     ----------
     base_points : array-like, shape (6, 3), joint centres on the base in {N} [m].
-    platform_points : array-like, shape (6, 3), joint centres on the platform in {B} [m], in the order of the base points.
+    platform_points : array-like, shape (6, 3), joint centres on the platform in {B} [m], leg by leg as above.
     leg_limits : array-like, shape (2,) or (6, 2), shortest and longest leg [m]; ``None``: 0 to infinity.
-    home_pose : array-like, shape (4, 4), pose that the platform is known to take, for a cold start; ``None``: not given.
+    home_pose : array-like, shape (4, 4), a pose the platform is known to take, for a cold start; ``None``: not given.
     allow_singular : build an architecturally singular design too, as wanted for studies of self-motions.
 
     Raises
@@ -75,11 +75,11 @@ class StewartPlatform:
         report = self.architecture
         if report.singular:
             raise ArchitecturalSingularityError(
-                f"this platform is architecturally singular: its six legs, locked, do not hold it in any pose ({report}). "
-                "Pass allow_singular=True to study it all the same"
+                f"this platform is architecturally singular: its six legs, locked, do not hold it in any pose "
+                f"({report}). Pass allow_singular=True to study it all the same"
             )
         if report.nearly_singular:
-            message = f"this platform is close to architecturally singular and badly conditioned in most poses ({report})"
+            message = f"this platform is nearly architecturally singular, badly conditioned in most poses ({report})"
             warnings.warn(message, StewartWarning, stacklevel=4)
         size = max(extent(self.base_points), extent(self.platform_points))
         if size > _SUSPICIOUS_SIZE:
@@ -125,8 +125,8 @@ class StewartPlatform:
     def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
         """Jacobian d(lengths)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [m/rad, 1].
 
-        ``frame`` says which twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of {N}) or
-        "aligned" (angular velocity in {N} and velocity of the origin of {B}). Stewart (22), (23).
+        ``frame`` says which twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of
+        {N}) or "aligned" (angular velocity in {N} and velocity of the origin of {B}). Stewart (22), (23).
         """
         return ik.jacobian(self.base_points, self.platform_points, ik.as_pose(pose), frame)
 
@@ -145,8 +145,8 @@ class StewartPlatform:
     ) -> Array:
         """Second time derivatives of the leg lengths, (..., 6) [m/s^2].
 
-        ``acceleration`` (..., 6) is the time derivative of the twist's components in the same frame; for the body frame its
-        linear part is therefore not the acceleration of the origin but that minus ``w x v``.
+        ``acceleration`` (..., 6) is the time derivative of the twist's components in the same frame; for the body
+        frame its linear part is therefore not the acceleration of the origin but that minus ``w x v``.
         """
         acceleration = ik.as_vector(acceleration, 6, "acceleration")
         twist = ik.as_vector(twist, 6, "twist")
@@ -156,8 +156,8 @@ class StewartPlatform:
     def condition_number(self, pose: npt.ArrayLike, characteristic_length: float | None = None) -> Array:
         """Ratio of extreme singular values of the body Jacobian, angular columns over a characteristic length; (...,).
 
-        Dividing the angular columns by ``characteristic_length`` [m] (default: the attribute of this name) turns rad into m,
-        so the number is free of units. It is inf at a singular pose.
+        Dividing the angular columns by ``characteristic_length`` [m] (default: the attribute of this name) turns rad
+        into m, so the number is free of units. It is inf at a singular pose.
         """
         length = self.characteristic_length if characteristic_length is None else float(characteristic_length)
         if not 0.0 < length < np.inf:

@@ -39,7 +39,7 @@ def read_yaml(source: str | PathLike[str]) -> dict[str, Any]:
     ------
     StewartError : unreadable file, text that is no YAML, missing or unknown keys.
     """
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     text, where = _text_of(source)
     try:
@@ -47,7 +47,8 @@ def read_yaml(source: str | PathLike[str]) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise StewartError(f"{where} is not valid YAML: {error}") from error
     if not isinstance(content, dict):
-        raise StewartError(f"{where} holds a {type(content).__name__}, expected keys such as base_points, platform_points")
+        kind = type(content).__name__
+        raise StewartError(f"{where} holds a {kind}, expected keys such as base_points, platform_points")
     known = (*_POINT_KEYS, "semi_regular", *_OPTIONAL_KEYS)
     _refuse_unknown(content, known, where)
     arguments = {key: content[key] for key in ("leg_limits", "allow_singular") if key in content}
@@ -72,8 +73,8 @@ def write_yaml(platform: StewartPlatform) -> str:
         lines.append(f"{key}:")
         lines += [f"  - {row.tolist()}" for row in getattr(platform, key)]
     if not np.array_equal(platform.leg_limits, np.tile((0.0, np.inf), (6, 1))):
-        limits = ", ".join(f"[{low!r}, {'.inf' if np.isinf(high) else repr(high)}]" for low, high in platform.leg_limits.tolist())
-        lines.append(f"leg_limits: [{limits}]")
+        pairs = [f"[{low!r}, {'.inf' if np.isinf(high) else repr(high)}]" for low, high in platform.leg_limits.tolist()]
+        lines.append(f"leg_limits: [{', '.join(pairs)}]")
     if platform.home_pose is not None:
         position = platform.home_pose[:3, 3].tolist()
         rotation = platform.home_pose[:3, :3].tolist()
@@ -135,6 +136,7 @@ def _pose(values: Any, where: str) -> Array:
             pose[:3, :3] = np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
     except (KeyError, TypeError, ValueError) as error:
         raise StewartError(
-            f"home_pose in {where} is {values!r} ({error}), expected position [x, y, z] in metres and quaternion [x, y, z, w]"
+            f"home_pose in {where} is {values!r} ({error}), expected position [x, y, z] in metres and quaternion "
+            "[x, y, z, w]"
         ) from error
     return pose
