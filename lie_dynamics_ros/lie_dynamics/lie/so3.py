@@ -1,0 +1,144 @@
+"""Rotations: SO(3) as 3x3 matrices, its algebra so(3) as rotation vectors.
+
+Every function takes leading batch axes, which broadcast. exp, the Jacobians and hat also take complex input, so that
+complex-step derivatives go through them. Angles in radians.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import GroupError, SingularityError
+from . import _coefficients as coefficient
+from . import quaternion
+from ._arrays import Array, as_array, as_real
+from ._rpy import from_rpy, to_rpy
+from ._skew import hat, polynomial, vee
+from ._so3_jacobians import (
+    left_jacobian,
+    left_jacobian_derivative,
+    left_jacobian_inverse,
+    left_jacobian_inverse_derivative,
+    right_jacobian,
+    right_jacobian_derivative,
+    right_jacobian_inverse,
+    right_jacobian_inverse_derivative,
+)
+
+__all__ = [
+    "check",
+    "exp",
+    "from_quaternion",
+    "from_rpy",
+    "hat",
+    "interpolate",
+    "is_rotation",
+    "left_jacobian",
+    "left_jacobian_derivative",
+    "left_jacobian_inverse",
+    "left_jacobian_inverse_derivative",
+    "log",
+    "nearest",
+    "right_jacobian",
+    "right_jacobian_derivative",
+    "right_jacobian_inverse",
+    "right_jacobian_inverse_derivative",
+    "to_quaternion",
+    "to_rpy",
+    "vee",
+]
+
+#: How far R^T R of a matrix given by a user may be from the identity, entry by entry.
+TOLERANCE = 1e-6
+
+
+def is_rotation(R: npt.ArrayLike, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
+    """Tell, for each matrix of `R` (..., 3, 3), whether R^T R = 1 within `tolerance` and det R > 0."""
+    R = as_real(R, (3, 3), "R")
+    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-2, -1))
+    return np.asarray((off <= tolerance) & (np.linalg.det(R) > 0.0))
+
+
+def check(R: npt.ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> Array:
+    """Return `R` (..., 3, 3) as an array if every matrix is a rotation.
+
+    Raises
+    ------
+    InputError
+        On a wrong shape or a value that is not finite.
+    GroupError
+        If a matrix is not a rotation; carries it as `value`.
+    """
+    R = as_real(R, (3, 3), name)
+    good = is_rotation(R, tolerance)
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        bad = R[where]
+        off = np.abs(bad.T @ bad - np.eye(3)).max()
+        raise GroupError(
+            f"{name}: rotation matrix expected, got one with |R^T R - 1| = {off:.3g} (at most {tolerance:.3g} allowed) "
+            f"and determinant {np.linalg.det(bad):.6g}" + (f" at index {where}" if where else ""),
+            name=name,
+            value=bad,
+            expected="R^T R = 1, det R = 1",
+        )
+    return R
+
+
+def nearest(M: npt.ArrayLike) -> Array:
+    """Return the rotations (..., 3, 3) nearest to matrices `M` in the Frobenius norm.
+
+    Raises
+    ------
+    SingularityError
+        If the nearest rotation is not unique: M has rank 1 or 0, or mirrors and has its two smallest singular values
+        equal.
+    """
+    M = as_real(M, (3, 3), "M")
+    u, s, vt = np.linalg.svd(M)
+    sign = np.sign(np.linalg.det(u) * np.linalg.det(vt))
+    if (s[..., 1] + sign * s[..., 2] <= 1e-12 * s[..., 0]).any():
+        raise SingularityError(
+            f"M: no unique nearest rotation, singular values {s.tolist()}", name="M", value=M, expected="rank 2 or 3"
+        )
+    s = np.ones_like(s)
+    s[..., 2] = sign
+    return np.asarray((u * s[..., None, :]) @ vt)
+
+
+def exp(phi: npt.ArrayLike) -> Array:
+    """Return the rotations exp([phi]) (..., 3, 3) of rotation vectors `phi` (..., 3) [rad]."""
+    phi = as_array(phi, (3,), "phi")
+    t = (phi * phi).sum(axis=-1)
+    return polynomial(coefficient.a(t), coefficient.b(t), phi)
+
+
+def log(R: npt.ArrayLike) -> Array:
+    """Return the rotation vectors (..., 3) [rad], length at most pi, of rotations `R` (..., 3, 3).
+
+    At angle pi, where the axis is known up to sign, the one with its largest component positive is returned.
+
+    Raises
+    ------
+    GroupError
+        If `R` is not a rotation within `TOLERANCE`.
+    """
+    return quaternion.log(quaternion.from_matrix(check(R)))
+
+
+def from_quaternion(q: npt.ArrayLike, tolerance: float = quaternion.TOLERANCE) -> Array:
+    """Return the rotations (..., 3, 3) of quaternions (x, y, z, w) (..., 4); refuses any that is not of unit length."""
+    return quaternion.to_matrix(quaternion.check(q, tolerance=tolerance))
+
+
+def to_quaternion(R: npt.ArrayLike) -> Array:
+    """Return the unit quaternions (x, y, z, w), w >= 0, shape (..., 4), of rotations (..., 3, 3); R is checked."""
+    return quaternion.from_matrix(check(R))
+
+
+def interpolate(R0: npt.ArrayLike, R1: npt.ArrayLike, s: npt.ArrayLike) -> Array:
+    """Return the rotations at `s` (...) of the geodesic from `R0` (s = 0) to `R1` (s = 1), the shorter way round."""
+    R0, R1 = check(R0, "R0"), check(R1, "R1")
+    step = quaternion.log(quaternion.from_matrix(np.swapaxes(R0, -1, -2) @ R1))
+    return np.asarray(R0 @ exp(as_real(s, (), "s")[..., None] * step))
