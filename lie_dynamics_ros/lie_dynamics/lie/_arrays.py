@@ -72,4 +72,4 @@ def assemble(rows: list[list[Array]]) -> Array:
 def matrix_of(entries: list[Array], rows: int) -> Array:
     """Return matrices (..., rows, columns) of their entries (...), row by row."""
     flat = np.stack(entries, axis=-1)
-    return flat.reshape(*flat.shape[:-1], rows, -1)
+    return flat.reshape(*flat.shape[:-1], rows, len(entries) // rows)
