@@ -1,0 +1,29 @@
+"""Robot dynamics on Lie groups: no ROS in here.
+
+SI units and radians; twists and wrenches angular part first, in the body frame; quaternions x, y, z, w.
+See ``doc/conventions.md``.
+"""
+
+from __future__ import annotations
+
+from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
+from .lie import SpatialInertia
+from .model import Model, ModelBuilder, joint_types
+from .tree.inverse_dynamics import inverse_dynamics
+from .tree.kinematics import forward_kinematics, frame_pose
+
+__all__ = [
+    "DescriptionError",
+    "GroupError",
+    "InertiaError",
+    "InputError",
+    "LieDynamicsError",
+    "Model",
+    "ModelBuilder",
+    "SingularityError",
+    "SpatialInertia",
+    "forward_kinematics",
+    "frame_pose",
+    "inverse_dynamics",
+    "joint_types",
+]

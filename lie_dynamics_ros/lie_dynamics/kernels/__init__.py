@@ -1,0 +1,1 @@
+"""Compiled recursions over a model's arrays: the only room that knows numba."""

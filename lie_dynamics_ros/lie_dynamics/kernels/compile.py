@@ -1,0 +1,103 @@
+"""Compilation of the kernels: one place for numba, its options and its disk cache.
+
+Kernels are ordinary Python functions. With numba they are compiled at their first call,
+for exactly the signatures they declare, and kept on disk; without it (or with
+``NUMBA_DISABLE_JIT=1``) the same source runs as plain Python.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# "nnan" and "ninf" would break the checks for bad input, "reassoc" the range reduction of sin and cos.
+_FAST_MATH = {"contract", "nsz", "arcp"}
+
+try:
+    import numba
+
+    #: True when kernels are compiled, False when they run as plain Python.
+    COMPILED = not numba.config.DISABLE_JIT
+except ImportError:
+    COMPILED = False
+    warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
+
+#: All kernels declared so far, in order, for compilation ahead of time.
+KERNELS: list[Any] = []
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
+
+
+def inline(function: F) -> F:
+    """Make a helper that kernels call; it is compiled into each of them.
+
+    Helpers do not count references to the arrays they are given, which would cost more than their
+    arithmetic: so they cannot allocate, and kernels allocate for them.
+    """
+    return numba.njit(forceinline=True, _nrt=False, **_OPTIONS)(function) if COMPILED else function
+
+
+def kernel(*signatures: str) -> Callable[[F], F]:
+    """Make an entry point, compiled lazily for the given numba signatures and no others.
+
+    Parameters
+    ----------
+    *signatures : str
+        Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
+
+    Returns
+    -------
+    Callable
+        Decorator. The decorated kernel raises TypeError, and compiles nothing, when it is
+        called with any other types: its caller then converts the arguments and tries again.
+    """
+
+    def decorate(function: F) -> F:
+        if not COMPILED:
+            return function
+        return _lazy_dispatcher(function, signatures)
+
+    return decorate
+
+
+def _lazy_dispatcher(function: F, signatures: tuple[str, ...]) -> F:
+    from numba.core import sigutils
+
+    from .cache import enable_cache
+
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    enable_cache(dispatcher)
+    allowed: list[tuple[Any, ...]] = []
+
+    def allowed_types() -> list[tuple[Any, ...]]:
+        if not allowed:  # parsing signatures costs milliseconds, so not at import
+            allowed.extend(tuple(sigutils.normalize_signature(s)[0]) for s in signatures)
+        return allowed
+
+    def compile_for(*args: Any) -> Any:
+        types = tuple(dispatcher.typeof_pyval(a) for a in args)
+        if types not in allowed_types():
+            raise TypeError(f"kernel {function.__name__} has no signature for {types}")
+        return dispatcher.compile(types)
+
+    def compile_all() -> None:
+        for types in allowed_types():
+            dispatcher.compile(types)
+
+    # The dispatcher asks this attribute when no compiled version fits the arguments.
+    dispatcher._compile_for_args = compile_for
+    dispatcher.compile_all = compile_all
+    KERNELS.append(dispatcher)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def environment_summary() -> str:
+    """Return one line that tells how kernels run here, for reports and benchmarks."""
+    if COMPILED:
+        return f"numba {numba.__version__}"
+    disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    return "plain Python" + (" (NUMBA_DISABLE_JIT)" if disabled else " (no numba)")

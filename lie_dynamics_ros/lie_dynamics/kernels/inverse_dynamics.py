@@ -1,0 +1,174 @@
+"""Recursive inverse dynamics, Kim Table 2."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .batch import load_tile, store_tile, tile_width, within_reach
+from .compile import inline, kernel
+from .joints import (
+    add_bias,
+    add_step,
+    check_quaternions,
+    constants3,
+    constants6,
+    constants9,
+    project,
+    row_transform,
+)
+from .lanes import add3, get, get3, get9, lift, put, put2, put3, put9, vector_space, workspace
+from ..model.layout import (
+    ARMATURE,
+    BAD_QUATERNION,
+    BAD_SHAPE,
+    BODY,
+    BODY_ROTATION,
+    CUSTOM_FOLLOW,
+    FIRST,
+    FOLLOW,
+    GRAVITY,
+    INERTIA,
+    KIND,
+    MASS,
+    MOMENT,
+    N_BODIES,
+    N_Q,
+    N_V,
+    NOT_FINITE,
+    OK,
+    PARENT,
+)
+from .spatial import add, momentum, rotate, sub, twist_into, wrench_cross, wrench_out
+
+# Columns of the workspace.
+_R, _P, _W, _V, _DW, _DV, _M, _F, _AW, _AV = 0, 9, 12, 15, 18, 21, 24, 27, 30, 33
+_COLUMNS = 36
+
+
+@inline
+def set_base(rows, work):
+    """Put the inertial frame at rest, accelerated against gravity, into row 0. Kim, footnote to (41)."""
+    for k in range(_W, _DV):
+        put2(work, 0, k, 0.0)
+    for k in range(3):
+        put2(work, 0, _DV + k, -rows[0, GRAVITY + k])
+    for k in range(_M, _AW):
+        put2(work, 0, k, 0.0)
+
+
+@inline
+def external_wrench(rows, i, f_ext, like):
+    """Return the external wrench on the body of row `i` in its kernel frame."""
+    body = int(rows[i, BODY])
+    r = constants9(rows, i, BODY_ROTATION)
+    m, f = get3(f_ext, body, 0), get3(f_ext, body, 3)
+    return rotate(r, m), rotate(r, f)
+
+
+@inline
+def inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work):
+    """Fill `out` with the joint forces of one state, or of one tile of states."""
+    n = int(rows[0, N_V])
+    set_base(rows, work)
+    loaded = f_ext.shape[0] > 0
+
+    for i in range(1, n + 1):
+        parent = int(rows[i, PARENT])
+        x, y = get(qd, i - 1), get(qdd, i - 1)
+        w, v = get3(work, parent, _W), get3(work, parent, _V)
+        dw, dv = get3(work, parent, _DW), get3(work, parent, _DV)
+        kind = rows[i, KIND]
+        if kind == FOLLOW or kind == CUSTOM_FOLLOW:
+            first = int(rows[i, FIRST])
+            aw, av = get3(work, first, _AW), get3(work, first, _AV)
+        else:
+            r, p = row_transform(rows, i, q)
+            put9(work, i, _R, r)
+            put3(work, i, _P, p)
+            w, v = twist_into(r, p, w, v)
+            dw, dv = twist_into(r, p, dw, dv)
+            aw, av = w, v
+            put3(work, i, _AW, aw)
+            put3(work, i, _AV, av)
+        dw, dv = add_bias(rows, i, q, dw, dv, aw, av, x)
+        dw, dv = add_step(rows, i, q, dw, dv, y)
+        w, v = add_step(rows, i, q, w, v, x)
+        put3(work, i, _W, w)
+        put3(work, i, _V, v)
+        put3(work, i, _DW, dw)
+        put3(work, i, _DV, dv)
+
+        if rows[i, BODY] >= 0.0:
+            mass, moment, inertia = rows[i, MASS], constants3(rows, i, MOMENT), constants6(rows, i, INERTIA)
+            lm, lf = momentum(mass, moment, inertia, w, v)
+            m, f = wrench_cross(w, v, lm, lf)
+            am, af = momentum(mass, moment, inertia, dw, dv)
+            m, f = add(m, am), add(f, af)
+            if loaded:
+                em, ef = external_wrench(rows, i, f_ext, x)
+                m, f = sub(m, em), sub(f, ef)
+            put3(work, i, _M, m)
+            put3(work, i, _F, f)
+        else:
+            for k in range(_M, _AW):
+                put2(work, i, k, 0.0)
+
+    for i in range(n, 0, -1):
+        m, f = get3(work, i, _M), get3(work, i, _F)
+        put(out, i - 1, project(rows, i, q, m, f) + rows[i, ARMATURE] * get(qdd, i - 1))
+        kind = rows[i, KIND]
+        if not (kind == FOLLOW or kind == CUSTOM_FOLLOW):
+            m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
+        parent = int(rows[i, PARENT])
+        add3(work, parent, _M, m)
+        add3(work, parent, _F, f)
+
+
+@inline
+def inverse_dynamics_state(rows, q, qd, qdd, f_ext, out, work):
+    """Evaluate one state, all shapes known to be right, and return a status."""
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work)
+    total = 0.0
+    for x in out:
+        total += x * 0.0
+    return OK if total == 0.0 else NOT_FINITE
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
+def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
+    """Write tau of one state to `out` and return a status of `layout`."""
+    n = rows[0, N_V]
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or qdd.shape[0] != n or out.shape[0] != n:
+        return BAD_SHAPE
+    if f_ext.shape[0] > 0 and (f_ext.shape[0] != rows[0, N_BODIES] or f_ext.shape[1] != 6):
+        return BAD_SHAPE
+    work = workspace(out.shape[0] + 1, _COLUMNS, q)
+    return inverse_dynamics_state(rows, q, qd, qdd, f_ext, out, work)
+
+
+@kernel("(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1])")
+def inverse_dynamics_batch(rows, q, qd, qdd, f_ext, out):
+    """Write tau of each state to `out` and return the worst status; shapes are the caller's business."""
+    status = OK
+    batch = q.shape[0]
+    width = tile_width(batch)
+    tq, tv = np.empty((q.shape[1], width), q.dtype), np.empty((qd.shape[1], width), q.dtype)
+    ta, to = np.empty((qdd.shape[1], width), q.dtype), np.empty((out.shape[1], width), q.dtype)
+    tf = np.empty((f_ext.shape[1], 6, width), q.dtype)
+    work, single = workspace(out.shape[1] + 1, _COLUMNS, tq), np.empty((out.shape[1] + 1, _COLUMNS), q.dtype)
+    for start in range(0, batch, width):
+        load_tile(q, start, tq)
+        if within_reach(tq):
+            load_tile(qd, start, tv)
+            load_tile(qdd, start, ta)
+            if f_ext.shape[1] > 0:
+                load_tile(f_ext, start, tf)
+            inverse_dynamics_core(rows, tq, tv, ta, tf, to, work)
+            if not store_tile(to, start, out):
+                status = max(status, NOT_FINITE)
+        else:
+            for s in range(start, min(start + width, batch)):
+                status = max(status, inverse_dynamics_state(rows, q[s], qd[s], qdd[s], f_ext[s], out[s], single))
+    return status

@@ -1,0 +1,158 @@
+"""What a row's step does: its transform T_{lambda(i), i}, and S applied to rates and wrenches."""
+
+from __future__ import annotations
+
+from .compile import inline
+from .lanes import get, lift, sincos
+from ..model.layout import (
+    AXIS,
+    AXIS_V,
+    AXIS_W,
+    CUSTOM,
+    CUSTOM_BIAS,
+    CUSTOM_FOLLOW,
+    CUSTOM_S,
+    FREE,
+    KIND,
+    N_Q,
+    N_QUATERNIONS,
+    N_V,
+    ORIGIN,
+    PLACEMENT,
+    Q_INDEX,
+    QUATERNION_TOLERANCE,
+    SPHERICAL,
+    SUBSPACE,
+)
+from .spatial import add, dot, matmul, rotate, scale, twist_cross
+
+
+@inline
+def constants3(rows, i, k):
+    """Return three columns of a row."""
+    return rows[i, k], rows[i, k + 1], rows[i, k + 2]
+
+
+@inline
+def constants6(rows, i, k):
+    """Return six columns of a row."""
+    return rows[i, k], rows[i, k + 1], rows[i, k + 2], rows[i, k + 3], rows[i, k + 4], rows[i, k + 5]
+
+
+@inline
+def constants9(rows, i, k):
+    """Return nine columns of a row."""
+    return (
+        rows[i, k], rows[i, k + 1], rows[i, k + 2],
+        rows[i, k + 3], rows[i, k + 4], rows[i, k + 5],
+        rows[i, k + 6], rows[i, k + 7], rows[i, k + 8],
+    )  # fmt: skip
+
+
+@inline
+def quaternion_matrix(x, y, z, w):
+    """Return the rotation of the quaternion (x, y, z, w), normalised."""
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    sx, sy, sz = s * x, s * y, s * z
+    xx, yy, zz = x * sx, y * sy, z * sz
+    return (
+        1.0 - (yy + zz), y * sx - w * sz, z * sx + w * sy,
+        y * sx + w * sz, 1.0 - (xx + zz), z * sy - w * sx,
+        z * sx - w * sy, z * sy + w * sx, 1.0 - (xx + yy),
+    )  # fmt: skip
+
+
+@inline
+def row_transform(rows, i, q):
+    """Return (R, p) of row `i` seen from its parent row, a function of q."""
+    kind = rows[i, KIND]
+    a = constants9(rows, i, PLACEMENT)
+    p = constants3(rows, i, ORIGIN)
+    j = int(rows[i, Q_INDEX])
+    x = get(q, j)
+    if kind == AXIS:
+        s, c = sincos(rows[i, AXIS_W] * x)
+        d = rows[i, AXIS_V] * x
+        return (
+            a[0] * c + a[1] * s, a[1] * c - a[0] * s, lift(a[2], x),
+            a[3] * c + a[4] * s, a[4] * c - a[3] * s, lift(a[5], x),
+            a[6] * c + a[7] * s, a[7] * c - a[6] * s, lift(a[8], x),
+        ), (p[0] + a[2] * d, p[1] + a[5] * d, p[2] + a[8] * d)  # fmt: skip
+    if kind == CUSTOM:
+        r = (x, get(q, j + 1), get(q, j + 2), get(q, j + 3), get(q, j + 4), get(q, j + 5),
+             get(q, j + 6), get(q, j + 7), get(q, j + 8))  # fmt: skip
+        d3 = (get(q, j + 9), get(q, j + 10), get(q, j + 11))
+        return matmul(a, r), add(p, rotate(a, d3))
+    r = quaternion_matrix(x, get(q, j + 1), get(q, j + 2), get(q, j + 3))
+    if kind == FREE:
+        d3 = (get(q, j + 4), get(q, j + 5), get(q, j + 6))
+        return matmul(a, r), add(p, rotate(a, d3))
+    return matmul(a, r), (lift(p[0], x), lift(p[1], x), lift(p[2], x))
+
+
+@inline
+def subspace(rows, i, q, like):
+    """Return S of row `i` in its kernel frame as (w, v), widened to the scalar type of `like`."""
+    kind = rows[i, KIND]
+    if kind == CUSTOM or kind == CUSTOM_FOLLOW:
+        j = int(rows[i, Q_INDEX])
+        if kind == CUSTOM:
+            j += CUSTOM_S
+        return (get(q, j), get(q, j + 1), get(q, j + 2)), (get(q, j + 3), get(q, j + 4), get(q, j + 5))
+    s = constants6(rows, i, SUBSPACE)
+    return (
+        (lift(s[0], like), lift(s[1], like), lift(s[2], like)),
+        (lift(s[3], like), lift(s[4], like), lift(s[5], like)),
+    )
+
+
+@inline
+def add_step(rows, i, q, w, v, x):
+    """Return (w, v) + S x for the scalar x."""
+    if rows[i, KIND] == AXIS:
+        return (w[0], w[1], w[2] + rows[i, AXIS_W] * x), (v[0], v[1], v[2] + rows[i, AXIS_V] * x)
+    sw, sv = subspace(rows, i, q, x)
+    return add(w, scale(x, sw)), add(v, scale(x, sv))
+
+
+@inline
+def add_bias(rows, i, q, aw, av, w, v, x):
+    """Return (aw, av) + ad_{(w, v)} S x, plus dS/dt qd for a user's joint. Kim (41)."""
+    if rows[i, KIND] == AXIS:
+        a, b = rows[i, AXIS_W] * x, rows[i, AXIS_V] * x
+        return (
+            (aw[0] + w[1] * a, aw[1] - w[0] * a, aw[2]),
+            (av[0] + v[1] * a + w[1] * b, av[1] - (v[0] * a + w[0] * b), av[2]),
+        )
+    sw, sv = subspace(rows, i, q, x)
+    cw, cv = twist_cross(w, v, scale(x, sw), scale(x, sv))
+    aw, av = add(aw, cw), add(av, cv)
+    if rows[i, KIND] == CUSTOM:
+        j = int(rows[i, Q_INDEX]) + CUSTOM_BIAS
+        aw = add(aw, (get(q, j), get(q, j + 1), get(q, j + 2)))
+        av = add(av, (get(q, j + 3), get(q, j + 4), get(q, j + 5)))
+    return aw, av
+
+
+@inline
+def project(rows, i, q, m, f):
+    """Return S^T (m, f)."""
+    if rows[i, KIND] == AXIS:
+        return rows[i, AXIS_W] * m[2] + rows[i, AXIS_V] * f[2]
+    sw, sv = subspace(rows, i, q, m[0])
+    return dot(sw, m) + dot(sv, f)
+
+
+@inline
+def check_quaternions(rows, q):
+    """Return True when every quaternion in the single state q is of unit length."""
+    if rows[0, N_QUATERNIONS] == 0.0:
+        return True
+    good = True
+    for i in range(1, int(rows[0, N_V]) + 1):
+        kind = rows[i, KIND]
+        if kind == SPHERICAL or kind == FREE:
+            j = int(rows[i, Q_INDEX])
+            n = q[j] * q[j] + q[j + 1] * q[j + 1] + q[j + 2] * q[j + 2] + q[j + 3] * q[j + 3]
+            good = good and abs(n - 1.0) < QUATERNION_TOLERANCE
+    return good

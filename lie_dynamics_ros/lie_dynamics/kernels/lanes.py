@@ -1,0 +1,120 @@
+"""Scalars that are either one number or eight states side by side.
+
+The recursions are written once, for a scalar type that stands for
+
+- a ``float64`` when one state is evaluated,
+- a SIMD vector of `LANES` float64, one state in each lane, in compiled batches,
+- any numpy scalar or array in plain Python (complex numbers for complex-step
+  differentiation, arrays over a batch of states).
+
+Arrays of such scalars carry the lanes as their last axis. `get`, `put` and their variants
+read and write them; `lift` widens a plain number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .compile import COMPILED, inline
+
+#: States per SIMD vector: one AVX-512 register, two of AVX2.
+LANES = 8
+
+
+def get(a, i):
+    """Return scalar `i` of an array of scalars."""
+    return a[i]
+
+
+def put(a, i, x):
+    """Store scalar `i` of an array of scalars."""
+    a[i] = x
+
+
+def get2(a, i, k):
+    """Return scalar `(i, k)` of a table of scalars."""
+    return a[i, k]
+
+
+def put2(a, i, k, x):
+    """Store scalar `(i, k)` of a table of scalars."""
+    a[i, k] = x
+
+
+def lift(x, like):
+    """Widen the number `x` to the scalar type of `like`."""
+    return x
+
+
+def workspace(rows, columns, like):
+    """Allocate a table of `rows` by `columns` scalars of the kind that the array `like` holds."""
+    return np.empty((rows, columns, *like.shape[1:]), like.dtype)
+
+
+def vector_space(n, like):
+    """Allocate `n` scalars of the kind that the array `like` holds."""
+    return np.empty((n, *like.shape[1:]), like.dtype)
+
+
+def is_real(x):
+    """Tell (at compile time) that `x` is a single real number."""
+    return False
+
+
+if COMPILED:
+    from . import simd
+
+    simd.register(get, put, get2, put2, lift, workspace, vector_space, LANES)
+
+
+def sincos(x: Any) -> Any:
+    """Return (sin x, cos x)."""
+    return np.sin(x), np.cos(x)
+
+
+if COMPILED:
+    from .trigonometry import make_sincos
+
+    sincos = make_sincos()  # noqa: F811
+
+
+@inline
+def get3(a, i, k):
+    """Return the scalars `k`, `k + 1`, `k + 2` of row `i`."""
+    return get2(a, i, k), get2(a, i, k + 1), get2(a, i, k + 2)
+
+
+@inline
+def put3(a, i, k, x):
+    """Store three scalars in row `i` from column `k`."""
+    put2(a, i, k, x[0])
+    put2(a, i, k + 1, x[1])
+    put2(a, i, k + 2, x[2])
+
+
+@inline
+def add3(a, i, k, x):
+    """Add to three scalars in row `i` from column `k`."""
+    put2(a, i, k, get2(a, i, k) + x[0])
+    put2(a, i, k + 1, get2(a, i, k + 1) + x[1])
+    put2(a, i, k + 2, get2(a, i, k + 2) + x[2])
+
+
+@inline
+def get9(a, i, k):
+    """Return the nine scalars of row `i` from column `k`."""
+    return (
+        get2(a, i, k), get2(a, i, k + 1), get2(a, i, k + 2),
+        get2(a, i, k + 3), get2(a, i, k + 4), get2(a, i, k + 5),
+        get2(a, i, k + 6), get2(a, i, k + 7), get2(a, i, k + 8),
+    )  # fmt: skip
+
+
+@inline
+def put9(a, i, k, x):
+    """Store nine scalars in row `i` from column `k`."""
+    put3(a, i, k, (x[0], x[1], x[2]))
+    put3(a, i, k + 3, (x[3], x[4], x[5]))
+    put3(a, i, k + 6, (x[6], x[7], x[8]))

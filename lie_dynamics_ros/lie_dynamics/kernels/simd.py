@@ -1,0 +1,241 @@
+"""A SIMD vector type for numba: eight float64 in one LLVM vector, with + - * / and memory access.
+
+Explicit vectors, rather than loops over lanes left to the auto-vectoriser, so that one kernel
+source serves single states and batches and the speed does not hang on the optimiser's mood.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+
+_I32 = ir.IntType(32)
+
+
+class LanesType(types.Type):
+    """Numba type of one SIMD vector."""
+
+    def __init__(self, width):
+        self.width = width
+        super().__init__(name=f"lanes{width}")
+
+
+WIDTH = 8
+LANES_T = LanesType(WIDTH)
+_LLVM = ir.VectorType(ir.DoubleType(), WIDTH)
+_UNDEFINED = ir.Constant(_LLVM, ir.Undefined)
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, _LLVM)
+
+
+def _splat(builder, x):
+    first = builder.insert_element(_UNDEFINED, x, ir.Constant(_I32, 0))
+    zeros = ir.Constant(ir.VectorType(_I32, WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(first, _UNDEFINED, zeros)
+
+
+def _define_arithmetic(function, instruction):
+    @infer_global(function)
+    class _Template(AbstractTemplate):
+        def generic(self, args, kws):
+            if len(args) == 2 and LANES_T in args:
+                others = [a for a in args if a != LANES_T]
+                if all(isinstance(a, types.Float) for a in others):
+                    return signature(LANES_T, *args)
+            return None
+
+    def lower(context, builder, sig, args):
+        a, b = (x if t == LANES_T else _splat(builder, x) for x, t in zip(args, sig.args, strict=True))
+        return getattr(builder, instruction)(a, b)
+
+    for pair in ((LANES_T, LANES_T), (LANES_T, types.Float), (types.Float, LANES_T)):
+        lower_builtin(function, *pair)(lower)
+
+
+for _function, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _define_arithmetic(_function, _instruction)
+
+
+@infer_global(operator.neg)
+class _NegTemplate(AbstractTemplate):
+    def generic(self, args, kws):
+        return signature(LANES_T, LANES_T) if args == (LANES_T,) else None
+
+
+@lower_builtin(operator.neg, LANES_T)
+def _lower_neg(context, builder, sig, args):
+    return builder.fsub(ir.Constant(_LLVM, [-0.0] * WIDTH), args[0])
+
+
+def _unary_intrinsic(name):
+    """Return an intrinsic that applies the LLVM function `name` to a float64 or to each lane."""
+
+    @intrinsic
+    def apply(typing_context, x):
+        if x != LANES_T and not isinstance(x, types.Float):
+            return None
+
+        def codegen(context, builder, sig, args):
+            kind, suffix = (_LLVM, f"v{WIDTH}f64") if sig.args[0] == LANES_T else (ir.DoubleType(), "f64")
+            function_type = ir.FunctionType(kind, [kind])
+            function = cgutils.get_or_insert_function(builder.module, function_type, f"{name}.{suffix}")
+            return builder.call(function, args)
+
+        return signature(x, x), codegen
+
+    return apply
+
+
+#: Nearest integer, ties to even; largest integer not above.
+nearest = _unary_intrinsic("llvm.rint")
+floor = _unary_intrinsic("llvm.floor")
+
+
+def _vector_pointer(context, builder, array_type, array, index):
+    data = context.make_array(array_type)(context, builder, array).data
+    offset = builder.mul(index, ir.Constant(index.type, WIDTH))
+    return builder.bitcast(builder.gep(data, [offset]), _LLVM.as_pointer())
+
+
+@intrinsic
+def load(typing_context, array, index):
+    """Load vector `index` of a C-contiguous array whose last axis has `WIDTH` entries."""
+
+    def codegen(context, builder, sig, args):
+        return builder.load(_vector_pointer(context, builder, sig.args[0], *args), align=8)
+
+    return LANES_T(array, types.intp), codegen
+
+
+@intrinsic
+def store(typing_context, array, index, value):
+    """Store vector `index` of a C-contiguous array whose last axis has `WIDTH` entries."""
+
+    def codegen(context, builder, sig, args):
+        builder.store(args[2], _vector_pointer(context, builder, sig.args[0], args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, LANES_T), codegen
+
+
+@intrinsic
+def gather(typing_context, flat, first, stride):
+    """Return the vector of `flat[first + lane * stride]`."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        vector, index = _UNDEFINED, args[1]
+        for lane in range(WIDTH):
+            x = builder.load(builder.gep(data, [index]))
+            vector = builder.insert_element(vector, x, ir.Constant(_I32, lane))
+            index = builder.add(index, args[2])
+        return vector
+
+    return LANES_T(flat, types.intp, types.intp), codegen
+
+
+@intrinsic
+def scatter(typing_context, vector, flat, first, stride):
+    """Store the lanes of a vector at `flat[first + lane * stride]`."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[1])(context, builder, args[1]).data
+        index = args[2]
+        for lane in range(WIDTH):
+            x = builder.extract_element(args[0], ir.Constant(_I32, lane))
+            builder.store(x, builder.gep(data, [index]))
+            index = builder.add(index, args[3])
+        return context.get_dummy_value()
+
+    return types.void(LANES_T, flat, types.intp, types.intp), codegen
+
+
+@intrinsic
+def lane_sum(typing_context, vector):
+    """Return the sum over the lanes."""
+
+    def codegen(context, builder, sig, args):
+        total = builder.extract_element(args[0], ir.Constant(_I32, 0))
+        for lane in range(1, WIDTH):
+            total = builder.fadd(total, builder.extract_element(args[0], ir.Constant(_I32, lane)))
+        return total
+
+    return types.float64(LANES_T), codegen
+
+
+@intrinsic
+def splat(typing_context, x):
+    """Widen a float64 to a vector."""
+
+    def codegen(context, builder, sig, args):
+        return _splat(builder, args[0])
+
+    return LANES_T(types.float64), codegen
+
+
+def register(get, put, get2, put2, lift, workspace, vector_space, width):
+    """Overload the access functions of `lanes` for scalars (last axis absent) and lanes (last axis present)."""
+    assert width == WIDTH
+
+    @overload(get)
+    def _get(a, i):
+        return (lambda a, i: a[i]) if a.ndim == 1 else (lambda a, i: load(a, i))
+
+    @overload(put)
+    def _put(a, i, x):
+        if a.ndim == 2:
+            if x == LANES_T:
+                return lambda a, i, x: store(a, i, x)
+            return lambda a, i, x: store(a, i, splat(x))
+
+        def scalar(a, i, x):
+            a[i] = x
+
+        return scalar
+
+    @overload(get2)
+    def _get2(a, i, k):
+        return (lambda a, i, k: a[i, k]) if a.ndim == 2 else (lambda a, i, k: load(a, i * a.shape[1] + k))
+
+    @overload(put2)
+    def _put2(a, i, k, x):
+        if a.ndim == 3:
+            if x == LANES_T:
+                return lambda a, i, k, x: store(a, i * a.shape[1] + k, x)
+            return lambda a, i, k, x: store(a, i * a.shape[1] + k, splat(x))
+
+        def scalar(a, i, k, x):
+            a[i, k] = x
+
+        return scalar
+
+    @overload(lift)
+    def _lift(x, like):
+        if like == LANES_T and x != LANES_T:
+            return lambda x, like: splat(x)
+        return lambda x, like: x
+
+    @overload(workspace)
+    def _workspace(rows, columns, like):
+        if like.ndim == 1:
+            return lambda rows, columns, like: np.empty((rows, columns))
+        return lambda rows, columns, like: np.empty((rows, columns, WIDTH))
+
+    @overload(vector_space)
+    def _vector_space(n, like):
+        return (lambda n, like: np.empty(n)) if like.ndim == 1 else (lambda n, like: np.empty((n, WIDTH)))

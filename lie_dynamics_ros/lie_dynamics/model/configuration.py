@@ -1,0 +1,120 @@
+"""Configurations on the manifold: neutral, random, integrate, difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..lie import quaternion, se3
+
+if TYPE_CHECKING:
+    from .model import Model
+    from .structure import Joint
+
+Array = npt.NDArray[np.float64]
+
+
+def _manifold_joints(model: Model) -> list[Joint]:
+    return [joint for joint in model.joints if joint.kind in ("spherical", "free")]
+
+
+def neutral(model: Model) -> Array:
+    """See `Model.neutral`."""
+    q = np.zeros(model.nq)
+    for joint in _manifold_joints(model):
+        q[joint.q_slice.start + 3] = 1.0
+    return q
+
+
+def random(model: Model, rng: np.random.Generator) -> Array:
+    """See `Model.random`."""
+    lower, upper = model.limits.lower, model.limits.upper
+    reach = np.ones(model.nq)
+    for joint in model.joints:
+        for k, step in enumerate(joint.type.steps):
+            if step.rotation:
+                reach[joint.q_slice.start + k] = np.pi
+    low, high = np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
+    q = rng.uniform(np.minimum(low, high), np.maximum(low, high))
+    for joint in _manifold_joints(model):
+        start = joint.q_slice.start
+        q[start : start + 4] = quaternion.normalize(rng.normal(size=4))
+    return q
+
+
+def checked(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
+    """Return `value` as a finite array (..., size), or raise an InputError that names the coordinate."""
+    try:
+        array = np.asarray(value, dtype=np.complex128 if np.iscomplexobj(value) else np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: an array of numbers is expected, got {value!r}", name=name, value=value) from None
+    if array.ndim < 1 or array.shape[-1] != size:
+        raise InputError(
+            f"{name}: shape (..., {size}) is expected by model {model.name!r}, got {array.shape}",
+            name=name,
+            value=array.shape,
+            expected=f"(..., {size})",
+        )
+    if not np.isfinite(array).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        joint = coordinate_name(model, at[-1], size == model.nq and name.startswith("q") and name not in ("qd", "qdd"))
+        raise InputError(
+            f"{name}: finite numbers are expected, got {array[at]} for joint {joint!r} (index {at})",
+            name=joint,
+            value=array[at],
+            expected="a finite number",
+        )
+    return array  # type: ignore[return-value]
+
+
+def coordinate_name(model: Model, index: int, position: bool) -> str:
+    """Return the name of the joint that owns a position or velocity coordinate."""
+    for joint in model.joints:
+        part = joint.q_slice if position else joint.v_slice
+        if part.start <= index < part.stop:
+            return joint.name
+    return f"coordinate {index}"
+
+
+def integrate(model: Model, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """See `Model.integrate`."""
+    q, v = checked(q, model.nq, "q", model), checked(v, model.nv, "v", model)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    result: npt.NDArray[Any] = np.broadcast_to(q, (*batch, model.nq)).astype(np.result_type(q, v))
+    result[..., model._vector_q] += v[..., model._vector_v]
+    for joint in _manifold_joints(model):
+        a, x = q[..., joint.q_slice], v[..., joint.v_slice]
+        if joint.kind == "spherical":
+            result[..., joint.q_slice] = _product(a, x)
+            continue
+        step = se3.exp(x)
+        rotation = quaternion.to_matrix(a[..., :4])
+        result[..., joint.q_slice.start : joint.q_slice.start + 4] = _product(a[..., :4], x[..., :3])
+        moved = (rotation @ step[..., :3, 3:])[..., 0]
+        result[..., joint.q_slice.start + 4 : joint.q_slice.stop] = a[..., 4:] + moved
+    return result
+
+
+def _product(a: Array, x: Array) -> Array:
+    """Return a exp(x), normalised: round-off must not pile up over many steps."""
+    return quaternion.normalize(quaternion.multiply(a, quaternion.exp(x)))
+
+
+def difference(model: Model, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+    """See `Model.difference`."""
+    q0, q1 = checked(q0, model.nq, "q0", model), checked(q1, model.nq, "q1", model)
+    batch = np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1])
+    v: npt.NDArray[Any] = np.empty((*batch, model.nv), np.result_type(q0, q1))
+    v[..., model._vector_v] = q1[..., model._vector_q] - q0[..., model._vector_q]
+    for joint in _manifold_joints(model):
+        a, b = q0[..., joint.q_slice], q1[..., joint.q_slice]
+        if joint.kind == "spherical":
+            v[..., joint.v_slice] = quaternion.log(quaternion.multiply(quaternion.conjugate(a), b))
+        else:
+            A = se3.from_position_quaternion(a[..., 4:], a[..., :4])
+            B = se3.from_position_quaternion(b[..., 4:], b[..., :4])
+            v[..., joint.v_slice] = se3.log(se3.compose(se3.inverse(A), B))
+    return v

@@ -1,0 +1,173 @@
+"""Joint types: what a joint does, apart from where it sits.
+
+All but the ball, free and user-defined joints are sequences of one-dof steps about fixed axes,
+so `composite` makes any of them, and each step's S is constant in its own frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError
+
+Array = npt.NDArray[np.float64]
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One-dof step: rotation by ``rotation * q`` about, and translation by ``translation * q`` along, a unit axis."""
+
+    axis: tuple[float, float, float]
+    rotation: float
+    translation: float
+
+
+@dataclass(frozen=True)
+class CustomMotion:
+    """Functions of a user's joint.
+
+    Attributes
+    ----------
+    transform : callable
+        T(q) (4, 4), the child frame seen from the joint's frame, for q (n,).
+    subspace : callable
+        S(q) (6, n) = T^-1 dT/dq, angular part first, in the child frame. Kim (36).
+    subspace_rate : callable
+        dS/dt (6, n) for q (n,) and qd (n,).
+    """
+
+    transform: Callable[[Array], npt.ArrayLike]
+    subspace: Callable[[Array], npt.ArrayLike]
+    subspace_rate: Callable[[Array, Array], npt.ArrayLike]
+
+
+@dataclass(frozen=True)
+class JointType:
+    """Kind of a joint, its steps, and its numbers of position and velocity coordinates."""
+
+    kind: str
+    steps: tuple[Step, ...]
+    nq: int
+    nv: int
+    custom: CustomMotion | None = None
+
+
+def _unit(axis: npt.ArrayLike, kind: str) -> tuple[float, float, float]:
+    vector = np.asarray(axis, dtype=np.float64)
+    norm = float(np.linalg.norm(vector)) if vector.shape == (3,) else np.nan
+    if not np.isfinite(norm) or norm == 0.0:
+        raise DescriptionError(
+            f"{kind} joint: an axis of three finite numbers, not all zero, is expected, got {axis!r}",
+            value=axis,
+            expected="a nonzero 3-vector",
+        )
+    x, y, z = (float(c) for c in vector / norm)
+    return x, y, z
+
+
+def _rotation(axis: npt.ArrayLike, kind: str) -> Step:
+    return Step(_unit(axis, kind), 1.0, 0.0)
+
+
+def _translation(axis: npt.ArrayLike, kind: str) -> Step:
+    return Step(_unit(axis, kind), 0.0, 1.0)
+
+
+def _of_steps(kind: str, *steps: Step) -> JointType:
+    return JointType(kind, steps, len(steps), len(steps))
+
+
+def revolute(axis: npt.ArrayLike = Z) -> JointType:
+    """Rotation [rad] about an axis."""
+    return _of_steps("revolute", _rotation(axis, "revolute"))
+
+
+def continuous(axis: npt.ArrayLike = Z) -> JointType:
+    """Rotation [rad] about an axis, without limits."""
+    return _of_steps("continuous", _rotation(axis, "continuous"))
+
+
+def prismatic(axis: npt.ArrayLike = Z) -> JointType:
+    """Translation [m] along an axis."""
+    return _of_steps("prismatic", _translation(axis, "prismatic"))
+
+
+def helical(axis: npt.ArrayLike = Z, pitch: float = 0.0) -> JointType:
+    """Rotation [rad] about an axis with a translation of `pitch` [m/rad] along it."""
+    if not np.isfinite(pitch):
+        raise DescriptionError(f"helical joint: a finite pitch is expected, got {pitch}", value=pitch)
+    return _of_steps("helical", Step(_unit(axis, "helical"), 1.0, float(pitch)))
+
+
+def cylindrical(axis: npt.ArrayLike = Z) -> JointType:
+    """Rotation [rad] about an axis, then translation [m] along it: q = (angle, displacement)."""
+    return _of_steps("cylindrical", _rotation(axis, "cylindrical"), _translation(axis, "cylindrical"))
+
+
+def universal(first: npt.ArrayLike = X, second: npt.ArrayLike = Y) -> JointType:
+    """Rotation [rad] about an axis fixed in the parent, then about one carried by the first."""
+    joint = _of_steps("universal", _rotation(first, "universal"), _rotation(second, "universal"))
+    if abs(np.dot(joint.steps[0].axis, joint.steps[1].axis)) > 1.0 - 1e-12:
+        raise DescriptionError(f"universal joint: two axes that are not parallel are expected, got {first!r}, {second!r}")
+    return joint
+
+
+def planar(normal: npt.ArrayLike = Z) -> JointType:
+    """Motion in a plane: q = (x, y, angle), two translations in the plane [m], then a rotation about its normal [rad].
+
+    For the normal z the translations are along x and y; otherwise along z_to_normal times x and y,
+    with z_to_normal the smallest rotation that takes z to the normal.
+    """
+    n = _unit(normal, "planar")
+    turn = rotation_from_z(n)
+    return _of_steps("planar", _translation(turn[:, 0], "planar"), _translation(turn[:, 1], "planar"), Step(n, 1.0, 0.0))
+
+
+def composite(*parts: JointType) -> JointType:
+    """Join joints in sequence without bodies between them, e.g. three revolute ones for Euler angles."""
+    steps = tuple(step for part in parts for step in part.steps)
+    if not steps or any(part.kind in ("spherical", "free", "custom") for part in parts):
+        raise DescriptionError("composite joint: one or more joints made of axes are expected, no ball, free or custom one")
+    return _of_steps("composite", *steps)
+
+
+def spherical() -> JointType:
+    """Ball joint: q = unit quaternion (x, y, z, w), v = angular velocity in the child frame [rad/s]."""
+    return JointType("spherical", (), 4, 3)
+
+
+def free() -> JointType:
+    """Six degrees of freedom: q = quaternion (x, y, z, w) and position [m], v = body twist, angular part first."""
+    return JointType("free", (), 7, 6)
+
+
+def fixed() -> JointType:
+    """No motion: the body becomes part of its parent and its name a frame."""
+    return JointType("fixed", (), 0, 0)
+
+
+def custom(
+    n: int,
+    transform: Callable[[Array], npt.ArrayLike],
+    subspace: Callable[[Array], npt.ArrayLike],
+    subspace_rate: Callable[[Array, Array], npt.ArrayLike],
+) -> JointType:
+    """User-defined joint of `n` coordinates, given by T(q), S(q) and dS/dt(q, qd); see `CustomMotion`."""
+    if not 1 <= n <= 6:
+        raise DescriptionError(f"custom joint: 1 to 6 coordinates are expected, got {n}", value=n)
+    return JointType("custom", (), n, n, CustomMotion(transform, subspace, subspace_rate))
+
+
+def rotation_from_z(axis: tuple[float, float, float]) -> Array:
+    """Return the smallest rotation (3, 3) that takes z to the unit vector `axis`; for -z half a turn about x."""
+    x, y, z = axis
+    flip = np.diag([1.0, -1.0, -1.0]) if z < 0.0 else np.eye(3)
+    x, y, z = flip @ axis  # now z >= 0, where the formula below is well conditioned
+    k = 1.0 / (1.0 + z)
+    return flip @ np.array([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]])

@@ -1,0 +1,62 @@
+"""Layout of the kernels' model: one float64 table, a row per scalar coordinate.
+
+Row 0 is the inertial frame and holds the header. Row ``i`` (1 <= i <= nv) is the step that
+velocity coordinate ``i - 1`` adds to the tree, Kim's numbering with lambda(i) < i. A joint of
+several degrees of freedom is a run of rows; the body hangs on the last of them and the others
+are massless. So every recursion is a recursion over one-dof steps.
+
+Each body has a *kernel frame*: the body frame turned so that a step about or along an axis has
+it as z. Then S = (0, 0, a, 0, 0, b), and rotation, screw and translation are the same step.
+"""
+
+from __future__ import annotations
+
+# Header, in row 0.
+N_Q = 0
+N_V = 1
+GRAVITY = 2  # three columns, world frame [m/s^2]
+N_QUATERNIONS = 5
+N_BODIES = 6
+
+# Columns of the other rows.
+PARENT = 0  # row of lambda(i)
+KIND = 1
+Q_INDEX = 2
+FIRST = 3  # first row of the joint this row belongs to
+LAST = 4  # last row of that joint
+BODY = 5  # index of the body that hangs here, -1 for none
+PLACEMENT = 6  # nine columns: rotation of the joint at its zero, kernel frame to parent's kernel frame
+ORIGIN = 15  # three columns: origin of the joint at its zero in the parent's kernel frame [m]
+AXIS_W = 18  # a: S = (0, 0, a, 0, 0, b)
+AXIS_V = 19  # b
+SUBSPACE = 20  # six columns: S in the kernel frame, for rows of the other kinds
+MASS = 26
+MOMENT = 27  # three columns: mass times centre of mass, kernel frame [kg m]
+INERTIA = 30  # six columns: xx, xy, xz, yy, yz, zz about the kernel frame's origin [kg m^2]
+ARMATURE = 36
+BODY_ROTATION = 37  # nine columns: rotation of the body frame seen from the kernel frame
+ROW_SIZE = 46
+
+# Kinds of row.
+AXIS = 0.0  # screw, rotation or translation about z
+SPHERICAL = 1.0  # first row of a ball joint, quaternion x, y, z, w
+FREE = 2.0  # first row of a free joint, quaternion then position
+CUSTOM = 3.0  # first row of a user's joint: T, S and dS/dt qd are appended to q
+FOLLOW = 4.0  # a further row of a ball or free joint
+CUSTOM_FOLLOW = 5.0  # a further row of a user's joint
+
+# What is appended to q for a user's joint: T (rotation by rows, then origin), S of the first row, dS/dt qd,
+# and S of each further row, whose Q_INDEX points at it.
+CUSTOM_S = 12
+CUSTOM_BIAS = 18
+CUSTOM_SIZE = 24
+
+# What a kernel returns.
+OK = 0
+BAD_SHAPE = 1
+BAD_QUATERNION = 2
+NOT_FINITE = 3
+SINGULAR = 4
+
+#: How far the square of a quaternion's norm may be from one.
+QUATERNION_TOLERANCE = 1e-6

@@ -1,0 +1,305 @@
+"""The Model: an immutable robot, ready for every algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError, InputError
+from ..lie import SpatialInertia
+from . import configuration, layout
+from .pack import get_inertia, put_inertia
+from .structure import Frame, Joint, JointLimits
+
+Array = npt.NDArray[np.float64]
+
+
+class Model:
+    """A tree of rigid bodies, immutable and safe to share between threads.
+
+    Made by `Model.from_urdf` or `ModelBuilder`. Body ``i`` is carried by joint ``i``; bodies come after their
+    parents. Welded bodies are part of the body they are fixed to, and their names are frames.
+
+    Attributes
+    ----------
+    name : str
+        Name of the robot.
+    nq, nv, n_bodies : int
+        Numbers of position coordinates, of velocity coordinates, and of bodies that move.
+    joints : tuple of Joint
+        The joints that move; `joint(name)` finds one.
+    frames : mapping of str to Frame
+        Every body, and every frame fixed to a body or to the world, by name.
+    limits : JointLimits
+        Limits and losses of the coordinates.
+    """
+
+    __slots__ = (
+        "_actuation_terms", "_by_name", "_custom", "_plain", "_rows", "_vector_q", "_vector_v",
+        "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
+    )  # fmt: skip
+
+    name: str
+    nq: int
+    nv: int
+    n_bodies: int
+    joints: tuple[Joint, ...]
+    frames: Mapping[str, Frame]
+    limits: JointLimits
+    _rows: Array
+    _by_name: Mapping[str, Joint]
+    _custom: tuple[Joint, ...]
+    _vector_q: npt.NDArray[np.intp]
+    _vector_v: npt.NDArray[np.intp]
+    _actuation_terms: tuple[Array, Array] | None
+    _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
+
+    def __init__(
+        self, name: str, rows: Array, joints: tuple[Joint, ...], frames: Mapping[str, Frame], limits: JointLimits
+    ) -> None:
+        plain = [j for j in joints if j.kind not in ("spherical", "free")]
+        values = {
+            "name": name,
+            "nq": int(rows[0, layout.N_Q]),
+            "nv": int(rows[0, layout.N_V]),
+            "n_bodies": len(joints),
+            "joints": joints,
+            "frames": dict(frames),
+            "limits": limits,
+            "_rows": rows,
+            "_by_name": {joint.name: joint for joint in joints},
+            "_custom": tuple(j for j in joints if j.type.custom is not None),
+            "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
+            "_vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
+            "_actuation_terms": None,
+            "_plain": all(j.type.custom is None for j in joints),
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(f"a Model does not change: cannot set {key}; its with_... methods return changed copies")
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.name, self._rows, self.joints, self.frames, self.limits, self._actuation_terms)
+
+    @classmethod
+    def from_urdf(
+        cls,
+        xml_or_path: str | bytes | PathLike[str],
+        floating_base: bool = False,
+        gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+    ) -> Model:
+        """Read a model from URDF.
+
+        Parameters
+        ----------
+        xml_or_path : str, bytes or path
+            URDF text (also as xacro puts it out), a file's path, or a ``package://`` or ``file://`` URI.
+        floating_base : bool
+            Give the root link a free joint, called "root_joint", on the world. Otherwise the root link is fixed.
+        gravity : array-like, shape (3,)
+            Acceleration of free fall in the world frame [m/s^2].
+
+        Raises
+        ------
+        DescriptionError, InertiaError
+            For a description that cannot be read or makes no sense; names the link or joint.
+
+        Notes
+        -----
+        Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
+        """
+        from .from_description import model_from_description
+        from .urdf import read_urdf
+
+        return model_from_description(read_urdf(xml_or_path), floating_base, gravity)
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move, in order."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies that move, in order: `body_names[i]` is carried by `joint_names[i]`."""
+        return tuple(joint.body for joint in self.joints)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all bodies and of the frames fixed to them or to the world."""
+        return tuple(self.frames)
+
+    def joint(self, name: str) -> Joint:
+        """Return the joint of that name.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message lists those there are.
+        """
+        try:
+            return self._by_name[name]
+        except KeyError:
+            message = f"no joint {name!r} moves in model {self.name!r}; its joints are {list(self.joint_names)}"
+            raise InputError(message, name=name, expected="a joint name") from None
+
+    def frame(self, name: str | int) -> Frame:
+        """Return the frame of that name, or the frame of the body with that index.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message lists those there are.
+        """
+        if isinstance(name, (int, np.integer)):
+            if not 0 <= name < self.n_bodies:
+                raise InputError(f"no body {name} in model {self.name!r}: 0 to {self.n_bodies - 1} are expected", value=name)
+            name = self.joints[name].body
+        try:
+            return self.frames[name]
+        except KeyError:
+            message = f"no body or frame {name!r} in model {self.name!r}; there are {list(self.frames)}"
+            raise InputError(message, name=str(name), expected="a body or frame name") from None
+
+    # -- physical data ---------------------------------------------------------------------------------------------
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall in the world frame [m/s^2], (3,)."""
+        return self._rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
+
+    def _body_row(self, body: int) -> int:
+        return int(self.joints[body].v_slice.stop)
+
+    def inertia(self, body: str | int) -> SpatialInertia:
+        """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
+        return get_inertia(self._rows[self._body_row(self._moving(body).body)])
+
+    def _moving(self, name: str | int) -> Frame:
+        frame = self.frame(name)
+        if frame.body < 0:
+            raise InputError(f"frame {name!r} is fixed to the world: a frame on a moving body is expected", name=str(name))
+        return frame
+
+    def with_gravity(self, gravity: npt.ArrayLike) -> Model:
+        """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
+        vector = np.asarray(gravity, dtype=np.float64)
+        if vector.shape != (3,) or not np.isfinite(vector).all():
+            raise InputError(f"gravity: three finite numbers are expected, got {gravity!r}", name="gravity", value=gravity)
+        rows = self._rows.copy()
+        rows[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
+        return self._changed(rows)
+
+    def with_inertia(self, body: str | int, inertia: SpatialInertia) -> Model:
+        """Return this model with another inertia, in the body frame, of one moving body and all welded to it.
+
+        Raises
+        ------
+        InputError
+            If there is no such moving body.
+        InertiaError
+            If no body can have this inertia.
+        """
+        frame = self._moving(body)
+        name = self.joints[frame.body].body
+        inertia.check(name)
+        rows = self._rows.copy()
+        put_inertia(rows[self._body_row(frame.body)], inertia.transformed(frame.placement))
+        return self._changed(rows)
+
+    def with_payload(self, body: str | int, mass: float, com: npt.ArrayLike, inertia: npt.ArrayLike | None = None) -> Model:
+        """Return this model with a payload fixed to a body; cheap enough to call while a robot runs.
+
+        Parameters
+        ----------
+        body : str or int
+            Body or frame that carries it.
+        mass : float
+            Mass [kg], not negative.
+        com : array-like, shape (3,)
+            Its centre of mass in the frame of `body` [m].
+        inertia : array-like, shape (3, 3), optional
+            Rotational inertia about its centre of mass, in axes of that frame [kg m^2]; a point mass when left out.
+
+        Raises
+        ------
+        InputError
+            If there is no such body, or the body does not move.
+        InertiaError
+            If no payload can have this inertia.
+        """
+        frame = self._moving(body)
+        payload = SpatialInertia(mass, np.asarray(com), np.zeros((3, 3)) if inertia is None else np.asarray(inertia))
+        payload.check(f"payload on {frame.name}")
+        rows = self._rows.copy()
+        row = rows[self._body_row(frame.body)]
+        put_inertia(row, get_inertia(row) + payload.transformed(frame.placement))
+        return self._changed(rows)
+
+    def with_joint_terms(self, armature: bool = False, damping: bool = False, friction: bool = False) -> Model:
+        """Return this model with rotor inertia, viscous damping or dry friction of `limits` as part of its dynamics.
+
+        They are left out by default: then the dynamics are those of the rigid bodies alone.
+        """
+        rows = self._rows.copy()
+        rows[1:, layout.ARMATURE] = self.limits.armature if armature else 0.0
+        zero = np.zeros(self.nv)
+        losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
+        terms = losses if damping or friction else None
+        return _restore(self.name, rows, self.joints, self.frames, self.limits, terms, like=self)
+
+    def _changed(self, rows: Array) -> Model:
+        return _restore(self.name, rows, self.joints, self.frames, self.limits, self._actuation_terms, like=self)
+
+    # -- configurations --------------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Return the configuration (nq,) with all coordinates zero and all rotations the identity."""
+        return configuration.neutral(self)
+
+    def random(self, rng: np.random.Generator) -> Array:
+        """Return a random configuration (nq,): uniform within the limits, angles without limits in (-pi, pi),
+        lengths without limits in (-1, 1) m, rotations uniform."""
+        return configuration.random(self, rng)
+
+    def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Return the configurations (..., nq) reached from `q` (..., nq) along the tangent vectors `v` (..., nv).
+
+        Sums for axis joints; q exp(v) for ball and free joints, v in the child frame.
+        """
+        return configuration.integrate(self, q, v)
+
+    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+        """Return the tangent vectors v (..., nv) with ``integrate(q0, v) == q1``."""
+        return configuration.difference(self, q0, q1)
+
+
+def _restore(
+    name: str,
+    rows: Array,
+    joints: tuple[Joint, ...],
+    frames: Mapping[str, Frame],
+    limits: JointLimits,
+    terms: tuple[Array, Array] | None,
+    like: Model | None = None,
+) -> Model:
+    if like is None:
+        model = Model(name, rows, joints, frames, limits)
+    else:  # everything but the rows is shared: a changed copy costs microseconds
+        model = object.__new__(Model)
+        for key in Model.__slots__:
+            object.__setattr__(model, key, getattr(like, key))
+        object.__setattr__(model, "_rows", rows)
+    object.__setattr__(model, "_actuation_terms", terms)
+    object.__setattr__(model, "_plain", terms is None and not model._custom)
+    return model

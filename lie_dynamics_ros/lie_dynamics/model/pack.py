@@ -1,0 +1,131 @@
+"""From bodies to the kernels' table of rows (see `layout`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..lie import SpatialInertia
+from . import layout
+from .joint_types import JointType, rotation_from_z
+from .structure import Joint
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body: its joint, its parent's index (-1: world), T_parent_joint (4, 4), and its inertia."""
+
+    joint: Joint
+    parent: int
+    placement: Array
+    inertia: SpatialInertia
+
+
+def pack(bodies: Sequence[Body], nq: int, nv: int) -> Array:
+    """Return the table of rows (nv + 1, ROW_SIZE) of a tree whose parents come before their children."""
+    rows = np.zeros((nv + 1, layout.ROW_SIZE))
+    header = rows[0]
+    header[layout.N_Q], header[layout.N_V], header[layout.N_BODIES] = nq, nv, len(bodies)
+    last_row: list[int] = []
+    turns: list[Array] = []  # rotation of each body's kernel frame seen from its body frame
+    appended = nq  # a user's joint reads what is appended to q
+    for index, body in enumerate(bodies):
+        parent_row = 0 if body.parent < 0 else last_row[body.parent]
+        parent_turn = np.eye(3) if body.parent < 0 else turns[body.parent]
+        rotation, origin = parent_turn.T @ body.placement[:3, :3], parent_turn.T @ body.placement[:3, 3]
+        first = body.joint.v_slice.start + 1
+        joint = body.joint.type
+        if joint.steps:
+            turn = _pack_steps(rows, first, body.joint, parent_row, rotation, origin)
+        else:
+            appended = _pack_compound(rows, first, body.joint, parent_row, rotation, origin, appended)
+            turn = np.eye(3)
+        if joint.kind in ("spherical", "free"):
+            header[layout.N_QUATERNIONS] += 1
+        row = rows[first + joint.nv - 1]
+        row[layout.BODY] = index
+        row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9] = turn.T.ravel()
+        last_row.append(first + joint.nv - 1)
+        turns.append(turn)
+        put_inertia(row, body.inertia)
+    return rows
+
+
+def put_inertia(row: Array, inertia: SpatialInertia) -> None:
+    """Write a body's inertia, given in its body frame, into its row."""
+    turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+    parameters = inertia.parameters()
+    about_origin = np.empty((3, 3))
+    about_origin[np.triu_indices(3)] = parameters[4:]
+    about_origin.T[np.triu_indices(3)] = parameters[4:]
+    row[layout.MASS] = parameters[0]
+    row[layout.MOMENT : layout.MOMENT + 3] = turn @ parameters[1:4]
+    row[layout.INERTIA : layout.INERTIA + 6] = (turn @ about_origin @ turn.T)[np.triu_indices(3)]
+
+
+def get_inertia(row: Array) -> SpatialInertia:
+    """Read a body's inertia, in its body frame, from its row."""
+    turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+    about_origin = np.empty((3, 3))
+    about_origin[np.triu_indices(3)] = row[layout.INERTIA : layout.INERTIA + 6]
+    about_origin.T[np.triu_indices(3)] = row[layout.INERTIA : layout.INERTIA + 6]
+    moment = turn.T @ row[layout.MOMENT : layout.MOMENT + 3]
+    rotated = turn.T @ about_origin @ turn
+    return SpatialInertia.from_parameters([row[layout.MASS], *moment, *rotated[np.triu_indices(3)]])
+
+
+def _put_place(row: Array, rotation: Array, origin: Array) -> None:
+    row[layout.PLACEMENT : layout.PLACEMENT + 9] = rotation.ravel()
+    row[layout.ORIGIN : layout.ORIGIN + 3] = origin
+
+
+def _pack_steps(rows: Array, first: int, joint: Joint, parent: int, rotation: Array, origin: Array) -> Array:
+    """Fill one row per step and return the rotation of the last kernel frame seen from the body frame."""
+    turn = np.eye(3)
+    for k, step in enumerate(joint.type.steps):
+        row = rows[first + k]
+        next_turn = rotation_from_z(step.axis)
+        _put_place(row, rotation @ turn.T @ next_turn, origin)
+        row[layout.PARENT], row[layout.KIND] = parent, layout.AXIS
+        row[layout.Q_INDEX] = joint.q_slice.start + k
+        row[layout.FIRST] = row[layout.LAST] = parent = first + k
+        row[layout.BODY] = -1
+        row[layout.AXIS_W], row[layout.AXIS_V] = step.rotation, step.translation
+        row[layout.SUBSPACE + 2], row[layout.SUBSPACE + 5] = step.rotation, step.translation
+        rotation, origin, turn = np.eye(3), np.zeros(3), next_turn
+    return turn
+
+
+def _pack_compound(
+    rows: Array, first: int, joint: Joint, parent: int, rotation: Array, origin: Array, appended: int
+) -> int:
+    """Fill the rows of a ball, free or user's joint and return where the next appended data of q begins."""
+    kind = joint.type
+    for k in range(kind.nv):
+        row = rows[first + k]
+        row[layout.PARENT] = parent if k == 0 else first + k - 1
+        row[layout.KIND] = _row_kind(kind, k)
+        row[layout.FIRST], row[layout.LAST] = first, first + kind.nv - 1
+        row[layout.BODY] = -1
+        row[layout.PLACEMENT : layout.PLACEMENT + 9] = np.eye(3).ravel()
+        row[layout.Q_INDEX] = joint.q_slice.start
+        if kind.custom is not None:
+            row[layout.Q_INDEX] = appended
+            appended += layout.CUSTOM_SIZE if k == 0 else 6
+        else:
+            row[layout.SUBSPACE + k] = 1.0
+    _put_place(rows[first], rotation, origin)
+    return appended
+
+
+def _row_kind(joint: JointType, k: int) -> float:
+    if joint.kind == "custom":
+        return layout.CUSTOM if k == 0 else layout.CUSTOM_FOLLOW
+    if k > 0:
+        return layout.FOLLOW
+    return layout.SPHERICAL if joint.kind == "spherical" else layout.FREE

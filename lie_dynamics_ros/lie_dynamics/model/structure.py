@@ -1,0 +1,80 @@
+"""The parts of a Model that a user reads: joints, bodies' frames, and the tree's shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .joint_types import JointType
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint that moves, as a Model holds it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the joint.
+    type : JointType
+        What it does.
+    index : int
+        Its index, and that of the body it carries.
+    body, parent_body : str
+        Names of that body and of the body it moves on ("world" for the inertial frame).
+    q_slice, v_slice : slice
+        Its entries of q and of qd, qdd, tau.
+    mimic : tuple or None
+        (joint name, multiplier, offset) where the description says that it follows another joint.
+    """
+
+    name: str
+    type: JointType
+    index: int
+    body: str
+    parent_body: str
+    q_slice: slice
+    v_slice: slice
+    mimic: tuple[str, float, float] | None = None
+
+    @property
+    def kind(self) -> str:
+        """Kind of the joint: "revolute", "prismatic", "free", ..."""
+        return self.type.kind
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame fixed to a body (index -1: to the world); `placement` (4, 4) is T_body_frame."""
+
+    name: str
+    body: int
+    placement: Array
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits and losses of the coordinates, infinite or zero where the description gives none.
+
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (nq,)
+        Position limits [rad or m].
+    velocity, effort : ndarray, shape (nv,)
+        Largest rate [rad/s or m/s] and joint force [N m or N].
+    damping, friction, armature : ndarray, shape (nv,)
+        Viscous damping [N m s/rad or N s/m], dry friction [N m or N], rotor inertia seen at the joint
+        [kg m^2 or kg]. Part of the dynamics only after `Model.with_joint_terms`.
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
+    damping: Array
+    friction: Array
+    armature: Array

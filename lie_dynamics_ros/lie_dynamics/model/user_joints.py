@@ -1,0 +1,51 @@
+"""User-defined joints: what their functions return is checked and appended to q, where the kernels read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError
+from . import layout
+
+if TYPE_CHECKING:
+    from .model import Model
+    from .structure import Joint
+
+Array = npt.NDArray[Any]
+
+
+def extend(model: Model, q: Array, qd: Array) -> Array:
+    """Return `q` (..., nq) with T, S and dS/dt qd of every user-defined joint appended, as `layout` says."""
+    flat_q, flat_qd = q.reshape(-1, model.nq), qd.reshape(-1, model.nv)
+    parts = [flat_q]
+    for joint in model._custom:
+        parts.append(np.array([_data(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]))
+    wide = np.concatenate([part.reshape(len(flat_q), -1) for part in parts], axis=1)
+    return np.ascontiguousarray(wide.reshape(*q.shape[:-1], wide.shape[1]))
+
+
+def _data(joint: Joint, q: Array, qd: Array) -> Array:
+    motion, n = joint.type.custom, joint.type.nv
+    assert motion is not None
+    x, xd = q[joint.q_slice], qd[joint.v_slice]
+    T = _checked(joint, "transform", motion.transform(x), (4, 4))
+    S = _checked(joint, "subspace", motion.subspace(x), (6, n))
+    dS = _checked(joint, "subspace_rate", motion.subspace_rate(x, xd), (6, n))
+    data = np.concatenate([T[:3, :3].ravel(), T[:3, 3], S[:, 0], dS @ xd, S[:, 1:].T.ravel()])
+    assert data.size == layout.CUSTOM_SIZE + 6 * (n - 1)
+    return data
+
+
+def _checked(joint: Joint, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(value)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise DescriptionError(
+            f"joint {joint.name!r}: its {what} function must return finite numbers of shape {shape}, got {value!r}",
+            name=joint.name,
+            value=value,
+            expected=str(shape),
+        )
+    return array
