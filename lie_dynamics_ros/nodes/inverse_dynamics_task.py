@@ -1,0 +1,161 @@
+"""What the inverse dynamics node computes, without ROS: one robot, one state in, efforts out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lie_dynamics import Model, inverse_dynamics
+from ..ros.errors import ConfigurationError, MessageError, ParameterError
+from ..ros.joint_mapping import JointMapping
+from ..ros.messages import Array, all_finite
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may change at run time; see the parameters of the node."""
+
+    gravity: tuple[float, ...]
+    gravity_only: bool
+    driver_compensates_gravity: bool
+    saturate: bool
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Options:
+        """Make options of parameter values; raises ParameterError where they make no sense together."""
+        gravity = tuple(values["gravity"])
+        if len(gravity) != 3:
+            raise ParameterError(f"gravity has {len(gravity)} entries; expected 3 (x, y, z)")
+        if values["gravity_only"] and values["driver_compensates_gravity"]:
+            raise ParameterError("gravity_only and driver_compensates_gravity together would leave nothing to publish")
+        return cls(gravity, values["gravity_only"], values["driver_compensates_gravity"], values["saturate_efforts"])
+
+
+class InverseDynamicsTask:
+    """Inverse dynamics of one robot, with everything prepared that does not change from state to state.
+
+    Parameters
+    ----------
+    model : Model
+        Every joint must have one coordinate, because a JointState has one position per joint.
+    joints : sequence of str
+        Joints of the outputs, in this order; none stands for all, in model order.
+    options : Options
+
+    Attributes
+    ----------
+    position, velocity, acceleration : ndarray, shape (n,)
+        State and desired acceleration in model order, to be filled before `efforts` is called
+        [rad or m, and per s, per s^2].
+    joints : tuple of str
+        Joints of the outputs.
+    states, points : JointMapping
+        Match the names of states, and of desired accelerations without names, against the model's joints.
+    """
+
+    def __init__(self, model: Model, joints: Sequence[str], options: Options) -> None:
+        self.model = model
+        names = model.joint_names
+        if not names:
+            raise ConfigurationError("the robot has no joint that moves")
+        for name in names:
+            joint = model.joint(name)
+            if joint.q_slice.stop - joint.q_slice.start != 1:
+                raise ConfigurationError(
+                    f"joint {name!r} is of kind {joint.kind!r}; a JointState holds one position per joint, "
+                    "so only joints with one coordinate can be used"
+                )
+        unknown = [joint for joint in joints if joint not in names]
+        if unknown:
+            raise ConfigurationError(
+                f"parameter joints: the robot has no moving joint {', '.join(unknown)}; it has {', '.join(names)}"
+            )
+        if len(set(joints)) != len(joints):
+            raise ConfigurationError(f"parameter joints names a joint twice: {', '.join(joints)}")
+        self.joints = tuple(joints) or names
+        self.states = JointMapping(names)
+        self.named_points = JointMapping(names)
+        self.points = JointMapping(names).match(self.joints)
+        self._order: NDArray[np.intp] | None = None
+        if self.joints != names:
+            self._order = np.array([names.index(joint) for joint in self.joints], dtype=np.intp)
+        n = len(names)
+        self.position, self.velocity, self.acceleration = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._zero = np.zeros(n)
+        limit = np.asarray(model.effort_limit, dtype=np.float64)
+        self._limit = np.where(np.isnan(limit), np.inf, limit)
+        self._limited = bool(np.isfinite(self._limit).any())
+        self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self.set_options(options)
+
+    def set_options(self, options: Options) -> None:
+        """Apply options; also runs the dynamics once, so that nothing is compiled while states come in."""
+        self.options = options
+        self._with_gravity = self.model.with_gravity(options.gravity)
+        self._weightless = self.model.with_gravity((0.0, 0.0, 0.0))
+        inverse_dynamics(self._with_gravity, self.position, self.velocity, self.acceleration)
+
+    def gravity_efforts(self) -> Array:
+        """Efforts that hold the robot at rest in its position, shape (n,) [N m or N], in model order."""
+        return inverse_dynamics(self._with_gravity, self.position, self._zero, self._zero)
+
+    def efforts(self, desired: bool) -> tuple[Array, Array | None]:
+        """Efforts for the present state, in model order, limited where that is asked for.
+
+        Parameters
+        ----------
+        desired : bool
+            Use `acceleration`; otherwise zero.
+
+        Returns
+        -------
+        efforts : ndarray, shape (n,) [N m or N]
+        gravity : ndarray, shape (n,), or None
+            The efforts against gravity alone, where they were needed on the way.
+
+        Raises
+        ------
+        MessageError
+            The state leads to efforts that are not finite.
+        """
+        options = self.options
+        gravity: Array | None = None
+        if options.gravity_only:
+            efforts = gravity = self.gravity_efforts()
+        else:
+            model = self._weightless if options.driver_compensates_gravity else self._with_gravity
+            acceleration = self.acceleration if desired else self._zero
+            efforts = inverse_dynamics(model, self.position, self.velocity, acceleration)
+        if not all_finite(efforts):
+            raise MessageError("not finite", "the state leads to efforts that are not finite")
+        if options.saturate and self._limited:
+            if options.driver_compensates_gravity:
+                gravity = self.gravity_efforts()
+            efforts = self._saturate(efforts, gravity if options.driver_compensates_gravity else None)
+        return efforts, gravity
+
+    def select(self, efforts: Array) -> Array:
+        """Bring efforts from model order into the order of the outputs."""
+        return efforts if self._order is None else efforts[self._order]
+
+    def take_saturated(self) -> tuple[str, ...]:
+        """Joints whose efforts were limited since the last call."""
+        names = tuple(np.array(self.model.joint_names)[self.saturated])
+        self.saturated[:] = False
+        return names
+
+    def _saturate(self, efforts: Array, added: Array | None) -> Array:
+        """Limit the sum of the efforts and what the driver adds to them."""
+        total = efforts if added is None else efforts + added
+        over = np.abs(total) > self._limit
+        if not over.any():
+            return efforts
+        self.saturated |= over
+        limited = np.clip(total, -self._limit, self._limit)
+        if added is not None:
+            limited -= added
+        return np.where(over, limited, efforts)

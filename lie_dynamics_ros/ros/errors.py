@@ -1,0 +1,35 @@
+"""Errors of the nodes; the library has its own."""
+
+from __future__ import annotations
+
+
+class NodeError(ValueError):
+    """Base of all errors raised by the shared ROS code; the message is fit for a user."""
+
+
+class DescriptionError(NodeError):
+    """A robot description cannot be found or read."""
+
+
+class ParameterError(NodeError):
+    """A parameter, or a combination of parameters, makes no sense."""
+
+
+class ConfigurationError(NodeError):
+    """A node cannot be configured; the message says why."""
+
+
+class MessageError(NodeError):
+    """A message cannot be used.
+
+    Parameters
+    ----------
+    kind : str
+        A short name under which such messages are counted in the diagnostics, such as "missing joints".
+    detail : str
+        What was wrong, with the names and numbers.
+    """
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind

@@ -1,0 +1,174 @@
+"""Base of all nodes: lifecycle with autostart, parameters, diagnostics, reasons for failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from . import diagnostics
+from .diagnostics import DiagnosticsPublisher, Report
+from .parameters import Setting, Settings
+from .spinning import EXECUTORS
+
+COMMON_SETTINGS = (
+    Setting("autostart", True, "Configure and activate the node by itself as soon as it can be.", "at start"),
+    Setting(
+        "executor",
+        EXECUTORS[0],
+        "Executor that runs the node; single_threaded is the fallback where rclpy has no EventsExecutor.",
+        "at start",
+        choices=EXECUTORS,
+    ),
+)
+
+START_DELAY = 0.01
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node whose subclasses fill in `configure`, `activate`, `deactivate`, `cleanup` and `describe`.
+
+    Any exception in `configure` or `activate` makes the transition fail; its text is logged and stays in the
+    diagnostics until a later transition succeeds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the node, unless remapped.
+    settings : sequence of Setting
+        Its parameters, besides those common to all nodes.
+    """
+
+    def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self.failure = ""
+        self.settings = Settings(
+            self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
+        )
+        self._start_pending: bool = self.settings["autostart"]
+        self._diagnostics = DiagnosticsPublisher(self)
+        self._start_timer = self.create_timer(
+            START_DELAY, self._start_once, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    # For subclasses to fill in.
+
+    def configure(self) -> None:
+        """Build everything; raises with the reason where that is not possible."""
+
+    def activate(self) -> None:
+        """Begin to publish."""
+
+    def deactivate(self) -> None:
+        """Stop publishing."""
+
+    def cleanup(self) -> None:
+        """Let go of what `configure` built."""
+
+    def can_configure(self) -> bool:
+        """Tell whether `configure` has all it needs; autostart waits for that."""
+        return True
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other; raises ParameterError."""
+
+    def settings_changed(self, names: set[str]) -> None:
+        """React to parameters that have changed."""
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+
+    # State.
+
+    @property
+    def state(self) -> str:
+        """Lifecycle state: unconfigured, inactive, active, finalized, or a transition between them."""
+        return str(self._state_machine.current_state[1])
+
+    def is_configured(self) -> bool:
+        """Tell whether the node is inactive or active."""
+        return self.state in ("inactive", "active")
+
+    def start(self) -> None:
+        """Configure and activate now, if autostart is still to do so and everything needed is there."""
+        if not self._start_pending or self.state != "unconfigured" or not self.can_configure():
+            return
+        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+            self.trigger_activate()
+
+    def fall_back(self, reason: str) -> None:
+        """Return to unconfigured because of a fault; autostart tries again when there is reason to."""
+        if self.state == "active":
+            self.trigger_deactivate()
+        if self.state == "inactive":
+            self.trigger_cleanup()
+        self._fail(reason)
+        self._start_pending = self.settings["autostart"]
+
+    def _start_once(self) -> None:
+        self._start_timer.cancel()
+        self.start()
+
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
+        self.get_logger().error(reason)
+
+    # Transitions.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `configure`."""
+        try:
+            self.check_settings(self.settings)
+            self.configure()
+        except Exception as error:
+            self._fail(f"not configured: {error}")
+            self.cleanup()
+            return TransitionCallbackReturn.FAILURE
+        self.failure = ""
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `activate`."""
+        try:
+            self.activate()
+        except Exception as error:
+            self._fail(f"not activated: {error}")
+            return TransitionCallbackReturn.FAILURE
+        self.failure = ""
+        self._start_pending = False
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `deactivate`."""
+        self.deactivate()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `cleanup`."""
+        self.cleanup()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop publishing and let go of everything."""
+        self._start_pending = False
+        self.deactivate()
+        self.cleanup()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Return to unconfigured after an error in a transition."""
+        self.deactivate()
+        self.cleanup()
+        return super().on_error(state)
+
+    # Diagnostics.
+
+    def report(self, period: float) -> Report:
+        """Make the diagnostic report over the last ``period`` seconds."""
+        report = Report(values={"lifecycle state": self.state})
+        if self.failure:
+            report.add(diagnostics.ERROR, self.failure)
+        self.describe(report, period)
+        return report

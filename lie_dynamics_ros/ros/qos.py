@@ -1,0 +1,39 @@
+"""Quality of service of every topic, in one place.
+
+Each can be overridden with parameters, such as ``qos_overrides./joint_states.subscription.reliability``.
+"""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+STREAM_INPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""States and set points: best effort matches every publisher, and only the newest message counts."""
+
+OUTPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+)
+
+DESCRIPTION = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""The robot description: late subscribers get the last one."""
+
+DIAGNOSTICS = QoSProfile(depth=10)
+
+
+def overridable() -> QoSOverridingOptions:
+    """Let the user override history, depth and reliability of a topic with parameters."""
+    return QoSOverridingOptions.with_default_policies()
