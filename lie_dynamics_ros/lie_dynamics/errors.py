@@ -45,3 +45,7 @@ class DescriptionError(LieDynamicsError):
 
 class SingularityError(LieDynamicsError):
     """A result that does not exist or is not unique at the given configuration."""
+
+
+class DescriptionWarning(UserWarning):
+    """Something in a robot description that was accepted only because the caller asked for it."""

@@ -183,7 +183,7 @@ class SpatialInertia:
         excess = float(moments[2] - moments[1] - moments[0])
         if excess <= allowed:
             return
-        a, b, c = (f"{moment:.6g}" for moment in moments)
+        a, b, c = (f"{moment if abs(moment) > 1e-12 * scale else 0.0:.6g}" for moment in moments)
         if moments[0] < -allowed:
             reason = f"principal moment of inertia {a} kg m^2 is negative (principal moments {a}, {b}, {c})"
         else:

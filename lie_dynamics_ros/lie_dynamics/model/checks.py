@@ -1,0 +1,267 @@
+"""Checks of a robot description: is it a tree, are its figures possible. Each error names the link or joint."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from ..errors import DescriptionError, DescriptionWarning, InertiaError
+from ..lie import SpatialInertia
+from .description import AXIS_FREE, KINDS, JointDescription, LinkDescription
+
+#: Inertias in files are figures of about three digits; a triangle inequality broken by less is rounding.
+INERTIA_TOLERANCE = 1e-3
+
+InertiaCheck = Literal["error", "warn", "ignore"]
+
+
+def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescription]) -> str:
+    """Return the name of the root link if links and joints form one tree.
+
+    Raises
+    ------
+    DescriptionError
+        For duplicate or empty names, joints on links that do not exist, a link with two parents, several trees, cycles.
+    """
+    if not links:
+        raise DescriptionError("the robot has no links, at least one expected", expected="at least one link")
+    _refuse_duplicates("link", [link.name for link in links])
+    _refuse_duplicates("joint", [joint.name for joint in joints])
+    names = [link.name for link in links]
+    above: dict[str, JointDescription] = {}
+    for joint in joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in names:
+                raise DescriptionError(
+                    f"joint '{joint.name}': {role} link '{link}' does not exist{_suggest(link, names)}",
+                    name=joint.name,
+                    value=link,
+                    expected="the name of a link",
+                )
+        if joint.parent == joint.child:
+            raise DescriptionError(
+                f"joint '{joint.name}': link '{joint.child}' is both parent and child, two different links expected",
+                name=joint.name,
+                value=joint.child,
+            )
+        if joint.child in above:
+            raise DescriptionError(
+                f"link '{joint.child}' is the child of two joints, '{above[joint.child].name}' and '{joint.name}'; "
+                "one expected, since a description is a tree",
+                name=joint.child,
+                value=(above[joint.child].name, joint.name),
+                expected="one parent",
+            )
+        above[joint.child] = joint
+    roots = [name for name in names if name not in above]
+    if len(roots) > 1:
+        raise DescriptionError(
+            f"the robot falls apart into {len(roots)} trees with the roots {_listed(roots)}; one expected "
+            "(connect them by joints)",
+            name=roots[1],
+            value=roots,
+            expected="one root link",
+        )
+    _refuse_cycle(names, above)
+    return roots[0]
+
+
+def check_joint(joint: JointDescription) -> None:
+    """Refuse a joint whose figures are impossible.
+
+    Raises
+    ------
+    DescriptionError
+        For a zero axis, NaN, lower limit above the upper one, negative limits, damping, friction or armature.
+    """
+    label = f"joint '{joint.name}'"
+    if joint.kind not in AXIS_FREE and abs(float(np.linalg.norm(joint.axis)) - 1.0) > 1e-9:
+        raise DescriptionError(
+            f"{label}: axis {joint.axis.tolist()} is not a unit vector", name=joint.name, value=joint.axis
+        )
+    if math.isnan(joint.lower) or math.isnan(joint.upper) or joint.lower > joint.upper:
+        raise DescriptionError(
+            f"{label}: lower limit {joint.lower:g} must not be above the upper limit {joint.upper:g}",
+            name=joint.name,
+            value=(joint.lower, joint.upper),
+            expected="lower <= upper",
+        )
+    for attribute in ("velocity_limit", "effort_limit", "damping", "friction", "armature"):
+        value = getattr(joint, attribute)
+        if math.isnan(value) or value < 0.0 or (math.isinf(value) and not attribute.endswith("limit")):
+            raise DescriptionError(
+                f"{label}: {attribute.replace('_', ' ')} is {value:g}, a number >= 0 expected",
+                name=joint.name,
+                value=value,
+                expected=">= 0",
+            )
+
+
+def check_mimics(joints: Sequence[JointDescription]) -> None:
+    """Refuse a mimic joint that follows no joint, a joint without a single coordinate, or itself in the end.
+
+    Raises
+    ------
+    DescriptionError
+        Names the joint and what it follows.
+    """
+    table = {joint.name: joint for joint in joints}
+    for joint in joints:
+        if joint.mimic is None:
+            continue
+        label, target = f"joint '{joint.name}'", joint.mimic.joint
+        if target not in table:
+            raise DescriptionError(
+                f"{label}: mimics joint '{target}', which does not exist{_suggest(target, list(table))}",
+                name=joint.name,
+                value=target,
+                expected="the name of a joint",
+            )
+        for follower in (joint, table[target]):
+            if KINDS[follower.kind] != 1:
+                raise DescriptionError(
+                    f"{label}: mimics joint '{target}', but joint '{follower.name}' is {follower.kind} and has "
+                    f"{KINDS[follower.kind]} coordinates, 1 expected",
+                    name=joint.name,
+                    value=target,
+                    expected="joints with one coordinate",
+                )
+        seen = [joint.name]
+        follower = joint
+        while follower.mimic is not None and follower.mimic.joint in table:
+            follower = table[follower.mimic.joint]
+            if follower.name in seen:
+                raise DescriptionError(
+                    f"{label}: mimics itself through {_listed([*seen, follower.name])}", name=joint.name, value=seen
+                )
+            seen.append(follower.name)
+
+
+def check_inertias(
+    links: Sequence[LinkDescription], joints: Sequence[JointDescription], policy: InertiaCheck
+) -> list[str]:
+    """Check that every link's inertia is one that a body can have; return remarks on those within tolerance.
+
+    A link passes if its largest principal moment exceeds the sum of the other two by at most `INERTIA_TOLERANCE` of
+    the largest moment of the link, or of the rigid body that it is a part of (all links that fixed joints weld to it):
+    a placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion can tell.
+
+    Raises
+    ------
+    InertiaError
+        Names the links, if `policy` is "error". A negative mass is refused in any case.
+    """
+    if policy not in ("error", "warn", "ignore"):
+        raise DescriptionError(
+            f"inertia_check: 'error', 'warn' or 'ignore' expected, got {policy!r}", name="inertia_check", value=policy
+        )
+    whole = _rigid_bodies(links, joints)
+    remarks: list[str] = []
+    refused: list[tuple[str, InertiaError]] = []
+    for link in links:
+        if link.inertia is None:
+            continue
+        label = f"link '{link.name}'"
+        try:
+            link.inertia.check(label)
+            continue
+        except InertiaError:
+            if link.inertia.mass < 0.0:
+                raise
+        reference = float(whole[link.name].principal_moments()[-1])
+        try:
+            link.inertia.check(label, INERTIA_TOLERANCE, reference)
+            remarks.append(
+                f"{label}: inertia breaks the triangle inequality by {link.inertia.deficit():.3g} kg m^2; accepted as "
+                f"rounding, or as too small to matter beside the {reference:.3g} kg m^2 of its rigid body"
+            )
+        except InertiaError as error:
+            refused.append((link.name, error))
+    if not refused:
+        return remarks
+    first = refused[0][1]
+    message = str(first)
+    if len(refused) > 1:
+        message += f"; the same is true of {_listed([name for name, _ in refused[1:]])}"
+    if policy == "error":
+        raise InertiaError(
+            message + "; correct the description, or pass inertia_check='warn' to load it as it is",
+            name=refused[0][0],
+            value=first.value,
+            expected=first.expected,
+        ) from first
+    if policy == "warn":
+        warnings.warn(message, DescriptionWarning, stacklevel=3)
+    return [*remarks, *(f"accepted on request: {error}" for _, error in refused)]
+
+
+def _rigid_bodies(links: Sequence[LinkDescription], joints: Sequence[JointDescription]) -> dict[str, SpatialInertia]:
+    """Return, for each link, the inertia of all links welded to it by fixed joints, in the frame of one of them."""
+    below: dict[str, list[JointDescription]] = {link.name: [] for link in links}
+    starts = {link.name for link in links}
+    for joint in joints:
+        if joint.kind == "fixed":
+            below[joint.parent].append(joint)
+            starts.discard(joint.child)
+    inertia = {link.name: link.inertia for link in links}
+    whole: dict[str, SpatialInertia] = {}
+    for start in starts:
+        total, members, stack = SpatialInertia.zero(), [], [(start, np.eye(4))]
+        while stack:
+            name, pose = stack.pop()
+            members.append(name)
+            part = inertia[name]
+            if part is not None:
+                total = total + part.transformed(pose)
+            stack.extend((joint.child, pose @ joint.placement) for joint in below[name])
+        whole.update(dict.fromkeys(members, total))
+    return whole
+
+
+def _refuse_duplicates(what: str, names: list[str]) -> None:
+    if "" in names:
+        raise DescriptionError(f"{what} number {names.index('') + 1} has an empty name", value="", expected="a name")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            message = f"{what} '{name}' is defined {names.count(name)} times, once expected"
+            raise DescriptionError(message, name=name, value=names.count(name), expected="unique names")
+        seen.add(name)
+
+
+def _refuse_cycle(names: Iterable[str], above: dict[str, JointDescription]) -> None:
+    """Raise if a walk up from some link comes back to it."""
+    done: set[str] = set()
+    for name in names:
+        path: dict[str, None] = {}
+        link = name
+        while link in above and link not in done:
+            if link in path:
+                walk = list(path)
+                cycle = walk[walk.index(link) :]
+                raise DescriptionError(
+                    f"links {_listed(cycle)} form a cycle through joints {_listed(above[x].name for x in cycle)}; "
+                    "a tree expected (close loops by constraints)",
+                    name=link,
+                    value=cycle,
+                    expected="a tree",
+                )
+            path[link] = None
+            link = above[link].parent
+        done.update(path)
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    shown = ", ".join(f"'{name}'" for name in names[:12])
+    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=3)
+    return f"; did you mean {_listed(close)}?" if close else f"; there are {_listed(known)}"
