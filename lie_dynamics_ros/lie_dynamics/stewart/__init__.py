@@ -11,4 +11,6 @@ from .designs import semi_regular_platform as semi_regular_platform
 from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
+from .forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
+from .forward_kinematics import solve_forward_kinematics as solve_forward_kinematics
 from .platform import StewartPlatform as StewartPlatform
