@@ -53,11 +53,11 @@ def world_poses(rows, q, work):
 def forward_kinematics_core(rows, q, out, work):
     """Fill `out` (16 n_bodies) with the 4x4 poses of the bodies of one state, or of one tile."""
     world_poses(rows, q, work)
-    like = get(q, 0)
     for i in range(1, int(rows[0, N_V]) + 1):
         body = int(rows[i, BODY])
         if body < 0:
             continue
+        like = get(q, 0)
         turn = constants9(rows, i, BODY_ROTATION)
         r, p = matmul(get9(work, i, POSE_R), turn), get3(work, i, POSE_P)
         for j in range(3):

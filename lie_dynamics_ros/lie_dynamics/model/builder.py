@@ -33,6 +33,13 @@ class _Draft:
 class ModelBuilder:
     """Collects bodies, parents first, and makes a Model of them.
 
+    Parameters
+    ----------
+    gravity : array-like, shape (3,)
+        Acceleration of free fall in the world frame [m/s^2].
+    world : str
+        Name of the inertial frame.
+
     Examples
     --------
     >>> builder = ModelBuilder()
@@ -40,17 +47,18 @@ class ModelBuilder:
     >>> model = builder.add("upper", joint=revolute([0, 1, 0]), inertia=rod).build()
     """
 
-    def __init__(self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), world: str = "world") -> None:
         self._gravity = gravity
+        self._world = world
         self._bodies: list[_Draft] = []
-        self._frames: dict[str, Frame] = {"world": Frame("world", -1, np.eye(4))}
+        self._frames: dict[str, Frame] = {world: Frame(world, -1, np.eye(4))}
         self._joint_names: set[str] = set()
         self._nq = self._nv = 0
 
     def add(
         self,
         name: str,
-        parent: str = "world",
+        parent: str | None = None,
         joint: JointType | None = None,
         placement: npt.ArrayLike | None = None,
         inertia: SpatialInertia | None = None,
@@ -64,8 +72,8 @@ class ModelBuilder:
         ----------
         name : str
             Name of the body.
-        parent : str
-            Body or frame added before, or "world".
+        parent : str, optional
+            Body or frame added before; the world when left out.
         joint : JointType, optional
             See `joint_types`; fixed when left out, and then the body becomes part of its parent.
         placement : array-like, shape (4, 4), optional
@@ -93,16 +101,32 @@ class ModelBuilder:
         GroupError
             For a placement that is no rigid transform.
         """
+        if inertia is not None:
+            inertia.check(name)
+        return self.add_checked(name, parent, joint, placement, inertia, joint_name, mimic, **limits)
+
+    def add_checked(
+        self,
+        name: str,
+        parent: str | None = None,
+        joint: JointType | None = None,
+        placement: npt.ArrayLike | None = None,
+        inertia: SpatialInertia | None = None,
+        joint_name: str | None = None,
+        mimic: tuple[str, float, float] | None = None,
+        **limits: npt.ArrayLike,
+    ) -> ModelBuilder:
+        """Like `add`, for an inertia that has been judged already, perhaps only together with what is welded to it."""
         joint = fixed() if joint is None else joint
         inertia = SpatialInertia.zero() if inertia is None else inertia
         placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
         if name in self._frames:
             raise DescriptionError(f"body {name!r} is there already: every body and frame needs a name of its own", name=name)
+        parent = self._world if parent is None else parent
         if parent not in self._frames:
             raise DescriptionError(
                 f"body {name!r}: parent {parent!r} is unknown, known are {sorted(self._frames)}", name=name, value=parent
             )
-        inertia.check(name)
         if joint.nv == 0:
             return self._weld(name, parent, placement, inertia)
         joint_name = name if joint_name is None else joint_name
@@ -110,7 +134,7 @@ class ModelBuilder:
             raise DescriptionError(f"joint {joint_name!r} is there already: every joint needs a name of its own", name=joint_name)
         at = self._frames[parent]
         index = len(self._bodies)
-        parent_body = "world" if at.body < 0 else self._bodies[at.body].joint.body
+        parent_body = self._world if at.body < 0 else self._bodies[at.body].joint.body
         q_slice, v_slice = slice(self._nq, self._nq + joint.nq), slice(self._nv, self._nv + joint.nv)
         record = Joint(joint_name, joint, index, name, parent_body, q_slice, v_slice, mimic)
         given = _read_limits(joint_name, joint, limits)
@@ -134,16 +158,13 @@ class ModelBuilder:
 
         Raises
         ------
-        DescriptionError
-            If no body moves, or gravity is no finite 3-vector.
+        InputError
+            If gravity is no finite 3-vector.
         """
-        if not self._bodies:
-            raise DescriptionError(f"model {name!r} has no joint that moves: at least one is expected", name=name)
         joints = tuple(draft.joint for draft in self._bodies)
-        limits = JointLimits(*(np.concatenate([draft.limits[key] for draft in self._bodies]) for key in _LIMITS))
+        limits = JointLimits(*(np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS))
         bodies = [Body(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
-        frames = {key: frame for key, frame in self._frames.items() if key != "world"}
-        return Model(name, pack(bodies, self._nq, self._nv), joints, frames, limits).with_gravity(self._gravity)
+        return Model(name, pack(bodies, self._nq, self._nv), joints, self._frames, limits).with_gravity(self._gravity)
 
 
 def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -> dict[str, Array]:

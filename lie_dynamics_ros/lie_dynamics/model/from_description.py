@@ -19,22 +19,25 @@ def model_from_description(
 ) -> Model:
     """Return the model of a description.
 
-    Joints are taken depth first and siblings by joint name, so the order does not hang on that of the file.
+    A root link called "world" that is fixed is the inertial frame itself. Joints are taken depth first and siblings by joint name, so the order does not hang on that of the file.
     """
-    builder = ModelBuilder(gravity)
+    names = {link.name for link in description.links}
+    world = "world" if "world" not in names or (description.root == "world" and not floating_base) else "inertial_frame"
+    builder = ModelBuilder(gravity, world)
     children: dict[str, list[JointDescription]] = {}
     for joint in description.joints:
         children.setdefault(joint.parent, []).append(joint)
     links = {link.name: link for link in description.links}
     root = description.root
     base = joint_types.free() if floating_base else joint_types.fixed()
-    builder.add(root, "world", base, inertia=links[root].inertia, joint_name=ROOT_JOINT)
+    if root != world:
+        builder.add_checked(root, None, base, inertia=links[root].inertia, joint_name=ROOT_JOINT)
     waiting = sorted(children.get(root, ()), key=lambda joint: joint.name, reverse=True)
     while waiting:
         joint = waiting.pop()
         kind = _joint_type(joint)
         limits = {} if kind.nv == 0 else _limits(joint, kind)
-        builder.add(
+        builder.add_checked(
             joint.child,
             joint.parent,
             kind,
@@ -46,3 +49,34 @@ def model_from_description(
         )
         waiting += sorted(children.get(joint.child, ()), key=lambda child: child.name, reverse=True)
     return builder.build(description.name)
+
+
+def _joint_type(joint: JointDescription) -> JointType:
+    axis = joint.axis
+    if joint.kind == "universal":
+        return joint_types.universal(axis, joint_types.Y if joint.second_axis is None else joint.second_axis)
+    if joint.kind == "helical":
+        return joint_types.helical(axis, joint.pitch)
+    with_axis = {
+        "revolute": joint_types.revolute,
+        "continuous": joint_types.continuous,
+        "prismatic": joint_types.prismatic,
+        "cylindrical": joint_types.cylindrical,
+        "planar": joint_types.planar,
+    }
+    if joint.kind in with_axis:
+        return with_axis[joint.kind](axis)
+    return {"fixed": joint_types.fixed, "spherical": joint_types.spherical, "floating": joint_types.free}[joint.kind]()
+
+
+def _limits(joint: JointDescription, kind: JointType) -> dict[str, npt.ArrayLike]:
+    limits: dict[str, npt.ArrayLike] = {
+        "velocity": joint.velocity_limit,
+        "effort": joint.effort_limit,
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "armature": joint.armature,
+    }
+    if kind.nq == kind.nv:  # a quaternion has no limits
+        limits |= {"lower": joint.lower, "upper": joint.upper}
+    return limits

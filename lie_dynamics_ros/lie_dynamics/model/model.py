@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ class Model:
         plain = [j for j in joints if j.kind not in ("spherical", "free")]
         values = {
             "name": name,
-            "nq": int(rows[0, layout.N_Q]),
+            "nq": joints[-1].q_slice.stop if joints else 0,
             "nv": int(rows[0, layout.N_V]),
             "n_bodies": len(joints),
             "joints": joints,
@@ -96,6 +96,9 @@ class Model:
         xml_or_path: str | bytes | PathLike[str],
         floating_base: bool = False,
         gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+        *,
+        package_dirs: Sequence[str | PathLike[str]] = (),
+        inertia_check: Literal["error", "warn", "ignore"] = "error",
     ) -> Model:
         """Read a model from URDF.
 
@@ -107,6 +110,10 @@ class Model:
             Give the root link a free joint, called "root_joint", on the world. Otherwise the root link is fixed.
         gravity : array-like, shape (3,)
             Acceleration of free fall in the world frame [m/s^2].
+        package_dirs : sequence of path
+            Further folders in which ``package://`` URIs are looked up.
+        inertia_check : {"error", "warn", "ignore"}
+            What to do about inertias that no body can have; see `read_urdf`.
 
         Raises
         ------
@@ -120,7 +127,7 @@ class Model:
         from .from_description import model_from_description
         from .urdf import read_urdf
 
-        return model_from_description(read_urdf(xml_or_path), floating_base, gravity)
+        return model_from_description(read_urdf(xml_or_path, package_dirs, inertia_check), floating_base, gravity)
 
     # -- names -----------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ def pack(bodies: Sequence[Body], nq: int, nv: int) -> Array:
     """Return the table of rows (nv + 1, ROW_SIZE) of a tree whose parents come before their children."""
     rows = np.zeros((nv + 1, layout.ROW_SIZE))
     header = rows[0]
-    header[layout.N_Q], header[layout.N_V], header[layout.N_BODIES] = nq, nv, len(bodies)
+    header[layout.N_V], header[layout.N_BODIES] = nv, len(bodies)
     last_row: list[int] = []
     turns: list[Array] = []  # rotation of each body's kernel frame seen from its body frame
     appended = nq  # a user's joint reads what is appended to q
@@ -53,6 +53,7 @@ def pack(bodies: Sequence[Body], nq: int, nv: int) -> Array:
         last_row.append(first + joint.nv - 1)
         turns.append(turn)
         put_inertia(row, body.inertia)
+    header[layout.N_Q] = appended
     return rows
 
 

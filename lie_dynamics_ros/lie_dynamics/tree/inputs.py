@@ -66,10 +66,9 @@ def evaluate(
     kind = np.result_type(*arrays) if wrench is None else np.result_type(*arrays, wrench)
     if kind != np.float64 and COMPILED:
         raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
-    arrays = [np.ascontiguousarray(np.broadcast_to(a, (*batch, a.shape[-1])), kind) for a in arrays]
+    arrays = [_spread(a, (*batch, a.shape[-1]), kind) for a in arrays]
     if wrench is not None:
-        wrench = np.ascontiguousarray(np.broadcast_to(wrench, (*batch, *wrench.shape[-2:])), kind)
-        arrays.append(wrench)
+        arrays.append(_spread(wrench, (*batch, *wrench.shape[-2:]), kind))
     _check_quaternions(model, arrays[0])
     if model._custom:
         arrays[0] = extend(model, arrays[0], arrays[1] if len(arrays) > 1 else np.zeros((*batch, model.nv)))
@@ -84,6 +83,13 @@ def evaluate(
     if status != layout.OK:
         _refuse(model, status)
     return outputs
+
+
+def _spread(array: Array, shape: tuple[int, ...], kind: Any) -> Array:
+    """Broadcast, as a writable contiguous array: the only kind that kernels are compiled for."""
+    if array.shape == shape and array.dtype == kind and array.flags.c_contiguous and array.flags.writeable:
+        return array
+    return np.array(np.broadcast_to(array, shape), kind, order="C")
 
 
 def _run_batch(
