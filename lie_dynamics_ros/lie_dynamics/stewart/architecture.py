@@ -30,7 +30,7 @@ class ArchitectureReport:
 
     Attributes
     ----------
-    rank : largest rank of the Jacobian over the sampled poses; singular values below `SINGULAR_RATIO` count as zero.
+    rank : rank of the Jacobian; singular values whose median ratio is below `SINGULAR_RATIO` count as zero.
     median_ratio : median over the poses of smallest / largest singular value.
     samples : number of random poses.
     design : name of the special design where it is recognised, "" otherwise.
@@ -80,8 +80,8 @@ def architecture_report(base_points: Array, platform_points: Array, samples: int
     matrices[..., :3] /= rms_radius(platform) or 1.0
     values = np.linalg.svd(matrices, compute_uv=False)
     ratios = values / values[:, :1]
-    rank = int((ratios > SINGULAR_RATIO).sum(axis=1).max())
-    median = float(np.median(ratios[:, -1]))
+    medians = np.median(ratios, axis=0)
+    rank, median = int((medians >= SINGULAR_RATIO).sum()), float(medians[-1])
     suspect = median < NEARLY_SINGULAR_RATIO
     design = _name(base, platform, tolerance=30.0 * max(median, SINGULAR_RATIO)) if suspect else ""
     return ArchitectureReport(rank, median, len(poses), design)
