@@ -32,7 +32,7 @@ def pose_of(position_cm, angles_deg):
 def random_pose(rng, reach=0.15, angle=0.6, height=0.5):
     T = np.eye(4)
     T[:3, :3] = rotation(rng.uniform(-angle, angle, 3))
-    T[:3, 3] = rng.uniform(-reach, reach, 3) + [0.0, 0.0, height]
+    T[:3, 3] = rng.uniform(-reach, reach, 3) + np.array([0.0, 0.0, height])
     return T
 
 

@@ -18,7 +18,7 @@ from .inverse_kinematics import Array, jacobian, leg_vectors, norms
 #: Median singular value ratio below which a design counts as architecturally singular.
 SINGULAR_RATIO = 1e-6
 #: Median ratio below which it counts as nearly so; platforms in use lie above 1e-3.
-NEARLY_SINGULAR_RATIO = 1e-4
+NEARLY_SINGULAR_RATIO = 3e-4
 _SAMPLES = 48
 _SEED = 20240607
 _LEGS_THAT_HOLD_A_POINT = 3
