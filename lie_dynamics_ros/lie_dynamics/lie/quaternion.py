@@ -1,6 +1,6 @@
 """Unit quaternions, components in the order x, y, z, w everywhere; q and -q are the same rotation.
 
-Results are the representative with w >= 0. Shapes are (..., 4); leading batch axes broadcast.
+`from_matrix` and `canonical` return the one with w >= 0. Shapes are (..., 4); leading batch axes broadcast.
 """
 
 from __future__ import annotations
