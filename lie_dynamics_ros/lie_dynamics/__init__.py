@@ -9,6 +9,7 @@ from __future__ import annotations
 from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
 from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
+from .tree.forward_dynamics import forward_dynamics, hybrid_dynamics
 from .tree.inverse_dynamics import inverse_dynamics
 from .tree.kinematics import forward_kinematics, frame_pose
 
@@ -22,8 +23,10 @@ __all__ = [
     "ModelBuilder",
     "SingularityError",
     "SpatialInertia",
+    "forward_dynamics",
     "forward_kinematics",
     "frame_pose",
+    "hybrid_dynamics",
     "inverse_dynamics",
     "joint_types",
 ]

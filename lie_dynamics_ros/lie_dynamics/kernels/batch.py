@@ -29,6 +29,11 @@ def store_tile(tile, start, target):
     return bool(np.isfinite(target).all())
 
 
+def all_ones(tile, i):
+    """Tell whether scalar `i` of a tile is one for every state."""
+    return bool((tile[i] == 1.0).all())
+
+
 def within_reach(tile):
     """Tell whether all angles of a tile are small enough for the lanes' sine and cosine."""
     return True
@@ -80,3 +85,7 @@ if COMPILED:
             x = load(tile, k)
             total = total + x * x
         return lane_sum(total) < REDUCTION_LIMIT * REDUCTION_LIMIT
+
+    @inline
+    def all_ones(tile, i):  # noqa: F811
+        return lane_sum(load(tile, i)) == LANES

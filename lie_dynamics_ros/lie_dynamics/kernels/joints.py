@@ -24,7 +24,7 @@ from ..model.layout import (
     SPHERICAL,
     SUBSPACE,
 )
-from .spatial import add, dot, matmul, rotate, scale, twist_cross
+from .spatial import add, articulated_times, dot, matmul, rotate, scale, twist_cross
 
 
 @inline
@@ -141,6 +141,19 @@ def project(rows, i, q, m, f):
         return rows[i, AXIS_W] * m[2] + rows[i, AXIS_V] * f[2]
     sw, sv = subspace(rows, i, q, m[0])
     return dot(sw, m) + dot(sv, f)
+
+
+@inline
+def articulated_column(rows, i, q, j, h, m):
+    """Return [[J, H], [H^T, M]] S as (angular, linear)."""
+    if rows[i, KIND] == AXIS:
+        a, b = rows[i, AXIS_W], rows[i, AXIS_V]
+        return (
+            (a * j[2] + b * h[2], a * j[4] + b * h[5], a * j[5] + b * h[8]),
+            (a * h[6] + b * m[2], a * h[7] + b * m[4], a * h[8] + b * m[5]),
+        )
+    sw, sv = subspace(rows, i, q, j[0])
+    return articulated_times(j, h, m, sw, sv)
 
 
 @inline

@@ -13,8 +13,6 @@ read and write them; `lift` widens a plain number.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .compile import COMPILED, inline
@@ -58,26 +56,26 @@ def vector_space(n, like):
     return np.empty((n, *like.shape[1:]), like.dtype)
 
 
-def is_real(x):
-    """Tell (at compile time) that `x` is a single real number."""
-    return False
+def positive(x):
+    """Return 1 where `x` is above zero, else 0."""
+    return np.where(np.real(x) > 0.0, 1.0, 0.0)
 
 
 if COMPILED:
     from . import simd
 
-    simd.register(get, put, get2, put2, lift, workspace, vector_space, LANES)
-
-
-def sincos(x: Any) -> Any:
-    """Return (sin x, cos x)."""
-    return np.sin(x), np.cos(x)
+    simd.register(get, put, get2, put2, lift, positive, workspace, vector_space, LANES)
 
 
 if COMPILED:
     from .trigonometry import make_sincos
 
-    sincos = make_sincos()  # noqa: F811
+    sincos = make_sincos()
+else:
+
+    def sincos(x):
+        """Return (sin x, cos x)."""
+        return np.sin(x), np.cos(x)
 
 
 @inline
@@ -118,3 +116,34 @@ def put9(a, i, k, x):
     put3(a, i, k, (x[0], x[1], x[2]))
     put3(a, i, k + 3, (x[3], x[4], x[5]))
     put3(a, i, k + 6, (x[6], x[7], x[8]))
+
+
+@inline
+def get6(a, i, k):
+    """Return six scalars of row `i` from column `k`."""
+    return (
+        get2(a, i, k), get2(a, i, k + 1), get2(a, i, k + 2),
+        get2(a, i, k + 3), get2(a, i, k + 4), get2(a, i, k + 5),
+    )  # fmt: skip
+
+
+@inline
+def put6(a, i, k, x):
+    """Store six scalars in row `i` from column `k`."""
+    put3(a, i, k, (x[0], x[1], x[2]))
+    put3(a, i, k + 3, (x[3], x[4], x[5]))
+
+
+@inline
+def add6(a, i, k, x):
+    """Add to six scalars in row `i` from column `k`."""
+    add3(a, i, k, (x[0], x[1], x[2]))
+    add3(a, i, k + 3, (x[3], x[4], x[5]))
+
+
+@inline
+def add9(a, i, k, x):
+    """Add to nine scalars in row `i` from column `k`."""
+    add3(a, i, k, (x[0], x[1], x[2]))
+    add3(a, i, k + 3, (x[3], x[4], x[5]))
+    add3(a, i, k + 6, (x[6], x[7], x[8]))

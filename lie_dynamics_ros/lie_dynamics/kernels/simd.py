@@ -166,6 +166,17 @@ def scatter(typing_context, vector, flat, first, stride):
 
 
 @intrinsic
+def positive_lanes(typing_context, vector):
+    """Return 1 in each lane that is above zero, 0 in the others and where it is NaN."""
+
+    def codegen(context, builder, sig, args):
+        above = builder.fcmp_ordered(">", args[0], ir.Constant(_LLVM, [0.0] * WIDTH))
+        return builder.select(above, ir.Constant(_LLVM, [1.0] * WIDTH), ir.Constant(_LLVM, [0.0] * WIDTH))
+
+    return LANES_T(LANES_T), codegen
+
+
+@intrinsic
 def lane_sum(typing_context, vector):
     """Return the sum over the lanes."""
 
@@ -188,7 +199,7 @@ def splat(typing_context, x):
     return LANES_T(types.float64), codegen
 
 
-def register(get, put, get2, put2, lift, workspace, vector_space, width):
+def register(get, put, get2, put2, lift, positive, workspace, vector_space, width):
     """Overload the access functions of `lanes` for scalars (last axis absent) and lanes (last axis present)."""
     assert width == WIDTH
 
@@ -229,6 +240,12 @@ def register(get, put, get2, put2, lift, workspace, vector_space, width):
         if like == LANES_T and x != LANES_T:
             return lambda x, like: splat(x)
         return lambda x, like: x
+
+    @overload(positive)
+    def _positive(x):
+        if x == LANES_T:
+            return lambda x: positive_lanes(x)
+        return lambda x: 1.0 if x > 0.0 else 0.0
 
     @overload(workspace)
     def _workspace(rows, columns, like):

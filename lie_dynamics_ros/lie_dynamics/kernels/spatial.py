@@ -119,3 +119,66 @@ def wrench_cross(w, v, m, f):
 def momentum(mass, moment, inertia, w, v):
     """Return I (w, v) for a body with generalised inertia (mass, mass times centre, symmetric inertia). Kim (22), (23)."""
     return add(symmetric_times(inertia, w), cross(moment, v)), sub(scale(mass, v), cross(moment, w))
+
+
+@inline
+def congruence(r, s):
+    """Return R S R^T of a symmetric S = (xx, xy, xz, yy, yz, zz), in the same six entries."""
+    t = matmul(r, (s[0], s[1], s[2], s[1], s[3], s[4], s[2], s[4], s[5]))
+    return (
+        t[0] * r[0] + t[1] * r[1] + t[2] * r[2],
+        t[0] * r[3] + t[1] * r[4] + t[2] * r[5],
+        t[0] * r[6] + t[1] * r[7] + t[2] * r[8],
+        t[3] * r[3] + t[4] * r[4] + t[5] * r[5],
+        t[3] * r[6] + t[4] * r[7] + t[5] * r[8],
+        t[6] * r[6] + t[7] * r[7] + t[8] * r[8],
+    )
+
+
+@inline
+def times_skew(m, p):
+    """Return M [p]."""
+    return (
+        m[1] * p[2] - m[2] * p[1], m[2] * p[0] - m[0] * p[2], m[0] * p[1] - m[1] * p[0],
+        m[4] * p[2] - m[5] * p[1], m[5] * p[0] - m[3] * p[2], m[3] * p[1] - m[4] * p[0],
+        m[7] * p[2] - m[8] * p[1], m[8] * p[0] - m[6] * p[2], m[6] * p[1] - m[7] * p[0],
+    )  # fmt: skip
+
+
+@inline
+def articulated_times(j, h, m, w, v):
+    """Return [[J, H], [H^T, M]] (w, v) with J and M symmetric."""
+    return add(symmetric_times(j, w), rotate(h, v)), add(unrotate(h, w), symmetric_times(m, v))
+
+
+@inline
+def articulated_out(r, p, j, h, m):
+    """Return Ad*_{T^-1} [[J, H], [H^T, M]] Ad_{T^-1}: an inertia in a frame at T = (R, p), seen from the parent's.
+
+    Kim (21). With the blocks turned by R: H' = H + [p] M and J' = J - H' [p] - (H [p])^T.
+    """
+    j, m = congruence(r, j), congruence(r, m)
+    h = matmul(matmul(r, h), transpose(r))
+    full = (m[0], m[1], m[2], m[1], m[3], m[4], m[2], m[4], m[5])
+    t = times_skew(full, p)  # [p] M = -(M [p])^T
+    moved = (h[0] - t[0], h[1] - t[3], h[2] - t[6],
+             h[3] - t[1], h[4] - t[4], h[5] - t[7],
+             h[6] - t[2], h[7] - t[5], h[8] - t[8])  # fmt: skip
+    a, b = times_skew(moved, p), times_skew(h, p)
+    j = (j[0] - a[0] - b[0], j[1] - a[1] - b[3], j[2] - a[2] - b[6],
+         j[3] - a[4] - b[4], j[4] - a[5] - b[7], j[5] - a[8] - b[8])  # fmt: skip
+    return j, moved, m
+
+
+@inline
+def less_outer(j, h, m, um, uf, d):
+    """Return [[J, H], [H^T, M]] - d U U^T for U = (um, uf)."""
+    x, y = scale(d, um), scale(d, uf)
+    j = (j[0] - x[0] * um[0], j[1] - x[0] * um[1], j[2] - x[0] * um[2],
+         j[3] - x[1] * um[1], j[4] - x[1] * um[2], j[5] - x[2] * um[2])  # fmt: skip
+    h = (h[0] - x[0] * uf[0], h[1] - x[0] * uf[1], h[2] - x[0] * uf[2],
+         h[3] - x[1] * uf[0], h[4] - x[1] * uf[1], h[5] - x[1] * uf[2],
+         h[6] - x[2] * uf[0], h[7] - x[2] * uf[1], h[8] - x[2] * uf[2])  # fmt: skip
+    m = (m[0] - y[0] * uf[0], m[1] - y[0] * uf[1], m[2] - y[0] * uf[2],
+         m[3] - y[1] * uf[1], m[4] - y[1] * uf[2], m[5] - y[2] * uf[2])  # fmt: skip
+    return j, h, m

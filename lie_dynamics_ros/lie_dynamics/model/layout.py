@@ -12,7 +12,7 @@ it as z. Then S = (0, 0, a, 0, 0, b), and rotation, screw and translation are th
 from __future__ import annotations
 
 # Header, in row 0.
-N_Q = 0
+N_Q = 0  # entries of q, with those appended for user-defined joints
 N_V = 1
 GRAVITY = 2  # three columns, world frame [m/s^2]
 N_QUATERNIONS = 5
@@ -56,7 +56,11 @@ OK = 0
 BAD_SHAPE = 1
 BAD_QUATERNION = 2
 NOT_FINITE = 3
-SINGULAR = 4
+SINGULAR = 4  # plus STATUS_STEP times the row whose articulated inertia vanishes
+STATUS_STEP = 16
 
 #: How far the square of a quaternion's norm may be from one.
 QUATERNION_TOLERANCE = 1e-6
+
+#: An articulated inertia along S below this part of the body's counts as zero: round-off of what was eliminated.
+SINGULAR_TOLERANCE = 1e-14

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..errors import GroupError, InputError, SingularityError
 from ..kernels.compile import COMPILED
 from ..model import layout
-from ..model.configuration import checked
+from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.user_joints import extend
 
@@ -150,9 +150,12 @@ def _check_quaternions(model: Model, q: Array) -> None:
 
 
 def _refuse(model: Model, status: int) -> None:
-    if status == layout.SINGULAR:
+    row, code = divmod(status, layout.STATUS_STEP)
+    if code == layout.SINGULAR:
+        joint = coordinate_name(model, row - 1, False)
         raise SingularityError(
-            f"model {model.name!r}: the articulated inertia is singular at a coordinate whose force is given; "
-            "a massless body that nothing holds cannot have an acceleration"
+            f"joint {joint!r}: the articulated inertia along it vanishes, so a force gives no finite acceleration; "
+            "a body with inertia beyond it, an armature, or a prescribed acceleration is expected",
+            name=joint,
         )
     raise InputError(f"model {model.name!r}: the result overflows; the inputs are finite but too large")

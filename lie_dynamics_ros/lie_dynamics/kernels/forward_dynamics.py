@@ -1,0 +1,315 @@
+"""Recursive forward and hybrid dynamics, Kim Tables 3 and 4.
+
+A joint of several degrees of freedom is eliminated one coordinate after the other, which is the
+factorisation of its (S^T I S)^-1; so each of its coordinates may have its force or its acceleration given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.layout import (
+    ARMATURE,
+    AXIS_V,
+    AXIS_W,
+    BAD_QUATERNION,
+    BAD_SHAPE,
+    BODY,
+    CUSTOM_FOLLOW,
+    FIRST,
+    FOLLOW,
+    GRAVITY,
+    INERTIA,
+    KIND,
+    MASS,
+    MOMENT,
+    N_BODIES,
+    N_Q,
+    N_V,
+    NOT_FINITE,
+    OK,
+    PARENT,
+    SINGULAR,
+    SINGULAR_TOLERANCE,
+    STATUS_STEP,
+    SUBSPACE,
+)
+from .batch import all_ones, load_tile, store_tile, tile_width, within_reach
+from .compile import inline, kernel
+from .inverse_dynamics import external_wrench
+from .joints import (
+    add_bias,
+    add_step,
+    articulated_column,
+    check_quaternions,
+    constants3,
+    constants6,
+    project,
+    row_transform,
+)
+from .lanes import (
+    add3,
+    add6,
+    add9,
+    get,
+    get2,
+    get3,
+    get6,
+    get9,
+    lift,
+    positive,
+    put,
+    put2,
+    put3,
+    put6,
+    put9,
+    vector_space,
+    workspace,
+)
+from .spatial import (
+    add,
+    articulated_out,
+    articulated_times,
+    dot,
+    less_outer,
+    momentum,
+    scale,
+    sub,
+    twist_into,
+    wrench_cross,
+    wrench_out,
+)
+
+# Columns of the workspace. Accelerations take the place of the velocities in the last sweep.
+_R, _P, _W, _V, _AW, _AV, _CW, _CV = 0, 9, 12, 15, 18, 21, 24, 27
+_J, _H, _M, _BM, _BF, _UM, _UF, _D, _E = 30, 36, 45, 51, 54, 57, 60, 63, 64
+COLUMNS = 65
+
+
+@inline
+def _moves_freely(kind):
+    """Tell whether a row of this kind has a transform of its own."""
+    return not (kind == FOLLOW or kind == CUSTOM_FOLLOW)
+
+
+@inline
+def velocities_and_inertias(rows, q, qd, f_ext, work):
+    """First sweep, outwards: velocities, eta, and each body's own inertia and bias."""
+    for k in range(_W, _AW):
+        put2(work, 0, k, 0.0)
+    loaded = f_ext.shape[0] > 0
+    for i in range(1, int(rows[0, N_V]) + 1):
+        parent = int(rows[i, PARENT])
+        x = get(qd, i - 1)
+        w, v = get3(work, parent, _W), get3(work, parent, _V)
+        if _moves_freely(rows[i, KIND]):
+            r, p = row_transform(rows, i, q)
+            put9(work, i, _R, r)
+            put3(work, i, _P, p)
+            w, v = twist_into(r, p, w, v)
+            aw, av = w, v
+            put3(work, i, _AW, aw)
+            put3(work, i, _AV, av)
+        else:
+            first = int(rows[i, FIRST])
+            aw, av = get3(work, first, _AW), get3(work, first, _AV)
+        zero = lift(0.0, x)
+        none = (zero, zero, zero)
+        cw, cv = add_bias(rows, i, q, none, none, aw, av, x)
+        put3(work, i, _CW, cw)
+        put3(work, i, _CV, cv)
+        w, v = add_step(rows, i, q, w, v, x)
+        put3(work, i, _W, w)
+        put3(work, i, _V, v)
+
+        mass, h, inertia = rows[i, MASS], constants3(rows, i, MOMENT), constants6(rows, i, INERTIA)
+        for k in range(6):
+            put2(work, i, _J + k, inertia[k])
+        put9(work, i, _H, (0.0, -h[2], h[1], h[2], 0.0, -h[0], -h[1], h[0], 0.0))
+        put6(work, i, _M, (mass, 0.0, 0.0, mass, 0.0, mass))
+        if rows[i, BODY] >= 0.0:
+            lm, lf = momentum(mass, h, inertia, w, v)
+            m, f = wrench_cross(w, v, lm, lf)
+            if loaded:
+                em, ef = external_wrench(rows, i, f_ext, x)
+                m, f = sub(m, em), sub(f, ef)
+            put3(work, i, _BM, m)
+            put3(work, i, _BF, f)
+        else:
+            put3(work, i, _BM, none)
+            put3(work, i, _BF, none)
+
+
+@inline
+def articulate(rows, q, qdd, tau, given, work, regular):
+    """Second sweep, inwards: articulated inertias and biases; `regular[i]` is one where the row's can be inverted."""
+    for i in range(int(rows[0, N_V]), 0, -1):
+        j, h, m = get6(work, i, _J), get9(work, i, _H), get6(work, i, _M)
+        bm, bf = get3(work, i, _BM), get3(work, i, _BF)
+        cw, cv = get3(work, i, _CW), get3(work, i, _CV)
+        um, uf = articulated_column(rows, i, q, j, h, m)
+        sb = project(rows, i, q, bm, bf)
+        put3(work, i, _UM, um)
+        put3(work, i, _UF, uf)
+        cm, cf = articulated_times(j, h, m, cw, cv)
+        bm, bf = add(bm, cm), add(bf, cf)
+        if given[i - 1]:
+            x = get(qdd, i - 1)
+            bm, bf = add(bm, scale(x, um)), add(bf, scale(x, uf))
+            put2(work, i, _E, sb)
+            put(regular, i, lift(1.0, x))
+        else:
+            d = project(rows, i, q, um, uf) + rows[i, ARMATURE]
+            size = rotation_weight(rows, i) * (j[0] + j[3] + j[5]) + translation_weight(rows, i) * (m[0] + m[3] + m[5])
+            put(regular, i, positive(d - SINGULAR_TOLERANCE * size))
+            inverse = 1.0 / d
+            e = get(tau, i - 1) - sb - dot(um, cw) - dot(uf, cv)
+            put2(work, i, _D, inverse)
+            put2(work, i, _E, e)
+            y = e * inverse
+            bm, bf = add(bm, scale(y, um)), add(bf, scale(y, uf))
+            j, h, m = less_outer(j, h, m, um, uf, inverse)
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            if _moves_freely(rows[i, KIND]):
+                r, p = get9(work, i, _R), get3(work, i, _P)
+                j, h, m = articulated_out(r, p, j, h, m)
+                bm, bf = wrench_out(r, p, bm, bf)
+            add6(work, parent, _J, j)
+            add9(work, parent, _H, h)
+            add6(work, parent, _M, m)
+            add3(work, parent, _BM, bm)
+            add3(work, parent, _BF, bf)
+
+
+@inline
+def rotation_weight(rows, i):
+    """Return the square of the rotational part of S, or its order of magnitude."""
+    a, b, c = constants3(rows, i, SUBSPACE)
+    return a * a + b * b + c * c
+
+
+@inline
+def translation_weight(rows, i):
+    """Return the square of the translational part of S, or its order of magnitude."""
+    a, b, c = constants3(rows, i, SUBSPACE + 3)
+    return a * a + b * b + c * c
+
+
+@inline
+def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
+    """Third sweep, outwards: accelerations, and forces where the acceleration is given."""
+    for k in range(3):
+        put2(work, 0, _W + k, 0.0)
+        put2(work, 0, _V + k, -rows[0, GRAVITY + k])
+    for i in range(1, int(rows[0, N_V]) + 1):
+        parent = int(rows[i, PARENT])
+        w, v = get3(work, parent, _W), get3(work, parent, _V)
+        if _moves_freely(rows[i, KIND]):
+            w, v = twist_into(get9(work, i, _R), get3(work, i, _P), w, v)
+        um, uf = get3(work, i, _UM), get3(work, i, _UF)
+        if given[i - 1]:
+            x = get(qdd, i - 1)
+        else:
+            x = (get2(work, i, _E) - dot(um, w) - dot(uf, v)) * get2(work, i, _D)
+        w, v = add(w, get3(work, i, _CW)), add(v, get3(work, i, _CV))
+        w, v = add_step(rows, i, q, w, v, x)
+        put3(work, i, _W, w)
+        put3(work, i, _V, v)
+        put(qdd_out, i - 1, x)
+        if given[i - 1]:
+            put(tau_out, i - 1, dot(um, w) + dot(uf, v) + get2(work, i, _E) + rows[i, ARMATURE] * x)
+        else:
+            put(tau_out, i - 1, get(tau, i - 1))
+
+
+@inline
+def hybrid_dynamics_core(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular):
+    """Evaluate one state, or one tile of states."""
+    velocities_and_inertias(rows, q, qd, f_ext, work)
+    articulate(rows, q, qdd, tau, given, work, regular)
+    accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
+
+
+@inline
+def hybrid_dynamics_state(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular):
+    """Evaluate one state, all shapes known to be right, and return a status."""
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    hybrid_dynamics_core(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular)
+    total = 0.0
+    for i in range(qdd_out.shape[0]):
+        total += qdd_out[i] * 0.0 + tau_out[i] * 0.0
+    for i in range(1, regular.shape[0]):
+        if regular[i] != 1.0:
+            return SINGULAR + STATUS_STEP * i
+    return OK if total == 0.0 else NOT_FINITE
+
+
+@inline
+def _fits(rows, q, qd, f_ext):
+    """Tell whether the shapes of one state's inputs are right."""
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V]:
+        return False
+    return f_ext.shape[0] == 0 or (f_ext.shape[0] == rows[0, N_BODIES] and f_ext.shape[1] == 6)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
+def forward_dynamics(rows, q, qd, tau, f_ext, out):
+    """Write qdd of one state to `out` and return a status of `layout`."""
+    n = out.shape[0]
+    if not _fits(rows, q, qd, f_ext) or tau.shape[0] != qd.shape[0] or n != qd.shape[0]:
+        return BAD_SHAPE
+    work, regular = workspace(n + 1, COLUMNS, q), vector_space(n + 1, q)
+    given, unused = np.zeros(n, np.uint8), vector_space(n, q)
+    return hybrid_dynamics_state(rows, q, qd, tau, tau, given, f_ext, out, unused, work, regular)
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], uint8[::1],"
+    " float64[::1], float64[::1])"
+)
+def hybrid_dynamics(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
+    """Write qdd and tau of one state to the outputs and return a status of `layout`."""
+    n = qd.shape[0]
+    if not _fits(rows, q, qd, f_ext) or qdd.shape[0] != n or tau.shape[0] != n or given.shape[0] != n:
+        return BAD_SHAPE
+    work, regular = workspace(n + 1, COLUMNS, q), vector_space(n + 1, q)
+    return hybrid_dynamics_state(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular)
+
+
+@kernel(
+    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], uint8[::1],"
+    " float64[:,::1], float64[:,::1])"
+)
+def hybrid_dynamics_batch(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
+    """Write qdd and tau of each state to the outputs and return the worst status."""
+    status = OK
+    batch, n = qd.shape
+    width = tile_width(batch)
+    tq, tv, ta = np.empty((q.shape[1], width), q.dtype), np.empty((n, width), q.dtype), np.empty((n, width), q.dtype)
+    tt, to, tu = np.empty((n, width), q.dtype), np.empty((n, width), q.dtype), np.empty((n, width), q.dtype)
+    tf = np.empty((f_ext.shape[1], 6, width), q.dtype)
+    work, regular = workspace(n + 1, COLUMNS, tq), vector_space(n + 1, tq)
+    single, ones = np.empty((n + 1, COLUMNS), q.dtype), np.empty(n + 1, q.dtype)
+    for start in range(0, batch, width):
+        load_tile(q, start, tq)
+        good = within_reach(tq)
+        if good:
+            load_tile(qd, start, tv)
+            load_tile(qdd, start, ta)
+            load_tile(tau, start, tt)
+            if f_ext.shape[1] > 0:
+                load_tile(f_ext, start, tf)
+            hybrid_dynamics_core(rows, tq, tv, ta, tt, given, tf, to, tu, work, regular)
+            good = store_tile(to, start, qdd_out)
+            good = store_tile(tu, start, tau_out) and good
+            for i in range(1, n + 1):
+                good = all_ones(regular, i) and good
+        if not good:  # one by one, for the reach of the scalar sine and for a status that names the row
+            for s in range(start, min(start + width, batch)):
+                found = hybrid_dynamics_state(
+                    rows, q[s], qd[s], qdd[s], tau[s], given, f_ext[s], qdd_out[s], tau_out[s], single, ones
+                )
+                status = max(status, found)
+    return status

@@ -1,0 +1,154 @@
+"""Forward and hybrid dynamics of a tree: the motion that joint forces cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..kernels.forward_dynamics import forward_dynamics as _forward
+from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
+from ..kernels.forward_dynamics import hybrid_dynamics_batch as _batch
+from ..model.model import Model
+from .inputs import NO_WRENCH, evaluate
+from .losses import joint_losses
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+
+
+def forward_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> Array:
+    """Return the accelerations that joint forces cause, gravity included, in O(n). Kim Table 3.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, tau : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s] and joint forces [N m, N].
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Accelerations of the coordinates [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`.
+    SingularityError
+        If a massless body is free to accelerate without bound; names the joint.
+    """
+    if f_ext is None and model._plain:
+        try:
+            if qd.ndim == 1:  # type: ignore[union-attr]
+                out = _empty(model.nv)
+                if _forward(model._rows, q, qd, tau, NO_WRENCH, out) == 0:
+                    return out
+        except (AttributeError, TypeError):
+            pass
+    free = np.zeros(model.nv, np.uint8)
+    return _general(model, q, qd, np.zeros(model.nv), tau, free, f_ext, threads)[0]
+
+
+def hybrid_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> tuple[Array, Array]:
+    """Return accelerations and joint forces where for each coordinate one of the two is given, in O(n). Kim Table 4.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
+    qdd : array-like, shape (..., nv)
+        Accelerations; read where `prescribed` is True, but finite everywhere.
+    tau : array-like, shape (..., nv)
+        Joint forces; read where `prescribed` is False, but finite everywhere.
+    prescribed : array-like of bool, shape (nv,)
+        True where the acceleration is given, False where the force is. Any mask, also within a joint.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    qdd, tau : ndarray, shape (..., nv)
+        Both complete: what was given and what follows from it.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`; also InputError for a mask that is not nv truth values.
+    """
+    given = _mask(model, prescribed)
+    if f_ext is None and model._plain:
+        try:
+            if qd.ndim == 1:  # type: ignore[union-attr]
+                acceleration, force = _empty(model.nv), _empty(model.nv)
+                if _hybrid(model._rows, q, qd, qdd, tau, NO_WRENCH, given, acceleration, force) == 0:
+                    return acceleration, force
+        except (AttributeError, TypeError):
+            pass
+    return _general(model, q, qd, qdd, tau, given, f_ext, threads)
+
+
+def _general(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    given: npt.NDArray[np.uint8],
+    f_ext: npt.ArrayLike | None,
+    threads: int,
+) -> tuple[Array, Array]:
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    wrench = NO_WRENCH if f_ext is None else f_ext
+    losses = None
+    if model._actuation_terms is not None:
+        losses = joint_losses(model, qd)
+        inputs["tau"] = np.asarray(tau) - losses
+    shapes = [(model.nv,), (model.nv,)]
+    acceleration, force = evaluate(model, _hybrid, _batch, inputs, shapes, wrench, (given,), threads)
+    return acceleration, force if losses is None else force + losses
+
+
+def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+    mask = np.asarray(prescribed)
+    if mask.dtype != np.bool_ or mask.shape != (model.nv,):
+        raise InputError(
+            f"prescribed: {model.nv} truth values are expected, one for each coordinate, got {mask.dtype} {mask.shape}",
+            name="prescribed",
+            value=prescribed,
+            expected=f"bool ({model.nv},)",
+        )
+    return mask.view(np.uint8) if mask.flags.c_contiguous and mask.flags.writeable else np.array(mask, np.uint8)
