@@ -261,12 +261,12 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
     if not _fits(rows, q, qd, f_ext) or tau.shape[0] != qd.shape[0] or n != qd.shape[0]:
         return BAD_SHAPE
     work, regular = workspace(n + 1, COLUMNS, q), vector_space(n + 1, q)
-    given, unused = np.zeros(n, np.uint8), vector_space(n, q)
+    given, unused = np.zeros(n, np.bool_), vector_space(n, q)
     return hybrid_dynamics_state(rows, q, qd, tau, tau, given, f_ext, out, unused, work, regular)
 
 
 @kernel(
-    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], uint8[::1],"
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], boolean[::1],"
     " float64[::1], float64[::1])"
 )
 def hybrid_dynamics(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
@@ -279,7 +279,7 @@ def hybrid_dynamics(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
 
 
 @kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], uint8[::1],"
+    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], boolean[::1],"
     " float64[:,::1], float64[:,::1])"
 )
 def hybrid_dynamics_batch(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):

@@ -134,6 +134,29 @@ def store(typing_context, array, index, value):
 
 
 @intrinsic
+def load_one(typing_context, array, index):
+    """Load number `index` of a C-contiguous array; unlike indexing, without a test for negative indices."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]]))
+
+    return types.float64(array, types.intp), codegen
+
+
+@intrinsic
+def store_one(typing_context, array, index, value):
+    """Store number `index` of a C-contiguous array; unlike indexing, without a test for negative indices."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        builder.store(args[2], builder.gep(data, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.float64), codegen
+
+
+@intrinsic
 def gather(typing_context, flat, first, stride):
     """Return the vector of `flat[first + lane * stride]`."""
 
@@ -205,7 +228,7 @@ def register(get, put, get2, put2, lift, positive, workspace, vector_space, widt
 
     @overload(get)
     def _get(a, i):
-        return (lambda a, i: a[i]) if a.ndim == 1 else (lambda a, i: load(a, i))
+        return (lambda a, i: load_one(a, i)) if a.ndim == 1 else (lambda a, i: load(a, i))
 
     @overload(put)
     def _put(a, i, x):
@@ -213,15 +236,11 @@ def register(get, put, get2, put2, lift, positive, workspace, vector_space, widt
             if x == LANES_T:
                 return lambda a, i, x: store(a, i, x)
             return lambda a, i, x: store(a, i, splat(x))
-
-        def scalar(a, i, x):
-            a[i] = x
-
-        return scalar
+        return lambda a, i, x: store_one(a, i, x)
 
     @overload(get2)
     def _get2(a, i, k):
-        return (lambda a, i, k: a[i, k]) if a.ndim == 2 else (lambda a, i, k: load(a, i * a.shape[1] + k))
+        return (lambda a, i, k: load_one(a, i * a.shape[1] + k)) if a.ndim == 2 else (lambda a, i, k: load(a, i * a.shape[1] + k))
 
     @overload(put2)
     def _put2(a, i, k, x):
@@ -229,11 +248,7 @@ def register(get, put, get2, put2, lift, positive, workspace, vector_space, widt
             if x == LANES_T:
                 return lambda a, i, k, x: store(a, i * a.shape[1] + k, x)
             return lambda a, i, k, x: store(a, i * a.shape[1] + k, splat(x))
-
-        def scalar(a, i, k, x):
-            a[i, k] = x
-
-        return scalar
+        return lambda a, i, k, x: store_one(a, i * a.shape[1] + k, x)
 
     @overload(lift)
     def _lift(x, like):

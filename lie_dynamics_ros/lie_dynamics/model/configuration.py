@@ -47,6 +47,13 @@ def random(model: Model, rng: np.random.Generator) -> Array:
 
 def checked(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
     """Return `value` as a finite array (..., size), or raise an InputError that names the coordinate."""
+    array = shaped(value, size, name, model)
+    require_finite(array, name, model)
+    return array
+
+
+def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
+    """Return `value` as an array (..., size) of numbers, or raise an InputError."""
     try:
         array = np.asarray(value, dtype=np.complex128 if np.iscomplexobj(value) else np.float64)
     except (TypeError, ValueError):
@@ -58,16 +65,20 @@ def checked(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
             value=array.shape,
             expected=f"(..., {size})",
         )
+    return array  # type: ignore[return-value]
+
+
+def require_finite(array: Array, name: str, model: Model) -> None:
+    """Raise an InputError that names the joint where `array` holds NaN or infinity."""
     if not np.isfinite(array).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        joint = coordinate_name(model, at[-1], size == model.nq and name.startswith("q") and name not in ("qd", "qdd"))
+        joint = coordinate_name(model, at[-1], name in ("q", "q0", "q1"))
         raise InputError(
             f"{name}: finite numbers are expected, got {array[at]} for joint {joint!r} (index {at})",
             name=joint,
             value=array[at],
             expected="a finite number",
         )
-    return array  # type: ignore[return-value]
 
 
 def coordinate_name(model: Model, index: int, position: bool) -> str:

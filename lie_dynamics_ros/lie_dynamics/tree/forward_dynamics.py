@@ -63,7 +63,7 @@ def forward_dynamics(
                     return out
         except (AttributeError, TypeError):
             pass
-    free = np.zeros(model.nv, np.uint8)
+    free = np.zeros(model.nv, np.bool_)
     return _general(model, q, qd, np.zeros(model.nv), tau, free, f_ext, threads)[0]
 
 
@@ -89,9 +89,9 @@ def hybrid_dynamics(
     qd : array-like, shape (..., nv)
         Rates of the coordinates [rad/s, m/s].
     qdd : array-like, shape (..., nv)
-        Accelerations; read where `prescribed` is True, but finite everywhere.
+        Accelerations; read where `prescribed` is True, of no effect elsewhere (may be NaN there).
     tau : array-like, shape (..., nv)
-        Joint forces; read where `prescribed` is False, but finite everywhere.
+        Joint forces; read where `prescribed` is False, of no effect elsewhere (may be NaN there).
     prescribed : array-like of bool, shape (nv,)
         True where the acceleration is given, False where the force is. Any mask, also within a joint.
     f_ext : array-like, shape (..., n_bodies, 6), optional
@@ -109,16 +109,15 @@ def hybrid_dynamics(
     InputError, GroupError, SingularityError
         As `forward_dynamics`; also InputError for a mask that is not nv truth values.
     """
-    given = _mask(model, prescribed)
     if f_ext is None and model._plain:
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 acceleration, force = _empty(model.nv), _empty(model.nv)
-                if _hybrid(model._rows, q, qd, qdd, tau, NO_WRENCH, given, acceleration, force) == 0:
+                if _hybrid(model._rows, q, qd, qdd, tau, NO_WRENCH, prescribed, acceleration, force) == 0:
                     return acceleration, force
         except (AttributeError, TypeError):
             pass
-    return _general(model, q, qd, qdd, tau, given, f_ext, threads)
+    return _general(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
 
 
 def _general(
@@ -127,7 +126,7 @@ def _general(
     qd: npt.ArrayLike,
     qdd: npt.ArrayLike,
     tau: npt.ArrayLike,
-    given: npt.NDArray[np.uint8],
+    given: npt.NDArray[np.bool_],
     f_ext: npt.ArrayLike | None,
     threads: int,
 ) -> tuple[Array, Array]:
@@ -142,7 +141,7 @@ def _general(
     return acceleration, force if losses is None else force + losses
 
 
-def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     mask = np.asarray(prescribed)
     if mask.dtype != np.bool_ or mask.shape != (model.nv,):
         raise InputError(
@@ -151,4 +150,4 @@ def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.uint8]:
             value=prescribed,
             expected=f"bool ({model.nv},)",
         )
-    return mask.view(np.uint8) if mask.flags.c_contiguous and mask.flags.writeable else np.array(mask, np.uint8)
+    return np.array(mask)  # a writable contiguous copy, the only kind that kernels are compiled for

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..errors import GroupError, InputError, SingularityError
 from ..kernels.compile import COMPILED
 from ..model import layout
-from ..model.configuration import checked, coordinate_name
+from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.model import Model
 from ..model.user_joints import extend
 
@@ -55,7 +55,7 @@ def evaluate(
     threads : int
         Number of threads that share a batch.
     """
-    arrays = [checked(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
+    arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
     wrench = None if f_ext is None else _checked_wrench(model, f_ext)
     shapes = [a.shape[:-1] for a in arrays] + ([] if wrench is None else [wrench.shape[:-2]])
     try:
@@ -69,8 +69,9 @@ def evaluate(
     arrays = [_spread(a, (*batch, a.shape[-1]), kind) for a in arrays]
     if wrench is not None:
         arrays.append(_spread(wrench, (*batch, *wrench.shape[-2:]), kind))
-    _check_quaternions(model, arrays[0])
     if model._custom:
+        for name, a in zip(inputs, arrays, strict=False):
+            require_finite(a, name, model)
         arrays[0] = extend(model, arrays[0], arrays[1] if len(arrays) > 1 else np.zeros((*batch, model.nv)))
     outputs = [np.empty((*batch, *tail), kind) for tail in tails]
     if batch == ():
@@ -80,7 +81,12 @@ def evaluate(
         flat = [a.reshape(count, *a.shape[len(batch) :]) for a in arrays]
         targets = [o.reshape(count, *o.shape[len(batch) :]) for o in outputs]
         status = _run_batch(model, batched, flat, constants, targets, threads) if count else layout.OK
-    if status != layout.OK:
+    if status != layout.OK:  # only now is it worth the time to look for what was wrong
+        for (name, value), array in zip(inputs.items(), arrays, strict=False):
+            require_finite(np.asarray(value) if array is arrays[0] else array, name, model)
+        if wrench is not None:
+            _require_finite_wrench(model, wrench)
+        _check_quaternions(model, arrays[0])
         _refuse(model, status)
     return outputs
 
@@ -124,11 +130,14 @@ def _checked_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
             value=wrench.shape,
             expected=f"(..., {model.n_bodies}, 6)",
         )
+    return wrench  # type: ignore[return-value]
+
+
+def _require_finite_wrench(model: Model, wrench: Array) -> None:
     if not np.isfinite(wrench).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(wrench))[0])
         body = model.body_names[at[-2]]
         raise InputError(f"f_ext: finite numbers are expected, got {wrench[at]} on body {body!r} (index {at})", name=body)
-    return wrench  # type: ignore[return-value]
 
 
 def _check_quaternions(model: Model, q: Array) -> None:
