@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import COMPILED, inline
-from .lanes import LANES
+from ..model.layout import BAD_QUATERNION, N_V, NOT_FINITE, OK
+from .compile import COMPILED, inline, kernel
+from .joints import check_quaternions
+from .lanes import LANES, workspace
 from .trigonometry import REDUCTION_LIMIT
 
 
@@ -27,11 +29,6 @@ def store_tile(tile, start, target):
     """Transpose a tile back into the batch, and return whether all its numbers are finite."""
     target[...] = np.moveaxis(tile, -1, 0)
     return bool(np.isfinite(target).all())
-
-
-def all_ones(tile, i):
-    """Tell whether scalar `i` of a tile is one for every state."""
-    return bool((tile[i] == 1.0).all())
 
 
 def within_reach(tile):
@@ -86,6 +83,77 @@ if COMPILED:
             total = total + x * x
         return lane_sum(total) < REDUCTION_LIMIT * REDUCTION_LIMIT
 
-    @inline
-    def all_ones(tile, i):  # noqa: F811
-        return lane_sum(load(tile, i)) == LANES
+
+@inline
+def all_finite(numbers):
+    """Tell whether no number is NaN or infinite."""
+    total = 0.0
+    for i in range(numbers.shape[0]):
+        total += numbers[i] * 0.0
+    return total == 0.0
+
+
+@inline
+def _quaternions_fit(rows, q, start, stop):
+    """Tell whether the states `start` to `stop` - 1 have unit quaternions."""
+    good = True
+    for s in range(start, stop):
+        good = good and check_quaternions(rows, q[s])
+    return good
+
+
+_SIGNATURE = "(float64[:,::1], " + "float64[:,::1], " * 5 + "boolean[::1], float64[:,::1], float64[:,::1])"
+
+
+def make_batch(core, columns):
+    """Make the kernel that runs `core` over a batch.
+
+    Parameters
+    ----------
+    core : function
+        ``core(rows, q, a, b, c, d, given, y, z, work)``, an `inline` function that reads the flat arrays of scalars
+        q, a, b, c, d and writes the flat arrays y, z (any of them may be empty); `given` is the same for all states.
+    columns : int
+        Columns of its workspace.
+
+    Returns
+    -------
+    kernel
+        ``batch(rows, q, a, b, c, d, given, y, z)`` for arrays with a leading axis of states; returns the worst status.
+    """
+
+    def batch(rows, q, a, b, c, d, given, y, z):
+        status = OK
+        count = q.shape[0]
+        width = tile_width(count)
+        tq, ta = np.empty((q.shape[1], width), q.dtype), np.empty((a.shape[1], width), q.dtype)
+        tb, tc = np.empty((b.shape[1], width), q.dtype), np.empty((c.shape[1], width), q.dtype)
+        td = np.empty((d.shape[1], width), q.dtype)
+        ty, tz = np.empty((y.shape[1], width), q.dtype), np.empty((z.shape[1], width), q.dtype)
+        n = int(rows[0, N_V]) + 1
+        work, single = workspace(n, columns, tq), np.empty((n, columns), q.dtype)
+        for start in range(0, count, width):
+            stop = min(start + width, count)
+            load_tile(q, start, tq)
+            good = count > 1 and within_reach(tq) and _quaternions_fit(rows, q, start, stop)
+            if good:
+                load_tile(a, start, ta)
+                load_tile(b, start, tb)
+                load_tile(c, start, tc)
+                load_tile(d, start, td)
+                core(rows, tq, ta, tb, tc, td, given, ty, tz, work)
+                good = store_tile(ty, start, y)
+                good = store_tile(tz, start, z) and good
+            if not good:  # state by state: for angles beyond the lanes' sine, and to find what was wrong
+                for s in range(start, stop):
+                    if not check_quaternions(rows, q[s]):
+                        status = max(status, BAD_QUATERNION)
+                        continue
+                    core(rows, q[s], a[s], b[s], c[s], d[s], given, y[s], z[s], single)
+                    if not (all_finite(y[s]) and all_finite(z[s])):
+                        status = max(status, NOT_FINITE)
+        return status
+
+    batch.__name__ = batch.__qualname__ = core.__name__.replace("_core", "_batch")
+    batch.__module__ = core.__module__
+    return kernel(_SIGNATURE)(batch)

@@ -79,7 +79,7 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return source_hash()
 
     def get_disambiguator(self) -> str:
-        return f"{self._function.__module__.rpartition('.')[2]}-{self._function.__code__.co_firstlineno}"
+        return str(self._function.__module__.rpartition(".")[2])
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _Locator:  # noqa: ARG003
@@ -92,6 +92,15 @@ class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
     _impl_class = _Impl
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        # The name tells kernels apart and `source_hash` versions of them; numba would also hash what a kernel
+        # closes over, and the hash of a compiled helper changes from process to process.
+        return sig, codegen.magic_tuple(), self._name_of_kernel
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._name_of_kernel = f"{function.__module__}.{function.__qualname__}"
 
 
 def enable_cache(dispatcher: Any) -> None:

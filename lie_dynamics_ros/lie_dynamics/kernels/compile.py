@@ -7,10 +7,14 @@ for exactly the signatures they declare, and kept on disk; without it (or with
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,10 +62,28 @@ def kernel(*signatures: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         if not COMPILED:
-            return function
+            return _interpreted(function, signatures)
         return _lazy_dispatcher(function, signatures)
 
     return decorate
+
+
+def _interpreted(function: F, signatures: tuple[str, ...]) -> F:
+    """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers."""
+    wanted = [[(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", s)] for s in signatures]
+    kinds = {"float64": "fc", "boolean": "b", "int64": "i"}
+
+    @functools.wraps(function)
+    def interpreted(*args: Any) -> Any:
+        found = [(a.dtype.kind, a.ndim) if isinstance(a, np.ndarray) else ("", 0) for a in args]
+        for arguments in wanted:
+            pairs = zip(arguments, found, strict=True) if len(arguments) == len(found) else [(("int64", -1), ("", 0))]
+            if all(have in kinds[kind] and have and ndim == size for (kind, ndim), (have, size) in pairs):
+                with np.errstate(all="ignore"):  # the status tells of what is not finite
+                    return function(*args)
+        raise TypeError(f"kernel {function.__name__} has no signature for {found}")
+
+    return interpreted  # type: ignore[return-value]
 
 
 def _lazy_dispatcher(function: F, signatures: tuple[str, ...]) -> F:

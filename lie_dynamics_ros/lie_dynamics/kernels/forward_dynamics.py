@@ -23,7 +23,6 @@ from ..model.layout import (
     KIND,
     MASS,
     MOMENT,
-    N_BODIES,
     N_Q,
     N_V,
     NOT_FINITE,
@@ -34,9 +33,9 @@ from ..model.layout import (
     STATUS_STEP,
     SUBSPACE,
 )
-from .batch import all_ones, load_tile, store_tile, tile_width, within_reach
+from .batch import all_finite, make_batch
 from .compile import inline, kernel
-from .inverse_dynamics import external_wrench
+from .inverse_dynamics import external_wrench, wrench_fits
 from .joints import (
     add_bias,
     add_step,
@@ -131,7 +130,7 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
             lm, lf = momentum(mass, h, inertia, w, v)
             m, f = wrench_cross(w, v, lm, lf)
             if loaded:
-                em, ef = external_wrench(rows, i, f_ext, x)
+                em, ef = external_wrench(rows, i, f_ext)
                 m, f = sub(m, em), sub(f, ef)
             put3(work, i, _BM, m)
             put3(work, i, _BF, f)
@@ -141,8 +140,8 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
 
 
 @inline
-def articulate(rows, q, qdd, tau, given, work, regular):
-    """Second sweep, inwards: articulated inertias and biases; `regular[i]` is one where the row's can be inverted."""
+def articulate(rows, q, qdd, tau, given, work):
+    """Second sweep, inwards: articulated inertias and biases; an inertia along S that vanishes is inverted to infinity."""
     for i in range(int(rows[0, N_V]), 0, -1):
         j, h, m = get6(work, i, _J), get9(work, i, _H), get6(work, i, _M)
         bm, bf = get3(work, i, _BM), get3(work, i, _BF)
@@ -157,12 +156,10 @@ def articulate(rows, q, qdd, tau, given, work, regular):
             x = get(qdd, i - 1)
             bm, bf = add(bm, scale(x, um)), add(bf, scale(x, uf))
             put2(work, i, _E, sb)
-            put(regular, i, lift(1.0, x))
         else:
             d = project(rows, i, q, um, uf) + rows[i, ARMATURE]
             size = rotation_weight(rows, i) * (j[0] + j[3] + j[5]) + translation_weight(rows, i) * (m[0] + m[3] + m[5])
-            put(regular, i, positive(d - SINGULAR_TOLERANCE * size))
-            inverse = 1.0 / d
+            inverse = 1.0 / (d * positive(d - SINGULAR_TOLERANCE * size))
             e = get(tau, i - 1) - sb - dot(um, cw) - dot(uf, cv)
             put2(work, i, _D, inverse)
             put2(work, i, _E, e)
@@ -224,45 +221,37 @@ def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
 
 
 @inline
-def hybrid_dynamics_core(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular):
-    """Evaluate one state, or one tile of states."""
+def hybrid_dynamics_core(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out, work):
+    """Evaluate one state, or one tile of states; a row without inertia leaves NaN or infinity in `qdd_out`."""
     velocities_and_inertias(rows, q, qd, f_ext, work)
-    articulate(rows, q, qdd, tau, given, work, regular)
+    articulate(rows, q, qdd, tau, given, work)
     accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
 
 
 @inline
-def hybrid_dynamics_state(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular):
-    """Evaluate one state, all shapes known to be right, and return a status."""
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    hybrid_dynamics_core(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular)
-    total = 0.0
-    for i in range(qdd_out.shape[0]):
-        total += qdd_out[i] * 0.0 + tau_out[i] * 0.0
-    for i in range(1, regular.shape[0]):
-        if regular[i] != 1.0:
+def _status(given, qdd, tau, work):
+    """Return the status of one state: SINGULAR names the row nearest the leaves whose inertia vanishes."""
+    if all_finite(qdd) and all_finite(tau):
+        return OK
+    for i in range(qdd.shape[0], 0, -1):
+        if not given[i - 1] and np.isinf(work[i, _D]):
             return SINGULAR + STATUS_STEP * i
-    return OK if total == 0.0 else NOT_FINITE
-
-
-@inline
-def _fits(rows, q, qd, f_ext):
-    """Tell whether the shapes of one state's inputs are right."""
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V]:
-        return False
-    return f_ext.shape[0] == 0 or (f_ext.shape[0] == rows[0, N_BODIES] and f_ext.shape[1] == 6)
+    return NOT_FINITE
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
 def forward_dynamics(rows, q, qd, tau, f_ext, out):
     """Write qdd of one state to `out` and return a status of `layout`."""
-    n = out.shape[0]
-    if not _fits(rows, q, qd, f_ext) or tau.shape[0] != qd.shape[0] or n != qd.shape[0]:
+    n = qd.shape[0]
+    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[0] != n or out.shape[0] != n:
         return BAD_SHAPE
-    work, regular = workspace(n + 1, COLUMNS, q), vector_space(n + 1, q)
-    given, unused = np.zeros(n, np.bool_), vector_space(n, q)
-    return hybrid_dynamics_state(rows, q, qd, tau, tau, given, f_ext, out, unused, work, regular)
+    if not wrench_fits(rows, f_ext):
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work, unused, given = workspace(n + 1, COLUMNS, q), vector_space(n, q), np.zeros(n, np.bool_)
+    hybrid_dynamics_core(rows, q, qd, tau, tau, f_ext.reshape(f_ext.size), given, out, unused, work)
+    return _status(given, out, unused, work)
 
 
 @kernel(
@@ -272,44 +261,15 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
 def hybrid_dynamics(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
     """Write qdd and tau of one state to the outputs and return a status of `layout`."""
     n = qd.shape[0]
-    if not _fits(rows, q, qd, f_ext) or qdd.shape[0] != n or tau.shape[0] != n or given.shape[0] != n:
+    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or qdd.shape[0] != n or tau.shape[0] != n:
         return BAD_SHAPE
-    work, regular = workspace(n + 1, COLUMNS, q), vector_space(n + 1, q)
-    return hybrid_dynamics_state(rows, q, qd, qdd, tau, given, f_ext, qdd_out, tau_out, work, regular)
+    if given.shape[0] != n or not wrench_fits(rows, f_ext):
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(n + 1, COLUMNS, q)
+    hybrid_dynamics_core(rows, q, qd, qdd, tau, f_ext.reshape(f_ext.size), given, qdd_out, tau_out, work)
+    return _status(given, qdd_out, tau_out, work)
 
 
-@kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], boolean[::1],"
-    " float64[:,::1], float64[:,::1])"
-)
-def hybrid_dynamics_batch(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
-    """Write qdd and tau of each state to the outputs and return the worst status."""
-    status = OK
-    batch, n = qd.shape
-    width = tile_width(batch)
-    tq, tv, ta = np.empty((q.shape[1], width), q.dtype), np.empty((n, width), q.dtype), np.empty((n, width), q.dtype)
-    tt, to, tu = np.empty((n, width), q.dtype), np.empty((n, width), q.dtype), np.empty((n, width), q.dtype)
-    tf = np.empty((f_ext.shape[1], 6, width), q.dtype)
-    work, regular = workspace(n + 1, COLUMNS, tq), vector_space(n + 1, tq)
-    single, ones = np.empty((n + 1, COLUMNS), q.dtype), np.empty(n + 1, q.dtype)
-    for start in range(0, batch, width):
-        load_tile(q, start, tq)
-        good = within_reach(tq)
-        if good:
-            load_tile(qd, start, tv)
-            load_tile(qdd, start, ta)
-            load_tile(tau, start, tt)
-            if f_ext.shape[1] > 0:
-                load_tile(f_ext, start, tf)
-            hybrid_dynamics_core(rows, tq, tv, ta, tt, given, tf, to, tu, work, regular)
-            good = store_tile(to, start, qdd_out)
-            good = store_tile(tu, start, tau_out) and good
-            for i in range(1, n + 1):
-                good = all_ones(regular, i) and good
-        if not good:  # one by one, for the reach of the scalar sine and for a status that names the row
-            for s in range(start, min(start + width, batch)):
-                found = hybrid_dynamics_state(
-                    rows, q[s], qd[s], qdd[s], tau[s], given, f_ext[s], qdd_out[s], tau_out[s], single, ones
-                )
-                status = max(status, found)
-    return status
+hybrid_dynamics_batch = make_batch(hybrid_dynamics_core, COLUMNS)

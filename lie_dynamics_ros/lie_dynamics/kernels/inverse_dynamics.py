@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .batch import load_tile, store_tile, tile_width, within_reach
+from .batch import all_finite, make_batch
 from .compile import inline, kernel
 from .joints import (
     add_bias,
@@ -16,7 +16,7 @@ from .joints import (
     project,
     row_transform,
 )
-from .lanes import add3, get, get3, get9, lift, put, put2, put3, put9, vector_space, workspace
+from .lanes import add3, get, get3, get9, put, put2, put3, put9, workspace
 from ..model.layout import (
     ARMATURE,
     BAD_QUATERNION,
@@ -40,6 +40,9 @@ from ..model.layout import (
 )
 from .spatial import add, momentum, rotate, sub, twist_into, wrench_cross, wrench_out
 
+#: Mask for kernels that need none.
+NONE_GIVEN = np.zeros(0, np.bool_)
+
 # Columns of the workspace.
 _R, _P, _W, _V, _DW, _DV, _M, _F, _AW, _AV = 0, 9, 12, 15, 18, 21, 24, 27, 30, 33
 _COLUMNS = 36
@@ -57,16 +60,24 @@ def set_base(rows, work):
 
 
 @inline
-def external_wrench(rows, i, f_ext, like):
-    """Return the external wrench on the body of row `i` in its kernel frame."""
+def external_wrench(rows, i, f_ext):
+    """Return the external wrench on the body of row `i` in its kernel frame; `f_ext` holds six numbers a body."""
     body = int(rows[i, BODY])
     r = constants9(rows, i, BODY_ROTATION)
-    m, f = get3(f_ext, body, 0), get3(f_ext, body, 3)
+    k = 6 * body
+    m = (get(f_ext, k), get(f_ext, k + 1), get(f_ext, k + 2))
+    f = (get(f_ext, k + 3), get(f_ext, k + 4), get(f_ext, k + 5))
     return rotate(r, m), rotate(r, f)
 
 
 @inline
-def inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work):
+def wrench_fits(rows, f_ext):
+    """Tell whether external wrenches are absent or one for each body."""
+    return f_ext.shape[0] == 0 or (f_ext.shape[0] == rows[0, N_BODIES] and f_ext.shape[1] == 6)
+
+
+@inline
+def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _d, _given, out, _z, work):
     """Fill `out` with the joint forces of one state, or of one tile of states."""
     n = int(rows[0, N_V])
     set_base(rows, work)
@@ -105,7 +116,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work):
             am, af = momentum(mass, moment, inertia, dw, dv)
             m, f = add(m, am), add(f, af)
             if loaded:
-                em, ef = external_wrench(rows, i, f_ext, x)
+                em, ef = external_wrench(rows, i, f_ext)
                 m, f = sub(m, em), sub(f, ef)
             put3(work, i, _M, m)
             put3(work, i, _F, f)
@@ -124,51 +135,19 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work):
         add3(work, parent, _F, f)
 
 
-@inline
-def inverse_dynamics_state(rows, q, qd, qdd, f_ext, out, work):
-    """Evaluate one state, all shapes known to be right, and return a status."""
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work)
-    total = 0.0
-    for x in out:
-        total += x * 0.0
-    return OK if total == 0.0 else NOT_FINITE
-
-
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
 def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
     """Write tau of one state to `out` and return a status of `layout`."""
     n = rows[0, N_V]
     if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or qdd.shape[0] != n or out.shape[0] != n:
         return BAD_SHAPE
-    if f_ext.shape[0] > 0 and (f_ext.shape[0] != rows[0, N_BODIES] or f_ext.shape[1] != 6):
+    if not wrench_fits(rows, f_ext):
         return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
     work = workspace(out.shape[0] + 1, _COLUMNS, q)
-    return inverse_dynamics_state(rows, q, qd, qdd, f_ext, out, work)
+    inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
 
 
-@kernel("(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1])")
-def inverse_dynamics_batch(rows, q, qd, qdd, f_ext, out):
-    """Write tau of each state to `out` and return the worst status; shapes are the caller's business."""
-    status = OK
-    batch = q.shape[0]
-    width = tile_width(batch)
-    tq, tv = np.empty((q.shape[1], width), q.dtype), np.empty((qd.shape[1], width), q.dtype)
-    ta, to = np.empty((qdd.shape[1], width), q.dtype), np.empty((out.shape[1], width), q.dtype)
-    tf = np.empty((f_ext.shape[1], 6, width), q.dtype)
-    work, single = workspace(out.shape[1] + 1, _COLUMNS, tq), np.empty((out.shape[1] + 1, _COLUMNS), q.dtype)
-    for start in range(0, batch, width):
-        load_tile(q, start, tq)
-        if within_reach(tq):
-            load_tile(qd, start, tv)
-            load_tile(qdd, start, ta)
-            if f_ext.shape[1] > 0:
-                load_tile(f_ext, start, tf)
-            inverse_dynamics_core(rows, tq, tv, ta, tf, to, work)
-            if not store_tile(to, start, out):
-                status = max(status, NOT_FINITE)
-        else:
-            for s in range(start, min(start + width, batch)):
-                status = max(status, inverse_dynamics_state(rows, q[s], qd[s], qdd[s], f_ext[s], out[s], single))
-    return status
+inverse_dynamics_batch = make_batch(inverse_dynamics_core, _COLUMNS)

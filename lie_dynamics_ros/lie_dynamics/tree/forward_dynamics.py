@@ -55,11 +55,11 @@ def forward_dynamics(
     SingularityError
         If a massless body is free to accelerate without bound; names the joint.
     """
-    if f_ext is None and model._plain:
+    if model._plain:
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 out = _empty(model.nv)
-                if _forward(model._rows, q, qd, tau, NO_WRENCH, out) == 0:
+                if _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext, out) == 0:
                     return out
         except (AttributeError, TypeError):
             pass
@@ -109,11 +109,12 @@ def hybrid_dynamics(
     InputError, GroupError, SingularityError
         As `forward_dynamics`; also InputError for a mask that is not nv truth values.
     """
-    if f_ext is None and model._plain:
+    if model._plain:
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 acceleration, force = _empty(model.nv), _empty(model.nv)
-                if _hybrid(model._rows, q, qd, qdd, tau, NO_WRENCH, prescribed, acceleration, force) == 0:
+                wrench = NO_WRENCH if f_ext is None else f_ext
+                if _hybrid(model._rows, q, qd, qdd, tau, wrench, prescribed, acceleration, force) == 0:
                     return acceleration, force
         except (AttributeError, TypeError):
             pass
@@ -131,13 +132,12 @@ def _general(
     threads: int,
 ) -> tuple[Array, Array]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
-    wrench = NO_WRENCH if f_ext is None else f_ext
     losses = None
     if model._actuation_terms is not None:
         losses = joint_losses(model, qd)
         inputs["tau"] = np.asarray(tau) - losses
     shapes = [(model.nv,), (model.nv,)]
-    acceleration, force = evaluate(model, _hybrid, _batch, inputs, shapes, wrench, (given,), threads)
+    acceleration, force = evaluate(model, _batch, inputs, shapes, f_ext, given, threads, explain=_hybrid)
     return acceleration, force if losses is None else force + losses
 
 

@@ -25,16 +25,19 @@ Array = npt.NDArray[np.float64]
 #: Stands for "no external wrenches" in a call for one state.
 NO_WRENCH = np.zeros((0, 6))
 
+_NO_MASK = np.zeros(0, np.bool_)
+_INPUTS = 4  # arrays besides q that batch kernels take
+
 
 def evaluate(
     model: Model,
-    single: Callable[..., int],
     batched: Callable[..., int],
     inputs: dict[str, Any],
     tails: list[tuple[int, ...]],
     f_ext: npt.ArrayLike | None = None,
-    constants: tuple[Any, ...] = (),
+    given: npt.NDArray[np.bool_] = _NO_MASK,
     threads: int = 1,
+    explain: Callable[..., int] | None = None,
 ) -> list[Array]:
     """Validate and broadcast the inputs, run a kernel over all states, and return its outputs.
 
@@ -42,83 +45,94 @@ def evaluate(
     ----------
     model : Model
         The model.
-    single, batched : callable
-        Kernels for one state and for many: ``kernel(rows, q, *others[, f_ext], *constants, *outputs)``.
+    batched : callable
+        Kernel made by `kernels.batch.make_batch`.
     inputs : dict
-        "q" first (nq), then names and values of further arrays (nv).
+        "q" first (nq), then names and values of further arrays (nv), in the kernel's order.
     tails : list of tuple
-        Shape of each output for one state.
+        Shape of each of the one or two outputs for one state.
     f_ext : array-like, shape (..., n_bodies, 6), optional
-        Wrenches; pass NO_WRENCH for a kernel that takes them where there are none, None for one that does not.
-    constants : tuple
-        Further arguments of the kernel that are the same for all states.
+        External wrenches, which the kernel takes after the other arrays.
+    given : ndarray of bool
+        Mask, the same for all states.
     threads : int
         Number of threads that share a batch.
+    explain : callable, optional
+        Kernel for one state, same inputs, whose status tells more about a result that is not finite.
     """
     arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
-    wrench = None if f_ext is None else _checked_wrench(model, f_ext)
-    shapes = [a.shape[:-1] for a in arrays] + ([] if wrench is None else [wrench.shape[:-2]])
+    names = list(inputs)
+    if f_ext is not None:
+        arrays.append(_shaped_wrench(model, f_ext))
+        names.append("f_ext")
     try:
-        batch = np.broadcast_shapes(*shapes)
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
     except ValueError:
-        named = ", ".join(f"{name} {a.shape}" for name, a in zip(inputs, arrays, strict=True))
-        raise InputError(f"batch dimensions do not fit each other: {named}") from None
-    kind = np.result_type(*arrays) if wrench is None else np.result_type(*arrays, wrench)
+        listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
+        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+    kind = np.result_type(*arrays)
     if kind != np.float64 and COMPILED:
         raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
-    arrays = [_spread(a, (*batch, a.shape[-1]), kind) for a in arrays]
-    if wrench is not None:
-        arrays.append(_spread(wrench, (*batch, *wrench.shape[-2:]), kind))
+    count = int(np.prod(batch))
+    flat = [_spread(a, batch, kind).reshape(count, a.shape[-1]) for a in arrays]
     if model._custom:
-        for name, a in zip(inputs, arrays, strict=False):
-            require_finite(a, name, model)
-        arrays[0] = extend(model, arrays[0], arrays[1] if len(arrays) > 1 else np.zeros((*batch, model.nv)))
+        for name, array in zip(names, flat, strict=True):
+            _require_finite(model, name, array)
+        flat[0] = extend(model, flat[0], flat[1] if len(flat) > 1 else np.zeros((count, model.nv)))
     outputs = [np.empty((*batch, *tail), kind) for tail in tails]
-    if batch == ():
-        status = single(model._rows, *arrays, *constants, *outputs)
-    else:
-        count = int(np.prod(batch))
-        flat = [a.reshape(count, *a.shape[len(batch) :]) for a in arrays]
-        targets = [o.reshape(count, *o.shape[len(batch) :]) for o in outputs]
-        status = _run_batch(model, batched, flat, constants, targets, threads) if count else layout.OK
+    if count == 0:
+        return outputs
+    none = np.empty((count, 0), kind)
+    data = flat + [none] * (_INPUTS + 1 - len(flat))
+    targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
+    status = _run(model, batched, data, given, targets, threads)
     if status != layout.OK:  # only now is it worth the time to look for what was wrong
-        for (name, value), array in zip(inputs.items(), arrays, strict=False):
-            require_finite(np.asarray(value) if array is arrays[0] else array, name, model)
-        if wrench is not None:
-            _require_finite_wrench(model, wrench)
-        _check_quaternions(model, arrays[0])
+        for name, array in zip(names, flat, strict=True):
+            _require_finite(model, name, array[:, : model.nq] if name == "q" else array, given)
+        _check_quaternions(model, flat[0])
+        if explain is not None:
+            bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
+            state = [array[bad] for array in flat[: len(inputs)]]
+            wrench = NO_WRENCH if f_ext is None else flat[-1][bad].reshape(-1, 6)
+            mask = (given,) if given.size else ()
+            status = explain(model._rows, *state, wrench, *mask, *(np.empty(t.shape[1]) for t in targets[: len(tails)]))
         _refuse(model, status)
     return outputs
 
 
-def _spread(array: Array, shape: tuple[int, ...], kind: Any) -> Array:
+def _spread(array: Array, batch: tuple[int, ...], kind: Any) -> Array:
     """Broadcast, as a writable contiguous array: the only kind that kernels are compiled for."""
+    shape = (*batch, array.shape[-1])
     if array.shape == shape and array.dtype == kind and array.flags.c_contiguous and array.flags.writeable:
         return array
     return np.array(np.broadcast_to(array, shape), kind, order="C")
 
 
-def _run_batch(
-    model: Model, batched: Callable[..., int], flat: list[Array], constants: tuple[Any, ...], targets: list[Array], threads: int
+def _run(
+    model: Model,
+    batched: Callable[..., int],
+    data: list[Array],
+    given: npt.NDArray[np.bool_],
+    targets: list[Array],
+    threads: int,
 ) -> int:
-    count = flat[0].shape[0]
     if threads < 1:
         raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
+    count = data[0].shape[0]
+    if threads == 1:
+        return int(batched(model._rows, *data, given, *targets))
     chunk = -(-count // threads)
-    parts = [slice(start, start + chunk) for start in range(0, count, chunk)]
 
-    def run(part: slice) -> int:
-        return int(batched(model._rows, *(a[part] for a in flat), *constants, *(t[part] for t in targets)))
+    def run(start: int) -> int:
+        part = slice(start, start + chunk)
+        return int(batched(model._rows, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
-    if len(parts) == 1:
-        return run(parts[0])
-    with ThreadPoolExecutor(len(parts)) as pool:  # kernels let go of the interpreter lock
-        return max(pool.map(run, parts))
+    with ThreadPoolExecutor(threads) as pool:  # kernels let go of the interpreter lock
+        return max(pool.map(run, range(0, count, chunk)))
 
 
-def _checked_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
-    if f_ext is NO_WRENCH:
-        return NO_WRENCH
+def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
+    """Return external wrenches as (..., 6 n_bodies)."""
     try:
         wrench = np.asarray(f_ext, dtype=np.complex128 if np.iscomplexobj(f_ext) else np.float64)
     except (TypeError, ValueError):
@@ -130,14 +144,20 @@ def _checked_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
             value=wrench.shape,
             expected=f"(..., {model.n_bodies}, 6)",
         )
-    return wrench  # type: ignore[return-value]
+    return wrench.reshape(*wrench.shape[:-2], 6 * model.n_bodies)  # type: ignore[return-value]
 
 
-def _require_finite_wrench(model: Model, wrench: Array) -> None:
-    if not np.isfinite(wrench).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(wrench))[0])
-        body = model.body_names[at[-2]]
-        raise InputError(f"f_ext: finite numbers are expected, got {wrench[at]} on body {body!r} (index {at})", name=body)
+def _require_finite(model: Model, name: str, array: Array, given: npt.NDArray[np.bool_] = _NO_MASK) -> None:
+    """Raise an error that names the joint or body where a batch of inputs holds NaN or infinity."""
+    if given.size and name in ("qdd", "tau"):  # what is not read may be anything
+        array = np.where(given if name == "qdd" else ~given, array, 0.0)
+    if name != "f_ext":
+        require_finite(array, name, model)
+    elif not np.isfinite(array).all():
+        state, entry = (int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        body = model.body_names[entry // 6]
+        value = array[state, entry]
+        raise InputError(f"f_ext: finite numbers are expected, got {value} on body {body!r}", name=body, value=value)
 
 
 def _check_quaternions(model: Model, q: Array) -> None:

@@ -53,11 +53,11 @@ def inverse_dynamics(
         For a quaternion in q whose square norm differs from one by 1e-6 or more.
     """
     # One call to the kernel is most of the cost for a small robot: no helper stands in between.
-    if f_ext is None and model._plain:
+    if model._plain:
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 out = _empty(model.nv)
-                if _single(model._rows, q, qd, qdd, NO_WRENCH, out) == 0:
+                if _single(model._rows, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
                     return out
         except (AttributeError, TypeError):
             pass
@@ -68,6 +68,5 @@ def _general(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
 ) -> npt.NDArray[np.float64]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
-    wrench = NO_WRENCH if f_ext is None else f_ext
-    (tau,) = evaluate(model, _single, _batch, inputs, [(model.nv,)], wrench, threads=threads)
+    (tau,) = evaluate(model, _batch, inputs, [(model.nv,)], f_ext, threads=threads)
     return tau if model._actuation_terms is None else tau + joint_losses(model, qd)

@@ -45,7 +45,7 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
                     return out
         except (AttributeError, TypeError):
             pass
-    (poses,) = evaluate(model, _single, _batch, {"q": q}, [(model.n_bodies, 4, 4)], threads=threads)
+    (poses,) = evaluate(model, _batch, {"q": q}, [(model.n_bodies, 4, 4)], threads=threads)
     return poses
 
 
