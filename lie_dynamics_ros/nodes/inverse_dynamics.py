@@ -46,6 +46,8 @@ SETTINGS = (
         False,
         "Leave gravity out of ~/joint_efforts and ~/commands, for drivers that add it themselves.",
     ),
+    Setting("include_damping", False, "Include the viscous damping that the URDF gives."),
+    Setting("include_friction", False, "Include the dry friction that the URDF gives; zero for a joint at rest."),
     Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
     Setting(
         "state_timeout",

@@ -23,6 +23,8 @@ class Options:
     gravity_only: bool
     driver_compensates_gravity: bool
     saturate: bool
+    damping: bool
+    friction: bool
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Options:
@@ -32,7 +34,14 @@ class Options:
             raise ParameterError(f"gravity has {len(gravity)} entries; expected 3 (x, y, z)")
         if values["gravity_only"] and values["driver_compensates_gravity"]:
             raise ParameterError("gravity_only and driver_compensates_gravity together would leave nothing to publish")
-        return cls(gravity, values["gravity_only"], values["driver_compensates_gravity"], values["saturate_efforts"])
+        return cls(
+            gravity=gravity,
+            gravity_only=values["gravity_only"],
+            driver_compensates_gravity=values["driver_compensates_gravity"],
+            saturate=values["saturate_efforts"],
+            damping=values["include_damping"],
+            friction=values["include_friction"],
+        )
 
 
 class InverseDynamicsTask:
@@ -45,6 +54,11 @@ class InverseDynamicsTask:
     joints : sequence of str
         Joints of the outputs, in this order; none stands for all, in model order.
     options : Options
+
+    Notes
+    -----
+    An effort limit of zero counts as none: exporters write it where no limit was entered, and a joint that may
+    exert no effort needs no answer.
 
     Attributes
     ----------
@@ -86,8 +100,7 @@ class InverseDynamicsTask:
         n = len(names)
         self.position, self.velocity, self.acceleration = np.zeros(n), np.zeros(n), np.zeros(n)
         self._zero = np.zeros(n)
-        limit = np.asarray(model.effort_limit, dtype=np.float64)
-        self._limit = np.where(np.isnan(limit), np.inf, limit)
+        self._limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
         self._limited = bool(np.isfinite(self._limit).any())
         self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self.set_options(options)
@@ -95,8 +108,9 @@ class InverseDynamicsTask:
     def set_options(self, options: Options) -> None:
         """Apply options; also runs the dynamics once, so that nothing is compiled while states come in."""
         self.options = options
-        self._with_gravity = self.model.with_gravity(options.gravity)
-        self._weightless = self.model.with_gravity((0.0, 0.0, 0.0))
+        model = self.model.with_joint_terms(damping=options.damping, friction=options.friction)
+        self._with_gravity = model.with_gravity(options.gravity)
+        self._weightless = model.with_gravity((0.0, 0.0, 0.0))
         inverse_dynamics(self._with_gravity, self.position, self.velocity, self.acceleration)
 
     def gravity_efforts(self) -> Array:

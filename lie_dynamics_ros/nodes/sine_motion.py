@@ -31,19 +31,19 @@ class SineMotion:
 
     def __init__(self, model: Model, frequency: float) -> None:
         n = len(model.joint_names)
-        lower, upper = np.array(model.lower_limit, dtype=float), np.array(model.upper_limit, dtype=float)
-        speed = np.array(model.velocity_limit, dtype=float)
-        speed[~np.isfinite(speed) | (speed <= 0.0)] = np.inf
-        bounded = np.isfinite(lower) & np.isfinite(upper)
-        lower[~bounded], upper[~bounded] = -np.inf, np.inf
-        self.center = np.where(bounded, 0.5 * (np.where(bounded, lower, 0.0) + np.where(bounded, upper, 0.0)), 0.0)
+        limits = model.limits
+        bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
+        lower, upper = np.where(bounded, limits.lower, 0.0), np.where(bounded, limits.upper, 0.0)
+        self.center = 0.5 * (lower + upper)
         half_range = np.where(bounded, upper - self.center, np.inf)
+        speed = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
         order = np.arange(n)
         # The fractional parts of multiples of the golden ratio spread evenly, however many joints there are.
         spread = (order * (math.sqrt(5.0) - 1.0) / 2.0) % 1.0
         self.rate = 2.0 * math.pi * frequency * (1.0 + 0.5 * spread)
         self.phase = 2.0 * math.pi * spread
-        self.amplitude = np.minimum(np.minimum(RANGE_SHARE * half_range, MAX_AMPLITUDE), SPEED_SHARE * speed / self.rate)
+        largest = np.minimum(RANGE_SHARE * half_range, MAX_AMPLITUDE)
+        self.amplitude = np.minimum(largest, SPEED_SHARE * speed / self.rate)
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Position, velocity, acceleration at the time ``t`` [s], each of shape (n,)."""

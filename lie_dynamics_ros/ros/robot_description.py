@@ -71,7 +71,7 @@ def share_directory(package: str) -> Path:
 
     try:
         return Path(get_package_share_directory(package))
-    except (PackageNotFoundError, LookupError, ValueError) as error:
+    except (PackageNotFoundError, OSError, ValueError) as error:  # OSError: AMENT_PREFIX_PATH is not set
         if package == OWN_PACKAGE:
             return Path(str(importlib.resources.files(OWN_PACKAGE)))
         raise DescriptionError(f"package {package!r} is not in the ament index (AMENT_PREFIX_PATH)") from error

@@ -1,0 +1,153 @@
+"""Lifecycle of the inverse_dynamics node, where its robot comes from, and what happens when that changes."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+from node_harness import stamp_of
+from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle, pendulum
+from sensor_msgs.msg import JointState
+
+Q = np.linspace(-0.4, 0.6, 7)
+
+
+def assert_arm_torques(answer):
+    expected = oracle(ARM, Q)
+    np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_goes_through_its_states_by_hand_and_publishes_only_when_active(bench):
+    node = bench.start("inverse_dynamics", autostart=False, robot_description=ARM)
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    arm = lambda: bench.make_state(ARM_JOINTS, Q)  # noqa: E731
+    assert bench.state(node) == "unconfigured"
+    assert not bench.change_state(node, "activate")
+    for expected in ("inactive", "unconfigured", "inactive"):
+        assert bench.change_state(node, "configure" if expected == "inactive" else "cleanup")
+        assert bench.state(node) == expected
+    # Let states reach the node while it is inactive; the transition after them is served after them.
+    while_inactive = set()
+    bench.wait(lambda: bench.states.get_subscription_count() == 1, "the node to listen")
+    for _ in range(20):
+        message = arm()
+        while_inactive.add(stamp_of(message))
+        bench.states.publish(message)
+    assert bench.change_state(node, "activate")
+    assert_arm_torques(bench.ask(arm, answers))
+    assert bench.change_state(node, "deactivate")
+    assert bench.change_state(node, "activate")
+    assert_arm_torques(bench.ask(arm, answers))
+    assert not while_inactive & {stamp_of(answer) for answer in answers}
+    assert bench.change_state(node, "shutdown")
+    assert bench.state(node) == "finalized"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("executor", ["events", "single_threaded"])
+def test_ends_cleanly_on_signals(bench, how, executor):
+    node = bench.start("inverse_dynamics", robot_description=ARM, executor=executor)
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
+    process = bench.processes.pop()
+    assert process.stop(how) == 0, process.output
+    assert "Traceback" not in process.output
+
+
+def test_takes_the_robot_from_the_topic_and_waits_for_it(bench):
+    node = bench.start("inverse_dynamics")
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.wait_status(node, lambda s, v: "waiting for a robot description" in s.message, "waiting")
+    assert bench.state(node) == "unconfigured"
+    bench.publish_description(ARM)
+    bench.wait_state(node, "active")
+    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
+
+
+def test_configure_waits_for_the_topic_and_then_says_that_nothing_came(bench):
+    node = bench.start("inverse_dynamics", autostart=False, robot_description_timeout=0.3)
+    assert not bench.change_state(node, "configure")
+    assert bench.state(node) == "unconfigured"
+    bench.wait_status(
+        node, lambda s, v: s.level == b"\x02" and "nothing received on" in s.message, "no robot description"
+    )
+    bench.publish_description(ARM)
+    bench.wait(lambda: bench.change_state(node, "configure"), "configure to succeed")
+    assert bench.state(node) == "inactive"
+
+
+def test_follows_a_robot_that_changes(bench):
+    node = bench.start("inverse_dynamics")
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.publish_description(ARM)
+    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
+    bench.publish_description(pendulum())
+    answer = bench.ask(lambda: bench.make_state(["swing"], [0.7]), answers)
+    assert list(answer.name) == ["swing"]
+    np.testing.assert_allclose(answer.effort, oracle(pendulum(), [0.7]), rtol=1e-12)
+    assert bench.state(node) == "active"
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (NO_JOINTS, "no joint that moves"),
+        (UNPHYSICAL, "rod"),
+        ("<robot name='cut'><link", ""),
+        ("", ""),
+        ("hello", ""),
+    ],
+    ids=["no joints", "unphysical inertia", "cut off", "empty text", "not XML"],
+)
+def test_stops_on_a_bad_robot_and_starts_again_on_a_good_one(bench, bad, reason):
+    node = bench.start("inverse_dynamics")
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.publish_description(ARM)
+    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
+    bench.publish_description(bad)
+    bench.wait_state(node, "unconfigured")
+    bench.wait_status(
+        node, lambda s, v: s.level == b"\x02" and "cannot be used" in s.message and reason in s.message, reason
+    )
+    bench.publish_description(ARM)
+    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
+
+
+@pytest.mark.parametrize(
+    ("description", "reason"),
+    [
+        (NO_JOINTS, "no joint that moves"),
+        (UNPHYSICAL, "rod"),
+        ("/no/such/robot.urdf", "/no/such/robot.urdf"),
+        ("package://no_such_package/robot.urdf", "no_such_package"),
+        ("robot.urdf.xacro", "run xacro first"),
+        ("https://example.org/robot.urdf", "only package:// and file://"),
+    ],
+)
+def test_does_not_configure_without_a_usable_robot_and_says_why(bench, description, reason):
+    node = bench.start("inverse_dynamics", robot_description=description)
+    bench.wait_status(node, lambda s, v: s.level == b"\x02" and reason in s.message, reason)
+    assert bench.state(node) == "unconfigured"
+    assert not bench.change_state(node, "configure")
+    # Put right, it starts.
+    assert bench.set(node, robot_description="package://lie_dynamics_ros/urdf/panda_arm.urdf").successful
+    bench.wait_state(node, "active")
+
+
+@pytest.mark.parametrize(
+    ("joints", "reason"), [(["panda_joint1", "elbow"], "elbow"), (["panda_joint1"] * 2, "names a joint twice")]
+)
+def test_does_not_configure_with_joints_that_make_no_sense(bench, joints, reason):
+    node = bench.start("inverse_dynamics", robot_description=ARM, joints=joints)
+    bench.wait_status(node, lambda s, v: s.level == b"\x02" and reason in s.message, reason)
+    assert bench.state(node) == "unconfigured"
+
+
+def test_reads_the_robot_from_a_file(bench, tmp_path):
+    path = tmp_path / "my arm.urdf"
+    path.write_text(ARM)
+    for source in (str(path), f"file://{path}"):
+        node = bench.start("inverse_dynamics", f"from_{len(source)}", robot_description=source)
+        answers = bench.listen(JointState, f"{node}/joint_efforts")
+        assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))

@@ -1,0 +1,217 @@
+"""The torques that the inverse_dynamics node answers with, against another library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from node_harness import stamp_of
+from node_robots import ARM, ARM_JOINTS, oracle, pendulum
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+RNG = np.random.default_rng(20)
+Q, QD, QDD = RNG.uniform(-1, 1, 7), RNG.uniform(-2, 2, 7), RNG.uniform(-5, 5, 7)
+LONG = 3600.0
+
+
+def assert_torques(answer: JointState, expected) -> None:
+    assert list(answer.name) == list(ARM_JOINTS)
+    np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.fixture
+def arm(bench):
+    """Start the node on the arm; returns a function that starts it with parameters, and its answers."""
+
+    def start(**parameters):
+        node = bench.start("inverse_dynamics", robot_description=ARM, **parameters)
+        answers = bench.listen(JointState, f"{node}/joint_efforts")
+        return node, answers
+
+    return start
+
+
+def test_answers_a_state_with_its_torques_and_its_stamp(bench, arm):
+    _, answers = arm()
+    sent = {}
+
+    def state():
+        message = bench.make_state(ARM_JOINTS, Q, QD)
+        sent[stamp_of(message)] = message
+        return message
+
+    answer = bench.ask(state, answers)
+    assert stamp_of(answer) in sent
+    assert not answer.position and not answer.velocity
+    assert_torques(answer, oracle(ARM, Q, QD))
+
+
+def test_matches_joints_by_name(bench, arm):
+    _, answers = arm()
+    shuffled = RNG.permutation(7)
+    names = [ARM_JOINTS[i] for i in shuffled]
+    answer = bench.ask(lambda: bench.make_state(names, Q[shuffled], QD[shuffled]), answers)
+    assert_torques(answer, oracle(ARM, Q, QD))
+    # Other joints between them, and another order than before.
+    names = ["finger_left", *reversed(ARM_JOINTS), "finger_right"]
+    position, velocity = [9.0, *Q[::-1], 9.0], [np.nan, *QD[::-1], 7.0]
+    answer = bench.ask(lambda: bench.make_state(names, position, velocity), answers)
+    assert_torques(answer, oracle(ARM, Q, QD))
+
+
+def test_takes_absent_and_nan_velocities_as_zero_and_says_so(bench, arm):
+    node, answers = arm()
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers)
+    assert_torques(answer, oracle(ARM, Q))
+    bench.wait_status(node, lambda s, v: s.level == b"\x01" and "velocities are absent" in s.message, "no velocity")
+    partly = QD.copy()
+    partly[[1, 4]] = np.nan
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, partly), answers)
+    assert_torques(answer, oracle(ARM, Q, np.nan_to_num(partly)))
+
+
+def test_adds_desired_accelerations_in_the_order_of_the_joints(bench, arm):
+    node, answers = arm(acceleration_timeout=LONG)
+    points = bench.node.create_publisher(JointTrajectoryPoint, f"{node}/joint_trajectory_point", 1)
+    expected = oracle(ARM, Q, QD, QDD)
+
+    def arrived():
+        points.publish(JointTrajectoryPoint(accelerations=list(QDD)))
+        answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+        return answer if np.allclose(answer.effort, expected, rtol=1e-6) else None
+
+    assert_torques(bench.wait(arrived, "torques with accelerations"), expected)
+
+
+def test_adds_desired_accelerations_by_name(bench, arm):
+    node, answers = arm(acceleration_timeout=LONG)
+    trajectories = bench.node.create_publisher(JointTrajectory, f"{node}/joint_trajectory", 1)
+    names = [ARM_JOINTS[5], "not_mine", ARM_JOINTS[0]]
+    qdd = np.zeros(7)
+    qdd[5], qdd[0] = 3.0, -2.0
+    expected = oracle(ARM, Q, QD, qdd)
+    first, second = JointTrajectoryPoint(accelerations=[3.0, 9.0, -2.0]), JointTrajectoryPoint(accelerations=[1.0] * 3)
+
+    def arrived():
+        trajectories.publish(JointTrajectory(joint_names=names, points=[first, second]))
+        answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+        return answer if np.allclose(answer.effort, expected, rtol=1e-6) else None
+
+    assert_torques(bench.wait(arrived, "torques with accelerations"), expected)
+
+
+def test_refuses_unusable_accelerations_and_keeps_answering(bench, arm):
+    node, answers = arm(acceleration_timeout=LONG)
+    points = bench.node.create_publisher(JointTrajectoryPoint, f"{node}/joint_trajectory_point", 1)
+    for bad in ([1.0, 2.0], [], [np.nan] * 7, [np.inf] * 7):
+        before = bench.status(node)
+        wanted = int({v.key: v.value for v in before.values}.get("dropped: desired accelerations", 0)) if before else 0
+
+        def refused(bad=bad, wanted=wanted):
+            points.publish(JointTrajectoryPoint(accelerations=bad))
+            bench.executor.spin_once(timeout_sec=0.02)
+            status = bench.status(node)
+            values = {v.key: v.value for v in status.values} if status else {}
+            return int(values.get("dropped: desired accelerations", 0)) > wanted
+
+        bench.wait(refused, f"{bad} refused")
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+    assert_torques(answer, oracle(ARM, Q, QD))
+
+
+def test_forgets_accelerations_that_are_not_renewed(bench, arm):
+    node, answers = arm(acceleration_timeout=0.05)
+    points = bench.node.create_publisher(JointTrajectoryPoint, f"{node}/joint_trajectory_point", 1)
+    with_acceleration, without = oracle(ARM, Q, QD, QDD), oracle(ARM, Q, QD)
+
+    def torques_become(expected, renew):
+        def reached():
+            if renew:
+                points.publish(JointTrajectoryPoint(accelerations=list(QDD)))
+            answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+            return np.allclose(answer.effort, expected, rtol=1e-9)
+
+        bench.wait(reached, "torques")
+
+    torques_become(with_acceleration, renew=True)
+    torques_become(without, renew=False)
+    bench.wait_status(node, lambda s, v: "desired accelerations are stale" in s.message, "stale accelerations")
+
+
+def test_gravity_only_and_gravity_left_out(bench, arm):
+    node, answers = arm()
+    gravity = oracle(ARM, Q)
+    assert bench.set(node, gravity_only=True).successful
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+    assert_torques(answer, gravity)
+    assert bench.set(node, gravity_only=False, driver_compensates_gravity=True).successful
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+    expected = oracle(ARM, Q, QD) - gravity
+    np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(gravity).max())
+
+
+def test_gravity_vector_of_a_tilted_robot_changed_at_run_time(bench, arm):
+    node, answers = arm()
+    assert bench.set(node, gravity=[9.81, 0.0, 0.0]).successful
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+    assert_torques(answer, oracle(ARM, Q, QD, gravity=(9.81, 0.0, 0.0)))
+
+
+def test_selected_joints_commands_and_gravity_efforts(bench, arm):
+    chosen = [ARM_JOINTS[3], ARM_JOINTS[1]]
+    node, answers = arm(joints=chosen, publish_commands=True, publish_gravity_efforts=True)
+    commands = bench.listen(Float64MultiArray, f"{node}/commands")
+    gravity_efforts = bench.listen(JointState, f"{node}/gravity_efforts")
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+    expected = oracle(ARM, Q, QD)[[3, 1]]
+    assert list(answer.name) == chosen
+    np.testing.assert_allclose(answer.effort, expected, rtol=1e-12)
+
+    def all_there():
+        bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+        return commands and gravity_efforts
+
+    bench.wait(all_there, "commands and gravity efforts")
+    np.testing.assert_allclose(commands[-1].data, expected, rtol=1e-12)
+    assert list(gravity_efforts[-1].name) == chosen
+    np.testing.assert_allclose(gravity_efforts[-1].effort, oracle(ARM, Q)[[3, 1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("compensated", [False, True])
+def test_limits_efforts_and_says_so(bench, compensated):
+    # Holding the rod level takes 9.81 N m, an acceleration of 20 rad/s^2 another 12 N m; 5 N m are allowed.
+    # What a driver adds against gravity counts towards the limit.
+    node = bench.start(
+        "inverse_dynamics",
+        robot_description=pendulum(effort=5.0),
+        driver_compensates_gravity=compensated,
+        acceleration_timeout=LONG,
+    )
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    points = bench.node.create_publisher(JointTrajectoryPoint, f"{node}/joint_trajectory_point", 1)
+    level = [np.pi / 2]
+    gravity = oracle(pendulum(), level)[0]
+    assert abs(gravity) == pytest.approx(9.81)
+    acceleration = 20.0 * np.sign(gravity)
+    added = gravity if compensated else 0.0
+
+    def becomes(expected):
+        def reached():
+            points.publish(JointTrajectoryPoint(accelerations=[acceleration]))
+            answer = bench.ask(lambda: bench.make_state(["swing"], level, [0.0]), answers)
+            return np.isclose(answer.effort[0], expected, rtol=1e-12)
+
+        bench.wait(reached, f"an effort of {expected}")
+
+    becomes(5.0 * np.sign(gravity) - added)
+    bench.wait_status(node, lambda s, v: "efforts limited: swing" in s.message, "effort limited")
+    assert bench.set(node, saturate_efforts=False).successful
+    becomes(oracle(pendulum(), level, qdd=[acceleration])[0] - added)
+
+
+def test_an_effort_limit_of_zero_counts_as_none(bench):
+    node = bench.start("inverse_dynamics", robot_description=pendulum(effort=0))
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    answer = bench.ask(lambda: bench.make_state(["swing"], [1.0]), answers)
+    np.testing.assert_allclose(answer.effort, oracle(pendulum(), [1.0]), rtol=1e-12)
