@@ -14,3 +14,14 @@ from .errors import StewartWarning as StewartWarning
 from .forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
 from .forward_kinematics import solve_forward_kinematics as solve_forward_kinematics
 from .platform import StewartPlatform as StewartPlatform
+from .statics import holding_forces as holding_forces
+from .statics import leg_forces_for_wrench as leg_forces_for_wrench
+from .statics import weight_wrench as weight_wrench
+from .statics import wrench_of_leg_forces as wrench_of_leg_forces
+from .tracker import StewartTracker as StewartTracker
+from .tracker_result import TrackedPath as TrackedPath
+from .tracker_result import TrackedPose as TrackedPose
+from .tracker_result import TrackingError as TrackingError
+from .tracker_result import TrackingStatus as TrackingStatus
+from .workspace import WorkspaceSlice as WorkspaceSlice
+from .workspace import workspace_slice as workspace_slice

@@ -1,0 +1,269 @@
+"""What a `StewartTracker` hands back: one tracked pose, or a path of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from . import tracker_kernels as tk
+from .errors import StewartError
+from .platform import StewartPlatform
+
+Array = npt.NDArray[np.float64]
+
+
+class TrackingStatus(IntEnum):
+    """Why a pose is valid, or why it is the last good one instead of that of the given lengths."""
+
+    TRACKED = tk.TRACKED
+    """The pose belongs to the lengths, and is proven to lie on the branch of the pose before."""
+    NOT_FINITE = tk.NOT_FINITE
+    """A length is NaN or infinite."""
+    NOT_POSITIVE = tk.NOT_POSITIVE
+    """A length is zero or negative."""
+    LEG_LIMIT = tk.LEG_LIMIT
+    """A length lies outside the limits of its leg."""
+    SINGULAR = tk.SINGULAR
+    """The way to the lengths meets a singularity: the branch ends there or meets others, and cannot be followed."""
+    NO_POSE = tk.NO_POSE
+    """The branch ends before the lengths are reached, and no pose near has these lengths."""
+    TOO_FAR = tk.TOO_FAR
+    """The lengths are so far away that more certified steps are needed than ``max_steps`` allows."""
+
+
+class TrackingError(StewartError):
+    """Lengths that a tracker could not follow, raised by `TrackedPose.require` only."""
+
+
+class TrackedPath:
+    """Poses tracked for one vector of lengths after another, as arrays with one row each; computed on demand.
+
+    ``path[i]`` is a `TrackedPose`.
+    """
+
+    __slots__ = ("_leg_covariance", "_platform", "_poses", "_rows")
+
+    def __init__(self, rows: Array, platform: StewartPlatform, leg_covariance: Array) -> None:
+        self._rows = rows
+        self._platform = platform
+        self._leg_covariance = leg_covariance
+        self._poses = rows[:, tk.POSE : tk.POSE + 16].reshape(-1, 4, 4)
+        self._poses.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> TrackedPose:
+        return TrackedPose(self, range(len(self))[index])
+
+    @property
+    def poses(self) -> Array:
+        """Poses of {B} in {N}, (n, 4, 4), read-only; the last good pose where ``valid`` is False."""
+        return self._poses
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths as given, (n, 6) [m]."""
+        return self._rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
+
+    @property
+    def statuses(self) -> npt.NDArray[np.int64]:
+        """Codes of `TrackingStatus`, (n,)."""
+        return self._rows[:, tk.STATUS].astype(np.int64)
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Where the pose belongs to the given lengths, (n,)."""
+        return np.asarray(self._rows[:, tk.STATUS] == tk.TRACKED)
+
+    certified = valid
+    """Where the branch is proven, (n,): no pose is returned as valid without proof."""
+
+    @property
+    def twists(self) -> Array:
+        """Body twists (angular, linear) of {B}, (n, 6) [rad/s, m/s]; NaN without rates or where not valid."""
+        return self._rows[:, tk.TWIST : tk.TWIST + 6].copy()
+
+    @property
+    def accelerations(self) -> Array:
+        """Time derivatives of the body twists' components, (n, 6) [rad/s^2, m/s^2]; NaN where unknown."""
+        return self._rows[:, tk.ACCELERATION : tk.ACCELERATION + 6].copy()
+
+    @property
+    def iterations(self) -> npt.NDArray[np.int64]:
+        """Newton corrections spent, over all steps, (n,)."""
+        return self._rows[:, tk.N_CORRECTIONS].astype(np.int64)
+
+    @property
+    def steps(self) -> npt.NDArray[np.int64]:
+        """Certified steps into which the way was split, (n,); 1 unless the lengths jumped."""
+        return self._rows[:, tk.N_STEPS].astype(np.int64)
+
+    @property
+    def margins(self) -> Array:
+        """Largest h = K eta of the certificates, (n,); below 1/2 proves, 0 is standing still."""
+        return self._rows[:, tk.H].copy()
+
+    @property
+    def condition_numbers(self) -> Array:
+        """Condition numbers of the Jacobian, its angular columns over the platform's characteristic length, (n,)."""
+        return self._platform.condition_number(self._poses)
+
+    @property
+    def covariances(self) -> Array:
+        """Covariances of the poses from the leg noise, (n, 6, 6), as `TrackedPose.covariance`; NaN where not valid."""
+        return pose_covariance(self._platform, self._poses, self._leg_covariance, self.valid)
+
+
+class TrackedPose:
+    """One tracked pose; what costs time is computed when it is asked for."""
+
+    __slots__ = ("_path", "_row")
+
+    def __init__(self, path: TrackedPath, row: int) -> None:
+        self._path = path
+        self._row = row
+
+    def _number(self, column: int) -> float:
+        return float(self._path._rows[self._row, column])
+
+    def _vector(self, column: int) -> Array:
+        return self._path._rows[self._row, column : column + 6].copy()
+
+    @property
+    def pose(self) -> Array:
+        """Pose of {B} in {N}, (4, 4), read-only; the last good pose where ``valid`` is False."""
+        pose: Array = self._path._poses[self._row]
+        return pose
+
+    @property
+    def status(self) -> TrackingStatus:
+        """What became of the lengths."""
+        return TrackingStatus(int(self._number(tk.STATUS)))
+
+    @property
+    def valid(self) -> bool:
+        """True when the pose belongs to the given lengths, False when it is the last good one."""
+        return self._number(tk.STATUS) == tk.TRACKED
+
+    @property
+    def certified(self) -> bool:
+        """True when the branch is proven; no pose is returned as valid without proof."""
+        return self.valid
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths as given, (6,) [m]."""
+        return self._vector(tk.LENGTHS)
+
+    @property
+    def twist(self) -> Array:
+        """Body twist (angular, linear) of {B}, (6,) [rad/s, m/s]; NaN without rates or when not valid."""
+        return self._vector(tk.TWIST)
+
+    @property
+    def acceleration(self) -> Array:
+        """Time derivative of the twist's components, (6,) [rad/s^2, m/s^2]; NaN where unknown.
+
+        Its linear part is the acceleration of the origin of {B}, in {B}, less ``w x v``.
+        """
+        return self._vector(tk.ACCELERATION)
+
+    @property
+    def iterations(self) -> int:
+        """Newton corrections spent, over all steps."""
+        return int(self._number(tk.N_CORRECTIONS))
+
+    @property
+    def steps(self) -> int:
+        """Certified steps into which the way was split; 1 unless the lengths jumped."""
+        return int(self._number(tk.N_STEPS))
+
+    @property
+    def margin(self) -> float:
+        """Largest h = K eta of the certificates; below 1/2 proves, 0 is standing still."""
+        return self._number(tk.H)
+
+    @property
+    def residual(self) -> float:
+        """Largest difference between the lengths of ``pose`` and those given [m]."""
+        return float(np.max(np.abs(self._path._platform.leg_lengths(self.pose) - self.lengths)))
+
+    @property
+    def condition_number(self) -> float:
+        """Condition number of the Jacobian at ``pose``, angular columns over the platform's characteristic length."""
+        return float(self._path._platform.condition_number(self.pose))
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the pose from the leg noise, (6, 6) [rad^2, rad m, m^2]; NaN when not valid.
+
+        Of the small rotation about the axes of {N} and the displacement of the origin of {B} in {N}, in this order.
+        """
+        path = self._path
+        return pose_covariance(path._platform, self.pose, path._leg_covariance, np.asarray(self.valid))
+
+    @property
+    def message(self) -> str:
+        """What happened, in a sentence."""
+        return _message(self)
+
+    def require(self) -> TrackedPose:
+        """Return itself when valid, raise TrackingError with the ``message`` otherwise."""
+        if not self.valid:
+            raise TrackingError(self.message, name=self.status.name)
+        return self
+
+    def __repr__(self) -> str:
+        return f"TrackedPose({self.status.name}, position {self.pose[:3, 3].tolist()})"
+
+
+def pose_covariance(
+    platform: StewartPlatform, poses: Array, leg_covariance: Array, valid: npt.NDArray[np.bool_]
+) -> Array:
+    """Return J^-1 Sigma J^-T of poses (..., 4, 4), J the "aligned" Jacobian; NaN where singular or not ``valid``."""
+    jacobian = platform.jacobian(poses, "aligned")
+    singular = np.linalg.cond(jacobian) > 1.0 / np.finfo(np.float64).eps
+    jacobian[singular] = np.eye(6)
+    inverse = np.linalg.inv(jacobian)
+    covariance: Array = inverse @ leg_covariance @ np.swapaxes(inverse, -1, -2)
+    covariance[singular | ~valid] = np.nan
+    return covariance
+
+
+def _message(tracked: TrackedPose) -> str:
+    status = tracked.status
+    leg = int(tracked._number(tk.LEG))
+    length = tracked.lengths[leg]
+    error = tracked._number(tk.ERROR)
+    last = "the pose is the last good one"
+    if status is TrackingStatus.TRACKED:
+        return f"tracked in {tracked.steps} certified step(s), h = {tracked.margin:.3g} of at most 0.5"
+    if status is TrackingStatus.NOT_FINITE:
+        return f"length of leg {leg + 1} is {length}, expected a number: check its sensor; {last}"
+    if status is TrackingStatus.NOT_POSITIVE:
+        return f"length of leg {leg + 1} is {length} m, expected a positive length; {last}"
+    if status is TrackingStatus.LEG_LIMIT:
+        low, high = tracked._path._platform.leg_limits[leg]
+        return (
+            f"length of leg {leg + 1} is {length:.6g} m, {1e3 * abs(error):.3g} mm "
+            f"{'above' if error > 0.0 else 'below'} its limits {low:.6g} to {high:.6g} m; {last}"
+        )
+    covered = f"{100.0 * tracked._number(tk.COVERED):.4g}% of the way from the last good lengths"
+    if status is TrackingStatus.SINGULAR:
+        return f"the platform would pass a singularity {covered}: which branch it takes there cannot be known; {last}"
+    if status is TrackingStatus.NO_POSE:
+        return (
+            f"no pose near has these lengths: the branch ends {covered}, and the best pose beyond misses leg "
+            f"{leg + 1} by {1e3 * error:.3g} mm; {last}"
+        )
+    if status is TrackingStatus.TOO_FAR:
+        return f"the lengths jumped too far: {tracked.steps} certified steps covered {covered}; {last}"
+    _unknown(status)
+
+
+def _unknown(status: Any) -> NoReturn:
+    raise AssertionError(f"no message for {status!r}")

@@ -1,0 +1,282 @@
+"""Tracking: accuracy, proofs, outputs, and what happens when it cannot go on."""
+
+import numpy as np
+import pytest
+import stewart_oracle as oracle
+
+from lie_dynamics_ros.lie_dynamics import LieDynamicsError
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    StewartError,
+    StewartPlatform,
+    StewartTracker,
+    TrackingError,
+    TrackingStatus,
+    reference_platform,
+)
+
+HOME = oracle.pose_of((0, 0, 50), (0, 0, 0))
+Q_C = oracle.pose_of((0, 0, 50), (20, 0, -30))
+
+
+def motion(n, dt=1e-3):
+    """Poses of a motion of all six freedoms, +-8 cm and +-17 degrees at 1 Hz."""
+    phases = 2 * np.pi * dt * np.arange(n)[:, None] + np.arange(6)
+    q = np.sin(phases) * ([0.08] * 3 + [np.deg2rad(17)] * 3)
+    poses = np.tile(np.eye(4), (n, 1, 1))
+    for T, row in zip(poses, q, strict=True):
+        T[:3, :3] = oracle.rotation(row[3:])
+        T[:3, 3] = row[:3] + np.array([0.0, 0.0, 0.5])
+    return poses
+
+
+def lengths_of(platform, poses):
+    base, top = platform.base_points, platform.platform_points
+    return np.array([oracle.lengths(base, top, T[:3, :3], T[:3, 3]) for T in poses])
+
+
+def offset_platform(rng):
+    """A lopsided platform whose {B} is far from its points, so that every shift of origin shows."""
+    base = reference_platform().base_points + rng.normal(scale=0.03, size=(6, 3))
+    return base, reference_platform().platform_points + rng.normal(scale=0.03, size=(6, 3)) + (0.3, -0.2, 0.1)
+
+
+def test_millisecond_steps_take_three_corrections_and_keep_twelve_digits():
+    platform = reference_platform()
+    poses = motion(3000)
+    path = StewartTracker(platform, poses[0]).update_many(lengths_of(platform, poses))
+    assert path.valid.all() and path.certified.all() and (path.steps == 1).all()
+    assert path.iterations.max() <= 3
+    assert np.abs(path.poses - poses).max() < 1e-14
+    assert path.margins.max() < 0.1
+
+
+def test_rotation_stays_orthonormal_over_many_steps():
+    platform = reference_platform()
+    lengths = lengths_of(platform, motion(1000))
+    tracker = StewartTracker(platform, motion(1)[0])
+    for _ in range(30):
+        path = tracker.update_many(lengths)
+    R = path.poses[-1, :3, :3]
+    assert np.abs(R.T @ R - np.eye(3)).max() < 1e-14
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_twist_and_acceleration_of_a_path(seed):
+    rng = np.random.default_rng(seed)
+    base, top = offset_platform(rng)
+    path = oracle.random_path(rng, base, top)
+    tracker = StewartTracker(StewartPlatform(base, top), path.pose)
+    tracked = tracker.update(path.lengths, path.rates, path.accelerations)
+    scale = np.linalg.cond(tracker.platform.jacobian(path.pose)) * 1e-14
+    assert np.abs(tracked.twist - path.twists["body"]).max() < 10 * scale
+    assert np.abs(tracked.acceleration - path.twist_rates["body"]).max() < 100 * scale
+    again = tracker.update_many(path.lengths[None], path.rates[None], path.accelerations[None])[0]
+    assert np.abs(again.twist - tracked.twist).max() < 10 * scale
+    assert np.abs(again.acceleration - tracked.acceleration).max() < 100 * scale
+
+
+def test_twist_while_moving_fast():
+    """The twist belongs to the new pose, not to the one whose Jacobian the step used."""
+    rng = np.random.default_rng(3)
+    base, top = offset_platform(rng)
+    platform = StewartPlatform(base, top)
+    poses = motion(200, dt=5e-3)
+    rates = rng.normal(size=(200, 6))
+    path = StewartTracker(platform, poses[0]).update_many(lengths_of(platform, poses), rates)
+    for T, rate, twist in zip(poses, rates, path.twists, strict=True):
+        legs = top @ T[:3, :3].T + T[:3, 3] - base
+        w = T[:3, :3] @ twist[:3]
+        speeds = T[:3, :3] @ twist[3:] + np.cross(w, top @ T[:3, :3].T)
+        found = (legs * speeds).sum(axis=1) / np.linalg.norm(legs, axis=1)
+        assert np.abs(found - rate).max() < 1e-12
+    assert np.isnan(path.accelerations).all()
+
+
+def test_without_rates_the_twist_is_unknown():
+    tracked = StewartTracker(reference_platform(), HOME).update(lengths_of(reference_platform(), [HOME])[0])
+    assert np.isnan(tracked.twist).all() and np.isnan(tracked.acceleration).all()
+
+
+def test_covariance_at_the_true_pose_of_the_paper():
+    tracker = StewartTracker(reference_platform(), Q_C, leg_noise=1e-5)
+    tracked = tracker.update(lengths_of(reference_platform(), [Q_C])[0])
+    deviations = 1e6 * np.sqrt(np.diag(tracked.covariance))
+    assert deviations == pytest.approx([43.9, 39.4, 88.3, 22.8, 19.2, 5.92], rel=2e-3)
+
+
+def test_covariance_agrees_with_monte_carlo():
+    platform = reference_platform()
+    noise = np.diag([1.0, 2.0, 0.5, 1.0, 1.5, 1.0]) + 0.2
+    noise *= 1e-10
+    rng = np.random.default_rng(8)
+    exact = lengths_of(platform, [Q_C])[0]
+    samples = rng.multivariate_normal(exact, noise, size=40000, method="cholesky")
+    tracker = StewartTracker(platform, Q_C, leg_noise=noise)
+    path = tracker.update_many(samples)
+    assert path.valid.all()
+    turn = path.poses[:, :3, :3] @ Q_C[:3, :3].T
+    small = np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], axis=1)
+    measured = np.cov(np.hstack([small, path.poses[:, :3, 3] - Q_C[:3, 3]]).T)
+    predicted = tracker.update(exact).covariance
+    scale = np.sqrt(np.diag(predicted))
+    assert np.abs((measured - predicted) / np.outer(scale, scale)).max() < 0.02
+    assert np.abs(np.sqrt(np.diag(measured)) / scale - 1).max() < 0.02
+
+
+def test_condition_number_uses_the_characteristic_length():
+    platform = reference_platform()
+    tracked = StewartTracker(platform, Q_C).update(lengths_of(platform, [Q_C])[0])
+    top = platform.platform_points
+    radius = np.sqrt(((top - top.mean(axis=0)) ** 2).sum(axis=1).mean())
+    legs = (top @ Q_C[:3, :3].T + Q_C[:3, 3] - platform.base_points) @ Q_C[:3, :3]
+    u = legs / np.linalg.norm(legs, axis=1)[:, None]
+    values = np.linalg.svd(np.hstack([np.cross(top, u) / radius, u]), compute_uv=False)
+    assert tracked.condition_number == pytest.approx(values[0] / values[-1], rel=1e-12)
+
+
+def test_results_keep_their_values():
+    platform = reference_platform()
+    poses = motion(200)
+    tracker = StewartTracker(platform, poses[0])
+    results = [tracker.update(L) for L in lengths_of(platform, poses)]
+    assert np.abs(np.array([r.pose for r in results]) - poses).max() < 1e-14
+    with pytest.raises(ValueError, match="read-only"):
+        results[0].pose[0, 0] = 2.0
+
+
+def test_single_updates_and_batch_agree():
+    platform = reference_platform()
+    poses = motion(100, dt=1e-2)
+    lengths = lengths_of(platform, poses)
+    tracker = StewartTracker(platform, poses[0])
+    single = np.array([tracker.update(list(L)).pose for L in lengths])
+    batch = StewartTracker(platform, poses[0]).update_many(lengths).poses
+    assert np.array_equal(single, batch)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_jumps_across_the_workspace_are_split_and_stay_on_the_branch(seed):
+    rng = np.random.default_rng(seed)
+    platform = reference_platform()
+    poses = np.array([oracle.random_pose(rng, 0.15, np.deg2rad(30)) for _ in range(300)])
+    path = StewartTracker(platform, HOME).update_many(lengths_of(platform, poses))
+    assert path.valid.all()
+    assert path.steps.mean() > 10 and path.margins.max() < 0.5
+    assert np.abs(path.poses - poses).max() < 1e-12
+
+
+def bad_lengths(leg, value):
+    lengths = lengths_of(reference_platform(), [HOME])[0]
+    lengths[leg] = value
+    return lengths
+
+
+@pytest.mark.parametrize(
+    ("leg", "value", "status", "words"),
+    [
+        (2, np.nan, TrackingStatus.NOT_FINITE, "leg 3 is nan"),
+        (0, np.inf, TrackingStatus.NOT_FINITE, "leg 1 is inf"),
+        (0, -np.inf, TrackingStatus.NOT_FINITE, "leg 1 is -inf"),
+        (4, -0.5, TrackingStatus.NOT_POSITIVE, "leg 5 is -0.5 m"),
+        (5, 0.0, TrackingStatus.NOT_POSITIVE, "leg 6 is 0.0 m"),
+        (1, 0.81, TrackingStatus.LEG_LIMIT, "leg 2 is 0.81 m, 10 mm above its limits 0.3 to 0.8 m"),
+        (3, 0.29, TrackingStatus.LEG_LIMIT, "leg 4 is 0.29 m, 10 mm below its limits"),
+    ],
+)
+def test_bad_lengths_are_refused_and_the_last_pose_kept(leg, value, status, words):
+    platform = reference_platform(leg_limits=(0.3, 0.8))
+    tracker = StewartTracker(platform, HOME)
+    for tracked in (
+        tracker.update(bad_lengths(leg, value)),
+        tracker.update_many(bad_lengths(leg, value)[None])[0],
+        tracker.update(bad_lengths(leg, value), np.ones(6)),
+    ):
+        assert tracked.status is status and not tracked.valid and not tracked.certified
+        assert np.abs(tracked.pose - HOME).max() < 1e-15
+        assert words in tracked.message and "last good one" in tracked.message
+        assert np.isnan(tracked.covariance).all() and np.isnan(tracked.twist).all()
+        with pytest.raises(TrackingError, match="last good one"):
+            tracked.require()
+    after = tracker.update(lengths_of(platform, [Q_C])[0])
+    assert after.require() is after
+    assert np.abs(after.pose - Q_C).max() < 1e-12
+
+
+def test_lengths_that_no_pose_has():
+    tracker = StewartTracker(reference_platform(), HOME)
+    tracked = tracker.update(bad_lengths(0, 1.5))
+    assert tracked.status is TrackingStatus.NO_POSE
+    assert "no pose near has these lengths" in tracked.message
+    assert np.abs(tracked.pose - HOME).max() < 1e-15
+    assert tracker.update(lengths_of(reference_platform(), [HOME])[0]).valid
+
+
+def test_a_singularity_on_the_way_is_not_jumped():
+    """The pose beyond has the lengths, but the line to it meets a singularity."""
+    platform = reference_platform()
+    tracker = StewartTracker(platform, HOME)
+    beyond = lengths_of(platform, [oracle.pose_of((18, -23, 51), (-97, 109, 12))])[0]
+    for tracked in (tracker.update(beyond), tracker.update_many(beyond[None])[0]):
+        assert tracked.status is TrackingStatus.SINGULAR
+        assert "singularity 75.5" in tracked.message
+        assert np.abs(tracked.pose - HOME).max() < 1e-15
+
+
+def test_the_aspect_never_changes():
+    """Turned beyond the singularity at a quarter turn, lengths touch a fold: the sign of det J tells the branches."""
+    platform = reference_platform()
+    turns = [oracle.pose_of((0, 0, 45), (5, 3, yaw)) for yaw in range(60, 171, 2)]
+    lengths = lengths_of(platform, turns)
+    path = StewartTracker(platform, turns[0]).update_many(lengths)
+    signs = [np.sign(np.linalg.det(platform.jacobian(T))) for T in (turns[0], turns[-1])]
+    assert signs[0] != signs[1]
+    assert all(np.sign(np.linalg.det(platform.jacobian(T))) == signs[0] for T in path.poses)
+    assert np.abs(lengths_of(platform, path.poses) - lengths)[path.valid].max() < 1e-12
+    assert np.abs(path.poses[:10] - turns[:10]).max() < 1e-10
+
+
+def test_too_many_steps():
+    platform = reference_platform()
+    tracker = StewartTracker(platform, HOME, max_steps=3)
+    tracked = tracker.update(lengths_of(platform, [oracle.pose_of((10, 5, 65), (10, 0, 20))])[0])
+    assert tracked.status is TrackingStatus.TOO_FAR and tracked.steps == 3
+    assert "jumped too far" in tracked.message and np.abs(tracked.pose - HOME).max() < 1e-15
+
+
+def test_singular_start_is_refused():
+    tracker = StewartTracker(reference_platform(), HOME)
+    with pytest.raises(StewartError, match="singular"):
+        StewartTracker(reference_platform(), oracle.pose_of((0, 0, 45), (0, 0, 90)))
+    with pytest.raises(StewartError, match="singular"):
+        tracker.reset(oracle.pose_of((0, 0, 45), (0, 0, 90)))
+    assert np.abs(tracker.pose - HOME).max() < 1e-15
+    tracker.reset(Q_C)
+    assert np.abs(tracker.pose - Q_C).max() < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda t: t.update(np.ones(5)), "lengths has shape"),
+        (lambda t: t.update(np.ones((1, 6))), "lengths has shape"),
+        (lambda t: t.update([1.0, 2.0]), "lengths has shape"),
+        (lambda t: t.update(np.ones(6), np.ones(3)), "rates has shape"),
+        (lambda t: t.update(np.ones(6), None, np.ones(6)), "without rates"),
+        (lambda t: t.update(np.ones(6), np.ones(6), np.ones(2)), "accelerations has shape"),
+        (lambda t: t.update_many(np.ones((3, 5))), "lengths has shape"),
+        (lambda t: t.update_many(np.ones((3, 6)), np.ones((2, 6))), "rates has shape"),
+        (lambda t: t.update_many(np.ones((3, 6)), None, np.ones((3, 6))), "without rates"),
+        (lambda t: StewartTracker(t.platform, HOME, leg_noise=-1.0), "leg_noise"),
+        (lambda t: StewartTracker(t.platform, HOME, leg_noise=-np.eye(6)), "no covariance"),
+        (lambda t: StewartTracker(t.platform, HOME, leg_noise=np.ones(3)), "leg_noise has shape"),
+        (lambda t: StewartTracker(t.platform, HOME, max_steps=0), "max_steps is 0"),
+        (lambda t: StewartTracker(t.platform, np.eye(3)), "pose"),
+        (lambda t: StewartTracker(t.platform, np.stack([HOME, HOME])), r"\(4, 4\)"),
+        (lambda t: StewartTracker(t.platform, 2.0 * np.eye(4)), "pose"),
+    ],
+)
+def test_wrong_arguments(call, words):
+    tracker = StewartTracker(reference_platform(), HOME)
+    with pytest.raises(LieDynamicsError, match=words):
+        call(tracker)
+    assert tracker.update(lengths_of(reference_platform(), [HOME])[0]).valid
