@@ -167,7 +167,12 @@ def custom(
 def rotation_from_z(axis: tuple[float, float, float]) -> Array:
     """Return the smallest rotation (3, 3) that takes z to the unit vector `axis`; for -z half a turn about x."""
     x, y, z = axis
-    flip = np.diag([1.0, -1.0, -1.0]) if z < 0.0 else np.eye(3)
-    x, y, z = flip @ axis  # now z >= 0, where the formula below is well conditioned
-    k = 1.0 / (1.0 + z)
-    return flip @ np.array([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]])
+    across = np.hypot(x, y)
+    if z >= 0.0:
+        xx, xy, yy = (c / (1.0 + z) for c in (x * x, x * y, y * y))
+    elif across > 0.0:  # 1 / (1 + z) = (1 - z) / across^2, which does not cancel
+        a, b = x / across, y / across
+        xx, xy, yy = ((1.0 - z) * c for c in (a * a, a * b, b * b))
+    else:
+        return np.diag([1.0, -1.0, -1.0])
+    return np.array([[1.0 - xx, -xy, x], [-xy, 1.0 - yy, y], [-x, -y, z]])
