@@ -1,0 +1,54 @@
+"""Command line of the study; see the package's text."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import basin_map, basins, figures, report, tables
+from .progress import Progress
+
+_TITLE = "# Forward kinematics of the Stewart platform: six solvers, paper and ours"
+_INTRODUCTION = (
+    "Written by `python -m lie_dynamics_ros.lie_dynamics.stewart.study`. What is run, in which reading of the paper, "
+    "and what its misprints are, is in `doc/stewart.md`. The first two tables are one reading for all rows; rows that "
+    "do not agree with the paper say so."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the study, print its tables, write them and the figures."""
+    parser = argparse.ArgumentParser(prog="stewart.study", description="Reproduce Tables 2, 3 and Figures 6 to 9.")
+    parser.add_argument("--results", type=Path, default=Path("benchmarks/results"), help="folder of the markdown file")
+    parser.add_argument("--figures", type=Path, default=Path("doc/figures"), help="folder of the PNG files")
+    parser.add_argument("--targets", type=int, default=1500, help="random targets of the basin study; 0 leaves it out")
+    parser.add_argument("--no-readings", action="store_true", help="leave the other readings of the paper out")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing (no matplotlib needed)")
+    chosen = parser.parse_args(arguments)
+
+    total = tables.count_steps(not chosen.no_readings)
+    total += basins.count_steps(chosen.targets) if chosen.targets else 0
+    total += 0 if chosen.no_figures else len(basin_map.METHODS)
+    with Progress(total) as bar:
+        rows = tables.run_tables(bar.step)
+        parts = [_TITLE, _INTRODUCTION, report.tables_markdown(rows)]
+        if not chosen.no_readings:
+            parts.append(report.readings_markdown(tables.run_other_readings(bar.step)))
+        if chosen.targets:
+            parts.append(report.basins_markdown(basins.run_basins(chosen.targets, bar.step)))
+        pictures: list[Path] = []
+        if not chosen.no_figures:
+            pictures = figures.plot_figures(rows, chosen.figures)
+            pictures.append(basin_map.plot_basins(chosen.figures / "stewart_basins.png", note=bar.step))
+    text = "\n\n".join(part.strip() for part in parts) + "\n"
+    chosen.results.mkdir(parents=True, exist_ok=True)
+    target = chosen.results / "stewart_study.md"
+    target.write_text(text, encoding="utf-8")
+    print(text)
+    print("written:", ", ".join(str(path) for path in (target, *pictures)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,92 @@
+"""What five hand-picked states cannot tell: how often each solver finds the true pose of random targets.
+
+Targets lie in the workspace, within 15 cm and 30 degrees (roll, pitch, yaw) of the level pose at 50 cm. Guesses are
+drawn from the same region ("workspace"), from twice that region ("wide", 30 cm and 60 degrees), or with any orientation
+and within 15 cm ("any orientation"). Each solve gets a step factor or damping ratio of the paper, drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import quaternion, se3, so3
+from ..designs import reference_platform
+from ..forward_kinematics import METHODS, solve_forward_kinematics
+from ..inverse_kinematics import Array
+from . import paper
+
+Note = Callable[[str], None]
+GUESSES = ("workspace", "wide", "any orientation")
+_HEIGHT = 0.5
+_CHUNK = 250
+_SEED = 2021
+
+
+@dataclass(frozen=True)
+class BasinResult:
+    """Percentages of random targets, by method and kind of guess: pose found is the true one; is some pose at all."""
+
+    targets: int
+    to_true: dict[tuple[str, str], float]
+    to_any: dict[tuple[str, str], float]
+
+    def margin(self, percent: float) -> float:
+        """Half width of the 95 % interval of a percentage, in points."""
+        share = percent / 100.0
+        return float(196.0 * np.sqrt(max(share * (1.0 - share), 0.25 / self.targets) / self.targets))
+
+
+def run_basins(targets: int = 1500, note: Note = lambda text: None) -> BasinResult:
+    """Run every solver on random targets from three kinds of guesses."""
+    rng = np.random.default_rng(_SEED)
+    platform = reference_platform()
+    truth = box(rng, targets, 0.15, 30.0)
+    lengths = platform.leg_lengths(truth)
+    alpha = rng.choice(paper.STEP_FACTORS, targets)
+    tau = rng.choice(paper.DAMPING_RATIOS, targets)
+    to_true: dict[tuple[str, str], float] = {}
+    to_any: dict[tuple[str, str], float] = {}
+    for kind in GUESSES:
+        guesses = _guesses(rng, kind, targets)
+        for method in METHODS:
+            hits: list[npt.NDArray[np.bool_]] = []
+            found: list[npt.NDArray[np.bool_]] = []
+            for start in range(0, targets, _CHUNK):
+                part = slice(start, start + _CHUNK)
+                grid = {"alpha": alpha[part]} if method.startswith("gn") else {"tau": tau[part]}
+                settings = {} if method == "auto" else grid
+                result = solve_forward_kinematics(platform, lengths[part], guesses[part], method, **settings)
+                hits.append(paper.near(result.pose, truth[part]))
+                found.append(np.atleast_1d(result.converged))
+                note(f"{method.upper()} on random targets, guesses: {kind}")
+            to_true[method, kind] = 100.0 * float(np.concatenate(hits).mean())
+            to_any[method, kind] = 100.0 * float(np.concatenate(found).mean())
+    return BasinResult(targets, to_true, to_any)
+
+
+def count_steps(targets: int) -> int:
+    """How often `run_basins` calls ``note``."""
+    return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK)
+
+
+def box(rng: np.random.Generator, count: int, reach: float, degrees: float) -> Array:
+    """Poses within ``reach`` [m] and ``degrees`` in roll, pitch and yaw of the level pose at 50 cm, uniform."""
+    angles = np.deg2rad(rng.uniform(-degrees, degrees, (count, 3)))
+    return np.asarray(se3.from_parts(so3.from_rpy(angles), _positions(rng, count, reach)))
+
+
+def _positions(rng: np.random.Generator, count: int, reach: float) -> Array:
+    return np.asarray(rng.uniform(-reach, reach, (count, 3)) + np.array([0.0, 0.0, _HEIGHT]))
+
+
+def _guesses(rng: np.random.Generator, kind: str, count: int) -> Array:
+    if kind == "workspace":
+        return box(rng, count, 0.15, 30.0)
+    if kind == "wide":
+        return box(rng, count, 0.30, 60.0)
+    rotations = so3.from_quaternion(quaternion.normalize(rng.normal(size=(count, 4))))
+    return se3.from_parts(rotations, _positions(rng, count, 0.15))

@@ -1,0 +1,63 @@
+"""The study as markdown: paper, ours and verdict side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..forward_kinematics import METHODS
+from .basins import GUESSES, BasinResult
+from .tables import Row
+
+_NAMES = {"r6": "R6", "quat": "Quat", "se3": "SE3"}
+
+
+def name_of(method: str) -> str:
+    """Name of a solver as the paper writes it."""
+    if method == "auto":
+        return "auto"
+    algorithm, space = method.split("-")
+    return f"{algorithm.upper()}-{_NAMES[space]}"
+
+
+def _cells(values: Sequence[int]) -> str:
+    return ", ".join(str(value) for value in values)
+
+
+def tables_markdown(rows: list[Row]) -> str:
+    """Tables 2 and 3: percent that converge to the true pose, states 1 to 5."""
+    lines = []
+    for number, kind in ((2, "gn"), (3, "lm")):
+        lines += [f"Table {number}: percent of 50 settings that converge to the true pose, states 1 to 5", ""]
+        lines += ["| method | paper | ours | verdict |", "|---|---|---|---|"]
+        for row in rows:
+            if row.method.startswith(kind):
+                cells = f"{_cells(row.printed)} | {_cells(row.percent)} | {row.verdict}"
+                lines.append(f"| {name_of(row.method)} | {cells} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def readings_markdown(rows: list[Row]) -> str:
+    """Rows in other readings of the paper."""
+    lines = ["Other readings of the same algorithms", ""]
+    lines += ["| method | reading | paper | ours | verdict |", "|---|---|---|---|---|"]
+    for row in rows:
+        cells = f"{_cells(row.printed)} | {_cells(row.percent)} | {row.verdict}"
+        lines.append(f"| {name_of(row.method)} | {row.reading} | {cells} |")
+    return "\n".join([*lines, ""])
+
+
+def basins_markdown(result: BasinResult) -> str:
+    """Random targets: percent that end in the true pose, and in any pose with the given lengths."""
+    worst = max(result.margin(percent) for percent in result.to_true.values())
+    lines = [
+        f"{result.targets} random targets: percent that reach the true pose (in brackets: any pose with these "
+        f"lengths); 95 % intervals within {worst:.1f} points",
+        "",
+        f"| method | {' | '.join(f'guess: {kind}' for kind in GUESSES)} |",
+        f"|---|{'---|' * len(GUESSES)}",
+    ]
+    for method in METHODS:
+        cells = [f"{result.to_true[method, kind]:.1f} ({result.to_any[method, kind]:.1f})" for kind in GUESSES]
+        lines.append(f"| {name_of(method)} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
