@@ -22,8 +22,10 @@ def extend(model: Model, q: Array, qd: Array) -> Array:
     flat_q, flat_qd = q.reshape(-1, model.nq), qd.reshape(-1, model.nv)
     parts = [flat_q]
     for joint in model._custom:
-        parts.append(np.array([_data(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]))
-    wide = np.concatenate([part.reshape(len(flat_q), -1) for part in parts], axis=1)
+        size = layout.CUSTOM_SIZE + 6 * (joint.type.nv - 1)
+        data = [_data(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]
+        parts.append(np.array(data).reshape(len(flat_q), size))
+    wide = np.concatenate(parts, axis=1)
     return np.ascontiguousarray(wide.reshape(*q.shape[:-1], wide.shape[1]))
 
 

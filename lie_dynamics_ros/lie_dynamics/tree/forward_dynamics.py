@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..kernels.forward_dynamics import hybrid_dynamics_batch as _batch
+from ..model.configuration import shaped
 from ..model.model import Model
 from .inputs import NO_WRENCH, evaluate
 from .losses import joint_losses
@@ -134,8 +135,8 @@ def _general(
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
     losses = None
     if model._actuation_terms is not None:
-        losses = joint_losses(model, qd)
-        inputs["tau"] = np.asarray(tau) - losses
+        losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
+        inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     shapes = [(model.nv,), (model.nv,)]
     acceleration, force = evaluate(model, _batch, inputs, shapes, f_ext, given, threads, explain=_hybrid)
     return acceleration, force if losses is None else force + losses

@@ -95,7 +95,8 @@ def evaluate(
             state = [array[bad] for array in flat[: len(inputs)]]
             wrench = NO_WRENCH if f_ext is None else flat[-1][bad].reshape(-1, 6)
             mask = (given,) if given.size else ()
-            status = explain(model._rows, *state, wrench, *mask, *(np.empty(t.shape[1]) for t in targets[: len(tails)]))
+            results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
+            status = explain(model._rows, *state, wrench, *mask, *results)
         _refuse(model, status)
     return outputs
 
@@ -116,7 +117,7 @@ def _run(
     targets: list[Array],
     threads: int,
 ) -> int:
-    if threads < 1:
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
     count = data[0].shape[0]
     if threads == 1:
