@@ -37,8 +37,9 @@ def random(model: Model, rng: np.random.Generator) -> Array:
         for k, step in enumerate(joint.type.steps):
             if step.rotation:
                 reach[joint.q_slice.start + k] = np.pi
-    low, high = np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
-    q = rng.uniform(np.minimum(low, high), np.maximum(low, high))
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.minimum(-reach, upper - reach), -reach))
+    high = np.where(np.isfinite(upper), upper, np.maximum(reach, low + reach))
+    q = rng.uniform(low, high)
     for joint in _manifold_joints(model):
         start = joint.q_slice.start
         q[start : start + 4] = quaternion.normalize(rng.normal(size=4))
@@ -90,10 +91,18 @@ def coordinate_name(model: Model, index: int, position: bool) -> str:
     return f"coordinate {index}"
 
 
+def _common_batch(**arrays: Array) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
+    except ValueError:
+        listed = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+
+
 def integrate(model: Model, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     """See `Model.integrate`."""
     q, v = checked(q, model.nq, "q", model), checked(v, model.nv, "v", model)
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    batch = _common_batch(q=q, v=v)
     result: npt.NDArray[Any] = np.broadcast_to(q, (*batch, model.nq)).astype(np.result_type(q, v))
     result[..., model._vector_q] += v[..., model._vector_v]
     for joint in _manifold_joints(model):
@@ -117,7 +126,7 @@ def _product(a: Array, x: Array) -> Array:
 def difference(model: Model, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
     """See `Model.difference`."""
     q0, q1 = checked(q0, model.nq, "q0", model), checked(q1, model.nq, "q1", model)
-    batch = np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1])
+    batch = _common_batch(q0=q0, q1=q1)
     v: npt.NDArray[Any] = np.empty((*batch, model.nv), np.result_type(q0, q1))
     v[..., model._vector_v] = q1[..., model._vector_q] - q0[..., model._vector_q]
     for joint in _manifold_joints(model):
