@@ -69,16 +69,18 @@ def kernel(*signatures: str) -> Callable[[F], F]:
 
 
 def _interpreted(function: F, signatures: tuple[str, ...]) -> F:
-    """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers."""
+    """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers throughout."""
     wanted = [[(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", s)] for s in signatures]
-    kinds = {"float64": "fc", "boolean": "b", "int64": "i"}
+    kinds = {"float64": ("float64", "complex128"), "boolean": ("bool",), "int64": ("int64",)}
 
     @functools.wraps(function)
     def interpreted(*args: Any) -> Any:
-        found = [(a.dtype.kind, a.ndim) if isinstance(a, np.ndarray) else ("", 0) for a in args]
+        found = [(a.dtype.name, a.ndim) if isinstance(a, np.ndarray) else ("", 0) for a in args]
+        if found[-1][0] != "complex128" and ("complex128", 1) in found:
+            raise TypeError(f"kernel {function.__name__}: a real output cannot take complex numbers")
         for arguments in wanted:
             pairs = zip(arguments, found, strict=True) if len(arguments) == len(found) else [(("int64", -1), ("", 0))]
-            if all(have in kinds[kind] and have and ndim == size for (kind, ndim), (have, size) in pairs):
+            if all(have in kinds[kind] and ndim == size for (kind, ndim), (have, size) in pairs):
                 with np.errstate(all="ignore"):  # the status tells of what is not finite
                     return function(*args)
         raise TypeError(f"kernel {function.__name__} has no signature for {found}")
