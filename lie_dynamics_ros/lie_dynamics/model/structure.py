@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +56,12 @@ class Frame:
     body: int
     placement: Array
 
+    def __post_init__(self) -> None:
+        _freeze_arrays(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild(self)
+
 
 @dataclass(frozen=True, eq=False)
 class JointLimits:
@@ -78,3 +85,24 @@ class JointLimits:
     damping: Array
     friction: Array
     armature: Array
+
+    def __post_init__(self) -> None:
+        _freeze_arrays(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild(self)
+
+
+def _freeze_arrays(record: Any) -> None:
+    """Make the arrays of a record read-only copies: models share them."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            value = value.copy()
+            value.flags.writeable = False
+            object.__setattr__(record, field.name, value)
+
+
+def _rebuild(record: Any) -> tuple[Any, ...]:
+    """Pickle by way of the constructor, since numpy forgets that an array is read-only."""
+    return type(record), tuple(getattr(record, field.name) for field in fields(record))
