@@ -12,6 +12,14 @@ from .model import Model, ModelBuilder, joint_types
 from .tree.forward_dynamics import forward_dynamics, hybrid_dynamics
 from .tree.inverse_dynamics import inverse_dynamics
 from .tree.kinematics import forward_kinematics, frame_pose
+from .tree.mass_matrix import (
+    bias_force,
+    coriolis_matrix,
+    gravity_force,
+    mass_matrix,
+    mass_matrix_rate,
+    solve_mass_matrix,
+)
 
 __all__ = [
     "DescriptionError",
@@ -23,10 +31,16 @@ __all__ = [
     "ModelBuilder",
     "SingularityError",
     "SpatialInertia",
+    "bias_force",
+    "coriolis_matrix",
     "forward_dynamics",
     "forward_kinematics",
     "frame_pose",
+    "gravity_force",
     "hybrid_dynamics",
     "inverse_dynamics",
     "joint_types",
+    "mass_matrix",
+    "mass_matrix_rate",
+    "solve_mass_matrix",
 ]

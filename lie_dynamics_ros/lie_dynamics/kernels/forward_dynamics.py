@@ -15,12 +15,9 @@ from ..model.layout import (
     BAD_QUATERNION,
     BAD_SHAPE,
     BODY,
-    CUSTOM_FOLLOW,
     FIRST,
-    FOLLOW,
     GRAVITY,
     INERTIA,
-    KIND,
     MASS,
     MOMENT,
     N_Q,
@@ -43,6 +40,7 @@ from .joints import (
     check_quaternions,
     constants3,
     constants6,
+    has_transform,
     project,
     row_transform,
 )
@@ -86,12 +84,6 @@ COLUMNS = 65
 
 
 @inline
-def _moves_freely(kind):
-    """Tell whether a row of this kind has a transform of its own."""
-    return not (kind == FOLLOW or kind == CUSTOM_FOLLOW)
-
-
-@inline
 def velocities_and_inertias(rows, q, qd, f_ext, work):
     """First sweep, outwards: velocities, eta, and each body's own inertia and bias."""
     for k in range(_W, _AW):
@@ -101,7 +93,7 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
         parent = int(rows[i, PARENT])
         x = get(qd, i - 1)
         w, v = get3(work, parent, _W), get3(work, parent, _V)
-        if _moves_freely(rows[i, KIND]):
+        if has_transform(rows, i):
             r, p = row_transform(rows, i, q)
             put9(work, i, _R, r)
             put3(work, i, _P, p)
@@ -168,7 +160,7 @@ def articulate(rows, q, qdd, tau, given, work):
             j, h, m = less_outer(j, h, m, um, uf, inverse)
         parent = int(rows[i, PARENT])
         if parent > 0:
-            if _moves_freely(rows[i, KIND]):
+            if has_transform(rows, i):
                 r, p = get9(work, i, _R), get3(work, i, _P)
                 j, h, m = articulated_out(r, p, j, h, m)
                 bm, bf = wrench_out(r, p, bm, bf)
@@ -202,7 +194,7 @@ def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
     for i in range(1, int(rows[0, N_V]) + 1):
         parent = int(rows[i, PARENT])
         w, v = get3(work, parent, _W), get3(work, parent, _V)
-        if _moves_freely(rows[i, KIND]):
+        if has_transform(rows, i):
             w, v = twist_into(get9(work, i, _R), get3(work, i, _P), w, v)
         um, uf = get3(work, i, _UM), get3(work, i, _UF)
         if given[i - 1]:

@@ -13,6 +13,7 @@ from .joints import (
     constants3,
     constants6,
     constants9,
+    has_transform,
     project,
     row_transform,
 )
@@ -23,12 +24,9 @@ from ..model.layout import (
     BAD_SHAPE,
     BODY,
     BODY_ROTATION,
-    CUSTOM_FOLLOW,
     FIRST,
-    FOLLOW,
     GRAVITY,
     INERTIA,
-    KIND,
     MASS,
     MOMENT,
     N_BODIES,
@@ -88,8 +86,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _d, _given, out, _z, work):
         x, y = get(qd, i - 1), get(qdd, i - 1)
         w, v = get3(work, parent, _W), get3(work, parent, _V)
         dw, dv = get3(work, parent, _DW), get3(work, parent, _DV)
-        kind = rows[i, KIND]
-        if kind == FOLLOW or kind == CUSTOM_FOLLOW:
+        if not has_transform(rows, i):
             first = int(rows[i, FIRST])
             aw, av = get3(work, first, _AW), get3(work, first, _AV)
         else:
@@ -127,8 +124,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _d, _given, out, _z, work):
     for i in range(n, 0, -1):
         m, f = get3(work, i, _M), get3(work, i, _F)
         put(out, i - 1, project(rows, i, q, m, f) + rows[i, ARMATURE] * get(qdd, i - 1))
-        kind = rows[i, KIND]
-        if not (kind == FOLLOW or kind == CUSTOM_FOLLOW):
+        if has_transform(rows, i):
             m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
         parent = int(rows[i, PARENT])
         add3(work, parent, _M, m)

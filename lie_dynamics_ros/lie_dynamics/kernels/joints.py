@@ -9,12 +9,12 @@ from ..model.layout import (
     AXIS_V,
     AXIS_W,
     CUSTOM,
-    CUSTOM_BIAS,
     CUSTOM_FOLLOW,
+    CUSTOM_RATE,
     CUSTOM_S,
+    FOLLOW,
     FREE,
     KIND,
-    N_Q,
     N_QUATERNIONS,
     N_V,
     ORIGIN,
@@ -91,19 +91,46 @@ def row_transform(rows, i, q):
 
 
 @inline
+def custom_data(rows, i):
+    """Return where in q S of row `i` of a user's joint begins."""
+    j = int(rows[i, Q_INDEX])
+    if rows[i, KIND] == CUSTOM:
+        j += CUSTOM_S
+    return j
+
+
+@inline
+def is_custom(rows, i):
+    """Tell whether row `i` belongs to a user's joint."""
+    kind = rows[i, KIND]
+    return kind == CUSTOM or kind == CUSTOM_FOLLOW
+
+
+@inline
+def has_transform(rows, i):
+    """Tell whether row `i` has a transform of its own."""
+    kind = rows[i, KIND]
+    return not (kind == FOLLOW or kind == CUSTOM_FOLLOW)
+
+
+@inline
 def subspace(rows, i, q, like):
     """Return S of row `i` in its kernel frame as (w, v), widened to the scalar type of `like`."""
-    kind = rows[i, KIND]
-    if kind == CUSTOM or kind == CUSTOM_FOLLOW:
-        j = int(rows[i, Q_INDEX])
-        if kind == CUSTOM:
-            j += CUSTOM_S
+    if is_custom(rows, i):
+        j = custom_data(rows, i)
         return (get(q, j), get(q, j + 1), get(q, j + 2)), (get(q, j + 3), get(q, j + 4), get(q, j + 5))
     s = constants6(rows, i, SUBSPACE)
     return (
         (lift(s[0], like), lift(s[1], like), lift(s[2], like)),
         (lift(s[3], like), lift(s[4], like), lift(s[5], like)),
     )
+
+
+@inline
+def custom_rate(rows, i, q):
+    """Return dS/dt of row `i` of a user's joint as (w, v)."""
+    j = custom_data(rows, i) + CUSTOM_RATE
+    return (get(q, j), get(q, j + 1), get(q, j + 2)), (get(q, j + 3), get(q, j + 4), get(q, j + 5))
 
 
 @inline
@@ -117,7 +144,7 @@ def add_step(rows, i, q, w, v, x):
 
 @inline
 def add_bias(rows, i, q, aw, av, w, v, x):
-    """Return (aw, av) + ad_{(w, v)} S x, plus dS/dt qd for a user's joint. Kim (41)."""
+    """Return (aw, av) + ad_{(w, v)} S x, plus dS/dt x for a user's joint. Kim (41)."""
     if rows[i, KIND] == AXIS:
         a, b = rows[i, AXIS_W] * x, rows[i, AXIS_V] * x
         return (
@@ -127,10 +154,9 @@ def add_bias(rows, i, q, aw, av, w, v, x):
     sw, sv = subspace(rows, i, q, x)
     cw, cv = twist_cross(w, v, scale(x, sw), scale(x, sv))
     aw, av = add(aw, cw), add(av, cv)
-    if rows[i, KIND] == CUSTOM:
-        j = int(rows[i, Q_INDEX]) + CUSTOM_BIAS
-        aw = add(aw, (get(q, j), get(q, j + 1), get(q, j + 2)))
-        av = add(av, (get(q, j + 3), get(q, j + 4), get(q, j + 5)))
+    if is_custom(rows, i):
+        rw, rv = custom_rate(rows, i, q)
+        aw, av = add(aw, scale(x, rw)), add(av, scale(x, rv))
     return aw, av
 
 

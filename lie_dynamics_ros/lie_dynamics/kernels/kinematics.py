@@ -7,9 +7,6 @@ from ..model.layout import (
     BAD_SHAPE,
     BODY,
     BODY_ROTATION,
-    CUSTOM_FOLLOW,
-    FOLLOW,
-    KIND,
     N_BODIES,
     N_Q,
     N_V,
@@ -20,7 +17,7 @@ from ..model.layout import (
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
 from .inverse_dynamics import NONE_GIVEN
-from .joints import check_quaternions, constants9, row_transform
+from .joints import check_quaternions, constants9, has_transform, row_transform
 from .lanes import get3, get9, put, put2, put3, put9, workspace
 from .spatial import add, matmul, rotate
 
@@ -39,8 +36,7 @@ def world_poses(rows, q, work):
     for i in range(1, int(rows[0, N_V]) + 1):
         parent = int(rows[i, PARENT])
         rp, pp = get9(work, parent, POSE_R), get3(work, parent, POSE_P)
-        kind = rows[i, KIND]
-        if not (kind == FOLLOW or kind == CUSTOM_FOLLOW):
+        if has_transform(rows, i):
             r, p = row_transform(rows, i, q)
             pp = add(pp, rotate(rp, p))
             rp = matmul(rp, r)

@@ -41,15 +41,16 @@ ROW_SIZE = 46
 AXIS = 0.0  # screw, rotation or translation about z
 SPHERICAL = 1.0  # first row of a ball joint, quaternion x, y, z, w
 FREE = 2.0  # first row of a free joint, quaternion then position
-CUSTOM = 3.0  # first row of a user's joint: T, S and dS/dt qd are appended to q
+CUSTOM = 3.0  # first row of a user's joint: T, S and dS/dt are appended to q
 FOLLOW = 4.0  # a further row of a ball or free joint
 CUSTOM_FOLLOW = 5.0  # a further row of a user's joint
 
-# What is appended to q for a user's joint: T (rotation by rows, then origin), S of the first row, dS/dt qd,
-# and S of each further row, whose Q_INDEX points at it.
+# What is appended to q for a user's joint: T (rotation by rows, then origin), and for each row S and dS/dt.
+# Q_INDEX of the first row points at T, that of a further row at its S.
 CUSTOM_S = 12
-CUSTOM_BIAS = 18
-CUSTOM_SIZE = 24
+CUSTOM_RATE = 6  # after S
+CUSTOM_SIZE = 24  # of the first row
+CUSTOM_FOLLOW_SIZE = 12
 
 # What a kernel returns.
 OK = 0

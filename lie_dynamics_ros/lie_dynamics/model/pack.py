@@ -117,7 +117,7 @@ def _pack_compound(
         row[layout.Q_INDEX] = joint.q_slice.start
         if kind.custom is not None:
             row[layout.Q_INDEX] = appended
-            appended += layout.CUSTOM_SIZE if k == 0 else 6
+            appended += layout.CUSTOM_SIZE if k == 0 else layout.CUSTOM_FOLLOW_SIZE
         else:
             row[layout.SUBSPACE + k] = 1.0
     _put_place(rows[first], rotation, origin)

@@ -18,11 +18,11 @@ Array = npt.NDArray[Any]
 
 
 def extend(model: Model, q: Array, qd: Array) -> Array:
-    """Return `q` (..., nq) with T, S and dS/dt qd of every user-defined joint appended, as `layout` says."""
+    """Return `q` (..., nq) with T, S and dS/dt of every user-defined joint appended, as `layout` says."""
     flat_q, flat_qd = q.reshape(-1, model.nq), qd.reshape(-1, model.nv)
     parts = [flat_q]
     for joint in model._custom:
-        size = layout.CUSTOM_SIZE + 6 * (joint.type.nv - 1)
+        size = layout.CUSTOM_SIZE + layout.CUSTOM_FOLLOW_SIZE * (joint.type.nv - 1)
         data = [_data(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]
         parts.append(np.array(data).reshape(len(flat_q), size))
     wide = np.concatenate(parts, axis=1)
@@ -36,9 +36,7 @@ def _data(joint: Joint, q: Array, qd: Array) -> Array:
     T = _checked(joint, "transform", motion.transform(x), (4, 4))
     S = _checked(joint, "subspace", motion.subspace(x), (6, n))
     dS = _checked(joint, "subspace_rate", motion.subspace_rate(x, xd), (6, n))
-    data = np.concatenate([T[:3, :3].ravel(), T[:3, 3], S[:, 0], dS @ xd, S[:, 1:].T.ravel()])
-    assert data.size == layout.CUSTOM_SIZE + 6 * (n - 1)
-    return data
+    return np.concatenate([T[:3, :3].ravel(), T[:3, 3], np.concatenate([S, dS]).T.ravel()])
 
 
 def _checked(joint: Joint, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:

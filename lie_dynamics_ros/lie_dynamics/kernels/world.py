@@ -1,0 +1,164 @@
+"""Screws, velocities and inertias of all rows in one inertial frame.
+
+There sums over bodies need no transforms: composite inertias are plain sums, and a row's part in them
+is a product with its screw. The frame has the world's axes; its origin is the world's, or that of the
+first body where it floats, so that a robot far from the world's origin loses no digits.
+"""
+
+from __future__ import annotations
+
+from ..model.layout import (
+    AXIS,
+    AXIS_V,
+    AXIS_W,
+    BODY,
+    FREE,
+    INERTIA,
+    KIND,
+    LAST,
+    MASS,
+    MOMENT,
+    N_V,
+    PARENT,
+)
+from .compile import inline
+from .joints import (
+    constants3,
+    constants6,
+    custom_rate,
+    has_transform,
+    is_custom,
+    row_transform,
+    subspace,
+)
+from .lanes import add3, add6, get, get2, get3, get6, get9, lift, put2, put3, put6, put9
+from .spatial import add, congruence, cross, dot, matmul, rotate, scale, sub, symmetric_times, twist_cross
+
+#: Columns of the workspace: pose, screw J, composite inertia, velocity, dJ/dt, and the D and l of `coriolis`.
+R, P, J, MASS_C, MOMENT_C, INERTIA_C = 0, 9, 12, 18, 19, 22
+INERTIA_COLUMNS = 28
+V, RATE, D, L = 28, 34, 40, 49
+COLUMNS = 52
+
+
+@inline
+def reference_point(rows, q):
+    """Return the origin of the inertial frame in use, seen from the world: that of a floating first body."""
+    like = get(q, 0)
+    if rows[1, KIND] == FREE and rows[1, PARENT] == 0.0:
+        r, p = row_transform(rows, 1, q)
+        return p
+    zero = lift(0.0, like)
+    return zero, zero, zero
+
+
+@inline
+def poses_and_screws(rows, q, origin, work):
+    """Fill each row's pose and screw J = Ad_T S, seen from the inertial frame at `origin`."""
+    zero = lift(0.0, origin[0])
+    one = lift(1.0, origin[0])
+    put9(work, 0, R, (one, zero, zero, zero, one, zero, zero, zero, one))
+    put3(work, 0, P, (-origin[0], -origin[1], -origin[2]))
+    for i in range(1, int(rows[0, N_V]) + 1):
+        parent = int(rows[i, PARENT])
+        r, p = get9(work, parent, R), get3(work, parent, P)
+        if has_transform(rows, i):
+            rr, pp = row_transform(rows, i, q)
+            p = add(p, rotate(r, pp))
+            r = matmul(r, rr)
+        put9(work, i, R, r)
+        put3(work, i, P, p)
+        put_screw(rows, i, q, r, p, work)
+
+
+@inline
+def put_screw(rows, i, q, r, p, work):
+    """Fill J of row `i`; a user's joint and a ball have theirs in the frame of the joint's first row, which is the same."""
+    if rows[i, KIND] == AXIS:
+        z = (r[2], r[5], r[8])
+        w = scale(rows[i, AXIS_W], z)
+        v = add(scale(rows[i, AXIS_V], z), cross(p, w))
+    else:
+        sw, sv = subspace(rows, i, q, p[0])
+        w = rotate(r, sw)
+        v = add(rotate(r, sv), cross(p, w))
+    put3(work, i, J, w)
+    put3(work, i, J + 3, v)
+
+
+@inline
+def own_inertias(rows, work):
+    """Fill each row's own mass, first moment and rotational inertia, zero for rows without a body."""
+    for i in range(1, int(rows[0, N_V]) + 1):
+        p = get3(work, i, P)
+        if rows[i, BODY] < 0.0:
+            zero = lift(0.0, p[0])
+            put2(work, i, MASS_C, zero)
+            put3(work, i, MOMENT_C, (zero, zero, zero))
+            put6(work, i, INERTIA_C, (zero, zero, zero, zero, zero, zero))
+            continue
+        r = get9(work, i, R)
+        mass = rows[i, MASS]
+        h = rotate(r, constants3(rows, i, MOMENT))
+        s = congruence(r, constants6(rows, i, INERTIA))
+        # Steiner's theorem for a shift of the origin by p, with first moment h before it.
+        t = add(h, scale(mass, p))
+        a = dot(h, p) + dot(t, p)
+        put2(work, i, MASS_C, mass)
+        put3(work, i, MOMENT_C, t)
+        put6(work, i, INERTIA_C, (
+            s[0] + a - h[0] * p[0] - p[0] * t[0],
+            s[1] - h[0] * p[1] - p[0] * t[1],
+            s[2] - h[0] * p[2] - p[0] * t[2],
+            s[3] + a - h[1] * p[1] - p[1] * t[1],
+            s[4] - h[1] * p[2] - p[1] * t[2],
+            s[5] + a - h[2] * p[2] - p[2] * t[2],
+        ))  # fmt: skip
+
+
+@inline
+def composite_inertias(rows, work):
+    """Add each row's inertia to its parent's, leaves first; row 0 ends up with that of the whole robot."""
+    for k in range(MASS_C, INERTIA_COLUMNS):
+        put2(work, 0, k, 0.0)
+    for i in range(int(rows[0, N_V]), 0, -1):
+        parent = int(rows[i, PARENT])
+        put2(work, parent, MASS_C, get2(work, parent, MASS_C) + get2(work, i, MASS_C))
+        add3(work, parent, MOMENT_C, get3(work, i, MOMENT_C))
+        add6(work, parent, INERTIA_C, get6(work, i, INERTIA_C))
+
+
+@inline
+def inertia_times(work, i, w, v):
+    """Return the inertia kept in row `i` times a twist."""
+    h = get3(work, i, MOMENT_C)
+    m = add(symmetric_times(get6(work, i, INERTIA_C), w), cross(h, v))
+    return m, sub(scale(get2(work, i, MASS_C), v), cross(h, w))
+
+
+@inline
+def velocities(rows, qd, work):
+    """Fill each row's twist in the inertial frame."""
+    for k in range(V, V + 6):
+        put2(work, 0, k, 0.0)
+    for i in range(1, int(rows[0, N_V]) + 1):
+        parent = int(rows[i, PARENT])
+        x = get(qd, i - 1)
+        put3(work, i, V, add(get3(work, parent, V), scale(x, get3(work, i, J))))
+        put3(work, i, V + 3, add(get3(work, parent, V + 3), scale(x, get3(work, i, J + 3))))
+
+
+@inline
+def screw_rates(rows, q, work):
+    """Fill dJ/dt: a joint's S is fixed in the frame of the body that the joint carries, or changes as its user says."""
+    for i in range(1, int(rows[0, N_V]) + 1):
+        last = int(rows[i, LAST])
+        w, v = get3(work, last, V), get3(work, last, V + 3)
+        rw, rv = twist_cross(w, v, get3(work, i, J), get3(work, i, J + 3))
+        if is_custom(rows, i):
+            sw, sv = custom_rate(rows, i, q)
+            r, p = get9(work, i, R), get3(work, i, P)
+            sw = rotate(r, sw)
+            rw, rv = add(rw, sw), add(rv, add(rotate(r, sv), cross(p, sw)))
+        put3(work, i, RATE, rw)
+        put3(work, i, RATE + 3, rv)
