@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .architecture import ArchitectureReport as ArchitectureReport
 from .architecture import architecture_report as architecture_report
+from .calibration import CalibrationResult as CalibrationResult
+from .calibration import DesignFrames as DesignFrames
+from .calibration import calibrate as calibrate
+from .calibration import identifiability_report as identifiability_report
 from .designs import dietmaier_platform as dietmaier_platform
 from .designs import griffis_duffy_platform as griffis_duffy_platform
 from .designs import reference_platform as reference_platform
@@ -13,6 +17,7 @@ from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
 from .forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
 from .forward_kinematics import solve_forward_kinematics as solve_forward_kinematics
+from .identifiability import IdentifiabilityReport as IdentifiabilityReport
 from .platform import StewartPlatform as StewartPlatform
 from .statics import holding_forces as holding_forces
 from .statics import leg_forces_for_wrench as leg_forces_for_wrench
