@@ -11,6 +11,7 @@ from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
 from .tree.forward_dynamics import forward_dynamics, hybrid_dynamics
 from .tree.inverse_dynamics import inverse_dynamics
+from .tree.jacobians import jacobian, jacobian_rate
 from .tree.kinematics import forward_kinematics, frame_pose
 from .tree.mass_matrix import (
     bias_force,
@@ -19,6 +20,16 @@ from .tree.mass_matrix import (
     mass_matrix,
     mass_matrix_rate,
     solve_mass_matrix,
+)
+from .tree.motion import (
+    body_accelerations,
+    body_velocities,
+    center_of_mass,
+    centroidal_momentum_matrix,
+    kinetic_energy,
+    momentum,
+    potential_energy,
+    total_mass,
 )
 
 __all__ = [
@@ -32,6 +43,10 @@ __all__ = [
     "SingularityError",
     "SpatialInertia",
     "bias_force",
+    "body_accelerations",
+    "body_velocities",
+    "center_of_mass",
+    "centroidal_momentum_matrix",
     "coriolis_matrix",
     "forward_dynamics",
     "forward_kinematics",
@@ -39,8 +54,14 @@ __all__ = [
     "gravity_force",
     "hybrid_dynamics",
     "inverse_dynamics",
+    "jacobian",
+    "jacobian_rate",
     "joint_types",
+    "kinetic_energy",
     "mass_matrix",
     "mass_matrix_rate",
+    "momentum",
+    "potential_energy",
     "solve_mass_matrix",
+    "total_mass",
 ]

@@ -46,6 +46,11 @@ def lift(x, like):
     return x
 
 
+def shared_integer(a, i):
+    """Return entry `i` of an array of scalars, a whole number that all lanes have in common."""
+    return int(a[i].flat[0].real) if isinstance(a[i], np.ndarray) else int(a[i].real)
+
+
 def workspace(rows, columns, like):
     """Allocate a table of `rows` by `columns` scalars of the kind that the array `like` holds."""
     return np.empty((rows, columns, *like.shape[1:]), like.dtype)
@@ -64,7 +69,7 @@ def positive(x):
 if COMPILED:
     from . import simd
 
-    simd.register(get, put, get2, put2, lift, positive, workspace, vector_space, LANES)
+    simd.register(get, put, get2, put2, lift, positive, shared_integer, workspace, vector_space, LANES)
 
 
 if COMPILED:

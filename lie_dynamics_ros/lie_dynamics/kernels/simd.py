@@ -222,7 +222,7 @@ def splat(typing_context, x):
     return LANES_T(types.float64), codegen
 
 
-def register(get, put, get2, put2, lift, positive, workspace, vector_space, width):
+def register(get, put, get2, put2, lift, positive, shared_integer, workspace, vector_space, width):
     """Overload the access functions of `lanes` for scalars (last axis absent) and lanes (last axis present)."""
     assert width == WIDTH
 
@@ -261,6 +261,10 @@ def register(get, put, get2, put2, lift, positive, workspace, vector_space, widt
         if x == LANES_T:
             return lambda x: positive_lanes(x)
         return lambda x: 1.0 if x > 0.0 else 0.0
+
+    @overload(shared_integer)
+    def _shared_integer(a, i):
+        return (lambda a, i: int(a[i])) if a.ndim == 1 else (lambda a, i: int(a[i, 0]))
 
     @overload(workspace)
     def _workspace(rows, columns, like):

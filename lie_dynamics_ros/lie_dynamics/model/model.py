@@ -39,7 +39,7 @@ class Model:
     """
 
     __slots__ = (
-        "_actuation_terms", "_by_name", "_custom", "_plain", "_rows", "_vector_q", "_vector_v", "_zero",
+        "_actuation_terms", "_by_name", "_custom", "_plain", "_rows", "_vector_q", "_vector_v", "_where", "_zero",
         "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
     )  # fmt: skip
 
@@ -57,6 +57,7 @@ class Model:
     _vector_v: npt.NDArray[np.intp]
     _actuation_terms: tuple[Array, Array] | None
     _zero: Array
+    _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
     _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
 
     def __init__(
@@ -77,6 +78,7 @@ class Model:
             "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
             "_vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
             "_zero": np.zeros(int(rows[0, layout.N_V])),
+            "_where": {},
             "_actuation_terms": None,
             "_plain": all(j.type.custom is None for j in joints),
         }

@@ -38,6 +38,7 @@ def evaluate(
     given: npt.NDArray[np.bool_] = _NO_MASK,
     threads: int = 1,
     explain: Callable[..., int] | None = None,
+    fixed: Array | None = None,
 ) -> list[Array]:
     """Validate and broadcast the inputs, run a kernel over all states, and return its outputs.
 
@@ -59,6 +60,8 @@ def evaluate(
         Number of threads that share a batch.
     explain : callable, optional
         Kernel for one state, same inputs, whose status tells more about a result that is not finite.
+    fixed : ndarray, optional
+        One more array, the same for all states, which the kernel takes after the others.
     """
     arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
     names = list(inputs)
@@ -83,11 +86,13 @@ def evaluate(
     if count == 0:
         return outputs
     none = np.empty((count, 0), kind)
+    if fixed is not None:
+        flat.append(_spread(fixed, (count,), kind))
     data = flat + [none] * (_INPUTS + 1 - len(flat))
     targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
     status = _run(model, batched, data, given, targets, threads)
     if status != layout.OK:  # only now is it worth the time to look for what was wrong
-        for name, array in zip(names, flat, strict=True):
+        for name, array in zip(names, flat, strict=False):
             _require_finite(model, name, array[:, : model.nq] if name == "q" else array, given)
         _check_quaternions(model, flat[0])
         if explain is not None:
