@@ -3,6 +3,9 @@
 Targets lie in the workspace, within 15 cm and 30 degrees (roll, pitch, yaw) of the level pose at 50 cm. Guesses are
 drawn from the same region ("workspace"), from twice that region ("wide", 30 cm and 60 degrees), or with any orientation
 and within 15 cm ("any orientation"). Each solve gets a step factor or damping ratio of the paper, drawn at random.
+
+Beside them, with no guess at all: the lengths go from those of the home pose to the target's in twenty equal steps, and
+each solve starts from the pose before.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from . import paper
 
 Note = Callable[[str], None]
 GUESSES = ("workspace", "wide", "any orientation")
+PATH_STEPS = 20
 _HEIGHT = 0.5
 _CHUNK = 250
 _SEED = 2021
@@ -28,11 +32,15 @@ _SEED = 2021
 
 @dataclass(frozen=True)
 class BasinResult:
-    """Percentages of random targets, by method and kind of guess: pose found is the true one; is some pose at all."""
+    """Percentages of random targets, by method and kind of guess: pose found is the true one; is some pose at all.
+
+    ``path_to_true`` is the percentage for the path in the lengths, which needs no guess.
+    """
 
     targets: int
     to_true: dict[tuple[str, str], float]
     to_any: dict[tuple[str, str], float]
+    path_to_true: float
 
     def margin(self, percent: float) -> float:
         """Half width of the 95 % interval of a percentage, in points."""
@@ -65,12 +73,24 @@ def run_basins(targets: int = 1500, note: Note = lambda text: None) -> BasinResu
                 note(f"{method.upper()} on random targets, guesses: {kind}")
             to_true[method, kind] = 100.0 * float(np.concatenate(hits).mean())
             to_any[method, kind] = 100.0 * float(np.concatenate(found).mean())
-    return BasinResult(targets, to_true, to_any)
+    return BasinResult(targets, to_true, to_any, 100.0 * float(_follow_lengths(truth, note).mean()))
+
+
+def _follow_lengths(truth: Array, note: Note) -> npt.NDArray[np.bool_]:
+    """Say which targets (n, 4, 4) are reached by the path in the lengths from the home pose."""
+    platform = reference_platform()
+    assert platform.home_pose is not None
+    home, goal = platform.leg_lengths(platform.home_pose), platform.leg_lengths(truth)
+    poses = np.broadcast_to(platform.home_pose, truth.shape)
+    for share in np.arange(1, PATH_STEPS + 1) / PATH_STEPS:
+        poses = solve_forward_kinematics(platform, home + share * (goal - home), poses).pose
+        note("path in the lengths from the home pose")
+    return paper.near(poses, truth)
 
 
 def count_steps(targets: int) -> int:
     """How often `run_basins` calls ``note``."""
-    return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK)
+    return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK) + PATH_STEPS
 
 
 def box(rng: np.random.Generator, count: int, reach: float, degrees: float) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..forward_kinematics import METHODS
-from .basins import GUESSES, BasinResult
+from .basins import GUESSES, PATH_STEPS, BasinResult
 from .tables import Row
 
 _NAMES = {"r6": "R6", "quat": "Quat", "se3": "SE3"}
@@ -60,4 +60,9 @@ def basins_markdown(result: BasinResult) -> str:
     for method in METHODS:
         cells = [f"{result.to_true[method, kind]:.1f} ({result.to_any[method, kind]:.1f})" for kind in GUESSES]
         lines.append(f"| {name_of(method)} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"No guess, lengths followed from the home pose in {PATH_STEPS} steps: {result.path_to_true:.1f} percent reach "
+        "the true pose.",
+    ]
     return "\n".join([*lines, ""])

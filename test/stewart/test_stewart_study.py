@@ -1,0 +1,112 @@
+"""The study reproduces what it says it reproduces, and says so in plain words."""
+
+import io
+
+import numpy as np
+import pytest
+
+from lie_dynamics_ros.lie_dynamics.stewart.study import __main__ as command
+from lie_dynamics_ros.lie_dynamics.stewart.study import basins, paper, report, tables
+from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return {row.method: row for row in tables.run_tables()}
+
+
+@pytest.mark.parametrize("method", ["gn-r6", "lm-se3"])
+def test_rows_that_agree_in_all_five_states(rows, method):
+    assert rows[method].percent == rows[method].printed
+    assert rows[method].verdict == "exact in all five states"
+
+
+def test_lm_r6_agrees_in_four_states(rows):
+    assert rows["lm-r6"].percent[:3] == (0, 0, 100) and rows["lm-r6"].percent[4] == 100
+    assert rows["lm-r6"].verdict == "exact in 1, 2, 3, 5; not reproduced in 4"
+
+
+def test_gn_se3_is_within_four_points_in_four_states(rows):
+    gaps = np.abs(np.subtract(rows["gn-se3"].percent, rows["gn-se3"].printed))
+    assert (gaps[[0, 1, 2, 4]] <= 4).all() and gaps[3] > 4
+    assert rows["gn-se3"].verdict == "exact in 3, 5; within 4 points in 1, 2; not reproduced in 4"
+
+
+def test_what_the_text_of_the_paper_says_about_branches(rows):
+    """State 2 leads the solvers on R^6, and LM on quaternions, to the branch T_s; from 3 and 5 nothing goes there."""
+    for method in ("gn-r6", "lm-r6", "lm-quat"):
+        assert rows[method].to_branch[1].all()
+    for row in rows.values():
+        assert not row.to_branch[[2, 4]].any()
+        assert not (row.to_true & row.to_branch).any()
+
+
+@pytest.mark.parametrize(
+    ("reading", "percent"),
+    [
+        (("lm-se3", {"screw": "body"}), (0, 24, 100, 44, 100)),
+        (("lm-quat", {"residual": "length"}), (4, 0, 100, 54, 100)),
+    ],
+)
+def test_other_readings_differ(reading, percent):
+    """The body screw as an independent study found it; length residuals, close to the paper's 4, 0, 100, 68, 100."""
+    assert tables.run_row(reading[0], "other", **reading[1]).percent == percent
+
+
+def test_the_paper_is_typed_in_correctly():
+    assert paper.STEP_FACTORS[[0, -1]].tolist() == [0.5, 0.99] and len(paper.STEP_FACTORS) == 50
+    np.testing.assert_allclose(np.log10(paper.DAMPING_RATIOS[[0, -1]]), [-9.0, -3.12], atol=1e-12)
+    assert paper.near(paper.BRANCH_POSE, paper.BRANCH_POSE) and not paper.near(paper.BRANCH_POSE, paper.TRUE_POSE)
+    # The printed (30) has four digits.
+    np.testing.assert_allclose(paper.BRANCH_POSE[0, :3], [-0.2975, 0.7374, -0.6064], atol=6e-5)
+
+
+def test_random_targets_from_workspace_guesses():
+    result = basins.run_basins(targets=120)
+    for method in ("auto", "gn-r6", "lm-r6", "lm-se3", "lm-quat"):
+        assert result.to_true[method, "workspace"] >= 95.0
+        assert result.to_true[method, "any orientation"] < 50.0
+        assert result.to_true[method, "wide"] <= result.to_any[method, "wide"]
+    assert result.path_to_true == 100.0
+    assert result.margin(50.0) == pytest.approx(196.0 * 0.5 / np.sqrt(120))
+
+
+def test_command_writes_tables_and_figures(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command.basin_map, "METHODS", ("lm-r6", "auto"))
+    monkeypatch.setattr(paper, "STATES", paper.STATES[2:3])
+    monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
+    arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
+    # One state only: the printed rows are cut to it as well.
+    monkeypatch.setattr(paper, "TABLE_2", {method: row[2:3] for method, row in paper.TABLE_2.items()})
+    monkeypatch.setattr(paper, "TABLE_3", {method: row[2:3] for method, row in paper.TABLE_3.items()})
+    assert command.main(arguments) == 0
+    text = (tmp_path / "r" / "stewart_study.md").read_text(encoding="utf-8")
+    assert "| GN-R6 | 100 | 100 | exact in all five states |" in text
+    assert "20 random targets" in text and "No guess" in text
+    assert text.strip() in capsys.readouterr().out
+    for name in ("stewart_figure_6.png", "stewart_basins.png"):
+        picture = (tmp_path / "f" / name).read_bytes()
+        assert picture.startswith(b"\x89PNG") and 5_000 < len(picture) < 200_000
+
+
+def test_markdown_rows_have_the_cells_of_their_header():
+    empty = np.zeros((5, 50), dtype=bool)
+    row = tables.Row("gn-se3", "some reading", empty.astype(np.int64), empty, empty)
+    for line in report.readings_markdown([row]).splitlines()[2:]:
+        assert line.count("|") == 6
+    assert report.name_of("lm-quat") == "LM-Quat" and report.name_of("auto") == "auto"
+
+
+def test_progress_counts_to_the_end():
+    stream = io.StringIO()
+    with Progress(20, stream) as bar:
+        for step in range(20):
+            bar.step(f"part {step}")
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 11 and lines[-1].startswith("100%") and lines[-1].endswith("part 19")
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    with Progress(4, stream) as bar:
+        bar.step("half of a half")
+    assert stream.getvalue().startswith("\r[########........................]  25%")
+    assert stream.getvalue().endswith("\n")
