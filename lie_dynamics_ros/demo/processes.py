@@ -1,0 +1,77 @@
+"""Child processes that are always ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+GRACE = 10.0
+"""Time that a child gets to end by itself [s]."""
+
+
+class Children:
+    """Nodes as child processes; a context manager that ends them all.
+
+    Parameters
+    ----------
+    directory : Path
+        Where their output and parameter files go.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, node: str, parameters: Mapping[str, object], remappings: Mapping[str, str]) -> None:
+        """Start the module of that name in ``lie_dynamics_ros.nodes``."""
+        import yaml
+
+        file = self._directory / f"{node}.yaml"
+        file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
+        command = [sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid()), node]
+        command += ["--ros-args", "--params-file", str(file)]
+        for source, target in remappings.items():
+            command += ["-r", f"{source}:={target}"]
+        with self._log(node).open("wb") as log:
+            # A session of its own: Ctrl-C in the terminal reaches only the demo, which then ends its children.
+            self._processes[node] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    def _log(self, node: str) -> Path:
+        return self._directory / f"{node}.log"
+
+    def ended(self) -> list[str]:
+        """Nodes that have ended by themselves."""
+        return [node for node, process in self._processes.items() if process.poll() is not None]
+
+    def output(self, node: str) -> str:
+        """Last lines that a node printed."""
+        return "\n".join(self._log(node).read_text(errors="replace").splitlines()[-8:])
+
+    def stop(self) -> dict[str, int]:
+        """End all: politely, then by force. Returns their exit codes; a negative one is a signal."""
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        codes = {}
+        for node, process in self._processes.items():
+            try:
+                codes[node] = process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                codes[node] = process.wait()
+        return codes
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
