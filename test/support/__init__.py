@@ -1,0 +1,1 @@
+"""Oracles and sample robots that tests share."""

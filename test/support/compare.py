@@ -1,0 +1,27 @@
+"""Measures of disagreement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def relative(actual, expected):
+    """Largest difference, relative to the largest expected entry; infinite for NaN or another shape."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    if actual.shape != expected.shape or not np.isfinite(actual).all():
+        return np.inf
+    if not expected.size:
+        return 0.0
+    return float(np.abs(actual - expected).max() / max(np.abs(expected).max(), np.finfo(float).tiny))
+
+
+def in_forces(M, actual, expected, tau=0.0):
+    """Difference of two accelerations, as the forces it stands for, relative to the largest force there is.
+
+    Round-off in forward dynamics grows with the condition of the mass matrix M, up to 1e8 for humanoids with fingers;
+    in forces it does not.
+    """
+    if not np.isfinite(actual).all():
+        return np.inf
+    largest = max(np.max(np.abs(M) @ np.abs(expected)), np.max(np.abs(tau)))
+    return float(np.abs(M @ (actual - expected)).max() / largest)

@@ -1,0 +1,111 @@
+"""Motions of joints as 4x4 series in time, written from exponentials alone.
+
+A series is (T, dT/dt, d2T/dt2). Everything takes complex numbers, so that a complex step differentiates it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+
+def hat3(w):
+    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+
+
+def hat(x):
+    """4x4 matrix of a twist (w, v)."""
+    out = np.zeros((4, 4), np.result_type(x, float))
+    out[:3, :3] = hat3(x[:3])
+    out[:3, 3] = x[3:]
+    return out
+
+
+def vee(x):
+    return np.array([x[2, 1], x[0, 2], x[1, 0], x[0, 3], x[1, 3], x[2, 3]])
+
+
+def inverse(T):
+    out = np.eye(4, dtype=T.dtype)
+    out[:3, :3] = T[:3, :3].T
+    out[:3, 3] = -T[:3, :3].T @ T[:3, 3]
+    return out
+
+
+def product(a, b):
+    """Series of the product of two series."""
+    return a[0] @ b[0], a[1] @ b[0] + a[0] @ b[1], a[2] @ b[0] + 2 * a[1] @ b[1] + a[0] @ b[2]
+
+
+def screw(x, q):
+    """exp(hat(x) q) for a twist x whose angular part has length one or zero."""
+    k, out = hat3(x[:3]), np.eye(4, dtype=np.result_type(q, float))
+    if not x[:3].any():
+        out[:3, 3] = q * x[3:]
+        return out
+    out[:3, :3] += np.sin(q) * k + (1 - np.cos(q)) * k @ k
+    out[:3, 3] = (q * np.eye(3) + (1 - np.cos(q)) * k + (q - np.sin(q)) * k @ k) @ x[3:]
+    return out
+
+
+class Screws:
+    """Coordinates one after the other, each a screw of its own."""
+
+    def __init__(self, *twists):
+        self.twists = np.array(twists, dtype=float).reshape(-1, 6)
+        self.nq = self.nv = len(self.twists)
+
+    def series(self, q, v, a, step):
+        total = (np.eye(4), np.zeros((4, 4)), np.zeros((4, 4)))
+        for x, qi, vi, ai, si in zip(self.twists, q, v, a, step, strict=True):
+            T, X = screw(x, qi + si), hat(x)
+            total = product(total, (T, T @ X * vi, T @ (X * ai + X @ X * vi**2)))
+        return total
+
+    def random(self, rng):
+        return rng.uniform(-3, 3, self.nq)
+
+
+class Ball:
+    """q is a unit quaternion (x, y, z, w), v the angular velocity in the child's frame."""
+
+    nq, nv = 4, 3
+
+    def pose(self, q):
+        T = np.eye(4)
+        T[:3, :3] = Rotation.from_quat(q[:4]).as_matrix()
+        T[:3, 3] = q[4:] if len(q) > 4 else 0.0
+        return T
+
+    def series(self, q, v, a, step):
+        wide = [np.concatenate([x, np.zeros(6 - len(x))]) for x in (v, a, step)]
+        V, A, D = (hat(x) for x in wide)
+        T = self.pose(q) @ expm(D)
+        return T, T @ V, T @ (V @ V + A)
+
+    def random(self, rng):
+        q = rng.normal(size=4)
+        return np.concatenate([q / np.linalg.norm(q), rng.normal(size=self.nq - 4)])
+
+
+class Floating(Ball):
+    """q is a quaternion and a position, v the body twist."""
+
+    nq, nv = 7, 6
+
+
+class Curve:
+    """One coordinate along any curve in SE(3), given by T(q) and its first two derivatives."""
+
+    nq = nv = 1
+
+    def __init__(self, derivatives):
+        self.derivatives = derivatives
+
+    def series(self, q, v, a, step):
+        T, T1, T2 = self.derivatives(q[0] + step[0])
+        return T, T1 * v[0], T2 * v[0] ** 2 + T1 * a[0]
+
+    def random(self, rng):
+        return rng.uniform(-2, 2, 1)
