@@ -9,6 +9,7 @@ from __future__ import annotations
 from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
 from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
+from .tree.external import external_wrench
 from .tree.forward_dynamics import forward_dynamics, hybrid_dynamics
 from .tree.inverse_dynamics import inverse_dynamics
 from .tree.jacobians import jacobian, jacobian_rate
@@ -48,6 +49,7 @@ __all__ = [
     "center_of_mass",
     "centroidal_momentum_matrix",
     "coriolis_matrix",
+    "external_wrench",
     "forward_dynamics",
     "forward_kinematics",
     "frame_pose",

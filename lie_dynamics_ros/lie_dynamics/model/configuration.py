@@ -34,6 +34,8 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     lower, upper = model.limits.lower, model.limits.upper
     reach = np.ones(model.nq)
     for joint in model.joints:
+        if joint.coupled:
+            continue
         for k, step in enumerate(joint.type.steps):
             if step.rotation:
                 reach[joint.q_slice.start + k] = np.pi
@@ -86,7 +88,7 @@ def coordinate_name(model: Model, index: int, position: bool) -> str:
     """Return the name of the joint that owns a position or velocity coordinate."""
     for joint in model.joints:
         part = joint.q_slice if position else joint.v_slice
-        if part.start <= index < part.stop:
+        if not joint.coupled and part.start <= index < part.stop:
             return joint.name
     return f"coordinate {index}"
 

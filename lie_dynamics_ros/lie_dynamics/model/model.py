@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import DescriptionError, InputError
 from ..lie import SpatialInertia
 from . import configuration, layout
+from .coupling import Coupling, couple
 from .pack import get_inertia, put_inertia
 from .structure import Frame, Joint, JointLimits
 
@@ -39,7 +40,7 @@ class Model:
     """
 
     __slots__ = (
-        "_actuation_terms", "_by_name", "_custom", "_plain", "_rows", "_vector_q", "_vector_v", "_where", "_zero",
+        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_vector_q", "_vector_v", "_where", "_zero",
         "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
     )  # fmt: skip
 
@@ -52,6 +53,8 @@ class Model:
     limits: JointLimits
     _rows: Array
     _by_name: Mapping[str, Joint]
+    _body_rows: npt.NDArray[np.intp]
+    _coupling: Coupling | None
     _custom: tuple[Joint, ...]
     _vector_q: npt.NDArray[np.intp]
     _vector_v: npt.NDArray[np.intp]
@@ -61,13 +64,23 @@ class Model:
     _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
 
     def __init__(
-        self, name: str, rows: Array, joints: tuple[Joint, ...], frames: Mapping[str, Frame], limits: JointLimits
+        self,
+        name: str,
+        rows: Array,
+        joints: tuple[Joint, ...],
+        frames: Mapping[str, Frame],
+        limits: JointLimits,
+        coupling: Coupling | None = None,
     ) -> None:
-        plain = [j for j in joints if j.kind not in ("spherical", "free")]
+        plain = [j for j in joints if j.kind not in ("spherical", "free") and not j.coupled]
+        body_rows = np.empty(len(joints), dtype=np.intp)
+        for index, row in enumerate(rows[1:], 1):
+            if row[layout.BODY] >= 0.0:
+                body_rows[int(row[layout.BODY])] = index
         values = {
             "name": name,
-            "nq": joints[-1].q_slice.stop if joints else 0,
-            "nv": int(rows[0, layout.N_V]),
+            "nq": limits.lower.size,
+            "nv": limits.velocity.size,
             "n_bodies": len(joints),
             "joints": joints,
             "frames": dict(frames),
@@ -77,10 +90,12 @@ class Model:
             "_custom": tuple(j for j in joints if j.type.custom is not None),
             "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
             "_vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
-            "_zero": np.zeros(int(rows[0, layout.N_V])),
+            "_body_rows": body_rows,
+            "_coupling": coupling,
+            "_zero": np.zeros(limits.velocity.size),
             "_where": {},
             "_actuation_terms": None,
-            "_plain": all(j.type.custom is None for j in joints),
+            "_plain": coupling is None and all(j.type.custom is None for j in joints),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -92,7 +107,8 @@ class Model:
         return f"<Model {self.name!r}: {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.name, self._rows, self.joints, self.frames, self.limits, self._actuation_terms)
+        data = (self.name, self._rows, self.joints, self.frames, self.limits, self._coupling)
+        return _restore, (data, self._actuation_terms)
 
     @classmethod
     def from_urdf(
@@ -101,6 +117,7 @@ class Model:
         floating_base: bool = False,
         gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
         *,
+        couple_mimics: bool = False,
         package_dirs: Sequence[str | PathLike[str]] = (),
         inertia_check: Literal["error", "warn", "ignore"] = "error",
     ) -> Model:
@@ -114,6 +131,8 @@ class Model:
             Give the root link a free joint, called "root_joint", on the world. Otherwise the root link is fixed.
         gravity : array-like, shape (3,)
             Acceleration of free fall in the world frame [m/s^2].
+        couple_mimics : bool
+            Let mimic joints lose their coordinates to the joints they follow, see `with_coupled_mimics`.
         package_dirs : sequence of path
             Further folders in which ``package://`` URIs are looked up.
         inertia_check : {"error", "warn", "ignore"}
@@ -131,7 +150,8 @@ class Model:
         from .from_description import model_from_description
         from .urdf import read_urdf
 
-        return model_from_description(read_urdf(xml_or_path, package_dirs, inertia_check), floating_base, gravity)
+        model = model_from_description(read_urdf(xml_or_path, package_dirs, inertia_check), floating_base, gravity)
+        return model.with_coupled_mimics() if couple_mimics else model
 
     # -- names -----------------------------------------------------------------------------------------------------
 
@@ -190,7 +210,7 @@ class Model:
         return self._rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
 
     def _body_row(self, body: int) -> int:
-        return int(self.joints[body].v_slice.stop)
+        return int(self._body_rows[body])
 
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
@@ -263,14 +283,37 @@ class Model:
         They are left out by default: then the dynamics are those of the rigid bodies alone.
         """
         rows = self._rows.copy()
-        rows[1:, layout.ARMATURE] = self.limits.armature if armature else 0.0
+        limits = self.limits if self._coupling is None else self._coupling.limits
+        rows[1:, layout.ARMATURE] = limits.armature if armature else 0.0
         zero = np.zeros(self.nv)
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         terms = losses if damping or friction else None
-        return _restore(self.name, rows, self.joints, self.frames, self.limits, terms, like=self)
+        return self._changed(rows, terms)
 
-    def _changed(self, rows: Array) -> Model:
-        return _restore(self.name, rows, self.joints, self.frames, self.limits, self._actuation_terms, like=self)
+    def with_coupled_mimics(self) -> Model:
+        """Return this model with its mimic joints coupled: they lose their coordinates to the joints they follow.
+
+        Joint forces then are those at the remaining coordinates. Forward and hybrid dynamics of such a model solve
+        with its dense mass matrix, since a coupling across the tree is a closed loop.
+
+        Raises
+        ------
+        DescriptionError
+            If a joint follows one that does not move or itself, or either has more than one coordinate.
+        """
+        found = None if self._coupling is not None else couple(self.joints, self.limits)
+        if found is None:
+            return self
+        joints, limits, coupling = found
+        return Model(self.name, self._rows, joints, self.frames, limits, coupling)
+
+    def _changed(self, rows: Array, terms: tuple[Array, Array] | None | Literal["same"] = "same") -> Model:
+        # Everything but the rows is shared: a changed copy costs microseconds.
+        model = object.__new__(Model)
+        for key in Model.__slots__:
+            object.__setattr__(model, key, getattr(self, key))
+        object.__setattr__(model, "_rows", rows)
+        return model if terms == "same" else _with_terms(model, terms)
 
     # -- configurations --------------------------------------------------------------------------------------------
 
@@ -295,22 +338,11 @@ class Model:
         return configuration.difference(self, q0, q1)
 
 
-def _restore(
-    name: str,
-    rows: Array,
-    joints: tuple[Joint, ...],
-    frames: Mapping[str, Frame],
-    limits: JointLimits,
-    terms: tuple[Array, Array] | None,
-    like: Model | None = None,
-) -> Model:
-    if like is None:
-        model = Model(name, rows, joints, frames, limits)
-    else:  # everything but the rows is shared: a changed copy costs microseconds
-        model = object.__new__(Model)
-        for key in Model.__slots__:
-            object.__setattr__(model, key, getattr(like, key))
-        object.__setattr__(model, "_rows", rows)
+def _with_terms(model: Model, terms: tuple[Array, Array] | None) -> Model:
     object.__setattr__(model, "_actuation_terms", terms)
-    object.__setattr__(model, "_plain", terms is None and not model._custom)
+    object.__setattr__(model, "_plain", terms is None and not model._custom and model._coupling is None)
     return model
+
+
+def _restore(data: tuple[Any, ...], terms: tuple[Array, Array] | None) -> Model:
+    return _with_terms(Model(*data), terms)

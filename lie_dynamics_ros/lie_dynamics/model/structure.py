@@ -31,6 +31,9 @@ class Joint:
         Its entries of q and of qd, qdd, tau.
     mimic : tuple or None
         (joint name, multiplier, offset) where the description says that it follows another joint.
+    coupled : bool
+        True in a model whose mimic joints are coupled, for a joint that follows: then its slices are those of the
+        joint followed.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Joint:
     q_slice: slice
     v_slice: slice
     mimic: tuple[str, float, float] | None = None
+    coupled: bool = False
 
     @property
     def kind(self) -> str:

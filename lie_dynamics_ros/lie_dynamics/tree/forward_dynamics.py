@@ -13,6 +13,7 @@ from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..kernels.forward_dynamics import hybrid_dynamics_batch as _batch
 from ..model.configuration import shaped
 from ..model.model import Model
+from .coupled import coupled_hybrid_dynamics
 from .inputs import NO_WRENCH, evaluate
 from .losses import joint_losses
 
@@ -134,11 +135,12 @@ def _general(
 ) -> tuple[Array, Array]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
     losses = None
+    if model._coupling is not None:
+        return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext)
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    shapes = [(model.nv,), (model.nv,)]
-    acceleration, force = evaluate(model, _batch, inputs, shapes, f_ext, given, threads, explain=_hybrid)
+    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, explain=_hybrid)
     return acceleration, force if losses is None else force + losses
 
 

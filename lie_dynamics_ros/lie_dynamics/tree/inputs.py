@@ -17,6 +17,7 @@ from ..errors import GroupError, InputError, SingularityError
 from ..kernels.compile import COMPILED
 from ..model import layout
 from ..model.configuration import coordinate_name, require_finite, shaped
+from ..model.coupling import Coupling
 from ..model.model import Model
 from ..model.user_joints import extend
 
@@ -33,7 +34,7 @@ def evaluate(
     model: Model,
     batched: Callable[..., int],
     inputs: dict[str, Any],
-    tails: list[tuple[int, ...]],
+    tails: list[str | tuple[int, ...]],
     f_ext: npt.ArrayLike | None = None,
     given: npt.NDArray[np.bool_] = _NO_MASK,
     threads: int = 1,
@@ -50,8 +51,9 @@ def evaluate(
         Kernel made by `kernels.batch.make_batch`.
     inputs : dict
         "q" first (nq), then names and values of further arrays (nv), in the kernel's order.
-    tails : list of tuple
-        Shape of each of the one or two outputs for one state.
+    tails : list
+        Shape of each of the one or two outputs for one state; "force" (nv,), "matrix" (nv, nv) and "columns" (6, nv) are
+        reduced to the independent coordinates where mimic joints are coupled.
     f_ext : array-like, shape (..., n_bodies, 6), optional
         External wrenches, which the kernel takes after the other arrays.
     given : ndarray of bool
@@ -73,6 +75,8 @@ def evaluate(
     except ValueError:
         listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
         raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+    if model._coupling is not None:
+        arrays = [_expanded(model._coupling, name, a) for name, a in zip(names, arrays, strict=True)]
     kind = np.result_type(*arrays)
     if kind != np.float64 and COMPILED:
         raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
@@ -82,9 +86,11 @@ def evaluate(
         for name, array in zip(names, flat, strict=True):
             _require_finite(model, name, array)
         flat[0] = extend(model, flat[0], flat[1] if len(flat) > 1 else np.zeros((count, model.nv)))
-    outputs = [np.empty((*batch, *tail), kind) for tail in tails]
+    n = int(model._rows[0, layout.N_V])
+    shapes = {"force": (n,), "matrix": (n, n), "columns": (6, n)}
+    outputs = [np.empty((*batch, *(shapes[tail] if isinstance(tail, str) else tail)), kind) for tail in tails]
     if count == 0:
-        return outputs
+        return [_reduced(model._coupling, t, o) for t, o in zip(tails, outputs, strict=True)] if model._coupling else outputs
     none = np.empty((count, 0), kind)
     if fixed is not None:
         flat.append(_spread(fixed, (count,), kind))
@@ -92,9 +98,10 @@ def evaluate(
     targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
     status = _run(model, batched, data, given, targets, threads)
     if status != layout.OK:  # only now is it worth the time to look for what was wrong
+        positions = model._rows.shape[0] and sum(joint.type.nq for joint in model.joints)
         for name, array in zip(names, flat, strict=False):
-            _require_finite(model, name, array[:, : model.nq] if name == "q" else array, given)
-        _check_quaternions(model, flat[0])
+            _require_finite(model, name, array[:, :positions] if name == "q" else array, given)
+        _check_quaternions(model, arrays[0])
         if explain is not None:
             bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
             state = [array[bad] for array in flat[: len(inputs)]]
@@ -103,7 +110,26 @@ def evaluate(
             results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
             status = explain(model._rows, *state, wrench, *mask, *results)
         _refuse(model, status)
+    if model._coupling is not None:
+        return [_reduced(model._coupling, tail, o) for tail, o in zip(tails, outputs, strict=True)]
     return outputs
+
+
+def _expanded(coupling: Coupling, name: str, array: Array) -> Array:
+    """Return the coordinates or rates of all joints from the independent ones."""
+    if name == "f_ext":
+        return array
+    if name == "q":
+        return np.asarray(array @ coupling.positions.T + coupling.offset)
+    return np.asarray(array @ coupling.rates.T)
+
+
+def _reduced(coupling: Coupling, tail: str | tuple[int, ...], array: Array) -> Array:
+    """Return what of an output belongs to the independent coordinates."""
+    if not isinstance(tail, str):
+        return array
+    array = array @ coupling.rates
+    return np.asarray(coupling.rates.T @ array if tail == "matrix" else array)
 
 
 def _spread(array: Array, batch: tuple[int, ...], kind: Any) -> Array:

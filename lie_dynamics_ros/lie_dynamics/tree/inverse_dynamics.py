@@ -68,5 +68,5 @@ def _general(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
 ) -> npt.NDArray[np.float64]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
-    (tau,) = evaluate(model, _batch, inputs, [(model.nv,)], f_ext, threads=threads)
+    (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads)
     return tau if model._actuation_terms is None else tau + joint_losses(model, qd)

@@ -62,7 +62,7 @@ def jacobian(
         except (AttributeError, TypeError):
             pass
     inputs: dict[str, Any] = {"q": q, "qd": model._zero}
-    (matrix,) = evaluate(model, jacobian_batch, inputs, [(6, model.nv)], threads=threads, fixed=where)
+    (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, fixed=where)
     return matrix
 
 
@@ -80,9 +80,8 @@ def jacobian_rate(
     Other parameters and errors as `jacobian`. In the frame "body" the acceleration is the component-wise rate of the
     body twist; in "aligned" its linear part is the ordinary acceleration of the frame's origin.
     """
-    shape = (6, model.nv)
     where = _where(model, body, frame)
-    return evaluate(model, jacobian_batch, {"q": q, "qd": qd}, [shape, shape], threads=threads, fixed=where)[1]
+    return evaluate(model, jacobian_batch, {"q": q, "qd": qd}, ["columns", "columns"], threads=threads, fixed=where)[1]
 
 
 def _where(model: Model, body: str | int, frame: str) -> Array:

@@ -53,7 +53,7 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
                     return out
         except (AttributeError, TypeError):
             pass
-    (matrix,) = evaluate(model, _mass_batch, {"q": q}, [(n, n)], threads=threads)
+    (matrix,) = evaluate(model, _mass_batch, {"q": q}, ["matrix"], threads=threads)
     return matrix
 
 
@@ -118,7 +118,7 @@ def coriolis_matrix(
                     return out
         except (AttributeError, TypeError):
             pass
-    (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, [(n, n)], given=ploen, threads=threads)
+    (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, ["matrix"], given=ploen, threads=threads)
     return matrix
 
 

@@ -148,4 +148,4 @@ def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int =
     """
     if total_mass(model) == 0.0:
         raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
-    return evaluate(model, centroidal_matrix_batch, {"q": q}, [(6, model.nv)], threads=threads)[0]
+    return evaluate(model, centroidal_matrix_batch, {"q": q}, ["columns"], threads=threads)[0]

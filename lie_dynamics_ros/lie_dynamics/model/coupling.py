@@ -1,0 +1,106 @@
+"""Mimic joints coupled to the joints they follow: fewer coordinates, q_full = A q + c and qd_full = G qd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError
+from .structure import Joint, JointLimits
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """How the coordinates of all joints follow from the independent ones.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (nq_full, nq)
+        A in q_full = A q + c.
+    offset : ndarray, shape (nq_full,)
+        c.
+    rates : ndarray, shape (nv_full, nv)
+        G in qd_full = G qd; joint forces go the other way, tau = G^T tau_full.
+    limits : JointLimits
+        Those of all joints, before coupling.
+    """
+
+    positions: Array
+    offset: Array
+    rates: Array
+    limits: JointLimits
+
+
+def couple(joints: tuple[Joint, ...], limits: JointLimits) -> tuple[tuple[Joint, ...], JointLimits, Coupling] | None:
+    """Return the joints, limits and coupling of a model whose mimic joints follow; None where there is none.
+
+    Raises
+    ------
+    DescriptionError
+        If a joint follows one that is not there or itself, or either has more than one coordinate.
+    """
+    if all(joint.mimic is None for joint in joints):
+        return None
+    by_name = {joint.name: joint for joint in joints}
+    independent = [joint for joint in joints if joint.mimic is None]
+    q_start, v_start = _starts(independent)
+    nq, nv = sum(j.type.nq for j in independent), sum(j.type.nv for j in independent)
+    positions = np.zeros((limits.lower.size, nq))
+    rates = np.zeros((limits.velocity.size, nv))
+    offset = np.zeros(limits.lower.size)
+    coupled = []
+    for joint in joints:
+        master, ratio, shift = _follow(joint, by_name)
+        q, v = q_start[master.name], v_start[master.name]
+        positions[joint.q_slice, q : q + joint.type.nq] = ratio * np.eye(joint.type.nq)
+        rates[joint.v_slice, v : v + joint.type.nv] = ratio * np.eye(joint.type.nv)
+        offset[joint.q_slice] = shift
+        q_slice, v_slice = slice(q, q + joint.type.nq), slice(v, v + joint.type.nv)
+        coupled.append(replace(joint, q_slice=q_slice, v_slice=v_slice, coupled=joint.mimic is not None))
+    return tuple(coupled), _limits(limits, positions, offset, rates), Coupling(positions, offset, rates, limits)
+
+
+def _starts(joints: list[Joint]) -> tuple[dict[str, int], dict[str, int]]:
+    q_start, v_start, q, v = {}, {}, 0, 0
+    for joint in joints:
+        q_start[joint.name], v_start[joint.name] = q, v
+        q, v = q + joint.type.nq, v + joint.type.nv
+    return q_start, v_start
+
+
+def _follow(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
+    """Return the independent joint at the end of a chain of mimics, and ratio and offset to it."""
+    ratio, offset, seen, follower = 1.0, 0.0, [joint.name], joint
+    while follower.mimic is not None:
+        name, factor, shift = follower.mimic
+        if name not in by_name or name in seen:
+            problem = "which does not move" if name not in by_name else "and so itself"
+            raise DescriptionError(f"joint {joint.name!r} mimics joint {name!r}, {problem}", name=joint.name, value=name)
+        ratio, offset = ratio * factor, offset + ratio * shift
+        follower = by_name[name]
+        seen.append(name)
+        if follower.type.nq != 1 or joint.type.nq != 1:
+            raise DescriptionError(
+                f"joint {joint.name!r} mimics joint {name!r}: joints of one coordinate are expected", name=joint.name
+            )
+    return follower, ratio, offset
+
+
+def _limits(full: JointLimits, positions: Array, offset: Array, rates: Array) -> JointLimits:
+    """Return limits within which every joint keeps its own; losses add up, efforts are those of the joint followed."""
+    nq, nv = positions.shape[1], rates.shape[1]
+    lower, upper, velocity, effort = np.full(nq, -np.inf), np.full(nq, np.inf), np.full(nv, np.inf), np.full(nv, np.inf)
+    for row, column in zip(*np.nonzero(positions), strict=True):
+        ends = (np.array([full.lower[row], full.upper[row]]) - offset[row]) / positions[row, column]
+        lower[column], upper[column] = max(lower[column], ends.min()), min(upper[column], ends.max())
+    for row, column in zip(*np.nonzero(rates), strict=True):
+        velocity[column] = min(velocity[column], full.velocity[row] / abs(rates[row, column]))
+        if rates[row, column] == 1.0:
+            effort[column] = min(effort[column], full.effort[row])
+    squares = rates.T**2
+    losses = (squares @ full.damping, np.abs(rates).T @ full.friction, squares @ full.armature)
+    return JointLimits(lower, upper, velocity, effort, *losses)
