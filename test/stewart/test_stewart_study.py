@@ -76,6 +76,7 @@ def test_command_writes_tables_and_figures(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(paper, "STATES", paper.STATES[2:3])
     monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
     arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
+    arguments += ["--resolution", "31"]
     # One state only: the printed rows are cut to it as well.
     monkeypatch.setattr(paper, "TABLE_2", {method: row[2:3] for method, row in paper.TABLE_2.items()})
     monkeypatch.setattr(paper, "TABLE_3", {method: row[2:3] for method, row in paper.TABLE_3.items()})

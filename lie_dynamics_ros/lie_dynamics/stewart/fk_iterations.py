@@ -24,6 +24,7 @@ STOPS = (
     "singular normal equations",
     "numbers out of range",
 )
+_FACTORS_AT_ONCE = 8
 _LIMIT, _GRADIENT, _STEP, _NO_DESCENT, _SINGULAR, _RANGE = range(len(STOPS))
 
 AcceptRule = Literal["monotone", "strict", "decrease", "always"]
@@ -225,39 +226,44 @@ def _step_factors(
     if options.accept == "always":
         return alpha
     at_zero = np.linalg.norm(residual, axis=1)
-    pending = np.arange(len(x))
+    pending, count = np.arange(len(x)), 1
     while pending.size:
-        accepted = _accepts(
-            chart,
-            equations.select(pending),
-            x[pending],
-            step[pending],
-            at_zero[pending],
-            alpha[pending],
-            options.accept,
-        )
-        late = options.order == "test then square"
-        refused = pending[~accepted]
-        shrinking = pending if late else refused
-        alpha[shrinking] *= alpha[shrinking] if options.shrink == "square" else first[shrinking]
-        pending = refused[alpha[refused] > options.eps3]
+        # Most first factors are accepted; after that the refused ones are tested several at a time, for speed only.
+        tested = _shrunken(alpha[pending], first[pending], count, options.shrink)
+        rows = np.repeat(pending, count)
+        problem = (equations.select(rows), x[rows], step[rows], at_zero[rows])
+        accepted = _accepts(chart, problem, tested[:, :-1].ravel(), options.accept).reshape(-1, count)
+        taken = tested[:, 1:] if options.order == "test then square" else tested[:, :-1]
+        ends = accepted | (tested[:, :-1] <= options.eps3)
+        ended, where = ends.any(axis=1), ends.argmax(axis=1)
+        rest = tested[:, -1]
+        alpha[pending] = np.where(ended, np.take_along_axis(taken, where[:, None], axis=1)[:, 0], rest)
+        pending, count = pending[~ended], _FACTORS_AT_ONCE
     return alpha
 
 
+def _shrunken(alpha: Array, first: Array, count: int, shrink: str) -> Array:
+    """Return ``alpha`` (n,) and the ``count`` factors that follow it when it is refused, (n, count + 1)."""
+    columns = [alpha]
+    for _ in range(count):
+        columns.append(columns[-1] * (columns[-1] if shrink == "square" else first))
+    return np.stack(columns, axis=1)
+
+
 def _accepts(
-    chart: Chart, equations: LegEquations, x: Array, step: Array, at_zero: Array, alpha: Array, rule: AcceptRule
+    chart: Chart, problem: tuple[LegEquations, Array, Array, Array], alpha: Array, rule: AcceptRule
 ) -> npt.NDArray[np.bool_]:
-    """Say for each problem whether ``alpha`` satisfies the accept rule."""
-
-    def size(factor: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            residual = chart.residual(equations, chart.move(x, factor[:, None] * step))
-            return np.asarray(np.linalg.norm(residual, axis=1))
-
-    full = size(alpha)
+    """Say for each problem (equations, unknowns, step, residual norm) whether ``alpha`` satisfies the accept rule."""
+    equations, x, step, at_zero = problem
+    rows = np.tile(np.arange(len(x)), 1 if rule == "decrease" else 2)
+    shares = alpha if rule == "decrease" else np.concatenate([alpha, 0.5 * alpha])
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = chart.move(x[rows], shares[:, None] * step[rows])
+        sizes = np.linalg.norm(chart.residual(equations.select(rows), moved), axis=1)
+    full = sizes[: len(x)]
     if rule == "decrease":
         return np.asarray(full < at_zero)
-    half = size(0.5 * alpha)
+    half = sizes[len(x) :]
     if rule == "strict":
         return np.asarray((half < at_zero) & (full < half))
     return np.asarray((half <= at_zero) & (full <= half))

@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"), help="folder of the markdown file")
     parser.add_argument("--figures", type=Path, default=Path("doc/figures"), help="folder of the PNG files")
     parser.add_argument("--targets", type=int, default=1500, help="random targets of the basin study; 0 leaves it out")
+    parser.add_argument("--resolution", type=int, default=121, help="guesses along each side of the basin picture")
     parser.add_argument("--no-readings", action="store_true", help="leave the other readings of the paper out")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing (no matplotlib needed)")
     chosen = parser.parse_args(arguments)
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pictures: list[Path] = []
         if not chosen.no_figures:
             pictures = figures.plot_figures(rows, chosen.figures)
-            pictures.append(basin_map.plot_basins(chosen.figures / "stewart_basins.png", note=bar.step))
+            pictures.append(basin_map.plot_basins(chosen.figures / "stewart_basins.png", chosen.resolution, bar.step))
     text = "\n\n".join(part.strip() for part in parts) + "\n"
     chosen.results.mkdir(parents=True, exist_ok=True)
     target = chosen.results / "stewart_study.md"
