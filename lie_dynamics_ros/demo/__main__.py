@@ -50,6 +50,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--urdf", default=OWN_ROBOT, help="robot: URDF file, file:// or package:// URI")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=250.0, help="joint states per second (default: %(default)s)")
+    parser.add_argument(
+        "--inertia-check",
+        choices=("error", "warn", "ignore"),
+        default="error",
+        help="what to do with links whose inertia no body can have (default: %(default)s)",
+    )
     parser.add_argument("--output", type=Path, default=Path("demo_output/torques.png"), help="picture to write")
     return parser.parse_args(argv)
 
@@ -57,7 +63,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _demo(options: argparse.Namespace) -> int:
     source = options.urdf if "://" in options.urdf else str(Path(options.urdf).expanduser().resolve())
     description = read_description(source)
-    model = Model.from_urdf(description)
+    model = Model.from_urdf(description, inertia_check=options.inertia_check)
     if not model.nv or any(joint.kind not in ("revolute", "continuous", "prismatic") for joint in model.joints):
         raise ShortfallError("the robot needs at least one moving joint, and only joints with one coordinate")
     print(f"robot {model.name}: {model.nv} joints, from {options.urdf}")
@@ -68,9 +74,10 @@ def _demo(options: argparse.Namespace) -> int:
         with Children(Path(directory)) as children:
             print(f"starting simulated_robot and inverse_dynamics as processes in ROS domain {reservation.domain} ...")
             points, efforts = "/inverse_dynamics/joint_trajectory_point", "/inverse_dynamics/joint_efforts"
-            driver = {"robot_description": source, "rate": options.rate, **_kept("/joint_states", points)}
+            both = {"inertia_check": options.inertia_check}
+            driver = {"robot_description": source, "rate": options.rate, **_kept("/joint_states", points), **both}
             children.start("simulated_robot", driver, {"~/joint_trajectory_point": points})
-            children.start("inverse_dynamics", _kept(efforts), {})
+            children.start("inverse_dynamics", {**_kept(efforts), **both}, {})
             recorder = watch(model, children, options.seconds)
             codes = children.stop()
     verdict = judge(recorder, model)

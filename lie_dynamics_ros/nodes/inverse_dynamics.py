@@ -11,18 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..lie_dynamics import Model
 from ..ros import diagnostics, qos
 from ..ros.described_node import DescribedNode
 from ..ros.diagnostics import Report, StreamStatistics
 from ..ros.errors import MessageError
 from ..ros.joint_mapping import JointMatch
 from ..ros.joint_outputs import EffortCommands, JointEfforts
-from ..ros.messages import Array, nanoseconds, read_accelerations, read_joint_state
+from ..ros.messages import Array, nanoseconds, read_accelerations, read_joint_state, wrench_to_array
+from ..ros.model_loading import INERTIA_CHECK, load_model
 from ..ros.parameters import Setting
 from ..ros.spinning import run
 from ..ros.state_times import StateTimes
@@ -63,6 +65,14 @@ SETTINGS = (
         low=0.0,
         high=3600.0,
     ),
+    Setting(
+        "wrench_timeout",
+        0.1,
+        "External wrenches older than this count as zero [s]. 0: no limit.",
+        low=0.0,
+        high=3600.0,
+    ),
+    INERTIA_CHECK,
     Setting("publish_commands", False, "Publish ~/commands as well.", "at start"),
     Setting("publish_gravity_efforts", False, "Publish ~/gravity_efforts as well.", "at start"),
 )
@@ -81,7 +91,7 @@ class InverseDynamicsNode(DescribedNode):
         self._acceleration_time: int | None = None  # ROS time [ns]
         self._velocity_assumed = False
         super().__init__("inverse_dynamics", SETTINGS, **kwargs)
-        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        self._set_timeouts()
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands") if self.settings["publish_commands"] else None
         self._gravity_efforts: JointEfforts | None = None
@@ -91,11 +101,12 @@ class InverseDynamicsNode(DescribedNode):
         self._states = self._listen(JointState, "joint_states", self._on_state)
         self._listen(JointTrajectoryPoint, "~/joint_trajectory_point", self._on_point)
         self._listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        self._listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
 
-    def _listen(self, type_: type, topic: str, callback: Callable[[Any], None]) -> Subscription:
-        return self.create_subscription(
-            type_, topic, callback, qos.STREAM_INPUT, qos_overriding_options=qos.overridable()
-        )
+    def _listen(
+        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.STREAM_INPUT
+    ) -> Subscription:
+        return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=qos.overridable())
 
     # Configuration.
 
@@ -105,15 +116,21 @@ class InverseDynamicsNode(DescribedNode):
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
-        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        self._set_timeouts()
         if self._task is not None:
             self._task.set_options(Options.from_values(self.settings))
         super().settings_changed(names)
 
+    def _set_timeouts(self) -> None:
+        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        self._acceleration_timeout = round(self.settings["acceleration_timeout"] * 1e9)
+        self._wrench_timeout = round(self.settings["wrench_timeout"] * 1e9)
+
     def configure_model(self, description: str) -> None:
         """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
         joints = [joint for joint in self.settings["joints"] if joint]
-        task = InverseDynamicsTask(Model.from_urdf(description), joints, Options.from_values(self.settings))
+        model = load_model(description, self.settings["inertia_check"], self.get_logger())
+        task = InverseDynamicsTask(model, joints, Options.from_values(self.settings))
         self._task = task
         if self._answering is not None:
             self._answering = task
@@ -171,7 +188,8 @@ class InverseDynamicsNode(DescribedNode):
         complete = read_joint_state(message, task.states.match(message.name), task.position, task.velocity)
         if not complete:
             self._velocity_assumed = True
-        efforts, gravity = task.efforts(self._acceleration_is_fresh(now))
+        wrenches = task.wrenches.on_bodies(now, self._wrench_timeout)
+        efforts, gravity = task.efforts(self._acceleration_is_fresh(now), wrenches)
         self._publish(task, efforts, gravity, stamp)
         return age
 
@@ -186,8 +204,7 @@ class InverseDynamicsNode(DescribedNode):
     def _acceleration_is_fresh(self, now: int) -> bool:
         if self._acceleration_time is None:
             return False
-        timeout = self.settings["acceleration_timeout"]
-        return timeout == 0.0 or 0 <= now - self._acceleration_time <= timeout * 1e9
+        return not self._acceleration_timeout or 0 <= now - self._acceleration_time <= self._acceleration_timeout
 
     def _on_point(self, message: JointTrajectoryPoint) -> None:
         if self._answering is not None:
@@ -212,6 +229,17 @@ class InverseDynamicsNode(DescribedNode):
         else:
             self._acceleration_time = self._now().nanoseconds
 
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        task = self._answering
+        if task is None:
+            return
+        try:
+            task.wrenches.put(message.header.frame_id, wrench_to_array(message.wrench), self._now().nanoseconds)
+        except MessageError as error:
+            self._statistics.reject(error.kind, str(error))
+        except Exception as error:
+            self._unexpected(error)
+
     def _unexpected(self, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}"
         self._statistics.reject("unexpected error", text)
@@ -230,6 +258,7 @@ class InverseDynamicsNode(DescribedNode):
         report.values["gravity [m/s^2]"] = ", ".join(f"{g:g}" for g in task.options.gravity)
         report.values["gravity included"] = not task.options.driver_compensates_gravity
         report.values["gravity only"] = task.options.gravity_only
+        report.values["external wrenches at"] = ", ".join(task.wrenches.frames) or "none"
         if self._answering is None:
             return
         if rejected:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..lie_dynamics import Model, inverse_dynamics
 from ..ros.errors import ConfigurationError, MessageError, ParameterError
+from ..ros.external_wrenches import ExternalWrenches
 from ..ros.joint_mapping import JointMapping
 from ..ros.messages import Array, all_finite
 
@@ -67,8 +68,12 @@ class InverseDynamicsTask:
         [rad or m, and per s, per s^2].
     joints : tuple of str
         Joints of the outputs.
-    states, points : JointMapping
-        Match the names of states, and of desired accelerations without names, against the model's joints.
+    states, named_points : JointMapping
+        Match the names in states, and in desired accelerations with names, against the model's joints.
+    points : JointMatch
+        Where the joints stand in desired accelerations without names: in the order of the outputs.
+    wrenches : ExternalWrenches
+        Wrenches that act on the robot.
     """
 
     def __init__(self, model: Model, joints: Sequence[str], options: Options) -> None:
@@ -91,6 +96,7 @@ class InverseDynamicsTask:
         if len(set(joints)) != len(joints):
             raise ConfigurationError(f"parameter joints names a joint twice: {', '.join(joints)}")
         self.joints = tuple(joints) or names
+        self.wrenches = ExternalWrenches(model)
         self.states = JointMapping(names)
         self.named_points = JointMapping(names)
         self.points = JointMapping(names).match(self.joints)
@@ -117,13 +123,15 @@ class InverseDynamicsTask:
         """Efforts that hold the robot at rest in its position, shape (n,) [N m or N], in model order."""
         return inverse_dynamics(self._with_gravity, self.position, self._zero, self._zero)
 
-    def efforts(self, desired: bool) -> tuple[Array, Array | None]:
+    def efforts(self, desired: bool, wrenches: Array | None = None) -> tuple[Array, Array | None]:
         """Efforts for the present state, in model order, limited where that is asked for.
 
         Parameters
         ----------
         desired : bool
             Use `acceleration`; otherwise zero.
+        wrenches : ndarray, shape (n_bodies, 6), optional
+            Wrench that the environment exerts on each body, in its frame [N m, N].
 
         Returns
         -------
@@ -143,7 +151,7 @@ class InverseDynamicsTask:
         else:
             model = self._weightless if options.driver_compensates_gravity else self._with_gravity
             acceleration = self.acceleration if desired else self._zero
-            efforts = inverse_dynamics(model, self.position, self.velocity, acceleration)
+            efforts = inverse_dynamics(model, self.position, self.velocity, acceleration, wrenches)
         if not all_finite(efforts):
             raise MessageError("not finite", "the state leads to efforts that are not finite")
         if options.saturate and self._limited:

@@ -15,11 +15,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ..lie_dynamics import Model
 from ..ros import diagnostics, qos
 from ..ros.diagnostics import Report
 from ..ros.errors import ConfigurationError
 from ..ros.managed_node import ManagedNode
+from ..ros.model_loading import INERTIA_CHECK, load_model
 from ..ros.parameters import Setting
 from ..ros.robot_description import read_description
 from ..ros.spinning import run
@@ -32,6 +32,7 @@ SETTINGS = (
         "The robot: URDF text, a file path, file:///path or package://name/path.",
         "while unconfigured",
     ),
+    INERTIA_CHECK,
     Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
     Setting("frequency", 0.2, "Frequency of the motion [Hz].", "while unconfigured", low=0.001, high=10.0),
 )
@@ -60,7 +61,7 @@ class SimulatedRobot(ManagedNode):
     def configure(self) -> None:
         """Read the robot and publish its description."""
         description = read_description(self.settings["robot_description"])
-        model = Model.from_urdf(description)
+        model = load_model(description, self.settings["inertia_check"], self.get_logger())
         names = model.joint_names
         if not names:
             raise ConfigurationError("the robot has no joint that moves")

@@ -16,6 +16,14 @@ STREAM_INPUT = QoSProfile(
 )
 """States and set points: best effort matches every publisher, and only the newest message counts."""
 
+EVENT_INPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=10,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""Inputs of which several count, such as wrenches at different frames."""
+
 OUTPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import WrenchStamped
 from node_harness import stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle, pendulum
 from sensor_msgs.msg import JointState
@@ -215,3 +216,43 @@ def test_an_effort_limit_of_zero_counts_as_none(bench):
     answers = bench.listen(JointState, f"{node}/joint_efforts")
     answer = bench.ask(lambda: bench.make_state(["swing"], [1.0]), answers)
     np.testing.assert_allclose(answer.effort, oracle(pendulum(), [1.0]), rtol=1e-12)
+
+
+def test_counts_external_wrenches_at_their_frames_until_they_are_too_old(bench, arm):
+    node, answers = arm(wrench_timeout=LONG)
+    wrenches = bench.node.create_publisher(WrenchStamped, f"{node}/external_wrench", 10)
+    at_flange, at_elbow = WrenchStamped(), WrenchStamped()
+    at_flange.header.frame_id, at_elbow.header.frame_id = "panda_link8", "panda_link4"
+    force, moment = at_flange.wrench.force, at_flange.wrench.torque
+    force.x, force.y, force.z, moment.x, moment.y, moment.z = 3.0, -20.0, 15.0, 1.0, 2.0, -0.5
+    at_elbow.wrench.force.z = 40.0
+    # What balances a wrench on the robot: minus its work on the motion of the frame it acts at.
+    pin = pytest.importorskip("pinocchio")
+    model = pin.buildModelFromXML(ARM)
+    expected = oracle(ARM, Q, QD)
+    for frame, wrench in (("panda_link8", [3.0, -20.0, 15.0, 1.0, 2.0, -0.5]), ("panda_link4", [0, 0, 40.0, 0, 0, 0])):
+        jacobian = pin.computeFrameJacobian(model, model.createData(), Q, model.getFrameId(frame), pin.LOCAL)
+        expected = expected - jacobian.T @ np.array(wrench)
+
+    def become(expected, renew=True):
+        def reached():
+            for message in (at_flange, at_elbow) if renew else ():
+                wrenches.publish(message)
+            answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+            return np.allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+        bench.wait(reached, "torques")
+
+    become(expected)
+    unknown = WrenchStamped()
+    unknown.header.frame_id = "somewhere"
+
+    def refused():
+        wrenches.publish(unknown)
+        bench.executor.spin_once(timeout_sec=0.02)
+        status = bench.status(node)
+        return status and any(v.key == "dropped: external wrenches" for v in status.values)
+
+    bench.wait(refused, "a wrench at an unknown frame to be refused")
+    assert bench.set(node, wrench_timeout=0.01).successful
+    become(oracle(ARM, Q, QD), renew=False)

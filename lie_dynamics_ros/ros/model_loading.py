@@ -1,0 +1,28 @@
+"""From a robot description to a model, with the library's warnings in the node's log."""
+
+from __future__ import annotations
+
+import warnings
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from ..lie_dynamics import Model
+from .parameters import Setting
+
+INERTIA_CHECK = Setting(
+    "inertia_check",
+    "error",
+    "What to do with links whose inertia no body can have: refuse the robot, warn and use them as they are, or ignore.",
+    "while unconfigured",
+    choices=("error", "warn", "ignore"),
+)
+
+
+def load_model(description: str, inertia_check: str, logger: RcutilsLogger) -> Model:
+    """Build the model of a URDF text; see `Model.from_urdf` for the errors raised."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = Model.from_urdf(description, inertia_check=inertia_check)
+    for warning in caught:
+        logger.warning(str(warning.message))
+    return model
