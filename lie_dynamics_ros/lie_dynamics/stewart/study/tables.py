@@ -66,7 +66,7 @@ OTHER_READINGS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("gn-quat", "homogeneous rotation matrix", {"rotation": "homogeneous"}),
     ("gn-quat", "residuals of lengths, not squares", {"residual": "length"}),
     ("gn-se3", "simple descent", {"accept": "decrease"}),
-    ("gn-se3", "no test, full factor", {"accept": "always"}),
+    ("gn-se3", "no test, the factor is always taken", {"accept": "always"}),
     ("gn-se3", "factor alpha^m instead of repeated squares", {"shrink": "power"}),
     ("gn-se3", "A1 lines 12, 13 in the printed order", {"order": "test then square"}),
     ("gn-se3", "residuals of lengths, not squares", {"residual": "length"}),
