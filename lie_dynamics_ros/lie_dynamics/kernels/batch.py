@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.layout import BAD_QUATERNION, N_V, NOT_FINITE, OK
-from .compile import COMPILED, inline, kernel
+from .compile import COMPILED, inline, kernel, outline
 from .joints import check_quaternions
 from .lanes import LANES, workspace
-from .trigonometry import REDUCTION_LIMIT
 
 
 def tile_width(batch):
@@ -31,11 +30,6 @@ def store_tile(tile, start, target):
     return bool(np.isfinite(target).all())
 
 
-def within_reach(tile):
-    """Tell whether all angles of a tile are small enough for the lanes' sine and cosine."""
-    return True
-
-
 if COMPILED:
     from .simd import gather, lane_sum, load, scatter, splat, store
 
@@ -43,7 +37,7 @@ if COMPILED:
     def tile_width(batch):  # noqa: F811
         return LANES
 
-    @inline
+    @outline
     def load_tile(source, start, tile):  # noqa: F811
         last = source.shape[0] - 1
         size = tile.size // LANES
@@ -58,7 +52,7 @@ if COMPILED:
             for k in range(size):
                 columns[k * LANES + lane] = flat[first + k]
 
-    @inline
+    @outline
     def store_tile(tile, start, target):  # noqa: F811
         size = tile.size // LANES
         flat = target.reshape(target.size)
@@ -75,14 +69,6 @@ if COMPILED:
                     flat[(start + lane) * size + k] = columns[k * LANES + lane]
         return lane_sum(total) == 0.0  # infinity and NaN times zero are NaN
 
-    @inline
-    def within_reach(tile):  # noqa: F811
-        total = splat(0.0)
-        for k in range(tile.shape[0]):
-            x = load(tile, k)
-            total = total + x * x
-        return lane_sum(total) < REDUCTION_LIMIT * REDUCTION_LIMIT
-
 
 @inline
 def all_finite(numbers):
@@ -93,7 +79,7 @@ def all_finite(numbers):
     return total == 0.0
 
 
-@inline
+@outline
 def _quaternions_fit(rows, q, start, stop):
     """Tell whether the states `start` to `stop` - 1 have unit quaternions."""
     good = True
@@ -131,27 +117,20 @@ def make_batch(core, columns):
         td = np.empty((d.shape[1], width), q.dtype)
         ty, tz = np.empty((y.shape[1], width), q.dtype), np.empty((z.shape[1], width), q.dtype)
         n = int(rows[0, N_V]) + 1
-        work, single = workspace(n, columns, tq), np.empty((n, columns), q.dtype)
+        work = workspace(n, columns, tq)
         for start in range(0, count, width):
-            stop = min(start + width, count)
+            if not _quaternions_fit(rows, q, start, min(start + width, count)):
+                status = max(status, BAD_QUATERNION)
+                continue
             load_tile(q, start, tq)
-            good = count > 1 and within_reach(tq) and _quaternions_fit(rows, q, start, stop)
-            if good:
-                load_tile(a, start, ta)
-                load_tile(b, start, tb)
-                load_tile(c, start, tc)
-                load_tile(d, start, td)
-                core(rows, tq, ta, tb, tc, td, given, ty, tz, work)
-                good = store_tile(ty, start, y)
-                good = store_tile(tz, start, z) and good
-            if not good:  # state by state: for angles beyond the lanes' sine, and to find what was wrong
-                for s in range(start, stop):
-                    if not check_quaternions(rows, q[s]):
-                        status = max(status, BAD_QUATERNION)
-                        continue
-                    core(rows, q[s], a[s], b[s], c[s], d[s], given, y[s], z[s], single)
-                    if not (all_finite(y[s]) and all_finite(z[s])):
-                        status = max(status, NOT_FINITE)
+            load_tile(a, start, ta)
+            load_tile(b, start, tb)
+            load_tile(c, start, tc)
+            load_tile(d, start, td)
+            core(rows, tq, ta, tb, tc, td, given, ty, tz, work)
+            good = store_tile(ty, start, y)
+            if not (store_tile(tz, start, z) and good):
+                status = max(status, NOT_FINITE)
         return status
 
     batch.__name__ = batch.__qualname__ = core.__name__.replace("_core", "_batch")

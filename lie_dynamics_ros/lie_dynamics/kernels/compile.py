@@ -45,6 +45,11 @@ def inline(function: F) -> F:
     return numba.njit(forceinline=True, _nrt=False, **_OPTIONS)(function) if COMPILED else function
 
 
+def outline(function: F) -> F:
+    """Make a helper like `inline`, but for code that is long, or rarely run, and need not be copied into each caller."""
+    return numba.njit(_nrt=False, **_OPTIONS)(function) if COMPILED else function
+
+
 def kernel(*signatures: str) -> Callable[[F], F]:
     """Make an entry point, compiled lazily for the given numba signatures and no others.
 

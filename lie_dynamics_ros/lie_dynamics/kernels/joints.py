@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compile import inline
+from .compile import inline, outline
 from .lanes import get, lift, sincos
 from ..model.layout import (
     AXIS,
@@ -62,15 +62,29 @@ def quaternion_matrix(x, y, z, w):
     )  # fmt: skip
 
 
+@outline
+def _compound_transform(rows, i, q):
+    """Return (R, p) of the motion of a ball, free or user's joint."""
+    kind = rows[i, KIND]
+    j = int(rows[i, Q_INDEX])
+    if kind == CUSTOM:
+        r = (get(q, j), get(q, j + 1), get(q, j + 2), get(q, j + 3), get(q, j + 4), get(q, j + 5),
+             get(q, j + 6), get(q, j + 7), get(q, j + 8))  # fmt: skip
+        return r, (get(q, j + 9), get(q, j + 10), get(q, j + 11))
+    r = quaternion_matrix(get(q, j), get(q, j + 1), get(q, j + 2), get(q, j + 3))
+    if kind == FREE:
+        return r, (get(q, j + 4), get(q, j + 5), get(q, j + 6))
+    zero = lift(0.0, r[0])
+    return r, (zero, zero, zero)
+
+
 @inline
 def row_transform(rows, i, q):
     """Return (R, p) of row `i` seen from its parent row, a function of q."""
-    kind = rows[i, KIND]
     a = constants9(rows, i, PLACEMENT)
     p = constants3(rows, i, ORIGIN)
-    j = int(rows[i, Q_INDEX])
-    x = get(q, j)
-    if kind == AXIS:
+    if rows[i, KIND] == AXIS:
+        x = get(q, int(rows[i, Q_INDEX]))
         s, c = sincos(rows[i, AXIS_W] * x)
         d = rows[i, AXIS_V] * x
         return (
@@ -78,16 +92,8 @@ def row_transform(rows, i, q):
             a[3] * c + a[4] * s, a[4] * c - a[3] * s, lift(a[5], x),
             a[6] * c + a[7] * s, a[7] * c - a[6] * s, lift(a[8], x),
         ), (p[0] + a[2] * d, p[1] + a[5] * d, p[2] + a[8] * d)  # fmt: skip
-    if kind == CUSTOM:
-        r = (x, get(q, j + 1), get(q, j + 2), get(q, j + 3), get(q, j + 4), get(q, j + 5),
-             get(q, j + 6), get(q, j + 7), get(q, j + 8))  # fmt: skip
-        d3 = (get(q, j + 9), get(q, j + 10), get(q, j + 11))
-        return matmul(a, r), add(p, rotate(a, d3))
-    r = quaternion_matrix(x, get(q, j + 1), get(q, j + 2), get(q, j + 3))
-    if kind == FREE:
-        d3 = (get(q, j + 4), get(q, j + 5), get(q, j + 6))
-        return matmul(a, r), add(p, rotate(a, d3))
-    return matmul(a, r), (lift(p[0], x), lift(p[1], x), lift(p[2], x))
+    r, d3 = _compound_transform(rows, i, q)
+    return matmul(a, r), add(p, rotate(a, d3))
 
 
 @inline
@@ -182,7 +188,7 @@ def articulated_column(rows, i, q, j, h, m):
     return articulated_times(j, h, m, sw, sv)
 
 
-@inline
+@outline
 def check_quaternions(rows, q):
     """Return True when every quaternion in the single state q is of unit length."""
     if rows[0, N_QUATERNIONS] == 0.0:

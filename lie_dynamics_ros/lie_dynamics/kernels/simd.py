@@ -6,11 +6,12 @@ source serves single states and batches and the speed does not hang on the optim
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
@@ -197,6 +198,57 @@ def positive_lanes(typing_context, vector):
         return builder.select(above, ir.Constant(_LLVM, [1.0] * WIDTH), ir.Constant(_LLVM, [0.0] * WIDTH))
 
     return LANES_T(LANES_T), codegen
+
+
+@intrinsic
+def all_below(typing_context, vector, limit):
+    """Tell whether the absolute value of every lane is below a limit; False where there is NaN."""
+
+    def codegen(context, builder, sig, args):
+        bound = _splat(builder, args[1])
+        negative = _splat(builder, builder.fsub(ir.Constant(ir.DoubleType(), -0.0), args[1]))
+        upper = builder.fcmp_ordered("<", args[0], bound)
+        lower = builder.fcmp_ordered(">", args[0], negative)
+        bits = builder.bitcast(builder.and_(upper, lower), ir.IntType(WIDTH))
+        return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(WIDTH), 2**WIDTH - 1))
+
+    return types.boolean(LANES_T, types.float64), codegen
+
+
+@intrinsic
+def _lane(typing_context, vector, index):
+    """Return one lane."""
+
+    def codegen(context, builder, sig, args):
+        return builder.extract_element(args[0], builder.trunc(args[1], _I32))
+
+    return types.float64(LANES_T, types.intp), codegen
+
+
+@intrinsic
+def _with_lane(typing_context, vector, index, value):
+    """Return the vector with one lane replaced."""
+
+    def codegen(context, builder, sig, args):
+        return builder.insert_element(args[0], args[2], builder.trunc(args[1], _I32))
+
+    return LANES_T(LANES_T, types.intp, types.float64), codegen
+
+
+@njit(_nrt=False)
+def each_sin(x):
+    """Return the C library's sine of each lane."""
+    for lane in range(WIDTH):
+        x = _with_lane(x, lane, math.sin(_lane(x, lane)))
+    return x
+
+
+@njit(_nrt=False)
+def each_cos(x):
+    """Return the C library's cosine of each lane."""
+    for lane in range(WIDTH):
+        x = _with_lane(x, lane, math.cos(_lane(x, lane)))
+    return x
 
 
 @intrinsic

@@ -33,13 +33,10 @@ _TWO_OVER_PI = 2.0 / math.pi
 
 
 def make_sincos():
-    """Return the compiled ``sincos(x)``; for single numbers beyond `REDUCTION_LIMIT` it calls the C library.
-
-    Lanes beyond the limit are the batch driver's business: it evaluates such states one by one.
-    """
+    """Return the compiled ``sincos(x)``; beyond `REDUCTION_LIMIT`, and for NaN, it calls the C library."""
     from numba.extending import overload
 
-    from .simd import LANES_T, floor, nearest
+    from .simd import LANES_T, all_below, each_cos, each_sin, floor, nearest
 
     @inline
     def reduced(x):
@@ -66,7 +63,13 @@ def make_sincos():
     @overload(sincos)
     def _sincos(x):
         if x == LANES_T:
-            return lambda x: reduced(x)
+
+            def lanes(x):
+                if all_below(x, REDUCTION_LIMIT):
+                    return reduced(x)
+                return each_sin(x), each_cos(x)
+
+            return lanes
 
         def single(x):
             if abs(x) < REDUCTION_LIMIT:
