@@ -258,9 +258,9 @@ def branched(rng, kinds, parents, massless=()):
     return Tree(bodies)
 
 
-def zoo(rng):
+def zoo(rng, without=None):
     """Every kind of joint in one tree of several roots, with welded bodies and massless links in the middle."""
-    kinds = list(JOINTS)
+    kinds = [kind for kind in JOINTS if kind != without]
     rng.shuffle(kinds)
     parents = [None]
     for k in range(1, len(kinds)):
