@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
-from .ahead import compile_all, load_all
+from .ahead import compile_all
 from .cache import cache_folder
 from .compile import COMPILED
 
@@ -15,12 +16,16 @@ def main() -> int:
     if not COMPILED:
         print("numba is not in use: nothing to compile")
         return 0
+    if cache_folder() is None:
+        print("no folder for compiled kernels is writable: each process compiles its own")
+        return 0
     start = time.perf_counter()
-    kernels = load_all()
-    for index, name in enumerate(compile_all(kernels), 1):
-        line = f"\rcompiling kernels {index}/{len(kernels)} {name:<40}" if sys.stdout.isatty() else ""
-        print(line, end="", flush=True)
-    print(f"\r{len(kernels)} kernels ready after {time.perf_counter() - start:.1f} s, kept in {cache_folder()}")
+    done = 0
+    for done, (name, total) in enumerate(compile_all(os.cpu_count() or 1), 1):
+        line = f"compiled {done}/{total} {name}"
+        print(f"\r{line:<60}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
+    end = "\r" if sys.stdout.isatty() else ""
+    print(f"{end}{done} kernels ready after {time.perf_counter() - start:.1f} s, kept in {cache_folder()}")
     return 0
 
 

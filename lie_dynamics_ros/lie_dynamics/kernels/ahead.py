@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,30 @@ def load_all() -> list[Any]:
     return list(KERNELS)
 
 
-def compile_all(kernels: list[Any]) -> Iterator[str]:
-    """Compile kernels, or load them from the disk cache; yield each one's name when it is ready."""
-    for kernel in kernels:
+def compile_all(processes: int) -> Iterator[tuple[str, int]]:
+    """Compile kernels into the disk cache; yield (name, number of kernels) as each one becomes ready.
+
+    Kernels of one module share helpers, so a module is compiled by one process.
+    """
+    names = [(kernel.py_func.__module__, kernel.py_func.__name__) for kernel in load_all()]
+    modules = sorted({module for module, _ in names})
+    if processes == 1:
+        for module in modules:
+            for name in _compile_module(module):
+                yield name, len(names)
+        return
+    # A fresh interpreter, not a fork: threads of the parent must not be copied.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        for future in as_completed([pool.submit(_compile_module, module) for module in modules]):
+            for name in future.result():
+                yield name, len(names)
+
+
+def _compile_module(module: str) -> list[str]:
+    """Compile the kernels of one module, or load them from the disk cache, and return their names."""
+    importlib.import_module(module)
+    mine = [kernel for kernel in KERNELS if kernel.py_func.__module__ == module]
+    for kernel in mine:
         kernel.compile_all()
-        yield str(kernel.py_func.__name__)
+    return [kernel.py_func.__name__ for kernel in mine]
