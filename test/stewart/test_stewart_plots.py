@@ -8,8 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics.stewart import reference_platform, workspace_slice
-from lie_dynamics_ros.lie_dynamics.stewart.plots import plot_platform, plot_workspace_slice, save_figure
+from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_platform, workspace_slice
+from lie_dynamics_ros.lie_dynamics.stewart.plots import (
+    plot_platform,
+    plot_tracking,
+    plot_workspace_slice,
+    save_figure,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +52,21 @@ def test_slice_shows_the_reachable_poses_only(tmp_path):
     assert is_small_png(save_figure(plot_workspace_slice(nothing), tmp_path / "nothing.png"))
 
 
+def test_tracking_shows_what_was_followed_and_hides_what_was_not(tmp_path):
+    platform = reference_platform()
+    times = np.linspace(0.0, 1.0, 41)
+    poses = np.tile(platform.home_pose, (41, 1, 1))
+    poses[:, 2, 3] += 0.05 * np.sin(2.0 * np.pi * times)
+    measured = platform.leg_lengths(poses)
+    measured[20] = np.nan
+    figure = plot_tracking(times, StewartTracker(platform, platform.home_pose).update_many(measured))
+    height = figure.axes[1].get_lines()[2].get_ydata()
+    assert np.isnan(height[20])
+    np.testing.assert_allclose(np.delete(height, 20), np.delete(poses[:, 2, 3], 20), atol=1e-12)
+    assert len(figure.axes) == 4 and len(figure.axes[0].get_lines()) == 6
+    assert is_small_png(save_figure(figure, tmp_path / "tracking.png"))
+
+
 @pytest.mark.parametrize(
     ("script", "arguments", "says", "pictures"),
     [
@@ -57,6 +77,7 @@ def test_slice_shows_the_reachable_poses_only(tmp_path):
             "condition number from",
             ["stewart_workspace_xz.png", "stewart_workspace_yaw_pitch.png"],
         ),
+        ("stewart_tracking.py", [], "all followed: True", ["stewart_tracking.png"]),
         ("stewart_calibration.py", None, "18 not identifiable", []),
     ],
 )

@@ -68,6 +68,7 @@ def test_random_targets_from_workspace_guesses():
         assert result.to_true[method, "any orientation"] < 50.0
         assert result.to_true[method, "wide"] <= result.to_any[method, "wide"]
     assert result.path_to_true == 100.0
+    assert result.tracker_to_true == 100.0 and result.tracker_refused == 0.0
     assert result.margin(50.0) == pytest.approx(196.0 * 0.5 / np.sqrt(120))
 
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..lie import so3
 from .inverse_kinematics import Array, as_pose
 from .platform import StewartPlatform
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .tracker_result import TrackedPath
     from .workspace import WorkspaceSlice
 
 _DPI = 110
@@ -100,4 +102,36 @@ def plot_workspace_slice(slice_: WorkspaceSlice) -> Figure:
     ax.set_xlabel(slice_.x_label)
     ax.set_ylabel(slice_.y_label)
     ax.set_title("grey: a leg beyond its limits, or behind a singularity", fontsize=9)
+    return figure
+
+
+def plot_tracking(times: npt.ArrayLike, path: TrackedPath) -> Figure:
+    """Draw a tracked motion over time [s]: legs, position, angles, condition number; shaded where not followed."""
+    seconds = np.asarray(times, dtype=np.float64)
+    figure, axes = new_figure(4, 1, (7.0, 8.0), sharex=True)
+    angles = np.rad2deg(np.unwrap(so3.to_rpy(path.poses[:, :3, :3]), axis=0))
+    shown = np.where(path.valid, 1.0, np.nan)
+    parts: tuple[tuple[str, Array, tuple[str, ...]], ...] = (
+        ("leg lengths [m]", path.lengths, tuple(f"leg {leg}" for leg in range(1, 7))),
+        ("position [m]", path.poses[:, :3, 3] * shown[:, None], ("x", "y", "z")),
+        ("angles [deg]", angles * shown[:, None], ("roll", "pitch", "yaw")),
+        ("condition number", path.condition_numbers[:, None] * shown[:, None], ("",)),
+    )
+    for ax, (label, values, names) in zip(axes, parts, strict=True):
+        for column, name in zip(values.T, names, strict=True):
+            ax.plot(seconds, column, linewidth=1.0, label=name or None)
+        ax.set_ylabel(label, fontsize=8)
+        if len(names) > 1:
+            ax.legend(fontsize=6, ncols=len(names), loc="upper right")
+        ax.fill_between(
+            seconds,
+            0.0,
+            1.0,
+            where=~path.valid,
+            transform=ax.get_xaxis_transform(),
+            color="tab:red",
+            alpha=0.25,
+            linewidth=0,
+        )
+    axes[-1].set_xlabel("time [s]")
     return figure

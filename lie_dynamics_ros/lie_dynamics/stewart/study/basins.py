@@ -5,7 +5,8 @@ drawn from the same region ("workspace"), from twice that region ("wide", 30 cm 
 and within 15 cm ("any orientation"). Each solve gets a step factor or damping ratio of the paper, drawn at random.
 
 Beside them, with no guess at all: the lengths go from those of the home pose to the target's in twenty equal steps, and
-each solve starts from the pose before.
+each solve starts from the pose before; and `StewartTracker`, which chooses and certifies its own steps from the home
+pose.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...lie import quaternion, se3, so3
 from ..designs import reference_platform
 from ..forward_kinematics import METHODS, solve_forward_kinematics
 from ..inverse_kinematics import Array
+from ..tracker import StewartTracker
 from . import paper
 
 Note = Callable[[str], None]
@@ -34,13 +36,16 @@ _SEED = 2021
 class BasinResult:
     """Percentages of random targets, by method and kind of guess: pose found is the true one; is some pose at all.
 
-    ``path_to_true`` is the percentage for the path in the lengths, which needs no guess.
+    Two ways need no guess: ``path_to_true`` for the path in the lengths, ``tracker_to_true`` for `StewartTracker`,
+    which refused ``tracker_refused`` percent of the targets.
     """
 
     targets: int
     to_true: dict[tuple[str, str], float]
     to_any: dict[tuple[str, str], float]
     path_to_true: float
+    tracker_to_true: float
+    tracker_refused: float
 
     def margin(self, percent: float) -> float:
         """Half width of the 95 % interval of a percentage, in points."""
@@ -73,7 +78,25 @@ def run_basins(targets: int = 1500, note: Note = lambda text: None) -> BasinResu
                 note(f"{method.upper()} on random targets, guesses: {kind}")
             to_true[method, kind] = 100.0 * float(np.concatenate(hits).mean())
             to_any[method, kind] = 100.0 * float(np.concatenate(found).mean())
-    return BasinResult(targets, to_true, to_any, 100.0 * float(_follow_lengths(truth, note).mean()))
+    followed = 100.0 * float(_follow_lengths(truth, note).mean())
+    reached, valid = _track(truth)
+    note("StewartTracker from the home pose")
+    return BasinResult(
+        targets, to_true, to_any, followed, 100.0 * float(reached.mean()), 100.0 * float((~valid).mean())
+    )
+
+
+def _track(truth: Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Say which targets (n, 4, 4) a tracker reaches from the home pose in one update, and which it calls valid."""
+    platform = reference_platform()
+    assert platform.home_pose is not None
+    tracker = StewartTracker(platform, platform.home_pose)
+    poses, valid = np.empty_like(truth), np.zeros(len(truth), dtype=np.bool_)
+    for row, lengths in enumerate(platform.leg_lengths(truth)):
+        tracker.reset(platform.home_pose)
+        tracked = tracker.update(lengths)
+        poses[row], valid[row] = tracked.pose, tracked.valid
+    return paper.near(poses, truth) & valid, valid
 
 
 def _follow_lengths(truth: Array, note: Note) -> npt.NDArray[np.bool_]:
@@ -90,7 +113,7 @@ def _follow_lengths(truth: Array, note: Note) -> npt.NDArray[np.bool_]:
 
 def count_steps(targets: int) -> int:
     """How often `run_basins` calls ``note``."""
-    return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK) + PATH_STEPS
+    return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK) + PATH_STEPS + 1
 
 
 def box(rng: np.random.Generator, count: int, reach: float, degrees: float) -> Array:

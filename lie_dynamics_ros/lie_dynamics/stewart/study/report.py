@@ -64,5 +64,7 @@ def basins_markdown(result: BasinResult) -> str:
         "",
         f"No guess, lengths followed from the home pose in {PATH_STEPS} steps: {result.path_to_true:.1f} percent reach "
         "the true pose.",
+        f"No guess, `StewartTracker` from the home pose: {result.tracker_to_true:.1f} percent, "
+        f"{result.tracker_refused:.1f} percent refused.",
     ]
     return "\n".join([*lines, ""])
