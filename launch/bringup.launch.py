@@ -8,8 +8,8 @@ from launch_ros.substitutions import FindPackageShare
 
 def include(name, **arguments):
     path = PathJoinSubstitution([FindPackageShare("lie_dynamics_ros"), "launch", f"{name}.launch.py"])
-    # Groups keep the arguments of one from reaching the other.
-    return GroupAction([IncludeLaunchDescription(path, launch_arguments=arguments.items())], forwarding=False)
+    # A group keeps the arguments of one from reaching the other.
+    return GroupAction([IncludeLaunchDescription(path, launch_arguments=arguments.items())])
 
 
 def generate_launch_description():

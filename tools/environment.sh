@@ -92,11 +92,11 @@ set_up() {
 
 compile_kernels() {
     [ -f lie_dynamics_ros/lie_dynamics/kernels/__main__.py ] || return 0
-    say "  compiling the numerical kernels (once per version) ..."
-    if "$venv/bin/python" -m lie_dynamics_ros.lie_dynamics.kernels >"$venv/kernels.log" 2>&1; then
+    say "  compiling the numerical kernels (once per version of them; a minute or two) ..."
+    if "$venv/bin/python" -m lie_dynamics_ros.lie_dynamics.kernels >&2; then
         kernels >"$venv/kernels-stamp"
     else
-        say "note: compiling the kernels failed (see .venv-$distro/kernels.log); they will run slower."
+        say "note: compiling the kernels failed; the reason stands above. They will be compiled when first needed."
     fi
 }
 
