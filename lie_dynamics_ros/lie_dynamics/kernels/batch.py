@@ -34,11 +34,11 @@ if COMPILED:
     from .simd import gather, lane_sum, load, scatter, splat, store
 
     @inline
-    def tile_width(batch):  # noqa: F811
+    def tile_width(batch):  # noqa: D103
         return LANES
 
     @outline
-    def load_tile(source, start, tile):  # noqa: F811
+    def load_tile(source, start, tile):  # noqa: D103
         last = source.shape[0] - 1
         size = tile.size // LANES
         flat = source.reshape(source.size)
@@ -53,7 +53,7 @@ if COMPILED:
                 columns[k * LANES + lane] = flat[first + k]
 
     @outline
-    def store_tile(tile, start, target):  # noqa: F811
+    def store_tile(tile, start, target):  # noqa: D103
         size = tile.size // LANES
         flat = target.reshape(target.size)
         total = splat(0.0)

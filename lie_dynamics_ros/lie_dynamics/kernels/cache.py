@@ -66,7 +66,7 @@ def _drop_old_versions(root: Path, current: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]
+class _Locator(_CacheLocator):
     """Tells numba where a kernel's compiled code lies."""
 
     def __init__(self, function: Any) -> None:
@@ -82,15 +82,15 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return str(self._function.__module__.rpartition(".")[2])
 
     @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> _Locator:  # noqa: ARG003
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
         return cls(py_func)
 
 
-class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
+class _Impl(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # type: ignore[list-item]  # noqa: RUF012
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):
     _impl_class = _Impl
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:

@@ -25,7 +25,8 @@ try:
     import numba
 
     #: True when kernels are compiled, False when they run as plain Python.
-    COMPILED = not numba.config.DISABLE_JIT
+    COMPILED: bool = not getattr(numba.config, "DISABLE_JIT", False)
+    _njit: Any = numba.njit
 except ImportError:
     COMPILED = False
     warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
@@ -42,15 +43,15 @@ def inline(function: F) -> F:
     Helpers do not count references to the arrays they are given, which would cost more than their
     arithmetic: so they cannot allocate, and kernels allocate for them.
     """
-    return numba.njit(forceinline=True, _nrt=False, **_OPTIONS)(function) if COMPILED else function
+    return _njit(forceinline=True, _nrt=False, **_OPTIONS)(function) if COMPILED else function
 
 
 def outline(function: F) -> F:
-    """Make a helper like `inline`, but for code that is long, or rarely run, and need not be copied into each caller."""
-    return numba.njit(_nrt=False, **_OPTIONS)(function) if COMPILED else function
+    """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
+    return _njit(_nrt=False, **_OPTIONS)(function) if COMPILED else function
 
 
-def kernel(*signatures: str) -> Callable[[F], F]:
+def kernel(*signatures: str) -> Callable[[Callable[..., Any]], Callable[..., int]]:
     """Make an entry point, compiled lazily for the given numba signatures and no others.
 
     Parameters
@@ -65,7 +66,7 @@ def kernel(*signatures: str) -> Callable[[F], F]:
         called with any other types: its caller then converts the arguments and tries again.
     """
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., Any]) -> Callable[..., int]:
         if not COMPILED:
             return _interpreted(function, signatures)
         return _lazy_dispatcher(function, signatures)
@@ -73,7 +74,7 @@ def kernel(*signatures: str) -> Callable[[F], F]:
     return decorate
 
 
-def _interpreted(function: F, signatures: tuple[str, ...]) -> F:
+def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> Callable[..., int]:
     """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers throughout."""
     wanted = [[(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", s)] for s in signatures]
     kinds = {"float64": ("float64", "complex128"), "boolean": ("bool",), "int64": ("int64",)}
@@ -90,15 +91,15 @@ def _interpreted(function: F, signatures: tuple[str, ...]) -> F:
                     return function(*args)
         raise TypeError(f"kernel {function.__name__} has no signature for {found}")
 
-    return interpreted  # type: ignore[return-value]
+    return interpreted
 
 
-def _lazy_dispatcher(function: F, signatures: tuple[str, ...]) -> F:
+def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...]) -> Callable[..., int]:
     from numba.core import sigutils
 
     from .cache import enable_cache
 
-    dispatcher = numba.njit(**_OPTIONS)(function)
+    dispatcher = _njit(**_OPTIONS)(function)
     enable_cache(dispatcher)
     allowed: list[tuple[Any, ...]] = []
 

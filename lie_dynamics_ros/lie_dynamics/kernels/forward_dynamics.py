@@ -10,8 +10,6 @@ import numpy as np
 
 from ..model.layout import (
     ARMATURE,
-    AXIS_V,
-    AXIS_W,
     BAD_QUATERNION,
     BAD_SHAPE,
     BODY,
@@ -133,7 +131,7 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
 
 @inline
 def articulate(rows, q, qdd, tau, given, work):
-    """Second sweep, inwards: articulated inertias and biases; an inertia along S that vanishes is inverted to infinity."""
+    """Second sweep, inwards: articulated inertias and biases; one that vanishes along S is inverted to infinity."""
     for i in range(int(rows[0, N_V]), 0, -1):
         j, h, m = get6(work, i, _J), get9(work, i, _H), get6(work, i, _M)
         bm, bf = get3(work, i, _BM), get3(work, i, _BF)
@@ -197,10 +195,7 @@ def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
         if has_transform(rows, i):
             w, v = twist_into(get9(work, i, _R), get3(work, i, _P), w, v)
         um, uf = get3(work, i, _UM), get3(work, i, _UF)
-        if given[i - 1]:
-            x = get(qdd, i - 1)
-        else:
-            x = (get2(work, i, _E) - dot(um, w) - dot(uf, v)) * get2(work, i, _D)
+        x = get(qdd, i - 1) if given[i - 1] else (get2(work, i, _E) - dot(um, w) - dot(uf, v)) * get2(work, i, _D)
         w, v = add(w, get3(work, i, _CW)), add(v, get3(work, i, _CV))
         w, v = add_step(rows, i, q, w, v, x)
         put3(work, i, _W, w)

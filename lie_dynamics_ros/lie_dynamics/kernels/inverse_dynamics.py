@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .batch import all_finite, make_batch
-from .compile import inline, kernel
-from .joints import (
-    add_bias,
-    add_step,
-    check_quaternions,
-    constants3,
-    constants6,
-    constants9,
-    has_transform,
-    project,
-    row_transform,
-)
-from .lanes import add3, get, get3, get9, put, put2, put3, put9, workspace
 from ..model.layout import (
     ARMATURE,
     BAD_QUATERNION,
@@ -36,6 +22,20 @@ from ..model.layout import (
     OK,
     PARENT,
 )
+from .batch import all_finite, make_batch
+from .compile import inline, kernel
+from .joints import (
+    add_bias,
+    add_step,
+    check_quaternions,
+    constants3,
+    constants6,
+    constants9,
+    has_transform,
+    project,
+    row_transform,
+)
+from .lanes import add3, get, get3, get9, put, put2, put3, put9, workspace
 from .spatial import add, momentum, rotate, sub, twist_into, wrench_cross, wrench_out
 
 #: Mask for kernels that need none.

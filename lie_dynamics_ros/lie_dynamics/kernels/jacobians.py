@@ -52,7 +52,7 @@ def _get_column(out, n, i):
 
 @inline
 def jacobian_core(rows, q, qd, where, _c, _d, _given, out, rate, _work):
-    """Fill `out` (6 nv), and `rate` (6 nv) unless it is empty, of one state or of one tile; `where[2:]` may differ by state."""
+    """Fill `out` (6 nv), and `rate` (6 nv) unless it is empty, of one state or of one tile."""
     n = int(rows[0, N_V])
     clear(out)
     clear(rate)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .compile import inline, outline
-from .lanes import get, lift, sincos
 from ..model.layout import (
     AXIS,
     AXIS_V,
@@ -24,6 +22,8 @@ from ..model.layout import (
     SPHERICAL,
     SUBSPACE,
 )
+from .compile import inline, outline
+from .lanes import get, lift, sincos
 from .spatial import add, articulated_times, dot, matmul, rotate, scale, twist_cross
 
 

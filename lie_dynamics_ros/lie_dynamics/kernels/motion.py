@@ -33,7 +33,7 @@ SUM_MASS, SUM_COM, SUM_ANGULAR, SUM_LINEAR, SUM_ENERGY, SUM_SIZE = 0, 1, 4, 7, 1
 
 @inline
 def body_motion_core(rows, q, qd, qdd, _c, _d, _given, twists, accelerations, work):
-    """Fill the twists and their component-wise rates (6 n_bodies each), every body's in its own frame. Kim (37), (41)."""
+    """Fill the bodies' twists and their rates (6 n_bodies each), every one in its own frame. Kim (37), (41)."""
     for k in range(_COLUMNS):
         put2(work, 0, k, 0.0)
     for i in range(1, int(rows[0, N_V]) + 1):

@@ -11,10 +11,12 @@ import operator
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+
+from .compile import outline
 
 _I32 = ir.IntType(32)
 
@@ -235,7 +237,7 @@ def _with_lane(typing_context, vector, index, value):
     return LANES_T(LANES_T, types.intp, types.float64), codegen
 
 
-@njit(_nrt=False)
+@outline
 def each_sin(x):
     """Return the C library's sine of each lane."""
     for lane in range(WIDTH):
@@ -243,7 +245,7 @@ def each_sin(x):
     return x
 
 
-@njit(_nrt=False)
+@outline
 def each_cos(x):
     """Return the C library's cosine of each lane."""
     for lane in range(WIDTH):
@@ -292,7 +294,11 @@ def register(get, put, get2, put2, lift, positive, shared_integer, workspace, ve
 
     @overload(get2)
     def _get2(a, i, k):
-        return (lambda a, i, k: load_one(a, i * a.shape[1] + k)) if a.ndim == 2 else (lambda a, i, k: load(a, i * a.shape[1] + k))
+        return (
+            (lambda a, i, k: load_one(a, i * a.shape[1] + k))
+            if a.ndim == 2
+            else (lambda a, i, k: load(a, i * a.shape[1] + k))
+        )
 
     @overload(put2)
     def _put2(a, i, k, x):

@@ -117,7 +117,7 @@ def wrench_cross(w, v, m, f):
 
 @inline
 def momentum(mass, moment, inertia, w, v):
-    """Return I (w, v) for a body with generalised inertia (mass, mass times centre, symmetric inertia). Kim (22), (23)."""
+    """Return I (w, v) of a body with inertia (mass, mass times centre, symmetric inertia). Kim (22), (23)."""
     return add(symmetric_times(inertia, w), cross(moment, v)), sub(scale(mass, v), cross(moment, w))
 
 

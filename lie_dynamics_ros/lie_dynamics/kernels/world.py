@@ -46,8 +46,7 @@ def reference_point(rows, q):
     """Return the origin of the inertial frame in use, seen from the world: that of a floating first body."""
     like = get(q, 0)
     if rows[1, KIND] == FREE and rows[1, PARENT] == 0.0:
-        r, p = row_transform(rows, 1, q)
-        return p
+        return row_transform(rows, 1, q)[1]
     zero = lift(0.0, like)
     return zero, zero, zero
 
@@ -73,7 +72,7 @@ def poses_and_screws(rows, q, origin, work):
 
 @inline
 def put_screw(rows, i, q, r, p, work):
-    """Fill J of row `i`; a user's joint and a ball have theirs in the frame of the joint's first row, which is the same."""
+    """Fill J of row `i`; further rows of a ball, free or user's joint share the frame of its first."""
     if rows[i, KIND] == AXIS:
         z = (r[2], r[5], r[8])
         w = scale(rows[i, AXIS_W], z)

@@ -121,17 +121,23 @@ class ModelBuilder:
         inertia = SpatialInertia.zero() if inertia is None else inertia
         placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
         if name in self._frames:
-            raise DescriptionError(f"body {name!r} is there already: every body and frame needs a name of its own", name=name)
+            raise DescriptionError(
+                f"body {name!r} is there already: every body and frame needs a name of its own", name=name
+            )
         parent = self._world if parent is None else parent
         if parent not in self._frames:
             raise DescriptionError(
-                f"body {name!r}: parent {parent!r} is unknown, known are {sorted(self._frames)}", name=name, value=parent
+                f"body {name!r}: parent {parent!r} is unknown, known are {sorted(self._frames)}",
+                name=name,
+                value=parent,
             )
         if joint.nv == 0:
             return self._weld(name, parent, placement, inertia)
         joint_name = name if joint_name is None else joint_name
         if joint_name in self._joint_names:
-            raise DescriptionError(f"joint {joint_name!r} is there already: every joint needs a name of its own", name=joint_name)
+            raise DescriptionError(
+                f"joint {joint_name!r} is there already: every joint needs a name of its own", name=joint_name
+            )
         at = self._frames[parent]
         index = len(self._bodies)
         parent_body = self._world if at.body < 0 else self._bodies[at.body].joint.body
@@ -162,7 +168,9 @@ class ModelBuilder:
             If gravity is no finite 3-vector.
         """
         joints = tuple(draft.joint for draft in self._bodies)
-        limits = JointLimits(*(np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS))
+        limits = JointLimits(
+            *(np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS)
+        )
         bodies = [Body(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
         return Model(name, pack(bodies, self._nq, self._nv), joints, self._frames, limits).with_gravity(self._gravity)
 
@@ -170,7 +178,9 @@ class ModelBuilder:
 def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -> dict[str, Array]:
     unknown = set(given) - set(_LIMITS)
     if unknown:
-        raise DescriptionError(f"joint {name!r}: unknown limits {sorted(unknown)}, known are {list(_LIMITS)}", name=name)
+        raise DescriptionError(
+            f"joint {name!r}: unknown limits {sorted(unknown)}, known are {list(_LIMITS)}", name=name
+        )
     limits = {}
     for key, default in zip(_LIMITS, _DEFAULTS, strict=True):
         size = joint.nq if key in ("lower", "upper") else joint.nv
@@ -180,7 +190,8 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
         limits[key] = np.broadcast_to(value, (size,)).copy()
     if (limits["lower"] > limits["upper"]).any():
         raise DescriptionError(
-            f"joint {name!r}: lower limit {limits['lower'].tolist()} is above upper limit {limits['upper'].tolist()}", name=name
+            f"joint {name!r}: lower limit {limits['lower'].tolist()} is above upper limit {limits['upper'].tolist()}",
+            name=name,
         )
     for key in ("velocity", "effort", "damping", "friction", "armature"):
         if (limits[key] < 0.0).any():

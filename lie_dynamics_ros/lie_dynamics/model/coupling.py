@@ -79,7 +79,9 @@ def _follow(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, floa
         name, factor, shift = follower.mimic
         if name not in by_name or name in seen:
             problem = "which does not move" if name not in by_name else "and so itself"
-            raise DescriptionError(f"joint {joint.name!r} mimics joint {name!r}, {problem}", name=joint.name, value=name)
+            raise DescriptionError(
+                f"joint {joint.name!r} mimics joint {name!r}, {problem}", name=joint.name, value=name
+            )
         ratio, offset = ratio * factor, offset + ratio * shift
         follower = by_name[name]
         seen.append(name)

@@ -19,7 +19,8 @@ def model_from_description(
 ) -> Model:
     """Return the model of a description.
 
-    A root link called "world" that is fixed is the inertial frame itself. Joints are taken depth first and siblings by joint name, so the order does not hang on that of the file.
+    A root link called "world" that is fixed is the inertial frame itself. Joints are taken depth first
+    and siblings by joint name, so the order does not hang on that of the file.
     """
     names = {link.name for link in description.links}
     world = "world" if "world" not in names or (description.root == "world" and not floating_base) else "inertial_frame"

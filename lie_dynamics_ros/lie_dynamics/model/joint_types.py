@@ -94,7 +94,7 @@ def continuous(axis: npt.ArrayLike = Z) -> JointType:
 
 
 def prismatic(axis: npt.ArrayLike = Z) -> JointType:
-    """Translation [m] along an axis."""
+    """Translate [m] along an axis."""
     return _of_steps("prismatic", _translation(axis, "prismatic"))
 
 
@@ -114,7 +114,9 @@ def universal(first: npt.ArrayLike = X, second: npt.ArrayLike = Y) -> JointType:
     """Rotation [rad] about an axis fixed in the parent, then about one carried by the first."""
     joint = _of_steps("universal", _rotation(first, "universal"), _rotation(second, "universal"))
     if abs(np.dot(joint.steps[0].axis, joint.steps[1].axis)) > 1.0 - 1e-12:
-        raise DescriptionError(f"universal joint: two axes that are not parallel are expected, got {first!r}, {second!r}")
+        raise DescriptionError(
+            f"universal joint: two axes that are not parallel are expected, got {first!r}, {second!r}"
+        )
     return joint
 
 
@@ -126,14 +128,18 @@ def planar(normal: npt.ArrayLike = Z) -> JointType:
     """
     n = _unit(normal, "planar")
     turn = rotation_from_z(n)
-    return _of_steps("planar", _translation(turn[:, 0], "planar"), _translation(turn[:, 1], "planar"), Step(n, 1.0, 0.0))
+    return _of_steps(
+        "planar", _translation(turn[:, 0], "planar"), _translation(turn[:, 1], "planar"), Step(n, 1.0, 0.0)
+    )
 
 
 def composite(*parts: JointType) -> JointType:
     """Join joints in sequence without bodies between them, e.g. three revolute ones for Euler angles."""
     steps = tuple(step for part in parts for step in part.steps)
     if not steps or any(part.kind in ("spherical", "free", "custom") for part in parts):
-        raise DescriptionError("composite joint: one or more joints made of axes are expected, no ball, free or custom one")
+        raise DescriptionError(
+            "composite joint: one or more joints made of axes are expected, no ball, free or custom one"
+        )
     return _of_steps("composite", *steps)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DescriptionError, InputError
+from ..errors import InputError
 from ..lie import SpatialInertia
 from . import configuration, layout
 from .coupling import Coupling, couple
@@ -40,7 +40,8 @@ class Model:
     """
 
     __slots__ = (
-        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_vector_q", "_vector_v", "_where", "_zero",
+        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows",
+        "_vector_q", "_vector_v", "_where", "_zero",
         "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
     )  # fmt: skip
 
@@ -194,7 +195,9 @@ class Model:
         """
         if isinstance(name, (int, np.integer)):
             if not 0 <= name < self.n_bodies:
-                raise InputError(f"no body {name} in model {self.name!r}: 0 to {self.n_bodies - 1} are expected", value=name)
+                raise InputError(
+                    f"no body {name} in model {self.name!r}: 0 to {self.n_bodies - 1} are expected", value=name
+                )
             name = self.joints[name].body
         try:
             return self.frames[name]
@@ -219,14 +222,18 @@ class Model:
     def _moving(self, name: str | int) -> Frame:
         frame = self.frame(name)
         if frame.body < 0:
-            raise InputError(f"frame {name!r} is fixed to the world: a frame on a moving body is expected", name=str(name))
+            raise InputError(
+                f"frame {name!r} is fixed to the world: a frame on a moving body is expected", name=str(name)
+            )
         return frame
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Model:
         """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
         vector = np.asarray(gravity, dtype=np.float64)
         if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise InputError(f"gravity: three finite numbers are expected, got {gravity!r}", name="gravity", value=gravity)
+            raise InputError(
+                f"gravity: three finite numbers are expected, got {gravity!r}", name="gravity", value=gravity
+            )
         rows = self._rows.copy()
         rows[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
         return self._changed(rows)
@@ -248,7 +255,9 @@ class Model:
         put_inertia(rows[self._body_row(frame.body)], inertia.transformed(frame.placement))
         return self._changed(rows)
 
-    def with_payload(self, body: str | int, mass: float, com: npt.ArrayLike, inertia: npt.ArrayLike | None = None) -> Model:
+    def with_payload(
+        self, body: str | int, mass: float, com: npt.ArrayLike, inertia: npt.ArrayLike | None = None
+    ) -> Model:
         """Return this model with a payload fixed to a body; cheap enough to call while a robot runs.
 
         Parameters
@@ -307,7 +316,7 @@ class Model:
         joints, limits, coupling = found
         return Model(self.name, self._rows, joints, self.frames, limits, coupling)
 
-    def _changed(self, rows: Array, terms: tuple[Array, Array] | None | Literal["same"] = "same") -> Model:
+    def _changed(self, rows: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
         # Everything but the rows is shared: a changed copy costs microseconds.
         model = object.__new__(Model)
         for key in Model.__slots__:
@@ -322,8 +331,10 @@ class Model:
         return configuration.neutral(self)
 
     def random(self, rng: np.random.Generator) -> Array:
-        """Return a random configuration (nq,): uniform within the limits, angles without limits in (-pi, pi),
-        lengths without limits in (-1, 1) m, rotations uniform."""
+        """Return a random configuration (nq,), uniform within the limits.
+
+        Angles without limits are in (-pi, pi), lengths without limits in (-1, 1) m, and rotations are uniform.
+        """
         return configuration.random(self, rng)
 
     def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:

@@ -54,7 +54,9 @@ def external_wrench(
     at = model._moving(body)
     given = np.asarray(wrench, dtype=np.float64)
     if given.shape[-1:] != (6,) or not np.isfinite(given).all():
-        raise InputError(f"wrench: six finite numbers (..., 6) are expected, got {wrench!r}", name=at.name, value=wrench)
+        raise InputError(
+            f"wrench: six finite numbers (..., 6) are expected, got {wrench!r}", name=at.name, value=wrench
+        )
     poses = forward_kinematics(model, q)[..., at.body, :, :]
     if frame == "body":
         pose = at.placement

@@ -52,8 +52,8 @@ def evaluate(
     inputs : dict
         "q" first (nq), then names and values of further arrays (nv), in the kernel's order.
     tails : list
-        Shape of each of the one or two outputs for one state; "force" (nv,), "matrix" (nv, nv) and "columns" (6, nv) are
-        reduced to the independent coordinates where mimic joints are coupled.
+        Shape of each of the one or two outputs for one state; "force" (nv,), "matrix" (nv, nv) and "columns" (6, nv)
+        are reduced to the independent coordinates where mimic joints are coupled.
     f_ext : array-like, shape (..., n_bodies, 6), optional
         External wrenches, which the kernel takes after the other arrays.
     given : ndarray of bool
@@ -90,7 +90,7 @@ def evaluate(
     shapes = {"force": (n,), "matrix": (n, n), "columns": (6, n)}
     outputs = [np.empty((*batch, *(shapes[tail] if isinstance(tail, str) else tail)), kind) for tail in tails]
     if count == 0:
-        return [_reduced(model._coupling, t, o) for t, o in zip(tails, outputs, strict=True)] if model._coupling else outputs
+        return _for_caller(model, tails, outputs)
     none = np.empty((count, 0), kind)
     if fixed is not None:
         flat.append(_spread(fixed, (count,), kind))
@@ -110,9 +110,14 @@ def evaluate(
             results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
             status = explain(model._rows, *state, wrench, *mask, *results)
         _refuse(model, status)
-    if model._coupling is not None:
-        return [_reduced(model._coupling, tail, o) for tail, o in zip(tails, outputs, strict=True)]
-    return outputs
+    return _for_caller(model, tails, outputs)
+
+
+def _for_caller(model: Model, tails: list[str | tuple[int, ...]], outputs: list[Array]) -> list[Array]:
+    """Return the outputs in the independent coordinates."""
+    if model._coupling is None:
+        return outputs
+    return [_reduced(model._coupling, tail, output) for tail, output in zip(tails, outputs, strict=True)]
 
 
 def _expanded(coupling: Coupling, name: str, array: Array) -> Array:

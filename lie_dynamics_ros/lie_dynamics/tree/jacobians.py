@@ -21,9 +21,7 @@ _KINDS = {"body": BODY_FRAME, "world": WORLD_FRAME, "aligned": ALIGNED_FRAME}
 _empty = np.empty
 
 
-def jacobian(
-    model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind = "body", *, threads: int = 1
-) -> Array:
+def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind = "body", *, threads: int = 1) -> Array:
     """Return the Jacobian of a body, or of a frame fixed to one: its twist is J qd.
 
     Parameters
@@ -89,7 +87,9 @@ def _where(model: Model, body: str | int, frame: str) -> Array:
     try:
         kind = _KINDS[frame]
     except (KeyError, TypeError):
-        raise InputError(f"frame: one of {list(_KINDS)} is expected, got {frame!r}", name="frame", value=frame) from None
+        raise InputError(
+            f"frame: one of {list(_KINDS)} is expected, got {frame!r}", name="frame", value=frame
+        ) from None
     key = (body, kind)
     cached = model._where.get(key)
     if cached is None:

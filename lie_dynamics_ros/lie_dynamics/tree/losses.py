@@ -9,7 +9,7 @@ from ..model.model import Model
 
 
 def joint_losses(model: Model, qd: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return the joint forces (..., nv) that damping and dry friction take: d qd + f sign(qd); zero friction at rest."""
+    """Return what damping and dry friction take, d qd + f sign(qd), (..., nv); no friction at rest."""
     if model._actuation_terms is None:
         return np.zeros(np.shape(qd))
     damping, friction = model._actuation_terms
