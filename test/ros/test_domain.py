@@ -1,0 +1,48 @@
+"""ROS domains of one's own."""
+
+import socket
+
+import pytest
+
+from lie_dynamics_ros.ros import domain
+from lie_dynamics_ros.ros.domain import FIRST, LAST, DomainReservation
+
+
+def test_reservations_never_share_a_domain_and_can_be_released():
+    reservations = [DomainReservation() for _ in range(20)]
+    domains = {reservation.domain for reservation in reservations}
+    assert len(domains) == 20
+    assert all(FIRST <= d <= LAST for d in domains)
+    for reservation in reservations:
+        reservation.release()
+    again = DomainReservation()
+    assert FIRST <= again.domain <= LAST
+    again.release()
+
+
+def test_passes_over_a_domain_in_which_somebody_listens():
+    first = DomainReservation()
+    first.release()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+        participant.bind(("", 7400 + 250 * first.domain + 10))
+        other = DomainReservation()
+        assert other.domain != first.domain
+        other.release()
+
+
+def test_says_when_all_are_taken(monkeypatch):
+    monkeypatch.setattr(domain, "_bind", lambda address, port: None)
+    with pytest.raises(OSError, match="all ROS domains"):
+        DomainReservation()
+
+
+def test_confines_ros_to_this_machine():
+    reservation = DomainReservation()
+    environment = {"ROS_LOCALHOST_ONLY": "1", "ROS_STATIC_PEERS": "1.2.3.4", "HOME": "/home/x"}
+    reservation.apply(environment)
+    assert environment == {
+        "ROS_DOMAIN_ID": str(reservation.domain),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "HOME": "/home/x",
+    }
+    reservation.release()

@@ -1,0 +1,86 @@
+"""Conversion between messages and arrays."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from geometry_msgs.msg import Vector3, Wrench
+from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.ros.errors import MessageError
+from lie_dynamics_ros.ros.joint_mapping import JointMapping
+from lie_dynamics_ros.ros.messages import all_finite, nanoseconds, read_accelerations, read_joint_state, wrench_to_array
+
+JOINTS = ("a", "b", "c")
+
+
+def read(names, position, velocity=()):
+    message = JointState(name=list(names), position=list(position), velocity=list(velocity))
+    q, qd = np.full(3, 7.0), np.full(3, 7.0)
+    complete = read_joint_state(message, JointMapping(JOINTS).match(message.name), q, qd)
+    return complete, q.tolist(), qd.tolist()
+
+
+def test_reads_in_model_order():
+    assert read("abc", [1, 2, 3], [4, 5, 6]) == (True, [1, 2, 3], [4, 5, 6])
+    assert read("cxab", [3, 9, 1, 2], [6, 9, 4, 5]) == (True, [1, 2, 3], [4, 5, 6])
+
+
+def test_absent_and_nan_velocities_are_zero():
+    assert read("abc", [1, 2, 3]) == (False, [1, 2, 3], [0, 0, 0])
+    assert read("cab", [3, 1, 2], [math.nan, 4, 5]) == (False, [1, 2, 3], [4, 5, 0])
+
+
+def test_nan_of_other_joints_does_not_matter():
+    assert read("axbc", [1, math.nan, 2, 3], [4, math.nan, 5, 6]) == (True, [1, 2, 3], [4, 5, 6])
+
+
+@pytest.mark.parametrize(
+    ("names", "position", "velocity", "kind"),
+    [
+        ("ab", [1, 2], [], "missing joints"),
+        ("abca", [1, 2, 3, 4], [], "ambiguous joints"),
+        ("abc", [1, 2], [], "malformed"),
+        ("abc", [1, 2, 3, 4], [], "malformed"),
+        ("abc", [], [1, 2, 3], "malformed"),
+        ("abc", [1, 2, 3], [1], "malformed"),
+        ("abc", [1, math.nan, 3], [], "not finite"),
+        ("abc", [1, -math.inf, 3], [], "not finite"),
+        ("abc", [1, 2, 3], [1, math.nan, math.inf], "not finite"),
+    ],
+)
+def test_refuses_unusable_states(names, position, velocity, kind):
+    with pytest.raises(MessageError) as error:
+        read(names, position, velocity)
+    assert error.value.kind == kind
+
+
+def test_reads_accelerations_of_some_joints():
+    match = JointMapping(JOINTS).match(["c", "x", "a"])
+    assert read_accelerations([3.0, 9.0, 1.0], match, 3).tolist() == [1.0, 0.0, 3.0]
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0, math.nan], [math.inf] * 3])
+def test_refuses_unusable_accelerations(values):
+    with pytest.raises(MessageError):
+        read_accelerations(values, JointMapping(JOINTS).match(list(JOINTS)), 3)
+
+
+def test_all_finite():
+    assert all_finite(np.zeros(0)) and all_finite(np.array([1e150, -5.0]))
+    for bad in (math.nan, math.inf, -math.inf):
+        assert not all_finite(np.array([1.0, bad, 2.0]))
+
+
+def test_the_library_puts_the_angular_part_first():
+    wrench = Wrench(force=Vector3(x=1.0, y=2.0, z=3.0), torque=Vector3(x=4.0, y=5.0, z=6.0))
+    assert wrench_to_array(wrench).tolist() == [4, 5, 6, 1, 2, 3]
+
+
+def test_nanoseconds():
+    message = JointState()
+    message.header.stamp.sec, message.header.stamp.nanosec = 2_000_000_000, 999_999_999
+    assert nanoseconds(message.header.stamp) == 2_000_000_000_999_999_999
