@@ -40,7 +40,7 @@ def test_hybrid_at_its_extremes(rng):
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), min_size=16, max_size=16))
 def test_hybrid_completes_any_mask_of_one_motion(seed, mask):
-    """Whichever half of a consistent (qdd, tau) is given, also inside joints of several coordinates, gives both back."""
+    """Whichever half of a consistent (qdd, tau) is given, also inside joints of several coordinates, it gives both."""
     rng = np.random.default_rng(seed)
     tree = branched(rng, ["free", "universal", "spherical", "planar", "revolute", "prismatic"], [None, 0, 1, 0, 3, 3])
     model, mask = to_model(tree), np.array(mask)
