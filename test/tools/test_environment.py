@@ -1,0 +1,134 @@
+"""The set-up script says what is missing, before it installs anything."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools" / "environment.sh"
+
+pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="not in a checkout")
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of what the script reads, in a path with a space."""
+    checkout = tmp_path / "a checkout"
+    shutil.copytree(ROOT / "tools", checkout / "tools")
+    shutil.copy(ROOT / "setup.py", checkout)
+    (checkout / "lie_dynamics_ros/lie_dynamics").mkdir(parents=True)
+    return checkout
+
+
+@pytest.fixture
+def commands(tmp_path):
+    """A folder with the commands that the script may use, and no Python."""
+    folder = tmp_path / "commands"
+    folder.mkdir()
+    for name in ("sh", "cat", "cksum", "dirname", "find", "sort", "rm", "grep", "tail", "flock", "env"):
+        path = shutil.which(name)
+        if path:
+            (folder / name).symlink_to(path)
+    return folder
+
+
+def fake(folder, name, script):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def run(checkout, commands, *command, **variables):
+    environment = {"PATH": str(commands), "HOME": os.environ.get("HOME", "/"), **variables}
+    script = str(checkout / "tools/environment.sh")
+    return subprocess.run([script, *command], env=environment, capture_output=True, text=True, check=False)
+
+
+def make_ready(checkout, distro="kilted"):
+    """Make an environment that looks complete, so that nothing is installed."""
+    binaries = checkout / f".venv-{distro}/bin"
+    binaries.mkdir(parents=True)
+    fake(binaries, "python", "echo the python of the environment")
+    wanted = f'{{ cat "tools/requirements-{distro}.txt" setup.py; printf %s "{checkout}"; }} | cksum'
+    for name, text in (("stamp", wanted), ("kernels-stamp", "sort /dev/null | cksum")):
+        value = subprocess.run(["sh", "-c", text], cwd=checkout, capture_output=True, text=True, check=True).stdout
+        (checkout / f".venv-{distro}" / name).write_text(value)
+
+
+def test_no_python(checkout, commands):
+    result = run(checkout, commands, "true")
+    assert result.returncode == 1
+    assert "no Python found" in result.stderr and "python3.11" in result.stderr
+
+
+def test_python_that_does_not_run_or_is_too_old(checkout, commands):
+    fake(commands, "python3.11", "exit 127")
+    fake(commands, "python3", "exit 1")
+    assert "no Python found" in run(checkout, commands, "true").stderr
+    result = run(checkout, commands, "true", PYTHON="python3")
+    assert result.returncode == 1 and "PYTHON=python3 does not run" in result.stderr
+
+
+def test_no_venv_module(checkout, commands):
+    fake(commands, "python3.12", 'case "$2" in *ensurepip*) exit 1 ;; esac')
+    result = run(checkout, commands, "true")
+    assert result.returncode == 1
+    assert "without the venv module" in result.stderr and "python3.12-venv" in result.stderr
+
+
+def test_pip_that_fails_shows_its_reason_and_the_next_run_starts_afresh(checkout, commands):
+    fake(
+        commands,
+        "python3.11",
+        'if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo made >>made; fi\n'
+        'if [ "$2" = pip ]; then echo "ERROR: Temporary failure in name resolution"; exit 1; fi',
+    )
+    for name in ("mkdir", "cp"):
+        (commands / name).symlink_to(shutil.which(name))
+    for attempt in (1, 2):
+        result = run(checkout, commands, "true")
+        assert result.returncode == 1
+        assert "Temporary failure in name resolution" in result.stderr
+        assert "needs a network" in result.stderr and "no C++ compiler" in result.stderr
+        assert (checkout / "made").read_text().count("made") == attempt
+
+
+def test_unsupported_distribution(checkout, commands):
+    result = run(checkout, commands, "true", ROS_DISTRO="humble")
+    assert result.returncode == 1
+    assert "ROS_DISTRO=humble is not supported" in result.stderr and "jazzy" in result.stderr
+
+
+def test_a_sourced_ros_is_told_apart_and_kept_out(checkout, commands):
+    make_ready(checkout)
+    result = run(
+        checkout,
+        commands,
+        "sh",
+        "-c",
+        'echo "[$ROS_DISTRO] [$PYTHONPATH] [$LD_LIBRARY_PATH] [$AMENT_PREFIX_PATH]"; python',
+        ROS_DISTRO="humble",
+        ROS_VERSION="2",
+        PYTHONPATH="/opt/ros/humble/lib",
+        LD_LIBRARY_PATH="/opt/ros/humble/lib",
+        AMENT_PREFIX_PATH="/opt/ros/humble",
+    )
+    assert result.returncode == 0, result.stderr
+    assert "a sourced ROS installation says ROS_DISTRO=humble" in result.stderr
+    assert result.stdout == f"[kilted] [] [] [{checkout}/.venv-kilted]\nthe python of the environment\n"
+
+
+@pytest.mark.parametrize("distro", ["kilted", "jazzy"])
+def test_a_complete_environment_is_used_at_once(checkout, commands, distro):
+    make_ready(checkout, distro)
+    result = run(checkout, commands, "python", ROS_DISTRO=distro)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "the python of the environment\n"
+
+
+def test_the_exit_code_of_the_command_is_passed_on(checkout, commands):
+    make_ready(checkout)
+    assert run(checkout, commands, "sh", "-c", "exit 42").returncode == 42
