@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.runtime import rtsys
 
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
@@ -97,6 +98,13 @@ class _KernelCache(FunctionCache):
         # The name tells kernels apart and `source_hash` versions of them; numba would also hash what a kernel
         # closes over, and the hash of a compiled helper changes from process to process.
         return sig, codegen.magic_tuple(), self._name_of_kernel
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        # Numba would first import all it knows to compile (scipy's linear algebra, random numbers, ...), which takes
+        # longer than all else; code that is compiled already needs its memory functions only.
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)

@@ -23,10 +23,9 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    ROUND_OFF,
     SINGULAR,
-    SINGULAR_TOLERANCE,
     STATUS_STEP,
-    SUBSPACE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
@@ -148,8 +147,7 @@ def articulate(rows, q, qdd, tau, given, work):
             put2(work, i, _E, sb)
         else:
             d = project(rows, i, q, um, uf) + rows[i, ARMATURE]
-            size = rotation_weight(rows, i) * (j[0] + j[3] + j[5]) + translation_weight(rows, i) * (m[0] + m[3] + m[5])
-            inverse = 1.0 / (d * positive(d - SINGULAR_TOLERANCE * size))
+            inverse = 1.0 / (d * positive(d - rows[i, ROUND_OFF]))
             e = get(tau, i - 1) - sb - dot(um, cw) - dot(uf, cv)
             put2(work, i, _D, inverse)
             put2(work, i, _E, e)
@@ -167,20 +165,6 @@ def articulate(rows, q, qdd, tau, given, work):
             add6(work, parent, _M, m)
             add3(work, parent, _BM, bm)
             add3(work, parent, _BF, bf)
-
-
-@inline
-def rotation_weight(rows, i):
-    """Return the square of the rotational part of S, or its order of magnitude."""
-    a, b, c = constants3(rows, i, SUBSPACE)
-    return a * a + b * b + c * c
-
-
-@inline
-def translation_weight(rows, i):
-    """Return the square of the translational part of S, or its order of magnitude."""
-    a, b, c = constants3(rows, i, SUBSPACE + 3)
-    return a * a + b * b + c * c
 
 
 @inline

@@ -71,7 +71,9 @@ def external_wrench(rows, i, f_ext):
 @inline
 def wrench_fits(rows, f_ext):
     """Tell whether external wrenches are absent or one for each body."""
-    return f_ext.shape[0] == 0 or (f_ext.shape[0] == rows[0, N_BODIES] and f_ext.shape[1] == 6)
+    if f_ext.shape[1] == 0:
+        return f_ext.shape[0] == 0
+    return f_ext.shape[0] == rows[0, N_BODIES] and f_ext.shape[1] == 6
 
 
 @inline
