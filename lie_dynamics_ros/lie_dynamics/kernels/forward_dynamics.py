@@ -16,6 +16,7 @@ from ..model.layout import (
     FIRST,
     GRAVITY,
     INERTIA,
+    LAST,
     MASS,
     MOMENT,
     N_Q,
@@ -96,8 +97,9 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
             put3(work, i, _P, p)
             w, v = twist_into(r, p, w, v)
             aw, av = w, v
-            put3(work, i, _AW, aw)
-            put3(work, i, _AV, av)
+            if i != int(rows[i, LAST]):  # further rows of the joint want to know
+                put3(work, i, _AW, aw)
+                put3(work, i, _AV, av)
         else:
             first = int(rows[i, FIRST])
             aw, av = get3(work, first, _AW), get3(work, first, _AV)

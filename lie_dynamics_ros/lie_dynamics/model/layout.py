@@ -35,7 +35,8 @@ MOMENT = 27  # three columns: mass times centre of mass, kernel frame [kg m]
 INERTIA = 30  # six columns: xx, xy, xz, yy, yz, zz about the kernel frame's origin [kg m^2]
 ARMATURE = 36
 BODY_ROTATION = 37  # nine columns: rotation of the body frame seen from the kernel frame
-ROW_SIZE = 46
+ROUND_OFF = 46  # an articulated inertia along S that is no larger may be round-off of an eliminated one
+ROW_SIZE = 47
 
 # Kinds of row.
 AXIS = 0.0  # screw, rotation or translation about z
@@ -63,5 +64,5 @@ STATUS_STEP = 16
 #: How far the square of a quaternion's norm may be from one.
 QUATERNION_TOLERANCE = 1e-6
 
-#: An articulated inertia along S below this part of the body's counts as zero: round-off of what was eliminated.
+#: `ROUND_OFF` as a part of the inertia of all bodies beyond the row.
 SINGULAR_TOLERANCE = 1e-14

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..lie import SpatialInertia
 from . import configuration, layout
 from .coupling import Coupling, couple
-from .pack import get_inertia, put_inertia
+from .pack import get_inertia, put_inertia, put_round_off
 from .structure import Frame, Joint, JointLimits
 
 Array = npt.NDArray[np.float64]
@@ -253,6 +253,7 @@ class Model:
         inertia.check(name)
         rows = self._rows.copy()
         put_inertia(rows[self._body_row(frame.body)], inertia.transformed(frame.placement))
+        put_round_off(rows)
         return self._changed(rows)
 
     def with_payload(
@@ -284,6 +285,7 @@ class Model:
         rows = self._rows.copy()
         row = rows[self._body_row(frame.body)]
         put_inertia(row, get_inertia(row) + payload.transformed(frame.placement))
+        put_round_off(rows)
         return self._changed(rows)
 
     def with_joint_terms(self, armature: bool = False, damping: bool = False, friction: bool = False) -> Model:

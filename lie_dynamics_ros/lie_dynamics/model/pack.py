@@ -54,7 +54,29 @@ def pack(bodies: Sequence[Body], nq: int, nv: int) -> Array:
         turns.append(turn)
         put_inertia(row, body.inertia)
     header[layout.N_Q] = appended
+    put_round_off(rows)
     return rows
+
+
+def put_round_off(rows: Array) -> None:
+    """Fill `layout.ROUND_OFF` from bounds of the composite inertias; lengths of slides count as 1 m."""
+    norm = np.linalg.norm
+    mass, moment = rows[:, layout.MASS].tolist(), norm(rows[:, layout.MOMENT : layout.MOMENT + 3], axis=1).tolist()
+    inertia = rows[:, [layout.INERTIA, layout.INERTIA + 3, layout.INERTIA + 5]].sum(axis=1).tolist()
+    slides = (rows[:, layout.AXIS_V] != 0.0) | np.isin(rows[:, layout.KIND], (layout.FREE, layout.CUSTOM))
+    reach = (norm(rows[:, layout.ORIGIN : layout.ORIGIN + 3], axis=1) + slides).tolist()
+    square = rows[:, layout.SUBSPACE : layout.SUBSPACE + 6] ** 2
+    square[np.isin(rows[:, layout.KIND], (layout.CUSTOM, layout.CUSTOM_FOLLOW))] = 1.0  # of S, not known here
+    rotation, translation = square[:, :3].sum(axis=1).tolist(), square[:, 3:].sum(axis=1).tolist()
+    parent = rows[:, layout.PARENT].astype(int).tolist()
+    found = [0.0] * len(mass)
+    for i in range(len(mass) - 1, 0, -1):
+        m, h, d, k = mass[i], moment[i], reach[i], parent[i]
+        found[i] = layout.SINGULAR_TOLERANCE * (rotation[i] * inertia[i] + translation[i] * m)
+        mass[k] += m
+        moment[k] += h + d * m
+        inertia[k] += inertia[i] + d * (4.0 * h + 2.0 * d * m)
+    rows[:, layout.ROUND_OFF] = found
 
 
 def put_inertia(row: Array, inertia: SpatialInertia) -> None:
