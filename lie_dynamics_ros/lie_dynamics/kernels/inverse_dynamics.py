@@ -13,6 +13,7 @@ from ..model.layout import (
     FIRST,
     GRAVITY,
     INERTIA,
+    LAST,
     MASS,
     MOMENT,
     N_BODIES,
@@ -98,8 +99,9 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _d, _given, out, _z, work):
             w, v = twist_into(r, p, w, v)
             dw, dv = twist_into(r, p, dw, dv)
             aw, av = w, v
-            put3(work, i, _AW, aw)
-            put3(work, i, _AV, av)
+            if i != int(rows[i, LAST]):  # further rows of the joint want to know
+                put3(work, i, _AW, aw)
+                put3(work, i, _AV, av)
         dw, dv = add_bias(rows, i, q, dw, dv, aw, av, x)
         dw, dv = add_step(rows, i, q, dw, dv, y)
         w, v = add_step(rows, i, q, w, v, x)

@@ -63,7 +63,7 @@ def forward_dynamics(
                 out = _empty(model.nv)
                 if _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext, out) == 0:
                     return out
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     free = np.zeros(model.nv, np.bool_)
     return _general(model, q, qd, np.zeros(model.nv), tau, free, f_ext, threads)[0]
@@ -118,7 +118,7 @@ def hybrid_dynamics(
                 wrench = NO_WRENCH if f_ext is None else f_ext
                 if _hybrid(model._rows, q, qd, qdd, tau, wrench, prescribed, acceleration, force) == 0:
                     return acceleration, force
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     return _general(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
 

@@ -24,7 +24,7 @@ from ..model.user_joints import extend
 Array = npt.NDArray[np.float64]
 
 #: Stands for "no external wrenches" in a call for one state.
-NO_WRENCH = np.zeros((0, 6))
+NO_WRENCH = np.zeros((0, 0))
 
 _NO_MASK = np.zeros(0, np.bool_)
 _INPUTS = 4  # arrays besides q that batch kernels take
@@ -202,8 +202,9 @@ def _check_quaternions(model: Model, q: Array) -> None:
         if joint.kind in ("spherical", "free"):
             start = joint.q_slice.start
             part = q[..., start : start + 4]
-            norm = np.sqrt((part * part).sum(axis=-1))
-            bad = np.abs(norm * norm - 1.0) >= layout.QUATERNION_TOLERANCE
+            with np.errstate(over="ignore"):
+                norm = np.sqrt((part * part).sum(axis=-1))
+                bad = np.abs(norm * norm - 1.0) >= layout.QUATERNION_TOLERANCE
             if bad.any():
                 worst = part[bad][0]
                 raise GroupError(

@@ -59,7 +59,7 @@ def inverse_dynamics(
                 out = _empty(model.nv)
                 if _single(model._rows, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
                     return out
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     return _general(model, q, qd, qdd, f_ext, threads)
 

@@ -57,7 +57,7 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
                 out = _empty((6, model.nv))
                 if _single(model._rows, q, where, out) == 0:
                     return out
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     inputs: dict[str, Any] = {"q": q, "qd": model._zero}
     (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, fixed=where)

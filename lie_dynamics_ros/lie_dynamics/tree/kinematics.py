@@ -43,7 +43,7 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
                 out = _empty((model.n_bodies, 4, 4))
                 if _single(model._rows, q, out) == 0:
                     return out
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     (poses,) = evaluate(model, _batch, {"q": q}, [(model.n_bodies, 4, 4)], threads=threads)
     return poses

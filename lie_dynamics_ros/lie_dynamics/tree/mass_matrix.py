@@ -51,7 +51,7 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
                 out = _empty((n, n))
                 if _mass(model._rows, q, out) == 0:
                     return out
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     (matrix,) = evaluate(model, _mass_batch, {"q": q}, ["matrix"], threads=threads)
     return matrix
@@ -116,7 +116,7 @@ def coriolis_matrix(
                 out = _empty((n, n))
                 if _coriolis(model._rows, q, qd, ploen, out) == 0:
                     return out
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, ValueError):
             pass
     (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, ["matrix"], given=ploen, threads=threads)
     return matrix
