@@ -81,7 +81,7 @@ def test_wrong_shapes(name, argument):
 
 @pytest.mark.parametrize(("name", "argument"), CASES)
 def test_not_numbers(name, argument):
-    for value in ("abc", None, {}, [[1], [1, 2]], [object()], np.array(["x"])):
+    for value in ("abc", None, {}, [[1], [1, 2]], [], [object()], np.array(["x"])):
         with pytest.raises(InputError, match=rf"^{argument}: "):
             call(name, **{argument: value})
 
