@@ -1,0 +1,79 @@
+"""Christoffel symbols of the mass matrix, and its derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.christoffel import christoffel as _single
+from ..kernels.christoffel import christoffel_batch as _batch
+from ..model.model import Model
+from ..tree.inputs import evaluate
+from .coordinates import require_axes
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+
+
+def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the Christoffel symbols of the first kind of the mass matrix, in O(nv^3).
+
+    Parameters
+    ----------
+    model : Model
+        The robot, of joints made of axes (all but ball, free and user-defined ones).
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv, nv)
+        Gamma[i, j, k] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2, PBP (52): symmetric in i and j, the lowered index
+        last. ``Gamma_ijk qd_i qd_j`` is the Coriolis force at k, ``Gamma_ijk qd_i`` the entry [k, j] of the Coriolis
+        matrix.
+
+    Raises
+    ------
+    DescriptionError
+        For a ball, free or user-defined joint; names it.
+    InputError
+        For a wrong shape, NaN or infinity; names the joint.
+    """
+    n = model.nv
+    if model._plain:
+        try:
+            if q.ndim == 1:  # type: ignore[union-attr]
+                out = _empty((n, n, n))
+                if _single(model._rows, q, out) == 0:
+                    return out
+        except (AttributeError, TypeError):
+            pass
+    require_axes(model, "a table of Christoffel symbols")
+    full = int(model._rows.shape[0]) - 1
+    (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads)
+    if model._coupling is not None:  # q is linear in the independent coordinates, so the symbols transform as a tensor
+        rates = model._coupling.rates
+        symbols = np.einsum("...ijk,ia,jb,kc->...abc", symbols, rates, rates, rates, optimize=True)
+    return symbols
+
+
+def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the symbols with the last index raised, Gamma_ij^k = M^kh Gamma_ijh (..., nv, nv, nv).
+
+    Geodesics of the mass metric obey qdd_k + Gamma_ij^k qd_i qd_j = 0. Other parameters and errors as
+    `christoffel_symbols`; raises SingularityError where the mass matrix is singular.
+    """
+    from .metric import raise_last
+
+    return raise_last(model, q, christoffel_symbols(model, q, threads=threads), threads)
+
+
+def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return dM/dq (..., nv, nv, nv), entry [k, i, j] = dM_ij/dq_k = Gamma_kij + Gamma_kji.
+
+    Other parameters and errors as `christoffel_symbols`.
+    """
+    symbols = christoffel_symbols(model, q, threads=threads)
+    return np.asarray(symbols + np.swapaxes(symbols, -1, -2))
