@@ -34,6 +34,7 @@ setup(
         "test": [
             "pytest>=7,<9",
             "hypothesis",
+            "mpmath",
             "pytest-benchmark",
             "pin>=3.3",
             "example-robot-data>=4.2",
