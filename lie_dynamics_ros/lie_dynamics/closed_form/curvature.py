@@ -1,0 +1,94 @@
+"""Curvature of the mass matrix as a metric."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..kernels.curvature import curvature as _kernel
+from ..model import layout
+from ..model.configuration import checked
+from ..model.model import Model
+from ..tree.inputs import _check_quaternions
+from ..tree.mass_matrix import mass_matrix
+from .coordinates import require_axes, require_independent
+from .metric import cholesky, inverse_metric
+
+Array = npt.NDArray[np.float64]
+_ALSO = ("spherical", "free")
+
+
+def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
+    """Return the Riemann curvature of the mass metric, all indices lowered.
+
+    Parameters
+    ----------
+    model : Model
+        The robot, without user-defined joints and coupled mimic joints. Curvature is a tensor, so ball and free
+        joints are welcome: their indices are those of qd.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv, nv, nv)
+        R[i, j, k, l] of PBP (66), with positive sectional curvature on spheres; antisymmetric in i, j and in k, l,
+        symmetric in the pairs [kg m^2 for four angles].
+
+    Raises
+    ------
+    DescriptionError
+        For a user-defined or a coupled joint; names it.
+    InputError, GroupError
+        As `mass_matrix`.
+    SingularityError
+        Where the mass matrix is not positive definite.
+    """
+    n = model.nv
+    states = checked(q, model.nq, "q", model)
+    flat = np.array(states, order="C").reshape(-1, model.nq)
+    require_axes(model, "curvature", _ALSO)
+    require_independent(model, "curvature")
+    out = np.empty((*states.shape[:-1], n, n, n, n))
+    status = _kernel(model._rows, flat, out.reshape(-1, n, n, n, n))
+    if status != layout.OK:
+        _check_quaternions(model, flat)
+        cholesky(model, states)
+        raise InputError(f"model {model.name!r}: the curvature overflows; the inputs are finite but too large")
+    return out
+
+
+def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
+    """Return Ric_jl = M^ik R_ijkl (..., nv, nv), symmetric; errors as `curvature_tensor`."""
+    tensor = curvature_tensor(model, q)
+    return np.asarray(np.einsum("...ik,...ijkl->...jl", inverse_metric(model, q), tensor))
+
+
+def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
+    """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum of the sectional curvatures of an orthonormal frame's planes.
+
+    Errors as `curvature_tensor`.
+    """
+    return np.asarray(np.einsum("...jl,...jl->...", inverse_metric(model, q), ricci_tensor(model, q)))
+
+
+def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Return the sectional curvature (...) [1/(kg m^2)] of the planes that rates `u` and `v` (..., nv) span.
+
+    Positive where motions that start side by side draw together (they need each other's room less than in a flat
+    space), negative where they part. Batch axes of q, u and v are broadcast.
+
+    Raises
+    ------
+    InputError
+        If u and v are parallel; otherwise as `curvature_tensor`.
+    """
+    a, b = checked(u, model.nv, "u", model), checked(v, model.nv, "v", model)
+    tensor, metric = curvature_tensor(model, q), mass_matrix(model, q)
+    numerator = np.einsum("...ijkl,...i,...j,...k,...l->...", tensor, a, b, a, b, optimize=True)
+    uu, uv, vv = (np.einsum("...ij,...i,...j->...", metric, x, y) for x, y in ((a, a), (a, b), (b, b)))
+    area = uu * vv - uv * uv
+    if not (area > 1e-14 * uu * vv).all():
+        raise InputError("u and v: two rates that are not parallel are expected, they span no plane", name="u")
+    return np.asarray(numerator / area)
