@@ -1,4 +1,7 @@
-"""Runs one node as a child of the demo; ends with it, however the demo ends."""
+"""Runs one node as a child process that ends with its parent, however the parent ends.
+
+Arguments: process id of the parent, module of the node, ROS arguments.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ def end_with_parent(parent: int) -> None:
     except (AttributeError, OSError):
         return
     if os.getppid() != parent:
-        sys.exit("the demo has ended already")
+        sys.exit("the parent has ended already")
 
 
 if __name__ == "__main__":
     end_with_parent(int(sys.argv[1]))
-    module = importlib.import_module(f"lie_dynamics_ros.nodes.{sys.argv[2]}")
+    module = importlib.import_module(sys.argv[2])
     sys.exit(module.main(sys.argv[2:]))

@@ -27,13 +27,20 @@ class Children:
         self._directory = directory
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, node: str, parameters: Mapping[str, object], remappings: Mapping[str, str]) -> None:
-        """Start the module of that name in ``lie_dynamics_ros.nodes``."""
+    def start(
+        self,
+        node: str,
+        parameters: Mapping[str, object],
+        remappings: Mapping[str, str],
+        module: str | None = None,
+    ) -> None:
+        """Start a node: a module with a function ``main``, by default the one of that name among the nodes."""
         import yaml
 
         file = self._directory / f"{node}.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
-        command = [sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid()), node]
+        command = [sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
+        command += [module or f"lie_dynamics_ros.nodes.{node}"]
         command += ["--ros-args", "--params-file", str(file)]
         for source, target in remappings.items():
             command += ["-r", f"{source}:={target}"]
@@ -49,6 +56,10 @@ class Children:
     def ended(self) -> list[str]:
         """Nodes that have ended by themselves."""
         return [node for node, process in self._processes.items() if process.poll() is not None]
+
+    def process_id(self, node: str) -> int:
+        """Process id of a node."""
+        return self._processes[node].pid
 
     def output(self, node: str) -> str:
         """Last lines that a node printed."""

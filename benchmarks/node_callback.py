@@ -1,0 +1,60 @@
+"""Node inverse_dynamics: time in the callback beyond that of a bare relay.
+
+Both callbacks are called in this process with the same messages, in turns; both publish over DDS to a listener.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.nodes.inverse_dynamics import InverseDynamicsNode
+from lie_dynamics_ros.ros import qos
+
+from .relay import Relay
+from .results import Figure
+from .ros_bench import ARM, make_state, ros, stamp
+
+TURNS = 200
+CALLS = 100
+
+
+def run() -> tuple[list[Figure], Any]:
+    """Measure; returns figures and the medians of all turns."""
+    with ros():
+        relay = Relay()
+        node = InverseDynamicsNode(parameter_overrides=[Parameter("robot_description", value=ARM)])
+        node.start()
+        listener = rclpy.create_node("listener")
+        for topic in ("relay/joint_efforts", "inverse_dynamics/joint_efforts"):
+            listener.create_subscription(JointState, topic, lambda _: None, qos.STREAM_INPUT)
+        times: dict[str, list[float]] = {"relay": [], "node": []}
+        callbacks = {"relay": relay.on_state, "node": node._on_state}
+        for _ in range(TURNS):
+            for name, callback in callbacks.items():
+                # As messages come from DDS: a new object each time.
+                messages = [make_state() for _ in range(CALLS)]
+                spent = []
+                for message in messages:
+                    stamp(message)
+                    begin = time.perf_counter()
+                    callback(message)
+                    spent.append(time.perf_counter() - begin)
+                times[name].append(float(np.median(spent)) * 1e6)
+        answered = node._statistics.answered
+        for each in (relay, node, listener):
+            each.destroy_node()
+    if answered != TURNS * CALLS:
+        raise RuntimeError(f"the node answered {answered} of {TURNS * CALLS} states")
+    beyond = [n - r for n, r in zip(times["node"], times["relay"], strict=True)]
+    figures = [
+        Figure("callback beyond the relay's", float(np.median(beyond)), "us"),
+        Figure("callback of the node", float(np.median(times["node"])), "us"),
+        Figure("callback of the relay", float(np.median(times["relay"])), "us"),
+    ]
+    return figures, None

@@ -1,0 +1,41 @@
+"""Node inverse_dynamics: resident memory over 100,000 joint states."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .results import Figure, at_most
+from .ros_bench import ARM, Client, ros
+
+WARM_UP = 10_000
+STATES = 100_000
+STEPS = 10
+
+
+def run() -> tuple[list[Figure], Any]:
+    """Measure; returns figures and the memory after each tenth of the states."""
+    with ros() as children:
+        children.start("inverse_dynamics", {"robot_description": ARM}, {"__ns": "/inverse_dynamics"})
+        client = Client("inverse_dynamics")
+        client.await_answers()
+        client.ask(WARM_UP)
+        process = children.process_id("inverse_dynamics")
+        memory = [_resident(process)]
+        for _ in range(STEPS):
+            client.ask(STATES // STEPS)
+            memory.append(_resident(process))
+        client.close()
+    growth = memory[-1] - memory[0]
+    figures = [
+        at_most(f"growth over {STATES} states, after {WARM_UP} to warm up", growth / 2**20, "MiB", 0.5),
+        Figure("resident memory at the end", memory[-1] / 2**20, "MiB"),
+    ]
+    return figures, {"resident [MiB]": [value / 2**20 for value in memory]}
+
+
+def _resident(process: int) -> int:
+    """Resident memory of a process [bytes]."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

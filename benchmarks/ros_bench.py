@@ -1,0 +1,125 @@
+"""What the node benchmarks share: a domain of their own, nodes as processes, a client that asks and times."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.demo.processes import Children
+from lie_dynamics_ros.ros import qos
+from lie_dynamics_ros.ros.domain import DomainReservation
+from lie_dynamics_ros.ros.messages import nanoseconds
+from lie_dynamics_ros.ros.spinning import make_executor
+
+ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
+JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+DEADLINE = 60.0
+
+
+@contextmanager
+def ros() -> Iterator[Children]:
+    """ROS in a domain of its own, and a place to start nodes from."""
+    reservation = DomainReservation()
+    reservation.apply(os.environ)
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ["ROS_LOG_DIR"] = directory
+        with Children(Path(directory)) as children:
+            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+            try:
+                yield children
+            finally:
+                rclpy.shutdown()
+    reservation.release()
+
+
+def make_state() -> JointState:
+    """A joint state of the arm."""
+    n = len(JOINTS)
+    return JointState(name=JOINTS, position=[0.1 * i for i in range(n)], velocity=[0.2 * i for i in range(n)])
+
+
+def stamp(message: JointState) -> int:
+    """Stamp a message with the time; returns the stamp [ns]."""
+    now = time.time_ns()
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
+    return now
+
+
+class Client:
+    """Sends joint states to one node and times its answers.
+
+    Parameters
+    ----------
+    node_name : str
+        Node to which the states go and whose efforts are awaited; it listens in a namespace of that name.
+    """
+
+    def __init__(self, node_name: str) -> None:
+        self.node = rclpy.create_node(f"client_of_{node_name}", namespace=f"/{node_name}")
+        self._publisher = self.node.create_publisher(JointState, "joint_states", qos.OUTPUT)
+        self.node.create_subscription(JointState, f"{node_name}/joint_efforts", self._on_answer, qos.STREAM_INPUT)
+        self._executor = make_executor("events")
+        self._executor.add_node(self.node)
+        self._message = make_state()
+        self._sent: dict[int, float] = {}
+        self.round_trips: list[float] = []
+
+    def _on_answer(self, message: JointState) -> None:
+        now = time.perf_counter()
+        begin = self._sent.pop(nanoseconds(message.header.stamp), None)
+        if begin is not None:
+            self.round_trips.append(now - begin)
+
+    def _send(self) -> None:
+        now = stamp(self._message)
+        self._sent[now] = time.perf_counter()
+        self._publisher.publish(self._message)
+
+    def _spin_until(self, end: float) -> None:
+        while (left := end - time.perf_counter()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def await_answers(self) -> None:
+        """Send until answers come back steadily."""
+        end = time.monotonic() + DEADLINE
+        while len(self.round_trips) < 50:
+            self._send()
+            self._spin_until(time.perf_counter() + 0.01)
+            if time.monotonic() > end:
+                raise TimeoutError(f"no answers from {self.node.get_namespace()}")
+
+    def stream(self, rate: float, duration: float) -> tuple[list[float], int]:
+        """Send at a steady rate; returns the round trips [s] and the number of states sent."""
+        self._sent.clear()
+        self.round_trips.clear()
+        count = round(rate * duration)
+        start = time.perf_counter()
+        for k in range(count):
+            self._spin_until(start + k / rate)
+            self._send()
+        self._spin_until(time.perf_counter() + 0.2)
+        return list(self.round_trips), count
+
+    def ask(self, count: int) -> None:
+        """Send the next state as soon as the last is answered (or lost), ``count`` times."""
+        for _ in range(count):
+            before = len(self.round_trips)
+            self._send()
+            end = time.perf_counter() + 0.05
+            while len(self.round_trips) == before and (left := end - time.perf_counter()) > 0.0:
+                self._executor.spin_once(timeout_sec=left)
+        self._sent.clear()
+        self.round_trips.clear()
+
+    def close(self) -> None:
+        """Let go of the node."""
+        self._executor.shutdown()
+        self.node.destroy_node()
