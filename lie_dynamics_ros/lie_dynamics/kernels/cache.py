@@ -6,6 +6,7 @@ file would go unseen; and it fails where the source folder is not writable.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -103,8 +104,16 @@ class _KernelCache(FunctionCache):
         # Numba would first import all it knows to compile (scipy's linear algebra, random numbers, ...), which takes
         # longer than all else; code that is compiled already needs its memory functions only.
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
+        try:
             return self._load_overload(sig, target_context)
+        except Exception:  # a damaged file is no reason to fail: whatever it was, compile again and overwrite it
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk costs the next process time, but does not stop this one
+            super().save_overload(sig, data)
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)

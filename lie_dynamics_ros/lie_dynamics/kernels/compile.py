@@ -82,7 +82,7 @@ def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> C
     @functools.wraps(function)
     def interpreted(*args: Any) -> Any:
         found = [(a.dtype.name, a.ndim) if isinstance(a, np.ndarray) else ("", 0) for a in args]
-        if found[-1][0] != "complex128" and ("complex128", 1) in found:
+        if found[-1][0] != "complex128" and any(name == "complex128" for name, _ in found):
             raise TypeError(f"kernel {function.__name__}: a real output cannot take complex numbers")
         for arguments in wanted:
             pairs = zip(arguments, found, strict=True) if len(arguments) == len(found) else [(("int64", -1), ("", 0))]

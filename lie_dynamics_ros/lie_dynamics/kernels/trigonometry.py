@@ -1,8 +1,8 @@
 """Sine and cosine together, for one number or for SIMD lanes.
 
 Cody-Waite range reduction by pi/2 in three parts and the minimax polynomials of fdlibm
-(Sun Microsystems, k_sin.c and k_cos.c) on [-pi/4, pi/4]: within one unit in the last place
-of the true value up to `REDUCTION_LIMIT`, and free of branches.
+(Sun Microsystems, k_sin.c and k_cos.c) on [-pi/4, pi/4]: within two units in the last place
+of the true value up to `REDUCTION_LIMIT`, mostly within one, and free of branches.
 """
 
 from __future__ import annotations
