@@ -1,0 +1,153 @@
+"""The disk cache of compiled kernels, in processes of their own with a small kernel and a folder of the test's own."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="numba is not in use")
+
+TOY = '''
+from lie_dynamics_ros.lie_dynamics.kernels.compile import kernel
+
+@kernel("(float64[::1],)")
+def double(x):
+    for i in range(x.size):
+        x[i] *= {factor}
+    return 0
+'''
+PROGRAM = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from toy import double
+from lie_dynamics_ros.lie_dynamics.kernels.cache import cache_folder, source_hash
+x = np.ones(3)
+assert double(x) == 0
+print(int(x[0]), sum(double.stats.cache_hits.values()), cache_folder(), source_hash())
+"""
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """Run the program: returns (factor, cache hits, folder, hash)."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "toy.py").write_text(TOY.format(factor=2))
+
+    def run(**environment):
+        environment = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), **environment}
+        kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "LIE_DYNAMICS_CACHE_DIR")}
+        result = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path / "code")],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**kept, **environment},
+        )
+        assert result.returncode == 0, result.stderr
+        factor, hits, *rest = result.stdout.split()
+        return int(factor), int(hits), *rest
+
+    return run
+
+
+def files(folder):
+    return sorted(p.suffix for p in folder.rglob("*") if p.is_file())
+
+
+def test_the_second_process_finds_what_the_first_compiled(toy, tmp_path):
+    factor, hits, folder, key = toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))
+    assert (factor, hits) == (2, 0)
+    assert folder == str(tmp_path / "cache" / key)
+    assert files(tmp_path / "cache") == [".nbc", ".nbi"]
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))[:2] == (2, 1)
+
+
+def test_it_lies_in_the_users_cache(toy, tmp_path):
+    assert toy()[2].startswith(str(tmp_path / "home" / ".cache" / "lie_dynamics_ros"))
+    assert toy(XDG_CACHE_HOME=str(tmp_path / "xdg"))[2].startswith(str(tmp_path / "xdg" / "lie_dynamics_ros"))
+
+
+def test_it_can_be_switched_off(toy, tmp_path):
+    factor, hits, folder, _ = toy(LIE_DYNAMICS_CACHE_DIR="")
+    assert (factor, hits, folder) == (2, 0, "None")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_passed_over(toy, tmp_path):
+    """A file stands where the cache of the user should be; next comes a folder of the user in a common place."""
+    (tmp_path / "home").write_text("not a folder")
+    factor, _, folder, _ = toy()
+    assert factor == 2
+    assert folder.startswith(str(tmp_path / "lie_dynamics_ros-"))
+    (tmp_path / "taken").write_text("not a folder")
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "taken"))[:3] == (2, 0, "None")
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04 this is no index", None], ids=["empty", "garbage", "cut short"])
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_damaged_files_are_compiled_anew(toy, tmp_path, suffix, damage):
+    cache = {"LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
+    toy(**cache)
+    (file,) = (tmp_path / "cache").rglob(f"*{suffix}")
+    file.write_bytes(file.read_bytes()[:-20] if damage is None else damage)
+    assert toy(**cache)[0] == 2
+    assert toy(**cache)[:2] == (2, 1)  # and mended
+
+
+def test_a_disk_that_is_full(toy, tmp_path):
+    """A folder where the index should be written stands for it: saving fails, the call does not."""
+    cache = {"LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
+    toy(**cache)
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    index.unlink()
+    index.mkdir()
+    assert toy(**cache)[:2] == (2, 0)
+
+
+def test_old_versions_are_dropped_but_a_few(toy, tmp_path):
+    cache = tmp_path / "cache"
+    for k in range(7):
+        old = cache / f"{k:016x}"
+        old.mkdir(parents=True)
+        os.utime(old, (1000 + k, 1000 + k))
+    (cache / "something else").mkdir()
+    _, _, _, key = toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    assert {p.name for p in cache.iterdir()} == {key, "something else", *(f"{k:016x}" for k in (4, 5, 6))}
+
+
+def test_the_key_follows_the_sources(tmp_path):
+    """A copy of the library with one kernel source changed has another hash; another module changed does not matter."""
+    import shutil
+    from pathlib import Path
+
+    import lie_dynamics_ros
+
+    copy = tmp_path / "copy" / "lie_dynamics_ros"
+    shutil.copytree(
+        Path(lie_dynamics_ros.__file__).parent / "lie_dynamics",
+        copy / "lie_dynamics",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    (copy / "__init__.py").touch()
+
+    def key():
+        program = "from lie_dynamics_ros.lie_dynamics.kernels.cache import source_hash; print(source_hash())"
+        return subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path / "copy",
+            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        ).stdout  # fmt: skip
+
+    first = key()
+    with (copy / "lie_dynamics" / "errors.py").open("a") as file:
+        file.write("# more\n")
+    assert key() == first
+    for name in ("kernels/spatial.py", "model/layout.py", "stewart/tracker_kernels.py"):
+        before = key()
+        with (copy / "lie_dynamics" / name).open("a") as file:
+            file.write("# more\n")
+        assert key() != before, name
