@@ -118,7 +118,7 @@ class StewartTracker:
         rows = self._block._rows
         a = _NONE if accelerations is None else accelerations
         try:
-            row = tk.update_with_rates(self._memory, lengths, rates, a, rows)  # type: ignore[arg-type]
+            row = tk.update_with_rates(self._memory, lengths, rates, a, rows)
         except (TypeError, AttributeError):
             row = -1
         if row < 0:

@@ -27,6 +27,14 @@ def new_memory(platform: StewartPlatform, pose: npt.ArrayLike, max_steps: int) -
     """
     if max_steps < 1:
         raise StewartError(f"max_steps is {max_steps}, expected at least 1", name="max_steps", value=max_steps)
+    memory = blank_memory(platform)
+    memory[nk.MAX_STEPS] = max_steps
+    set_pose(memory, pose)
+    return memory
+
+
+def blank_memory(platform: StewartPlatform) -> Array:
+    """Return a memory with the geometry of a platform and no pose."""
     memory = np.zeros(nk.SIZE)
     centroid = platform.platform_points.mean(axis=0)
     arms = platform.platform_points - centroid
@@ -39,8 +47,6 @@ def new_memory(platform: StewartPlatform, pose: npt.ArrayLike, max_steps: int) -
     memory[nk.RADIUS] = radius
     memory[nk.REACH] = reaches.max()
     memory[nk.BALL] = BALL_SHARE * radius
-    memory[nk.MAX_STEPS] = max_steps
-    set_pose(memory, pose)
     return memory
 
 

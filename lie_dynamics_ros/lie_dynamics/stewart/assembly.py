@@ -1,0 +1,260 @@
+"""`assembly_modes`: every pose that a Stewart platform can have with given leg lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..lie import so3
+from . import newton_kernels as nk
+from .assembly_classes import Array, Complex, placement_of
+from .assembly_endgame import End, classify, is_exactly_singular, is_member_of_family
+from .assembly_path_kernels import ARRIVED, CONDITION, T_END
+from .assembly_paths import (
+    CAREFUL,
+    DOUBTFUL,
+    USUAL,
+    Bools,
+    Ends,
+    Target,
+    make_target,
+    repeated,
+    retrack,
+    same_poses,
+    scaled_start,
+    stations,
+    track_from,
+    with_mirror_images,
+)
+from .assembly_pose_kernels import MOVED, PROOF, refine
+from .assembly_self_motion import can_move, find_real_member
+from .certificate_kernels import MAX_H
+from .errors import StewartError
+from .inverse_kinematics import as_vector
+from .platform import StewartPlatform
+from .tracker_memory import blank_memory
+
+#: Other paths to try when some went wrong: complex scalings of the start system.
+_SCALINGS = (1.0 + 0.0j, 0.6 + 0.8j, -0.28 + 0.96j, 0.8 - 0.6j)
+#: Paths that fail before this t have strayed; those that fail after it have a doubtful end.
+_NEAR_END = 0.99
+#: Ends are tried as real poses when imaginary parts are below this share.
+_NEARLY_REAL = 1e-5
+#: Real poses must be found this close to the ends, in platform radii, with lengths right to this share.
+_NEAR, _ACCURATE = 1e-2, 1e-12
+#: Real poses nearer than this, in platform sizes, are one; singular ones are known less well.
+_SAME_REGULAR, _SAME_SINGULAR = 1e-9, 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class AssemblyModes:
+    """All poses of a platform for given lengths.
+
+    Attributes
+    ----------
+    poses : real poses of {B} in {N}, (k, 4, 4), each once, highest first (then by x and y). A multiple pose counts
+        once; members of a continuous family are not listed.
+    proven : (k,), whether a Newton-Kantorovich certificate proves that the pose exists and is the only one near.
+    residuals : (k,), largest difference between the lengths of a pose and those given [m].
+    condition_numbers : (k,), of the Jacobian, as `StewartPlatform.condition_number`; large at a singular pose.
+    complex_count : number of finite complex poses, multiple ones counted as often as paths lead to them.
+    class_count : number that generic members of the platform's class have, by which ``complex_count`` can be judged.
+    platform_class : name of the class, such as "general" or "semi-regular, flat".
+    certain : True when every path is accounted for, so that no pose is missing.
+    self_motion : True when the platform can move with these lengths: then some poses form a continuous family.
+    self_motion_pose : a pose (4, 4) of this family, or None.
+    complex_family : True when complex poses form a continuous family, whether real ones are on it or not.
+    at_infinity : number of paths that led to infinity.
+    """
+
+    poses: Array
+    proven: Bools
+    residuals: Array
+    condition_numbers: Array
+    complex_count: int
+    class_count: int
+    platform_class: str
+    certain: bool
+    self_motion: bool
+    self_motion_pose: Array | None
+    complex_family: bool
+    at_infinity: int
+
+    def __len__(self) -> int:
+        return len(self.poses)
+
+    @property
+    def message(self) -> str:
+        """What was found, in a sentence or two."""
+        text = f"{len(self.poses)} real of {self.complex_count} complex poses, class: {self.platform_class}"
+        if self.self_motion:
+            text += "; with these lengths the platform can move though all legs are locked"
+        if not self.certain:
+            text += "; some paths could not be followed to their end, so poses may be missing"
+        return text
+
+
+def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> AssemblyModes:
+    """Return every pose of {B} in {N} for leg lengths (6,) [m]; leg limits are not looked at.
+
+    The complex poses of a start system of the platform's class are carried along paths to those of the platform
+    (doc/stewart_tracking.md, "All assembly modes"); real ones are refined and proven on the given geometry.
+
+    Raises
+    ------
+    StewartError : lengths of a wrong shape, not finite or not positive; the message names the leg.
+    """
+    wanted = _checked(lengths)
+    base, top = platform.base_points, platform.platform_points
+    placement = placement_of(base, top)
+    target = make_target(placement, base, top, wanted)
+    found = _follow_paths(target)
+    e, p = found.e, found.p
+    if placement.start.flat:
+        e, p = with_mirror_images(e, p)
+    poses, proven = _real_poses(platform, wanted, target, e, p)
+    member = None
+    if found.family or found.suspects or not found.certain:
+        member = find_real_member(platform, wanted, target, [*found.family, *found.suspects])
+        if member is not None:
+            isolated = np.array([not can_move(platform, wanted, pose) for pose in poses], dtype=bool)
+            poses, proven = poses[isolated], proven[isolated]
+    order = _from_the_top(poses, platform)
+    poses, proven = poses[order], proven[order]
+    images = 2 if placement.start.flat else 1
+    return AssemblyModes(
+        poses=poses,
+        proven=proven,
+        residuals=np.abs(platform.leg_lengths(poses) - wanted).max(axis=-1, initial=0.0),
+        condition_numbers=platform.condition_number(poses),
+        complex_count=images * len(found.e),
+        class_count=placement.start.count,
+        platform_class=placement.start.name,
+        certain=found.certain,
+        self_motion=member is not None,
+        self_motion_pose=member,
+        complex_family=len(found.family) > 0 or member is not None,
+        at_infinity=images * found.infinite,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Finite complex poses (quaternion, position), points (chart, r and v) in and near families, and the rest."""
+
+    e: Complex
+    p: Complex
+    family: list[tuple[int, Complex]]
+    suspects: list[tuple[int, Complex]]
+    infinite: int
+    certain: bool
+
+
+def _follow_paths(target: Target) -> _Found:
+    """Track all paths to the target, again where they collide, and sort the ends."""
+    start = target.placement.start
+    for attempt, scaling in enumerate(_SCALINGS):
+        platform, points = scaled_start(start, scaling)
+        route = stations(start, platform, target.packed)
+        charts = np.zeros(len(points), dtype=np.int64)
+        ends = track_from(route, charts, points, CAREFUL if attempt else USUAL)
+        double = repeated(ends, start.flat)
+        strayed = (
+            double | ((ends.codes != ARRIVED) & (ends.reports[:, T_END] < _NEAR_END)) | (ends.regular & ~ends.finite)
+        )
+        if not attempt and strayed.any():
+            retrack(ends, strayed, route, points)
+            double = repeated(ends, start.flat)
+        found = _sorted_ends(ends, route, points)
+        if found.certain and not double.any() and _in_pairs(found, start.flat):
+            return found
+    return replace(found, certain=False)
+
+
+def _in_pairs(found: _Found, flat: bool) -> bool:
+    """Tell whether every pose comes with its complex conjugate; if not, a path has strayed onto another."""
+    e, p = with_mirror_images(found.e, found.p) if flat else (found.e, found.p)
+    return bool(same_poses(e, p, e.conj(), p.conj()).any(axis=1).all())
+
+
+def _sorted_ends(ends: Ends, route: list[Complex], points: Complex) -> _Found:
+    """Sort ends into finite ones, infinite ones and members of families."""
+    good = ends.regular & ends.finite
+    infinite = int((ends.regular & ~ends.finite).sum())
+    family: list[tuple[int, Complex]] = []
+    suspects: list[tuple[int, Complex]] = []
+    ill = good & (ends.reports[:, CONDITION] > DOUBTFUL)
+    for row in np.flatnonzero(ill):
+        chart, x = int(ends.charts[row]), ends.points[row].copy()
+        if is_member_of_family(route[-1], chart, x):
+            (family if is_exactly_singular(route[-1], chart, x) else suspects).append((chart, x))
+    rows = np.flatnonzero(~ends.regular)
+    certain = True
+    if rows.size:
+        kinds, where, charts = classify(route, points[rows])
+        for row, kind, x, chart in zip(rows, kinds, where, charts, strict=True):
+            infinite += kind is End.INFINITE
+            certain &= kind is not End.UNKNOWN
+            if kind is End.FAMILY:
+                family.append((chart, x))
+            elif kind in (End.REGULAR, End.MULTIPLE):
+                ends.charts[row], ends.points[row] = chart, x
+                good[row] = True
+        ends.look()
+    if family:
+        good &= ~ill  # members of the family, or so near to one that they are not points of their own
+    return _Found(ends.e[good], ends.p[good], family, suspects, infinite, certain)
+
+
+def _real_poses(
+    platform: StewartPlatform, lengths: Array, target: Target, e: Complex, p: Complex
+) -> tuple[Array, Bools]:
+    """Return the real poses (k, 4, 4) among complex ones, each once, and which are proven (k,)."""
+    sizes = np.maximum(1.0, np.abs(p).max(axis=1, initial=0.0))
+    imaginary = np.maximum(np.abs(e.imag).max(axis=1, initial=0.0), np.abs(p.imag).max(axis=1, initial=0.0) / sizes)
+    nearly = np.flatnonzero(imaginary < _NEARLY_REAL)
+    poses, reports = refined(platform, lengths, target.poses(e.real[nearly], p.real[nearly]))
+    residuals = np.abs(platform.leg_lengths(poses) - lengths).max(axis=-1, initial=0.0)
+    real = (reports[:, MOVED] < _NEAR) & (residuals <= _ACCURATE * lengths.max())
+    proven = reports[:, PROOF] <= MAX_H
+    kept: list[int] = []
+    for i in np.flatnonzero(real):
+        gap = _SAME_REGULAR if proven[i] else _SAME_SINGULAR
+        if all(np.abs(poses[i] - poses[j]).max() > gap * target.unit for j in kept):
+            kept.append(int(i))
+    return poses[kept], proven[kept]
+
+
+def refined(platform: StewartPlatform, lengths: Array, poses: Array) -> tuple[Array, Array]:
+    """Return poses (n, 4, 4) improved by Newton's method on the leg equations, and reports as `refine` makes them."""
+    memory = blank_memory(platform)
+    states = np.empty((len(poses), 7))
+    shift = memory[nk.SHIFT : nk.SHIFT + 3]
+    states[:, :4] = so3.to_quaternion(poses[:, :3, :3])
+    states[:, 4:] = poses[:, :3, 3] + poses[:, :3, :3] @ shift
+    reports = np.zeros((len(poses), 4))
+    refine(memory, lengths, states, reports)
+    better = np.zeros((len(poses), 4, 4))
+    better[:, 3, 3] = 1.0
+    better[:, :3, :3] = so3.from_quaternion(states[:, :4])
+    better[:, :3, 3] = states[:, 4:] - better[:, :3, :3] @ shift
+    return better, reports
+
+
+def _from_the_top(poses: Array, platform: StewartPlatform) -> npt.NDArray[np.intp]:
+    """Return the order of poses by height, then x, then y; differences of rounding size do not count."""
+    unit = 1e-9 * platform.characteristic_length
+    x, y, z = np.round(poses[:, :3, 3].T / unit)
+    return np.lexsort((-y, -x, -z))
+
+
+def _checked(lengths: npt.ArrayLike) -> Array:
+    array = np.array(as_vector(lengths, 6, "lengths"))
+    if array.shape != (6,):
+        raise StewartError(f"lengths has shape {array.shape}, expected (6,): one for each leg", name="lengths")
+    for leg, length in enumerate(array, start=1):
+        if not 0.0 < length < np.inf:
+            raise StewartError(f"length of leg {leg} is {length} m, expected a positive length", name=f"leg {leg}")
+    return array

@@ -1,0 +1,92 @@
+"""Self-motions: whether a Stewart platform can move though its legs are locked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..lie import se3, so3
+from . import newton_kernels as nk
+from .assembly_classes import Array, Complex
+from .assembly_paths import Target, finite_poses
+from .nearest_kernels import approach
+from .platform import StewartPlatform
+from .tracker_memory import blank_memory, read_pose
+
+#: How well poses of a self-motion must have the lengths, as a share of the platform's radius; data of six digits do.
+_TOLERANCE = 1e-5
+#: A walk along a self-motion: step in radians and platform radii, number of steps.
+_STEP, _STEPS = 0.05, 3
+#: Directions count as free when their singular value is below this share of the largest.
+_FREE = 1e-3
+_RANDOM_TRIES = 40
+
+
+def find_real_member(
+    platform: StewartPlatform, lengths: Array, target: Target, family: list[tuple[int, Complex]]
+) -> Array | None:
+    """Return a real pose (4, 4) from which the platform can move with its legs locked at `lengths`, or None.
+
+    The search starts at the real parts of complex members of the family and at random poses.
+    """
+    rng = np.random.default_rng(0)
+    memory = blank_memory(platform)
+    memory[nk.TARGET : nk.TARGET + 6] = 0.5 * lengths**2
+    for guess in [*_real_parts(target, family), *_random_poses(platform, lengths, rng)]:
+        memory[nk.QUATERNION : nk.QUATERNION + 4] = so3.to_quaternion(guess[:3, :3])
+        memory[nk.POSITION : nk.POSITION + 3] = guess[:3, 3] + guess[:3, :3] @ memory[nk.SHIFT : nk.SHIFT + 3]
+        if approach(memory) < _TOLERANCE * memory[nk.RADIUS]:
+            pose = read_pose(memory)
+            if can_move(platform, lengths, pose):
+                return pose
+    return None
+
+
+def can_move(platform: StewartPlatform, lengths: Array, pose: Array) -> bool:
+    """Tell whether one can walk away from a pose (4, 4) while the legs keep their lengths (6,)."""
+    radius = platform.characteristic_length
+    scale = np.array([1.0 / radius] * 3 + [1.0] * 3)
+    for direction in _free_directions(platform, pose, scale):
+        for sign in (1.0, -1.0):
+            here, tangent = pose, sign * direction
+            for _ in range(_STEPS):
+                there = here @ se3.exp(_STEP * radius * scale * tangent)
+                for _ in range(8):
+                    error = lengths - platform.leg_lengths(there)
+                    u, s, v = np.linalg.svd(platform.jacobian(there) * scale)
+                    keep = s > _FREE * s[0]
+                    there = there @ se3.exp(scale * (v[keep].T @ ((u[:, keep].T @ error) / s[keep])))
+                free = _free_directions(platform, there, scale)
+                step = se3.log(se3.inverse(here) @ there) / scale
+                error = lengths - platform.leg_lengths(there)
+                if np.abs(error).max() > _TOLERANCE * radius or not free or np.linalg.norm(step) < 0.5 * _STEP * radius:
+                    break
+                along = sum((k @ step) * k for k in free)
+                here, tangent = there, along / np.linalg.norm(along)
+            else:
+                return True
+    return False
+
+
+def _free_directions(platform: StewartPlatform, pose: Array, scale: Array) -> list[Array]:
+    """Return unit twists (6,), angular part times the radius, that hardly change the lengths."""
+    _, s, v = np.linalg.svd(platform.jacobian(pose) * scale)
+    return list(v[s <= _FREE * s[0]])
+
+
+def _real_parts(target: Target, family: list[tuple[int, Complex]]) -> list[Array]:
+    if not family:
+        return []
+    charts, points = zip(*family, strict=True)
+    e, p = finite_poses(np.array(charts), np.array(points))
+    return list(target.poses(e.real, p.real))
+
+
+def _random_poses(platform: StewartPlatform, lengths: Array, rng: np.random.Generator) -> list[Array]:
+    """Return poses of any orientation at distances like the lengths."""
+    e = rng.normal(size=(_RANDOM_TRIES, 4))
+    pose = np.tile(np.eye(4), (_RANDOM_TRIES, 1, 1))
+    pose[:, :3, :3] = so3.from_quaternion(e / np.linalg.norm(e, axis=1)[:, None])
+    place = rng.normal(size=(_RANDOM_TRIES, 3))
+    centre = platform.base_points.mean(axis=0) + lengths.mean() * place / np.linalg.norm(place, axis=1)[:, None]
+    pose[:, :3, 3] = centre - pose[:, :3, :3] @ platform.platform_points.mean(axis=0)
+    return list(pose)
