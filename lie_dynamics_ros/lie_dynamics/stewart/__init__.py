@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .architecture import ArchitectureReport as ArchitectureReport
 from .architecture import architecture_report as architecture_report
+from .assembly import AssemblyModes as AssemblyModes
+from .assembly import assembly_modes as assembly_modes
 from .calibration import CalibrationResult as CalibrationResult
 from .calibration import DesignFrames as DesignFrames
 from .calibration import calibrate as calibrate
@@ -18,6 +20,10 @@ from .errors import StewartWarning as StewartWarning
 from .forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
 from .forward_kinematics import solve_forward_kinematics as solve_forward_kinematics
 from .identifiability import IdentifiabilityReport as IdentifiabilityReport
+from .path_following import ColdStart as ColdStart
+from .path_following import StopReason as StopReason
+from .path_following import level_home as level_home
+from .path_following import solve_from_home as solve_from_home
 from .platform import StewartPlatform as StewartPlatform
 from .statics import holding_forces as holding_forces
 from .statics import leg_forces_for_wrench as leg_forces_for_wrench
