@@ -54,6 +54,15 @@ def sharing_sample(base: tuple[int, ...], platform: tuple[int, ...], flat: bool)
 def symmetric_sample(symmetry: str) -> Sample:
     """Return a function that draws flat members with a common symmetry, legs in the order of `assembly_classes`."""
 
+    def affine_pair(rng: np.random.Generator, real: bool) -> tuple[np.ndarray, np.ndarray]:
+        base, image = normal(rng, (6, 3), real), np.zeros((3, 3), dtype=np.complex128)
+        base[:, 2] = 0.0
+        image[:2, :2] = normal(rng, (2, 2), real)
+        return base, base @ image
+
+    if symmetry == "affine":
+        return affine_pair
+
     def side(rng: np.random.Generator, real: bool) -> np.ndarray:
         z = normal(rng, (3, 3), real) * [1.0, 1.0, 0.0]
         if symmetry == "point":
@@ -89,8 +98,13 @@ def with_pose(base: np.ndarray, platform: np.ndarray, x: np.ndarray) -> np.ndarr
     return pack(base, platform, (a * turned).sum(axis=1) - (turned - a) @ p, p @ p / 4.0)
 
 
-def carry(start, end, charts, points, tolerance=1e-6, acceptance=1e-5):
+def carry(start, end, charts, points, tolerance=1e-6, acceptance=1e-5, affine=False):
     """Track points from one platform to another and return charts, points and the rows that arrived."""
+    if affine:
+        between = start.copy()
+        between[:5, 3:5] = start[:5, :2] @ np.linalg.lstsq(end[:5, :2], end[:5, 3:5], rcond=None)[0]
+        charts, points, _, _ = carry(start, between, charts, points, tolerance, acceptance)
+        start = between
     charts, points = charts.copy(), np.array(points, dtype=np.complex128, order="C")
     codes, reports = np.zeros(len(points), dtype=np.int64), np.zeros((len(points), 4))
     track_all(start, end, charts, points, tolerance, acceptance, 5000, codes, reports)
@@ -125,7 +139,7 @@ def distinct(charts: np.ndarray, points: np.ndarray) -> list[int]:
     return kept
 
 
-def monodromy(sample: Sample, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def monodromy(sample: Sample, rng: np.random.Generator, affine: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a random complex member of a class and all its poses (charts, points)."""
 
     def member() -> np.ndarray:
@@ -139,7 +153,7 @@ def monodromy(sample: Sample, rng: np.random.Generator) -> tuple[np.ndarray, np.
     while quiet < _QUIET_LOOPS:
         c, y = charts, points
         for start, end in pairwise([home, member(), member(), home]):
-            c, y, arrived, reports = carry(start, end, c, y)
+            c, y, arrived, reports = carry(start, end, c, y, affine=affine)
             kept = arrived & (reports[:, CONDITION] < _REGULAR) & is_finite(y)
             c, y = c[kept], y[kept]
         all_c, all_y = np.concatenate([charts, c]), np.concatenate([points, y])
@@ -186,14 +200,14 @@ def finite_count(general: tuple[np.ndarray, np.ndarray], sample: Sample, rng: np
     return len(distinct(c[kept], y[kept]))
 
 
-def effort(home: np.ndarray, points: np.ndarray, sample: Sample, rng: np.random.Generator) -> float:
+def effort(home: np.ndarray, points: np.ndarray, sample: Sample, rng: np.random.Generator, affine: bool) -> float:
     """Return the mean number of steps of a path to random real platforms of the class."""
     steps = []
     for _ in range(12):
         base, platform = sample(rng, True)
         pose = rng.normal(size=6)
         end = with_pose(base.real, platform.real, pose)
-        _, _, _, reports = carry(home, end, np.zeros(len(points), dtype=np.int64), points, 1e-4, 1e-3)
+        _, _, _, reports = carry(home, end, np.zeros(len(points), dtype=np.int64), points, 1e-4, 1e-3, affine)
         steps.append(reports[:, N_STEPS].mean())
     return float(np.mean(steps))
 
@@ -246,23 +260,28 @@ def class_list(general: tuple[np.ndarray, np.ndarray], rng: np.random.Generator)
             if flat or numbers != [3, 3]:
                 label = f"{name}, flat" if flat else name
                 classes.append((label, base, platform, flat, "", sharing_sample(base, platform, flat)))
-    names = {"mirror": "mirror-symmetric, flat", "point": "point-symmetric, flat", "three-fold": "semi-regular, flat"}
+    names = {
+        "mirror": "mirror-symmetric, flat",
+        "point": "point-symmetric, flat",
+        "three-fold": "semi-regular, flat",
+        "affine": "affinely related, flat",
+    }
     for symmetry, name in names.items():
         sample = symmetric_sample(symmetry)
         classes.append((name, distinct_labels, distinct_labels, True, symmetry, sample))
     return classes
 
 
-def best_member(sample: Sample, candidates: int, flat: bool, rng: np.random.Generator):
+def best_member(sample: Sample, candidates: int, flat: bool, symmetry: str, rng: np.random.Generator):
     """Return count, member and start points (halved when flat) of the candidate with the least effort."""
     best = None
     counts = []
     for _ in range(candidates):
-        home, charts, found = monodromy(sample, rng)
+        home, charts, found = monodromy(sample, rng, symmetry == "affine")
         counts.append(len(found))
         points = in_chart_zero(charts, found)
         points = halve(points) if flat else points
-        cost = effort(home, points, sample, np.random.default_rng(1))
+        cost = effort(home, points, sample, np.random.default_rng(1), symmetry == "affine")
         if best is None or cost < best[0]:
             best = (cost, home, points)
     assert len(set(counts)) == 1, counts
@@ -278,7 +297,7 @@ def main() -> None:
     rng = np.random.default_rng(20)
     six = tuple(range(6))
     anything = sharing_sample(six, six, False)
-    count, _, home, points = best_member(anything, 2, False, rng)
+    count, _, home, points = best_member(anything, 2, False, "", rng)
     assert count == 40
     general = (home, points)
     classes = [
@@ -288,7 +307,7 @@ def main() -> None:
     ]
     rows = []
     for name, base, platform, flat, symmetry, sample in classes:
-        count, cost, home, points = best_member(sample, arguments.candidates, flat, rng)
+        count, cost, home, points = best_member(sample, arguments.candidates, flat, symmetry, rng)
         trace = {finite_count(general, sample, rng) for _ in range(3)}
         assert trace == {count}, (name, count, trace)
         print(f"{name:28s} {count:3d} poses, {cost:5.1f} steps a path", flush=True)
