@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.layout import BAD_QUATERNION, N_V, NOT_FINITE, OK
+from ..model.layout import BAD_QUATERNION, N_QUATERNIONS, N_V, NOT_FINITE, OK
 from .compile import COMPILED, inline, kernel, outline
 from .joints import check_quaternions
 from .lanes import LANES, workspace
@@ -70,19 +70,35 @@ if COMPILED:
         return lane_sum(total) == 0.0  # infinity and NaN times zero are NaN
 
 
-@inline
 def all_finite(numbers):
-    """Tell whether no number is NaN or infinite."""
-    total = 0.0
-    for i in range(numbers.shape[0]):
-        total += numbers[i] * 0.0
-    return total == 0.0
+    """Tell whether no number of a flat array is NaN or infinite."""
+    return bool(np.isfinite(numbers).all())
+
+
+if COMPILED:
+
+    @outline
+    def all_finite(numbers):
+        """Tell whether no number of a flat array is NaN or infinite: only those times zero are not zero."""
+        total, more = splat(0.0), splat(0.0)
+        whole = numbers.shape[0] // LANES
+        for k in range(0, whole - 1, 2):
+            total = total + load(numbers, k) * 0.0
+            more = more + load(numbers, k + 1) * 0.0
+        if whole % 2 == 1:
+            total = total + load(numbers, whole - 1) * 0.0
+        rest = lane_sum(total + more)
+        for i in range(whole * LANES, numbers.shape[0]):
+            rest += numbers[i] * 0.0
+        return rest == 0.0
 
 
 @outline
 def _quaternions_fit(rows, q, start, stop):
     """Tell whether the states `start` to `stop` - 1 have unit quaternions."""
     good = True
+    if rows[0, N_QUATERNIONS] == 0.0:
+        return good
     for s in range(start, stop):
         good = good and check_quaternions(rows, q[s])
     return good
@@ -97,15 +113,15 @@ def make_batch(core, columns):
     Parameters
     ----------
     core : function
-        ``core(rows, q, a, b, c, d, given, y, z, work)``, an `inline` function that reads the flat arrays of scalars
-        q, a, b, c, d and writes the flat arrays y, z (any of them may be empty); `given` is the same for all states.
+        ``core(rows, q, a, b, f_ext, c, given, y, z, work)``, an `inline` function that reads the flat arrays of scalars
+        q, a, b, f_ext, c and writes the flat arrays y, z (any may be empty); `given` is the same for all states.
     columns : int
         Columns of its workspace.
 
     Returns
     -------
     kernel
-        ``batch(rows, q, a, b, c, d, given, y, z)`` for arrays with a leading axis of states; returns the worst status.
+        ``batch(rows, q, a, b, f_ext, c, given, y, z)``, arrays with a leading axis of states; returns the worst status.
     """
 
     def batch(rows, q, a, b, c, d, given, y, z):

@@ -30,7 +30,7 @@ from ..model.layout import (
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
-from .inverse_dynamics import external_wrench, wrench_fits
+from .inverse_dynamics import NONE_GIVEN, external_wrench, wrench_fits
 from .joints import (
     add_bias,
     add_step,
@@ -58,7 +58,6 @@ from .lanes import (
     put3,
     put6,
     put9,
-    vector_space,
     workspace,
 )
 from .spatial import (
@@ -133,6 +132,7 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
 @inline
 def articulate(rows, q, qdd, tau, given, work):
     """Second sweep, inwards: articulated inertias and biases; one that vanishes along S is inverted to infinity."""
+    mixed = qdd.shape[0] > 0
     for i in range(int(rows[0, N_V]), 0, -1):
         j, h, m = get6(work, i, _J), get9(work, i, _H), get6(work, i, _M)
         bm, bf = get3(work, i, _BM), get3(work, i, _BF)
@@ -143,7 +143,7 @@ def articulate(rows, q, qdd, tau, given, work):
         put3(work, i, _UF, uf)
         cm, cf = articulated_times(j, h, m, cw, cv)
         bm, bf = add(bm, cm), add(bf, cf)
-        if given[i - 1]:
+        if mixed and given[i - 1]:
             x = get(qdd, i - 1)
             bm, bf = add(bm, scale(x, um)), add(bf, scale(x, uf))
             put2(work, i, _E, sb)
@@ -172,6 +172,7 @@ def articulate(rows, q, qdd, tau, given, work):
 @inline
 def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
     """Third sweep, outwards: accelerations, and forces where the acceleration is given."""
+    mixed = qdd.shape[0] > 0
     for k in range(3):
         put2(work, 0, _W + k, 0.0)
         put2(work, 0, _V + k, -rows[0, GRAVITY + k])
@@ -181,21 +182,25 @@ def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
         if has_transform(rows, i):
             w, v = twist_into(get9(work, i, _R), get3(work, i, _P), w, v)
         um, uf = get3(work, i, _UM), get3(work, i, _UF)
-        x = get(qdd, i - 1) if given[i - 1] else (get2(work, i, _E) - dot(um, w) - dot(uf, v)) * get2(work, i, _D)
+        prescribed = mixed and given[i - 1]
+        x = get(qdd, i - 1) if prescribed else (get2(work, i, _E) - dot(um, w) - dot(uf, v)) * get2(work, i, _D)
         w, v = add(w, get3(work, i, _CW)), add(v, get3(work, i, _CV))
         w, v = add_step(rows, i, q, w, v, x)
         put3(work, i, _W, w)
         put3(work, i, _V, v)
         put(qdd_out, i - 1, x)
-        if given[i - 1]:
+        if prescribed:
             put(tau_out, i - 1, dot(um, w) + dot(uf, v) + get2(work, i, _E) + rows[i, ARMATURE] * x)
-        else:
+        elif mixed:
             put(tau_out, i - 1, get(tau, i - 1))
 
 
 @inline
-def hybrid_dynamics_core(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out, work):
-    """Evaluate one state, or one tile of states; a row without inertia leaves NaN or infinity in `qdd_out`."""
+def hybrid_dynamics_core(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out, work):
+    """Evaluate one state, or one tile of states; a row without inertia leaves NaN or infinity in `qdd_out`.
+
+    With `qdd` and `tau_out` empty every force is given: forward dynamics.
+    """
     velocities_and_inertias(rows, q, qd, f_ext, work)
     articulate(rows, q, qdd, tau, given, work)
     accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
@@ -207,7 +212,7 @@ def _status(given, qdd, tau, work):
     if all_finite(qdd) and all_finite(tau):
         return OK
     for i in range(qdd.shape[0], 0, -1):
-        if not given[i - 1] and np.isinf(work[i, _D]):
+        if not (given.shape[0] > 0 and given[i - 1]) and np.isinf(work[i, _D]):
             return SINGULAR + STATUS_STEP * i
     return NOT_FINITE
 
@@ -222,16 +227,16 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work, unused, given = workspace(n + 1, COLUMNS, q), vector_space(n, q), np.zeros(n, np.bool_)
-    hybrid_dynamics_core(rows, q, qd, tau, tau, f_ext.reshape(f_ext.size), given, out, unused, work)
-    return _status(given, out, unused, work)
+    work, none = workspace(n + 1, COLUMNS, q), q[:0]
+    hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), none, NONE_GIVEN, out, none, work)
+    return _status(NONE_GIVEN, out, none, work)
 
 
 @kernel(
-    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], boolean[::1],"
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
     " float64[::1], float64[::1])"
 )
-def hybrid_dynamics(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
+def hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
     """Write qdd and tau of one state to the outputs and return a status of `layout`."""
     n = qd.shape[0]
     if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or qdd.shape[0] != n or tau.shape[0] != n:
@@ -241,7 +246,7 @@ def hybrid_dynamics(rows, q, qd, qdd, tau, f_ext, given, qdd_out, tau_out):
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
     work = workspace(n + 1, COLUMNS, q)
-    hybrid_dynamics_core(rows, q, qd, qdd, tau, f_ext.reshape(f_ext.size), given, qdd_out, tau_out, work)
+    hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), qdd, given, qdd_out, tau_out, work)
     return _status(given, qdd_out, tau_out, work)
 
 

@@ -78,7 +78,7 @@ def wrench_fits(rows, f_ext):
 
 
 @inline
-def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _d, _given, out, _z, work):
+def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
     """Fill `out` with the joint forces of one state, or of one tile of states."""
     n = int(rows[0, N_V])
     set_base(rows, work)

@@ -65,8 +65,7 @@ def forward_dynamics(
                     return out
         except (AttributeError, TypeError, ValueError):
             pass
-    free = np.zeros(model.nv, np.bool_)
-    return _general(model, q, qd, np.zeros(model.nv), tau, free, f_ext, threads)[0]
+    return _general_forward(model, q, qd, tau, f_ext, threads)
 
 
 def hybrid_dynamics(
@@ -116,14 +115,25 @@ def hybrid_dynamics(
             if qd.ndim == 1:  # type: ignore[union-attr]
                 acceleration, force = _empty(model.nv), _empty(model.nv)
                 wrench = NO_WRENCH if f_ext is None else f_ext
-                if _hybrid(model._rows, q, qd, qdd, tau, wrench, prescribed, acceleration, force) == 0:
+                if _hybrid(model._rows, q, qd, tau, wrench, qdd, prescribed, acceleration, force) == 0:
                     return acceleration, force
         except (AttributeError, TypeError, ValueError):
             pass
-    return _general(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
+    return _general_hybrid(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
 
 
-def _general(
+def _general_forward(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
+) -> Array:
+    if model._coupling is not None:
+        free = np.zeros(model.nv, np.bool_)
+        return coupled_hybrid_dynamics(model, q, qd, model._zero, tau, free, f_ext)[0]
+    force = np.asarray(tau) - joint_losses(model, qd) if model._actuation_terms is not None else tau
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": force}
+    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, explain=_forward)[0]
+
+
+def _general_hybrid(
     model: Model,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
@@ -133,7 +143,7 @@ def _general(
     f_ext: npt.ArrayLike | None,
     threads: int,
 ) -> tuple[Array, Array]:
-    inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
     losses = None
     if model._coupling is not None:
         return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext)

@@ -27,7 +27,6 @@ Array = npt.NDArray[np.float64]
 NO_WRENCH = np.zeros((0, 0))
 
 _NO_MASK = np.zeros(0, np.bool_)
-_INPUTS = 4  # arrays besides q that batch kernels take
 
 
 def evaluate(
@@ -50,12 +49,12 @@ def evaluate(
     batched : callable
         Kernel made by `kernels.batch.make_batch`.
     inputs : dict
-        "q" first (nq), then names and values of further arrays (nv), in the kernel's order.
+        "q" first (nq), then names and values of up to three arrays (nv), in the kernel's order.
     tails : list
         Shape of each of the one or two outputs for one state; "force" (nv,), "matrix" (nv, nv) and "columns" (6, nv)
         are reduced to the independent coordinates where mimic joints are coupled.
     f_ext : array-like, shape (..., n_bodies, 6), optional
-        External wrenches, which the kernel takes after the other arrays.
+        External wrenches.
     given : ndarray of bool
         Mask, the same for all states.
     threads : int
@@ -63,7 +62,7 @@ def evaluate(
     explain : callable, optional
         Kernel for one state, same inputs, whose status tells more about a result that is not finite.
     fixed : ndarray, optional
-        One more array, the same for all states, which the kernel takes after the others.
+        One more array, the same for all states, which the kernel takes in place of the last but one of the three.
     """
     arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
     names = list(inputs)
@@ -81,34 +80,39 @@ def evaluate(
     if kind != np.float64 and COMPILED:
         raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
     count = int(np.prod(batch))
-    flat = [_spread(a, batch, kind).reshape(count, a.shape[-1]) for a in arrays]
+    flat = {name: _spread(a, batch, kind).reshape(count, a.shape[-1]) for name, a in zip(names, arrays, strict=True)}
+    q = flat["q"]
     if model._custom:
-        for name, array in zip(names, flat, strict=True):
+        for name, array in flat.items():
             _require_finite(model, name, array)
-        flat[0] = extend(model, flat[0], flat[1] if len(flat) > 1 else np.zeros((count, model.nv)))
+        q = extend(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
     n = int(model._rows[0, layout.N_V])
     shapes = {"force": (n,), "matrix": (n, n), "columns": (6, n)}
     outputs = [np.empty((*batch, *(shapes[tail] if isinstance(tail, str) else tail)), kind) for tail in tails]
     if count == 0:
         return _for_caller(model, tails, outputs)
     none = np.empty((count, 0), kind)
+    others = [array for name, array in flat.items() if name not in ("q", "f_ext")]
     if fixed is not None:
-        flat.append(_spread(fixed, (count,), kind))
-    data = flat + [none] * (_INPUTS + 1 - len(flat))
+        others.append(_spread(fixed, (count,), kind))
+    others += [none] * (3 - len(others))
+    data = [q, others[0], others[1], flat.get("f_ext", none), others[2]]
     targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
     status = _run(model, batched, data, given, targets, threads)
     if status != layout.OK:  # only now is it worth the time to look for what was wrong
-        positions = model._rows.shape[0] and sum(joint.type.nq for joint in model.joints)
-        for name, array in zip(names, flat, strict=False):
-            _require_finite(model, name, array[:, :positions] if name == "q" else array, given)
+        for name, array in flat.items():
+            _require_finite(model, name, array, given)
         _check_quaternions(model, arrays[0])
         if explain is not None:
             bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
-            state = [array[bad] for array in flat[: len(inputs)]]
-            wrench = NO_WRENCH if f_ext is None else flat[-1][bad].reshape(-1, 6)
+            state = [array[bad] for array in data if array.size]
+            if f_ext is None:
+                state.insert(3, NO_WRENCH)
+            else:
+                state[3] = state[3].reshape(-1, 6)
             mask = (given,) if given.size else ()
             results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
-            status = explain(model._rows, *state, wrench, *mask, *results)
+            status = explain(model._rows, *state, *mask, *results)
         _refuse(model, status)
     return _for_caller(model, tails, outputs)
 

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..kernels.gravity import gravity_force as _gravity
+from ..kernels.gravity import gravity_force_batch as _gravity_batch
 from ..kernels.mass_matrix import coriolis as _coriolis
 from ..kernels.mass_matrix import coriolis_batch as _coriolis_batch
 from ..kernels.mass_matrix import mass_matrix as _mass
@@ -67,7 +69,15 @@ def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: in
 
 def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
-    return inverse_dynamics(model, q, model._zero, model._zero, threads=threads)
+    if model._plain:
+        try:
+            if q.ndim == 1:  # type: ignore[union-attr]
+                out = _empty(model.nv)
+                if _gravity(model._rows, q, out) == 0:
+                    return out
+        except (AttributeError, TypeError):
+            pass
+    return evaluate(model, _gravity_batch, {"q": q}, ["force"], threads=threads)[0]
 
 
 def coriolis_matrix(
