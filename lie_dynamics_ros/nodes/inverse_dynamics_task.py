@@ -64,7 +64,7 @@ class InverseDynamicsTask:
     Attributes
     ----------
     position, velocity, acceleration : ndarray, shape (n,)
-        State and desired acceleration in model order, to be filled before `efforts` is called
+        State and desired acceleration in model order, to be set before `efforts` is called
         [rad or m, and per s, per s^2].
     joints : tuple of str
         Joints of the outputs.
@@ -106,8 +106,10 @@ class InverseDynamicsTask:
         n = len(names)
         self.position, self.velocity, self.acceleration = np.zeros(n), np.zeros(n), np.zeros(n)
         self._zero = np.zeros(n)
-        self._limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
-        self._limited = bool(np.isfinite(self._limit).any())
+        # Without a limit the largest float: infinity and NaN lie outside of it as well.
+        limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
+        self._limit = np.where(limited, model.limits.effort, np.finfo(float).max)
+        self._bounds = tuple(self._limit.tolist())
         self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self.set_options(options)
 
@@ -152,12 +154,12 @@ class InverseDynamicsTask:
             model = self._weightless if options.driver_compensates_gravity else self._with_gravity
             acceleration = self.acceleration if desired else self._zero
             efforts = inverse_dynamics(model, self.position, self.velocity, acceleration, wrenches)
-        if not all_finite(efforts):
-            raise MessageError("not finite", "the state leads to efforts that are not finite")
-        if options.saturate and self._limited:
-            if options.driver_compensates_gravity:
-                gravity = self.gravity_efforts()
-            efforts = self._saturate(efforts, gravity if options.driver_compensates_gravity else None)
+        # A loop over plain floats costs less than three array operations that are seldom needed.
+        for effort, bound in zip(efforts.tolist(), self._bounds, strict=True):
+            if not -bound <= effort <= bound:
+                return self._limited(efforts, gravity)
+        if options.driver_compensates_gravity and options.saturate:
+            return self._limited(efforts, gravity)
         return efforts, gravity
 
     def select(self, efforts: Array) -> Array:
@@ -170,14 +172,19 @@ class InverseDynamicsTask:
         self.saturated[:] = False
         return names
 
-    def _saturate(self, efforts: Array, added: Array | None) -> Array:
-        """Limit the sum of the efforts and what the driver adds to them."""
-        total = efforts if added is None else efforts + added
+    def _limited(self, efforts: Array, gravity: Array | None) -> tuple[Array, Array | None]:
+        """Refuse efforts that are not finite; limit the sum of the others and of what the driver adds to them."""
+        if not all_finite(efforts):
+            raise MessageError("not finite", "the state leads to efforts that are not finite")
+        if not self.options.saturate:
+            return efforts, gravity
+        total = efforts
+        if self.options.driver_compensates_gravity:
+            gravity = self.gravity_efforts()
+            total = efforts + gravity
         over = np.abs(total) > self._limit
-        if not over.any():
-            return efforts
-        self.saturated |= over
-        limited = np.clip(total, -self._limit, self._limit)
-        if added is not None:
-            limited -= added
-        return np.where(over, limited, efforts)
+        if over.any():
+            self.saturated |= over
+            limited = np.clip(total, -self._limit, self._limit)
+            efforts = np.where(over, limited if total is efforts else limited - gravity, efforts)
+        return efforts, gravity

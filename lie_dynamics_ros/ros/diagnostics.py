@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,29 +51,19 @@ class Window:
     Parameters
     ----------
     size : int
-        How many are kept; a power of two.
+        How many are kept.
     """
 
     def __init__(self, size: int = 2048) -> None:
-        self._mask = size - 1
-        self._values = array("d", bytes(8 * size))
-        self._count = 0
-
-    def add(self, duration: float) -> None:
-        """Record one duration; costs a tenth of a microsecond."""
-        self._values[self._count & self._mask] = duration
-        self._count += 1
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._count = 0
+        self._values: deque[float] = deque(maxlen=size)
+        self.add = self._values.append
+        self.clear = self._values.clear
 
     def percentiles(self, *percents: float) -> tuple[float, ...]:
         """Percentiles [s] of what is kept; empty where nothing is."""
-        kept = min(self._count, self._mask + 1)
-        if not kept:
+        if not self._values:
             return ()
-        return tuple(float(p) for p in np.percentile(np.frombuffer(self._values)[:kept], percents))
+        return tuple(float(p) for p in np.percentile(self._values, percents))
 
 
 class StreamStatistics:

@@ -6,6 +6,7 @@ The only place that knows both orders: ROS keeps linear before angular, the libr
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,8 @@ def all_finite(values: Array) -> bool:
     return math.isfinite(values.dot(values))
 
 
-def read_field(values: Sequence[float], match: JointMatch, out: Array, field: str) -> None:
-    """Copy one field of a message into an array in model order.
+def read_field(values: array[float], match: JointMatch, field: str) -> Array:
+    """One field of a message in model order, shape (n,); a view of the message where its order is that of the model.
 
     Parameters
     ----------
@@ -46,8 +47,6 @@ def read_field(values: Sequence[float], match: JointMatch, out: Array, field: st
         The field, parallel to the name list of the message.
     match : JointMatch
         Where the wanted joints stand; must be complete.
-    out : ndarray, shape (n,)
-        Receives the values.
     field : str
         Name of the field, for the error.
 
@@ -58,21 +57,21 @@ def read_field(values: Sequence[float], match: JointMatch, out: Array, field: st
     """
     if len(values) != match.size:
         raise MessageError("malformed", f"{field} has {len(values)} entries for {match.size} names")
-    if match.identity:
-        out[:] = values
-    else:
-        np.take(np.asarray(values), match.indices, out=out, mode="clip")
+    found = np.frombuffer(values)
+    return found if match.identity else found[match.indices]
 
 
-def read_joint_state(message: JointState, match: JointMatch, position: Array, velocity: Array) -> bool:
-    """Copy position [rad or m] and velocity [rad/s or m/s] of a JointState into arrays in model order.
+def read_joint_state(message: JointState, match: JointMatch) -> tuple[Array, Array, bool]:
+    """Position [rad or m] and velocity [rad/s or m/s] of a JointState in model order, each of shape (n,).
 
     A velocity field that is absent, and single velocities that are NaN (ros2_control sends both), count as zero.
 
     Returns
     -------
-    bool
-        False where any velocity had to be taken as zero.
+    position : ndarray, shape (n,)
+    velocity : ndarray, shape (n,)
+    assumed : bool
+        Whether any velocity had to be taken as zero.
 
     Raises
     ------
@@ -82,19 +81,18 @@ def read_joint_state(message: JointState, match: JointMatch, position: Array, ve
     """
     if not match.complete:
         raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
-    read_field(message.position, match, position, "position")
+    position = read_field(message.position, match, "position")
     if not all_finite(position):
         raise MessageError("not finite", "positions that are not finite numbers")
-    if len(message.velocity) == 0:
-        velocity[:] = 0.0
-        return False
-    read_field(message.velocity, match, velocity, "velocity")
+    if not message.velocity:
+        return position, np.zeros_like(position), True
+    velocity = read_field(message.velocity, match, "velocity")
     if all_finite(velocity):
-        return True
-    velocity[np.isnan(velocity)] = 0.0
+        return position, velocity, False
+    velocity = np.where(np.isnan(velocity), 0.0, velocity)
     if not all_finite(velocity):
         raise MessageError("not finite", "velocities that are infinite")
-    return False
+    return position, velocity, True
 
 
 def read_accelerations(values: Sequence[float], match: JointMatch, joints: int) -> Array:

@@ -19,9 +19,8 @@ JOINTS = ("a", "b", "c")
 
 def read(names, position, velocity=()):
     message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    q, qd = np.full(3, 7.0), np.full(3, 7.0)
-    complete = read_joint_state(message, JointMapping(JOINTS).match(message.name), q, qd)
-    return complete, q.tolist(), qd.tolist()
+    q, qd, assumed = read_joint_state(message, JointMapping(JOINTS).match(message.name))
+    return not assumed, q.tolist(), qd.tolist()
 
 
 def test_reads_in_model_order():
