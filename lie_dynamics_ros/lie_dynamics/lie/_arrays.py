@@ -52,6 +52,14 @@ def as_real(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> npt.NDArr
     return array
 
 
+def numbers(value: object) -> npt.NDArray[np.float64]:
+    """Return `value` as a float64 array; a single NaN for what is no array of numbers, so that one check will do."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.asarray(np.nan)
+
+
 def assemble(rows: list[list[Array]]) -> Array:
     """Return the matrices made of the given blocks (..., r, c); batch axes of the blocks are broadcast."""
     blocks = [block for row in rows for block in row]

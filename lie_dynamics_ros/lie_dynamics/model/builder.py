@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..errors import DescriptionError
 from ..lie import SpatialInertia, se3
+from ..lie._arrays import numbers
 from .joint_types import JointType, fixed
 from .model import Model
 from .pack import Body, pack
@@ -118,6 +119,8 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Like `add`, for an inertia that has been judged already, perhaps only together with what is welded to it."""
         joint = fixed() if joint is None else joint
+        if not isinstance(joint, JointType):
+            raise DescriptionError(f"body {name!r}: a joint of `joint_types` is expected, got {joint!r}", name=name)
         inertia = SpatialInertia.zero() if inertia is None else inertia
         placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
         if name in self._frames:
@@ -184,7 +187,7 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
     limits = {}
     for key, default in zip(_LIMITS, _DEFAULTS, strict=True):
         size = joint.nq if key in ("lower", "upper") else joint.nv
-        value = np.asarray(given.get(key, default), dtype=np.float64)
+        value = numbers(given.get(key, default))
         if value.shape not in ((), (size,)) or np.isnan(value).any():
             raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
         limits[key] = np.broadcast_to(value, (size,)).copy()

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DescriptionError
+from ..lie._arrays import numbers
 
 Array = npt.NDArray[np.float64]
 
@@ -59,7 +60,7 @@ class JointType:
 
 
 def _unit(axis: npt.ArrayLike, kind: str) -> tuple[float, float, float]:
-    vector = np.asarray(axis, dtype=np.float64)
+    vector = numbers(axis)
     norm = float(np.linalg.norm(vector)) if vector.shape == (3,) else np.nan
     if not np.isfinite(norm) or norm == 0.0:
         raise DescriptionError(

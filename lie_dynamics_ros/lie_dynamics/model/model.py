@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import SpatialInertia
+from ..lie._arrays import numbers
 from . import configuration, layout
 from .coupling import Coupling, couple
 from .pack import get_inertia, put_inertia, put_round_off
@@ -84,7 +86,7 @@ class Model:
             "nv": limits.velocity.size,
             "n_bodies": len(joints),
             "joints": joints,
-            "frames": dict(frames),
+            "frames": MappingProxyType(dict(frames)),
             "limits": limits,
             "_rows": rows,
             "_by_name": {joint.name: joint for joint in joints},
@@ -108,7 +110,7 @@ class Model:
         return f"<Model {self.name!r}: {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        data = (self.name, self._rows, self.joints, self.frames, self.limits, self._coupling)
+        data = (self.name, self._rows, self.joints, dict(self.frames), self.limits, self._coupling)
         return _restore, (data, self._actuation_terms)
 
     @classmethod
@@ -229,7 +231,7 @@ class Model:
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Model:
         """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
-        vector = np.asarray(gravity, dtype=np.float64)
+        vector = numbers(gravity)
         if vector.shape != (3,) or not np.isfinite(vector).all():
             raise InputError(
                 f"gravity: three finite numbers are expected, got {gravity!r}", name="gravity", value=gravity
@@ -316,7 +318,11 @@ class Model:
         if found is None:
             return self
         joints, limits, coupling = found
-        return Model(self.name, self._rows, joints, self.frames, limits, coupling)
+        model = Model(self.name, self._rows, joints, self.frames, limits, coupling)
+        if self._actuation_terms is None:
+            return model
+        damping, friction = self._actuation_terms
+        return _with_terms(model, (coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction))
 
     def _changed(self, rows: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
         # Everything but the rows is shared: a changed copy costs microseconds.
