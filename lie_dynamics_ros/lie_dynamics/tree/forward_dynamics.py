@@ -128,8 +128,10 @@ def _general_forward(
     if model._coupling is not None:
         free = np.zeros(model.nv, np.bool_)
         return coupled_hybrid_dynamics(model, q, qd, model._zero, tau, free, f_ext)[0]
-    force = np.asarray(tau) - joint_losses(model, qd) if model._actuation_terms is not None else tau
-    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": force}
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
+    if model._actuation_terms is not None:
+        losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
+        inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, explain=_forward)[0]
 
 
