@@ -6,6 +6,16 @@ See ``doc/conventions.md``.
 
 from __future__ import annotations
 
+from .closed_form import (
+    christoffel_symbols,
+    coriolis_product,
+    curvature_tensor,
+    is_flat,
+    mass_matrix_derivatives,
+    ricci_tensor,
+    scalar_curvature,
+    sectional_curvature,
+)
 from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
 from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
@@ -48,7 +58,10 @@ __all__ = [
     "body_velocities",
     "center_of_mass",
     "centroidal_momentum_matrix",
+    "christoffel_symbols",
     "coriolis_matrix",
+    "coriolis_product",
+    "curvature_tensor",
     "external_wrench",
     "forward_dynamics",
     "forward_kinematics",
@@ -56,14 +69,19 @@ __all__ = [
     "gravity_force",
     "hybrid_dynamics",
     "inverse_dynamics",
+    "is_flat",
     "jacobian",
     "jacobian_rate",
     "joint_types",
     "kinetic_energy",
     "mass_matrix",
+    "mass_matrix_derivatives",
     "mass_matrix_rate",
     "momentum",
     "potential_energy",
+    "ricci_tensor",
+    "scalar_curvature",
+    "sectional_curvature",
     "solve_mass_matrix",
     "total_mass",
 ]

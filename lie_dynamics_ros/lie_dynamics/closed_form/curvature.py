@@ -66,7 +66,7 @@ def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
 
 
 def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
-    """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum of the sectional curvatures of an orthonormal frame's planes.
+    """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum over the planes of an orthonormal frame.
 
     Errors as `curvature_tensor`.
     """

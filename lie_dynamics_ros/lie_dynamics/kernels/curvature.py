@@ -19,7 +19,6 @@ from ..model.layout import (
     ARMATURE,
     BAD_QUATERNION,
     BAD_SHAPE,
-    KIND,
     N_Q,
     N_V,
     NOT_FINITE,
@@ -72,14 +71,14 @@ def _dot12(a, b):
 
 
 @outline
-def _fill_pairs(rows, work, first, pair, inner, outer, second, second_weighted):
-    """Number the pairs i <= j on one path in `pair`, list them, and fill A_i A_j and A_i A_j P_j of each."""
+def _fill_pairs(rows, work, first, pair, outer, second, second_weighted):
+    """Fill `pair` with numbers of the pairs i <= j on one path, and A_i A_j and A_i A_j P_j of each."""
     count = 0
     for j in range(1, int(rows[0, N_V]) + 1):
         i = j
         while i > 0:
             pair[i, j] = pair[j, i] = count
-            inner[count], outer[count] = i, j
+            outer[count] = j
             a, b, c = first[i], first[j], second[count]
             for r in range(0, 12, 4):
                 for k in range(4):
@@ -178,7 +177,7 @@ def curvature(rows, q, out):
     pairs = n * (n + 1) // 2
     work = workspace(n + 1, INERTIA_COLUMNS, q[0])
     pair = np.full((n + 1, n + 1), -1, np.int64)
-    inner, outer = np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
+    outer = np.zeros(pairs, np.int64)
     first, weighted = np.zeros((n + 1, 12)), np.zeros((n + 1, 12))
     second, second_weighted = np.zeros((pairs, 12)), np.zeros((pairs, 12))
     factor, raised, normal = np.zeros((n, n)), np.zeros((pairs, n)), np.zeros((pairs, pairs))
@@ -190,7 +189,7 @@ def curvature(rows, q, out):
         own_inertias(rows, work)
         composite_inertias(rows, work)
         _fill_screws(rows, work, first, weighted)
-        count = _fill_pairs(rows, work, first, pair, inner, outer, second, second_weighted)
+        count = _fill_pairs(rows, work, first, pair, outer, second, second_weighted)
         bad = _cholesky(rows, first, weighted, pair, factor)
         if bad > 0:
             return SINGULAR + STATUS_STEP * bad
