@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lie_dynamics import Model, inverse_dynamics
+from ..lie_dynamics import Model, gravity_force, inverse_dynamics
 from ..ros.errors import ConfigurationError, MessageError, ParameterError
 from ..ros.external_wrenches import ExternalWrenches
 from ..ros.joint_mapping import JointMapping
@@ -114,16 +114,19 @@ class InverseDynamicsTask:
         self.set_options(options)
 
     def set_options(self, options: Options) -> None:
-        """Apply options; also runs the dynamics once, so that nothing is compiled while states come in."""
+        """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
         self.options = options
         model = self.model.with_joint_terms(damping=options.damping, friction=options.friction)
         self._with_gravity = model.with_gravity(options.gravity)
         self._weightless = model.with_gravity((0.0, 0.0, 0.0))
-        inverse_dynamics(self._with_gravity, self.position, self.velocity, self.acceleration)
+        no_wrenches = np.zeros((model.n_bodies, 6))
+        for wrenches in (None, no_wrenches):
+            inverse_dynamics(self._with_gravity, self.position, self.velocity, self.acceleration, wrenches)
+        self.gravity_efforts()
 
     def gravity_efforts(self) -> Array:
         """Efforts that hold the robot at rest in its position, shape (n,) [N m or N], in model order."""
-        return inverse_dynamics(self._with_gravity, self.position, self._zero, self._zero)
+        return gravity_force(self._with_gravity, self.position)
 
     def efforts(self, desired: bool, wrenches: Array | None = None) -> tuple[Array, Array | None]:
         """Efforts for the present state, in model order, limited where that is asked for.

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from ..lie_dynamics import InputError, Model
-from ..lie_dynamics.lie import se3
+from ..lie_dynamics import InputError, Model, external_wrench
 from .errors import MessageError
 from .messages import Array, all_finite
-
-
-@dataclass(frozen=True)
-class _Wrench:
-    body: int
-    wrench: Array
-    time: int
 
 
 class ExternalWrenches:
@@ -30,7 +20,10 @@ class ExternalWrenches:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._latest: dict[str, _Wrench] = {}
+        self._neutral = model.neutral()
+        self._latest: dict[str, tuple[int, Array]] = {}
+        if model.n_bodies:  # whatever needs compiling is compiled now, not when a wrench comes
+            external_wrench(model, self._neutral, model.body_names[0], np.zeros(6), "body")
 
     def put(self, frame: str, wrench: Array, now: int) -> None:
         """Keep a wrench, in place of the one before at the same frame.
@@ -47,18 +40,15 @@ class ExternalWrenches:
         Raises
         ------
         MessageError
-            The robot has no such frame, or the wrench is not finite.
+            The robot has no such moving frame, or the wrench is not finite.
         """
         if not all_finite(wrench):
             raise MessageError("external wrenches", f"the wrench at {frame!r} is not finite")
         try:
-            place = self._model.frame(frame.removeprefix("/"))
+            on_bodies = external_wrench(self._model, self._neutral, frame.removeprefix("/"), wrench, "body")
         except InputError as error:
             raise MessageError("external wrenches", str(error)) from error
-        if place.body < 0:
-            raise MessageError("external wrenches", f"frame {frame!r} does not move; a wrench there has no effect")
-        on_body = se3.Ad_dual(se3.inverse(place.placement)) @ wrench
-        self._latest[frame] = _Wrench(place.body, on_body, now)
+        self._latest[frame] = now, on_bodies
 
     def on_bodies(self, now: int, timeout: int) -> Array | None:
         """Sum of the wrenches on each body in its own frame, shape (n_bodies, 6); None where there are none.
@@ -68,13 +58,8 @@ class ExternalWrenches:
         if not self._latest:
             return None
         if timeout:
-            self._latest = {f: w for f, w in self._latest.items() if 0 <= now - w.time <= timeout}
-            if not self._latest:
-                return None
-        total = np.zeros((self._model.n_bodies, 6))
-        for wrench in self._latest.values():
-            total[wrench.body] += wrench.wrench
-        return total
+            self._latest = {frame: (t, w) for frame, (t, w) in self._latest.items() if 0 <= now - t <= timeout}
+        return sum(wrenches for _, wrenches in self._latest.values()) if self._latest else None
 
     @property
     def frames(self) -> tuple[str, ...]:
