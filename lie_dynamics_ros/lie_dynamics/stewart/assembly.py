@@ -46,6 +46,8 @@ _NEARLY_REAL = 1e-5
 _NEAR, _ACCURATE = 1e-2, 1e-12
 #: Real poses nearer than this, in platform sizes, are one; singular ones are known less well.
 _SAME_REGULAR, _SAME_SINGULAR = 1e-9, 1e-5
+#: Complex poses nearer than this to conjugates of each other are; multiple ones are known to 1e-6 or so.
+_SAME_CONJUGATE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +178,7 @@ def _follow_paths(target: Target) -> _Found:
 def _in_pairs(found: _Found, flat: bool) -> bool:
     """Tell whether every pose comes with its complex conjugate; if not, a path has strayed onto another."""
     e, p = with_mirror_images(found.e, found.p) if flat else (found.e, found.p)
-    return bool(same_poses(e, p, e.conj(), p.conj()).any(axis=1).all())
+    return bool(same_poses(e, p, e.conj(), p.conj(), _SAME_CONJUGATE).any(axis=1).all())
 
 
 def _sorted_ends(ends: Ends, route: list[Complex], points: Complex) -> _Found:

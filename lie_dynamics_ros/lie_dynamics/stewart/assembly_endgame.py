@@ -34,6 +34,8 @@ _SINGULAR = 1e-7
 _STEP, _STEPS = 0.05, 3
 #: How well ends must fulfil the leg equations, in units of the platform's size.
 _SOLVED = 1e-9
+#: Rounding errors of the leg equations.
+_ROUNDING = 1e-15
 #: How well members of a family must fulfil the leg equations, in units of the platform's size; data of six digits do.
 _FAMILY_TOLERANCE = 1e-5
 #: Families are looked for at points whose quaternion e has |e.e| / |e|^2 above this.
@@ -73,12 +75,17 @@ def _finite_kind(platform: Complex, chart: int, x: Complex) -> End:
     """Refine a point (6,) in place and tell what it is."""
     if is_member_of_family(platform, chart, x) and is_exactly_singular(platform, chart, x):
         return End.FAMILY
+    y = x.copy()
+    multiple = correct(platform, chart, y, _MAX_CORRECTIONS, _CUT) < _SOLVED and bool(kernel_of(platform, chart, y))
     for cut in (_CUT, 1e-10, 1e-14):
-        y = x.copy()
-        if correct(platform, chart, y, _MAX_CORRECTIONS, cut) < _SOLVED:
-            x[:] = y
-            return End.MULTIPLE if cut == _CUT and kernel_of(platform, chart, y) else End.REGULAR
-    return End.UNKNOWN
+        # A smaller cut goes on where the last one stopped: ends that are multiple need it to become exact.
+        if correct(platform, chart, y, _MAX_CORRECTIONS, cut) < _ROUNDING:
+            break
+    error = correct(platform, chart, y, 1, 1.0)
+    if not error < _SOLVED:
+        return End.UNKNOWN
+    x[:] = y
+    return End.MULTIPLE if multiple else End.REGULAR
 
 
 def is_member_of_family(platform: Complex, chart: int, x: Complex) -> bool:
@@ -141,7 +148,7 @@ def correct(platform: Complex, chart: int, x: Complex, limit: int, cut: float) -
         error = float(np.abs(f).max())
         if error < best_error:
             best[:], best_error = x, error
-        if error < 1e-15:
+        if error < _ROUNDING:
             break
         u, s, v = np.linalg.svd(jacobian)
         keep = s > cut * s[0]

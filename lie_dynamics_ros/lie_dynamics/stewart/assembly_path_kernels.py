@@ -7,9 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.compile import inline, kernel
+from ..kernels.compile import inline
 from .assembly_equations_kernels import COLUMNS, Complex, Ints, evaluate, expand, factor, fill_table, solve
 from .assembly_series_kernels import ORDER, SERIES_ROWS, inverse_pole, last_term, predict, series
+from .complex_kernels import complex_kernel
 
 #: How a path ended.
 ARRIVED, NOT_CONVERGED, STUCK, TOO_LONG, BAD_START = 1, 2, 3, 4, 5
@@ -187,7 +188,7 @@ def track(
     return code, chart
 
 
-@kernel(
+@complex_kernel(
     "(complex128[:, ::1], complex128[:, ::1], int64[::1], complex128[:, ::1], float64, float64, int64, int64[::1], "
     "float64[:, ::1])"
 )
@@ -217,7 +218,7 @@ def track_all(
             )
 
 
-@kernel("(complex128[:, ::1], int64, complex128[::1], complex128[::1], complex128[:, ::1])")
+@complex_kernel("(complex128[:, ::1], int64, complex128[::1], complex128[::1], complex128[:, ::1])")
 def equations(platform: Complex, chart: int, x: Complex, f: Complex, jacobian: Complex) -> None:
     """Write the six polynomials (6,) and their Jacobian (6, 6) at x = (r, v) of a chart."""
     table = np.zeros((4, 6, COLUMNS), np.complex128)

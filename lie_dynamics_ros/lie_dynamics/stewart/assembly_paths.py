@@ -174,13 +174,13 @@ def repeated(ends: Ends, flat: bool) -> Bools:
     return np.asarray(same.any(axis=1))
 
 
-def same_poses(e: Complex, p: Complex, f: Complex, q: Complex) -> Bools:
+def same_poses(e: Complex, p: Complex, f: Complex, q: Complex, gap: float = _SAME) -> Bools:
     """Return which poses (e, p) equal which (f, q), (n, m)."""
     overlap = np.abs(e @ np.conj(f).T) ** 2
     sizes = np.outer((np.abs(e) ** 2).sum(axis=1), (np.abs(f) ** 2).sum(axis=1))
-    same: Bools = overlap > (1.0 - _SAME**2) * sizes
+    same: Bools = overlap > (1.0 - gap**2) * sizes
     i, j = np.nonzero(same)
-    same[i, j] = np.abs(p[i] - q[j]).max(axis=1) <= _SAME * np.maximum(1.0, np.abs(p[i]).max(axis=1))
+    same[i, j] = np.abs(p[i] - q[j]).max(axis=1) <= gap * np.maximum(1.0, np.abs(p[i]).max(axis=1))
     return same
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,7 @@ from .certificate_kernels import bound_second_derivative
 from .newton_kernels import (
     BALL,
     CORRECTION,
+    INVERSE,
     LIPSCHITZ,
     POSITION,
     QUATERNION,
@@ -28,6 +31,7 @@ from .newton_kernels import (
 #: and the radius within which the pose is the only one [m].
 MOVED, LAST, PROOF, ALONE = 0, 1, 2, 3
 _MAX_CORRECTIONS = 15
+_ROUNDING = 1e-15
 
 
 @kernel("(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1])")
@@ -66,5 +70,14 @@ def refine(m: Array, lengths: Array, poses: Array, reports: npt.NDArray[np.float
             poses[n, 4 + k] = m[POSITION + k]
         reports[n, MOVED] = moved
         reports[n, LAST] = norm(m, CORRECTION) / m[RADIUS]
-        reports[n, PROOF] = norm(m, CORRECTION) * m[LIPSCHITZ]
+        squares = 0.0
+        largest = 0.0
+        for i in range(36):
+            weight = m[RADIUS] if i < 18 else 1.0
+            squares += (weight * m[INVERSE + i]) ** 2
+        for i in range(6):
+            largest = max(largest, m[TARGET + i])
+        # The leg equations are sums of few terms of the size of the squares: their rounding errors are below this.
+        rounding = _ROUNDING * largest * math.sqrt(6.0 * squares)
+        reports[n, PROOF] = (norm(m, CORRECTION) + rounding) * m[LIPSCHITZ]
         reports[n, ALONE] = min(1.0 / m[LIPSCHITZ], m[BALL])

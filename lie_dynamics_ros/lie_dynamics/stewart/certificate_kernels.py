@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 
-from ..kernels.compile import inline, kernel
+import numpy as np
+
+from ..kernels.compile import inline, kernel, outline
 from .newton_kernels import (
     BALL,
     BASE,
@@ -20,6 +22,7 @@ from .newton_kernels import (
     MARGIN,
     MISFIT,
     POSITION,
+    PREDICTION,
     RADIUS,
     REACH,
     SURPLUS,
@@ -86,7 +89,7 @@ def settle(m: Array) -> None:
     bound_second_derivative(m, 0.0)
 
 
-@inline
+@outline
 def certified_step(m: Array, use_history: bool) -> int:
     """Go to the pose for TARGET if the line from HALF_SQUARES to it is proven to stay on the branch.
 
@@ -103,52 +106,37 @@ def certified_step(m: Array, use_history: bool) -> int:
     if not (h <= MAX_H and 2.0 * eta <= m[BALL]):
         return 0
     total = eta
-    x0, x1, x2 = row(m, CORRECTION, 0)
-    x3, x4, x5 = row(m, CORRECTION, 1)
+    for i in range(6):
+        m[PREDICTION + i] = m[CORRECTION + i]
     if use_history and norm(m, SURPLUS) <= 0.2 * eta:
         for i in range(6):
             m[CORRECTION + i] += m[SURPLUS + i]
         total = norm(m, CORRECTION)
+    for i in range(6):
+        m[SURPLUS + i] = m[CORRECTION + i] - m[PREDICTION + i]
     move(m)
-    misfit(m, True)
-    invert(m)
-    s0, s1, s2 = m[CORRECTION] - x0, m[CORRECTION + 1] - x1, m[CORRECTION + 2] - x2
-    s3, s4, s5 = m[CORRECTION + 3] - x3, m[CORRECTION + 4] - x4, m[CORRECTION + 5] - x5
-    apply_inverse(m)
-    s0 += m[CORRECTION]
-    s1 += m[CORRECTION + 1]
-    s2 += m[CORRECTION + 2]
-    s3 += m[CORRECTION + 3]
-    s4 += m[CORRECTION + 4]
-    s5 += m[CORRECTION + 5]
-    moved = norm(m, CORRECTION)
-    total += moved
-    move(m)
-    corrections = 2
     goal = CONVERGED * m[RADIUS]
-    remaining = bound * moved * moved
+    corrections = 1
+    moved = np.inf  # since the inverse was built, for this step's purposes
+    remaining = np.inf
     while remaining > goal and corrections < MAX_CORRECTIONS:
-        if bound * moved > 0.01:
-            misfit(m, True)
+        renew = bound * moved > 0.01
+        misfit(m, renew)
+        if renew:
             invert(m)
             moved = 0.0
-        else:
-            misfit(m, False)
         apply_inverse(m)
         last = norm(m, CORRECTION)
         total += last
+        if corrections == 1:
+            for i in range(6):
+                m[SURPLUS + i] += m[CORRECTION + i]
         move(m)
         corrections += 1
         moved += last
         remaining = bound * moved * last
     if not (remaining <= goal and bound * total <= 1.0 and total <= m[BALL]):
         return -1
-    m[SURPLUS] = s0
-    m[SURPLUS + 1] = s1
-    m[SURPLUS + 2] = s2
-    m[SURPLUS + 3] = s3
-    m[SURPLUS + 4] = s4
-    m[SURPLUS + 5] = s5
     bound_second_derivative(m, moved)
     for i in range(6):
         m[HALF_SQUARES + i] = m[TARGET + i]

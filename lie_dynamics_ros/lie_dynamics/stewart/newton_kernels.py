@@ -14,7 +14,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.compile import inline
+from ..kernels.compile import inline, outline
 
 Array = npt.NDArray[np.float64]
 Vec = tuple[float, float, float]
@@ -45,7 +45,8 @@ DIRECTION = 138  # d_i, 6 x 3 [m]
 MOMENT = 156  # b_i x d_i, 6 x 3 [m^2]
 MARGIN = 174  # h of the last certificate; h <= 1/2 proves
 REPORT = 175  # of `follow`: steps, corrections, fraction of the line covered, largest h of the steps taken
-SIZE = 179
+PREDICTION = 179  # first correction of a step, 6
+SIZE = 185
 
 
 @inline
@@ -123,7 +124,7 @@ def misfit(m: Array, with_jacobian: bool) -> None:
             m[MOMENT + 3 * i + 2] = b[0] * d1 - b[1] * d0
 
 
-@inline
+@outline
 def choose_order(m: Array) -> None:
     """Put the three legs whose directions are furthest from a plane first; the inverse is built on them."""
     best = -1.0

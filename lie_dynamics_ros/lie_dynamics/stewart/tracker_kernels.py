@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..kernels.compile import inline, kernel
+from ..kernels.compile import inline, kernel, outline
 from .certificate_kernels import certified_step, settle
 from .nearest_kernels import approach
 from .newton_kernels import (
@@ -63,7 +63,7 @@ def refuse(m: Array, lengths: Array, out: Array, i: int) -> int:
     return TRACKED
 
 
-@kernel("int64(float64[::1], float64[::1], float64[:, ::1], int64)")
+@outline
 def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
     """Follow the line to `lengths` in several certified steps; on failure say why and go back to the last good pose."""
     q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
@@ -107,7 +107,7 @@ def write_pose(m: Array, out: Array, i: int) -> None:
     out[i, 15] = 1.0
 
 
-@inline
+@outline
 def track(m: Array, lengths: Array, out: Array, i: int) -> int:
     """Track one vector of lengths and write row i, all but the twist; return the status."""
     status = refuse(m, lengths, out, i)
@@ -164,7 +164,7 @@ def solve_rates(m: Array, start: int, out: Array, i: int, column: int) -> None:
             m[MISFIT + k] = m[start + k] - dot(row(m, MOMENT, k), w) - dot(row(m, DIRECTION, k), v)
 
 
-@inline
+@outline
 def write_rates(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
     """Write the body twist for the leg rates, and its derivative for their derivatives where given (size 6).
 

@@ -1,0 +1,46 @@
+"""The tracking and assembly kernels give the same in plain Python, without numba."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    StewartTracker,
+    assembly_modes,
+    reference_platform,
+    solve_from_home,
+)
+
+SCRIPT = """
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from test_stewart_plain_python import work
+np.savez(sys.argv[2], *work())
+"""
+
+
+def work():
+    platform = reference_platform()
+    tracker = StewartTracker(platform, platform.home_pose)
+    lengths = platform.leg_lengths(platform.home_pose) + np.linspace(0, 1, 4)[:, None] * [0.02, 0, 0.01, 0, 0.01, 0.03]
+    path = tracker.update_many(lengths, np.ones((4, 6)), np.ones((4, 6)))
+    single = tracker.update(lengths[0])
+    refused = tracker.update([0.5, 0.5, 0.5, 0.5, 0.5, 1.9])
+    cold = solve_from_home(platform, lengths[3])
+    modes = assembly_modes(platform, lengths[3])
+    counts = np.array([modes.complex_count, single.steps, refused.status, cold.steps])
+    return path.poses, path.twists, path.accelerations, single.pose, cold.pose, modes.poses, counts
+
+
+def test_plain_python_gives_the_same(tmp_path):
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(root)}
+    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / "out.npz")]
+    subprocess.run(command, env=environment, check=True, cwd=root)
+    with np.load(tmp_path / "out.npz") as data:
+        for ours, theirs in zip(work(), (data[name] for name in data.files), strict=True):
+            assert np.abs(ours - theirs).max() < 1e-12
