@@ -76,8 +76,8 @@ def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
 def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     """Return the sectional curvature (...) [1/(kg m^2)] of the planes that rates `u` and `v` (..., nv) span.
 
-    Positive where motions that start side by side draw together (they need each other's room less than in a flat
-    space), negative where they part. Batch axes of q, u and v are broadcast.
+    Free motions that start side by side in the plane draw together where it is positive and part where it is negative.
+    Batch axes of q, u and v are broadcast.
 
     Raises
     ------

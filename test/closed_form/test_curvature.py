@@ -1,0 +1,246 @@
+"""Curvature of the mass metric: PBP (66), identities, and bodies whose curvature is known."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support.compare import relative
+from support.robots import PANDA, UR5, load
+from support.sample_trees import around, chain, to_model
+
+from lie_dynamics_ros.lie_dynamics import (
+    DescriptionError,
+    GroupError,
+    InputError,
+    ModelBuilder,
+    SingularityError,
+    SpatialInertia,
+    curvature_tensor,
+    forward_kinematics,
+    is_flat,
+    joint_types,
+    mass_matrix,
+    ricci_tensor,
+    scalar_curvature,
+    sectional_curvature,
+)
+from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree, christoffel_symbols_second_kind
+
+KINDS = ["revolute", "prismatic", "helical", "universal", "cylindrical"]
+
+
+def at(x, y=0.0, z=0.0):
+    T = np.eye(4)
+    T[:3, 3] = x, y, z
+    return T
+
+
+def two_links(com=0.3):
+    rod, tip = SpatialInertia(1.2, [0.3, 0, 0], np.eye(3) * 0.1), SpatialInertia(0.7, [com, 0, 0], np.eye(3) * 0.04)
+    builder = ModelBuilder().add("upper", joint=joint_types.revolute(), inertia=rod)
+    return builder.add("lower", "upper", joint_types.revolute(), at(0.8), tip).build()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_definition(kind, rng):
+    """(66), with the derivatives of the Christoffel symbols by (54) and by complex steps."""
+    model = to_model(around(rng, kind))
+    tree, q, n = ScrewTree.from_model(model), model.random(rng), model.nv
+    R = curvature_tensor(model, q)
+    assert relative(R, ClosedForm(tree, q).curvature_tensor()) < 1e-11
+    d = np.array([ClosedForm(tree, q + e).christoffel_symbols().imag / 1e-30 for e in 1e-30j * np.eye(n)])
+    G = ClosedForm(tree, q).christoffel_symbols()
+    up = np.einsum("ijh,hk->ijk", G, np.linalg.inv(mass_matrix(model, q)))
+    expected = np.zeros((n,) * 4)
+    for i, j, k, l in np.ndindex(n, n, n, n):
+        expected[i, j, k, l] = d[k, j, l, i] - d[l, j, k, i] + G[i, l] @ up[j, k] - G[i, k] @ up[j, l]
+    assert relative(R, expected) < 1e-11
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "spherical", "free"])
+def test_symmetries(kind, rng):
+    model = to_model(around(rng, kind))
+    R = curvature_tensor(model, model.random(rng))
+    assert (np.swapaxes(R, 0, 1) == -R).all()
+    assert (np.swapaxes(R, 2, 3) == -R).all()
+    assert (np.transpose(R, (2, 3, 0, 1)) == R).all()
+    cyclic = R + np.transpose(R, (0, 2, 3, 1)) + np.transpose(R, (0, 3, 1, 2))  # first Bianchi identity
+    assert np.abs(cyclic).max() < 1e-13 * np.abs(R).max()
+
+
+def test_second_bianchi_identity(rng):
+    """The covariant derivatives of R, summed over cycles of the derivative's and the last two indices, vanish."""
+    model = to_model(chain(rng, ["revolute", "helical", "revolute", "prismatic"]))
+    q, h, n = model.random(rng), 2e-3, 4
+
+    def slope(e):
+        a, b, c, d = (curvature_tensor(model, q + s * h * e) for s in (1, -1, 2, -2))
+        return (8.0 * (a - b) - (c - d)) / (12.0 * h)
+
+    R, up = curvature_tensor(model, q), christoffel_symbols_second_kind(model, q)
+    D = np.array([slope(e) for e in np.eye(n)])  # [m, i, j, k, l]
+    D -= np.einsum("mir,rjkl->mijkl", up, R) + np.einsum("mjr,irkl->mijkl", up, R)
+    D -= np.einsum("mkr,ijrl->mijkl", up, R) + np.einsum("mlr,ijkr->mijkl", up, R)
+    cyclic = D + np.einsum("kijlm->mijkl", D) + np.einsum("lijmk->mijkl", D)
+    assert np.abs(cyclic).max() < 1e-8 * np.abs(D).max()  # differences of fourth order
+
+
+def test_contractions(rng):
+    model = to_model(around(rng, "helical"))
+    q = np.array([model.random(rng) for _ in range(2)])
+    R, M = curvature_tensor(model, q), mass_matrix(model, q)
+    frame = np.linalg.inv(np.linalg.cholesky(M))  # rows: an orthonormal frame
+    for b in range(2):
+        E = frame[b]
+        sectional = np.array([[0.0 if (u == v).all() else sectional_curvature(model, q[b], u, v) for v in E] for u in E])
+        ricci = np.einsum("ij,ai,bj->ab", ricci_tensor(model, q)[b], E, E)
+        assert relative(np.diag(ricci), sectional.sum(axis=1)) < 1e-10  # conditioned as M
+        assert scalar_curvature(model, q)[b] == pytest.approx(sectional.sum(), rel=1e-10)
+        assert relative(curvature_tensor(model, q[b]), R[b]) < 1e-14
+    a, b = rng.normal(size=(2, model.nv))
+    turned = sectional_curvature(model, q, 2.0 * a + b, a - 3.0 * b)  # the same plane
+    assert relative(turned, sectional_curvature(model, q, a, b)) < 1e-10
+
+
+def test_two_link_arm():
+    """K = (d12 of the textbook: a b cos q2 in M) by Brioschi's formula for E(q2), F(q2), G constant."""
+    model = two_links()
+    for q2 in (0.1, 0.9, 2.0, -2.6):
+        M = mass_matrix(model, [0.4, q2])
+        c, s, p = np.cos(q2), np.sin(q2), 0.7 * 0.8 * 0.3
+        E, F, G = M[0, 0], M[0, 1], M[1, 1]
+        # E = E0 + 2 p cos, F = G + p cos, so E_v = -2 p sin, E_vv = -2 p cos, F_v = -p sin; all u-derivatives vanish.
+        Ev, Evv, Fv = -2 * p * s, -2 * p * c, -p * s
+        one = np.linalg.det([[-Evv / 2, 0, -Ev / 2], [Fv, E, F], [0, F, G]])
+        two = np.linalg.det([[0, Ev / 2, 0], [Ev / 2, E, F], [0, F, G]])
+        K = (one - two) / (E * G - F * F) ** 2
+        assert sectional_curvature(model, [0.4, q2], [1, 0], [0, 1]) == pytest.approx(K, rel=1e-11)
+        assert scalar_curvature(model, [0.4, q2]) == pytest.approx(2.0 * K, rel=1e-11)
+
+
+def test_sphere(rng):
+    """A point mass on two crossing axes moves on a sphere: curvature 1 / (m l^2)."""
+    mass, length = 1.7, 0.6
+    bob = SpatialInertia(mass, [0, 0, length], np.zeros((3, 3)))
+    model = ModelBuilder().add("bob", joint=joint_types.universal([1, 0, 0], [0, 1, 0]), inertia=bob).build()
+    for q in rng.uniform(-1.0, 1.0, (5, 2)):
+        K = sectional_curvature(model, q, [1, 0], [0, 1])
+        assert pytest.approx(1.0 / (mass * length**2), rel=1e-11) == K
+
+
+@pytest.mark.parametrize("kind", ["ball", "euler"])
+def test_rigid_body_about_a_point(kind, rng):
+    """Milnor (1976): a left-invariant metric with principal moments a, b, c, in orthonormal axes."""
+    moments = np.array([0.5, 0.8, 1.1])
+    joint = joint_types.spherical() if kind == "ball" else joint_types.composite(*(
+        joint_types.revolute(n) for n in np.eye(3)))  # fmt: skip
+    model = ModelBuilder().add("top", joint=joint, inertia=SpatialInertia(1.0, np.zeros(3), np.diag(moments))).build()
+    constants = np.sqrt(moments / np.roll(moments, -1) / np.roll(moments, -2))  # [e2, e3] = lambda_1 e1, ...
+    mu = 0.5 * constants.sum() - constants
+    expected = 2.0 * np.array([mu[1] * mu[2], mu[2] * mu[0], mu[0] * mu[1]])  # Ricci, along e1, e2, e3
+    q = model.random(rng) * (1.0 if kind == "ball" else 0.3)
+    values = np.linalg.eigvals(np.linalg.solve(mass_matrix(model, q), ricci_tensor(model, q)))
+    assert relative(np.sort(values.real), np.sort(expected)) < 1e-11
+
+
+def test_curvature_does_not_depend_on_coordinates(rng):
+    """An arm on a free body: as a free joint, and as three translations and three rotations."""
+    arm = SpatialInertia(0.8, [0.2, 0.1, 0.0], np.diag([0.03, 0.04, 0.05]))
+    body = SpatialInertia(2.0, [0.1, -0.1, 0.2], np.diag([0.3, 0.4, 0.5]))
+    axes = joint_types.composite(*(joint_types.prismatic(n) for n in np.eye(3)),
+                                 *(joint_types.revolute(n) for n in np.eye(3)[::-1]))  # fmt: skip
+    models = []
+    for joint in (joint_types.free(), axes):
+        b = ModelBuilder().add("body", joint=joint, inertia=body)
+        b.add("a", "body", joint_types.revolute([0, 1, 1]), at(0.3), arm)
+        models.append(b.add("b", "a", joint_types.revolute([1, 1, 0]), at(0.4), arm).build())
+    q = rng.uniform(-1.0, 1.0, 8)
+    T = forward_kinematics(models[1], q)[0]
+    same = np.concatenate([Rotation.from_matrix(T[:3, :3]).as_quat(), T[:3, 3], q[6:]])
+    assert relative(forward_kinematics(models[0], same), forward_kinematics(models[1], q)) < 1e-12
+    assert scalar_curvature(models[0], same) == pytest.approx(scalar_curvature(models[1], q), rel=1e-10)
+    spectra = [np.sort(np.linalg.eigvals(np.linalg.solve(mass_matrix(m, x), ricci_tensor(m, x))).real)
+               for m, x in zip(models, (same, q), strict=True)]  # fmt: skip
+    assert relative(*spectra) < 1e-10
+
+
+def test_robots_side_by_side(rng):
+    """A product of metrics: no mixed curvature."""
+    b = ModelBuilder()
+    for name, x in (("left", 0.0), ("right", 2.0)):
+        rod = SpatialInertia(1.0, [0.3, 0, 0], np.eye(3) * 0.1)
+        b.add(name, joint=joint_types.revolute(), placement=at(x), inertia=rod)
+        b.add(f"{name} tip", name, joint_types.revolute(), at(0.8), rod)
+    q = rng.normal(size=4)
+    R = curvature_tensor(b.build(), q)
+    assert abs(R[0, 1, 0, 1]) > 1e-3
+    left = np.arange(4) < 2
+    for index in np.ndindex(4, 4, 4, 4):
+        if len({bool(left[i]) for i in index}) == 2:
+            assert R[index] == 0.0
+
+
+def test_far_from_the_origin(rng):
+    """A robot 100 m away has the same curvature; no digits are lost to the distance."""
+    models = [ModelBuilder().add("a", joint=joint_types.revolute([0, 1, 1]), placement=at(x),
+              inertia=SpatialInertia(1, [0.3, 0, 0], np.eye(3) * 0.1)).add("b", "a", joint_types.revolute(), at(0.5),
+              SpatialInertia(1, [0.3, 0, 0.1], np.eye(3) * 0.1)).build() for x in (0.0, 100.0)]  # fmt: skip
+    q = rng.normal(size=2)
+    assert relative(curvature_tensor(models[1], q), curvature_tensor(models[0], q)) < 1e-12
+
+
+@pytest.mark.parametrize("name", [PANDA, UR5])
+def test_robots(name, rng):
+    model = load(name)
+    q = model.random(rng)
+    assert relative(curvature_tensor(model, q), ClosedForm(ScrewTree.from_model(model), q).curvature_tensor()) < 1e-11
+
+
+def test_armature_flattens(rng):
+    """Rotors add a constant metric: with all the inertia in them the curvature goes to zero."""
+    rod = SpatialInertia(1.0, [0.3, 0, 0], np.eye(3) * 0.1)
+    def make(armature):
+        b = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=rod, armature=armature)
+        b.add("b", "a", joint_types.revolute(), at(0.8), rod, armature=armature)
+        return b.build().with_joint_terms(armature=True)
+    q = [0.2, 0.9]
+    assert abs(scalar_curvature(make(1e4), q)) < 1e-4 * abs(scalar_curvature(make(0.0), q))
+    printed = ClosedForm(ScrewTree.from_model(make(0.7)), q).curvature_tensor()
+    assert relative(curvature_tensor(make(0.7), q), printed) < 1e-12
+
+
+def test_flatness():
+    cart = ModelBuilder()
+    for k, axis in enumerate(np.eye(3)):
+        parent = f"p{k - 1}" if k else None
+        cart.add(f"p{k}", parent, joint_types.prismatic(axis), inertia=SpatialInertia(1.0, [1, 2, 3], np.eye(3)))
+    assert is_flat(cart.build())
+    assert is_flat(two_links(com=0.0))  # the lower link's centre on its axis: M is constant
+    assert is_flat(ModelBuilder().add("a", joint=joint_types.revolute(), inertia=SpatialInertia(1, [1, 0, 0],
+                   np.eye(3))).build())  # fmt: skip
+    polar = ModelBuilder().add("turn", joint=joint_types.revolute())
+    polar.add("slide", "turn", joint_types.prismatic([1, 0, 0]), inertia=SpatialInertia(1.0, np.zeros(3), np.zeros((3, 3))))
+    assert is_flat(polar.build(), [[0.3, 0.7], [1.0, 2.0]])  # polar coordinates of the plane: C is not zero, R is
+    answer = is_flat(two_links(), samples=5)
+    assert not answer
+    assert answer.ratio > 1e-3
+    assert answer.tried == 5
+
+
+def test_errors(rng):
+    model = to_model(chain(rng, ["revolute"] * 3))
+    with pytest.raises(InputError, match="shape"):
+        curvature_tensor(model, np.zeros(2))
+    with pytest.raises(InputError, match="joint revolute 2"):
+        curvature_tensor(model, [0.0, 0.0, np.inf])
+    with pytest.raises(InputError, match="parallel"):
+        sectional_curvature(model, np.zeros(3), [1, 0, 0], [2, 0, 0])
+    with pytest.raises(SingularityError, match="positive definite"):
+        curvature_tensor(ModelBuilder().add("a", joint=joint_types.revolute()).build("bare"), [0.0])
+    with pytest.raises(DescriptionError, match="joint custom_rail 1"):
+        custom = to_model(around(rng, "custom_rail"))
+        curvature_tensor(custom, custom.random(rng))
+    ball = to_model(around(rng, "spherical"))
+    with pytest.raises(GroupError, match="quaternion"):
+        curvature_tensor(ball, np.zeros(ball.nq))
+    assert curvature_tensor(model, np.zeros((0, 3))).shape == (0, 3, 3, 3, 3)
+    assert curvature_tensor(model, np.zeros((2, 1, 3))).shape == (2, 1, 3, 3, 3, 3)
