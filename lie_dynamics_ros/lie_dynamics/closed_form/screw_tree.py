@@ -211,7 +211,7 @@ class ScrewTree:
         Every node becomes a joint of its own. A body whose frame is not on its axis is carried by a further frame that
         is, called "<name> axis", and its own frame is found under its name.
         """
-        builder = ModelBuilder(self.gravity)
+        builder = ModelBuilder(self.gravity, judge_inertias=False)
         for i, (label, S) in enumerate(zip(self.names, self.body_screws, strict=True)):
             parent = None if self.parents[i] < 0 else self.names[self.parents[i]]
             above = np.eye(4) if self.parents[i] < 0 else self.home[self.parents[i]]
@@ -225,11 +225,11 @@ class ScrewTree:
             inertia = SpatialInertia.from_matrix(self.inertias[i])
             armature = self.armature[self.v_slices[i]]
             if not on_axis[:3, 3].any():
-                builder.add_checked(label, parent, kind, placement, inertia, armature=armature)
+                builder.add(label, parent, kind, placement, inertia, armature=armature)
                 continue
             moved = inertia.transformed(se3.inverse(on_axis))
-            builder.add_checked(f"{label} axis", parent, kind, placement @ on_axis, moved, label, armature=armature)
-            builder.add_checked(label, f"{label} axis", placement=se3.inverse(on_axis))
+            builder.add(f"{label} axis", parent, kind, placement @ on_axis, moved, label, armature=armature)
+            builder.add(label, f"{label} axis", placement=se3.inverse(on_axis))
         return builder.build(name).with_joint_terms(armature=bool(self.armature.any()))
 
 

@@ -67,9 +67,9 @@ def positive(x):
 
 
 if COMPILED:
-    from . import simd
+    from . import access
 
-    simd.register(get, put, get2, put2, lift, positive, shared_integer, workspace, vector_space, LANES)
+    access.register(get, put, get2, put2, lift, positive, shared_integer, workspace, vector_space, LANES)
 
 
 if COMPILED:

@@ -40,6 +40,8 @@ class ModelBuilder:
         Acceleration of free fall in the world frame [m/s^2].
     world : str
         Name of the inertial frame.
+    judge_inertias : bool
+        Refuse inertias that no body can have; False where they have been judged, perhaps with what is welded to them.
 
     Examples
     --------
@@ -48,8 +50,11 @@ class ModelBuilder:
     >>> model = builder.add("upper", joint=revolute([0, 1, 0]), inertia=rod).build()
     """
 
-    def __init__(self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), world: str = "world") -> None:
+    def __init__(
+        self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), world: str = "world", judge_inertias: bool = True
+    ) -> None:
         self._gravity = gravity
+        self._judge_inertias = judge_inertias
         self._world = world
         self._bodies: list[_Draft] = []
         self._frames: dict[str, Frame] = {world: Frame(world, -1, np.eye(4))}
@@ -102,26 +107,12 @@ class ModelBuilder:
         GroupError
             For a placement that is no rigid transform.
         """
-        if inertia is not None:
-            inertia.check(name)
-        return self.add_checked(name, parent, joint, placement, inertia, joint_name, mimic, **limits)
-
-    def add_checked(
-        self,
-        name: str,
-        parent: str | None = None,
-        joint: JointType | None = None,
-        placement: npt.ArrayLike | None = None,
-        inertia: SpatialInertia | None = None,
-        joint_name: str | None = None,
-        mimic: tuple[str, float, float] | None = None,
-        **limits: npt.ArrayLike,
-    ) -> ModelBuilder:
-        """Like `add`, for an inertia that has been judged already, perhaps only together with what is welded to it."""
         joint = fixed() if joint is None else joint
         if not isinstance(joint, JointType):
             raise DescriptionError(f"body {name!r}: a joint of `joint_types` is expected, got {joint!r}", name=name)
         inertia = SpatialInertia.zero() if inertia is None else inertia
+        if self._judge_inertias:
+            inertia.check(name)
         placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
         if name in self._frames:
             raise DescriptionError(

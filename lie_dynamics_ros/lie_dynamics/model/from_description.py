@@ -24,7 +24,7 @@ def model_from_description(
     """
     names = {link.name for link in description.links}
     world = "world" if "world" not in names or (description.root == "world" and not floating_base) else "inertial_frame"
-    builder = ModelBuilder(gravity, world)
+    builder = ModelBuilder(gravity, world, judge_inertias=False)  # the reader has judged them, welded parts together
     children: dict[str, list[JointDescription]] = {}
     for joint in description.joints:
         children.setdefault(joint.parent, []).append(joint)
@@ -32,13 +32,13 @@ def model_from_description(
     root = description.root
     base = joint_types.free() if floating_base else joint_types.fixed()
     if root != world:
-        builder.add_checked(root, None, base, inertia=links[root].inertia, joint_name=ROOT_JOINT)
+        builder.add(root, None, base, inertia=links[root].inertia, joint_name=ROOT_JOINT)
     waiting = sorted(children.get(root, ()), key=lambda joint: joint.name, reverse=True)
     while waiting:
         joint = waiting.pop()
         kind = _joint_type(joint)
         limits = {} if kind.nv == 0 else _limits(joint, kind)
-        builder.add_checked(
+        builder.add(
             joint.child,
             joint.parent,
             kind,
