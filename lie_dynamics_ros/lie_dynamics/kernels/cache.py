@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
