@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ..lie import so3
-from . import newton_kernels as nk
 from .assembly_classes import Array, Complex, placement_of
 from .assembly_endgame import End, classify, is_exactly_singular, is_member_of_family
 from .assembly_path_kernels import ARRIVED, CONDITION, T_END
@@ -28,7 +27,7 @@ from .assembly_paths import (
     track_from,
     with_mirror_images,
 )
-from .assembly_pose_kernels import MOVED, PROOF, refine
+from .assembly_pose_kernels import ERROR, MOVED, PROOF, refine
 from .assembly_self_motion import can_move, find_real_member
 from .certificate_kernels import MAX_H
 from .errors import StewartError
@@ -56,11 +55,10 @@ class AssemblyModes:
 
     Attributes
     ----------
+    platform, lengths : what was asked for.
     poses : real poses of {B} in {N}, (k, 4, 4), each once, highest first (then by x and y). A multiple pose counts
         once; members of a continuous family are not listed.
     proven : (k,), whether a Newton-Kantorovich certificate proves that the pose exists and is the only one near.
-    residuals : (k,), largest difference between the lengths of a pose and those given [m].
-    condition_numbers : (k,), of the Jacobian, as `StewartPlatform.condition_number`; large at a singular pose.
     complex_count : number of finite complex poses, multiple ones counted as often as paths lead to them.
     class_count : number that generic members of the platform's class have, by which ``complex_count`` can be judged.
     platform_class : name of the class, such as "general" or "semi-regular, flat".
@@ -71,10 +69,10 @@ class AssemblyModes:
     at_infinity : number of paths that led to infinity.
     """
 
+    platform: StewartPlatform
+    lengths: Array
     poses: Array
     proven: Bools
-    residuals: Array
-    condition_numbers: Array
     complex_count: int
     class_count: int
     platform_class: str
@@ -86,6 +84,17 @@ class AssemblyModes:
 
     def __len__(self) -> int:
         return len(self.poses)
+
+    @cached_property
+    def residuals(self) -> Array:
+        """Largest differences between the lengths of the poses and those given, (k,) [m]."""
+        errors = np.abs(self.platform.leg_lengths(self.poses) - self.lengths)
+        return np.asarray(errors.max(axis=-1, initial=0.0))
+
+    @cached_property
+    def condition_numbers(self) -> Array:
+        """Condition numbers of the Jacobian, (k,), as `StewartPlatform.condition_number`; large at singular poses."""
+        return self.platform.condition_number(self.poses)
 
     @property
     def message(self) -> str:
@@ -127,10 +136,10 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     poses, proven = poses[order], proven[order]
     images = 2 if placement.start.flat else 1
     return AssemblyModes(
+        platform=platform,
+        lengths=wanted,
         poses=poses,
         proven=proven,
-        residuals=np.abs(platform.leg_lengths(poses) - wanted).max(axis=-1, initial=0.0),
-        condition_numbers=platform.condition_number(poses),
         complex_count=images * len(found.e),
         class_count=placement.start.count,
         platform_class=placement.start.name,
@@ -217,9 +226,8 @@ def _real_poses(
     sizes = np.maximum(1.0, np.abs(p).max(axis=1, initial=0.0))
     imaginary = np.maximum(np.abs(e.imag).max(axis=1, initial=0.0), np.abs(p.imag).max(axis=1, initial=0.0) / sizes)
     nearly = np.flatnonzero(imaginary < _NEARLY_REAL)
-    poses, reports = refined(platform, lengths, target.poses(e.real[nearly], p.real[nearly]))
-    residuals = np.abs(platform.leg_lengths(poses) - lengths).max(axis=-1, initial=0.0)
-    real = (reports[:, MOVED] < _NEAR) & (residuals <= _ACCURATE * lengths.max())
+    poses, reports = refined(platform, lengths, target, e.real[nearly], p.real[nearly])
+    real = (reports[:, MOVED] < _NEAR) & (reports[:, ERROR] <= _ACCURATE * lengths.max())
     proven = reports[:, PROOF] <= MAX_H
     kept: list[int] = []
     for i in np.flatnonzero(real):
@@ -229,20 +237,13 @@ def _real_poses(
     return poses[kept], proven[kept]
 
 
-def refined(platform: StewartPlatform, lengths: Array, poses: Array) -> tuple[Array, Array]:
-    """Return poses (n, 4, 4) improved by Newton's method on the leg equations, and reports as `refine` makes them."""
-    memory = blank_memory(platform)
-    states = np.empty((len(poses), 7))
-    shift = memory[nk.SHIFT : nk.SHIFT + 3]
-    states[:, :4] = so3.to_quaternion(poses[:, :3, :3])
-    states[:, 4:] = poses[:, :3, 3] + poses[:, :3, :3] @ shift
-    reports = np.zeros((len(poses), 4))
-    refine(memory, lengths, states, reports)
-    better = np.zeros((len(poses), 4, 4))
-    better[:, 3, 3] = 1.0
-    better[:, :3, :3] = so3.from_quaternion(states[:, :4])
-    better[:, :3, 3] = states[:, 4:] - better[:, :3, :3] @ shift
-    return better, reports
+def refined(platform: StewartPlatform, lengths: Array, target: Target, e: Array, p: Array) -> tuple[Array, Array]:
+    """Return poses (n, 4, 4), improved by Newton's method on the leg equations, and reports as `refine` makes them."""
+    poses, reports = np.empty((len(e), 16)), np.empty((len(e), 3))
+    refine(
+        blank_memory(platform), lengths, np.ascontiguousarray(e), np.ascontiguousarray(p), target.frame, poses, reports
+    )
+    return poses.reshape(-1, 4, 4), reports
 
 
 def _from_the_top(poses: Array, platform: StewartPlatform) -> npt.NDArray[np.intp]:

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..lie import so3
+
 Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 Ints = npt.NDArray[np.int64]
@@ -69,6 +71,11 @@ class Placement:
     base_rotation: Array
     platform_rotation: Array
 
+    @cached_property
+    def quaternions(self) -> Array:
+        """Quaternions (x, y, z, w) of both rotations, (8,)."""
+        return np.concatenate([so3.to_quaternion(self.base_rotation), so3.to_quaternion(self.platform_rotation)])
+
 
 @lru_cache(maxsize=1)
 def start_systems() -> tuple[StartSystem, ...]:
@@ -112,17 +119,17 @@ def place(base: Array, platform: Array, systems: tuple[StartSystem, ...]) -> Pla
     for system in sorted(systems, key=lambda s: (s.count, not s.flat)):
         if system.flat and not flat:
             continue
-        turns = planes if system.flat else [np.eye(3), np.eye(3)]
+        best = None
         if system.symmetry == "affine":
             best = _place_affine(system, sides, planes, max(tolerances))
         elif system.symmetry:
             best = _place_symmetric(system, planes, symmetries)
-        elif system.sharing == (6, 6):
-            best = Placement(system, np.arange(6), False, turns[0], turns[1])
-        elif system.sharing == sharing:
-            best = _place_shared(system, shared, turns)
-        else:
-            best = None
+        elif system.sharing == (6, 6) or system.sharing == sharing:
+            turns = planes if system.flat else [np.eye(3), np.eye(3)]
+            if system.sharing == (6, 6):
+                best = Placement(system, np.arange(6), False, turns[0], turns[1])
+            else:
+                best = _place_shared(system, shared, turns)
         if best is not None:
             return best
     raise AssertionError("the general class takes every platform")
@@ -243,4 +250,5 @@ def _flat_frame(rotation: Array, axis: Array, flipped: bool) -> Array:
     """Return the rotation, into the same plane as ``rotation``, that turns ``axis`` of this plane to the x axis."""
     x = axis @ rotation[:2]
     z = -rotation[2] if flipped else rotation[2]
-    return np.array([x, np.cross(z, x), z])
+    y = [z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]]
+    return np.array([x, y, z])

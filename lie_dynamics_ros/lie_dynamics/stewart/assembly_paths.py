@@ -39,26 +39,15 @@ _MIRROR_P = np.array([1.0, 1.0, -1.0])
 
 @dataclass(frozen=True)
 class Target:
-    """A real platform as the kernels take it, and the way back from their poses to those of the user."""
+    """A real platform as the kernels take it, its unit of length [m], and the way back to the frames of the user.
+
+    ``frame`` (16,) is what `assembly_pose_kernels.refine` takes.
+    """
 
     packed: Complex
     unit: float
     placement: Placement
-    base_origin: Array
-    platform_origin: Array
-
-    def poses(self, e: Array, p: Array) -> Array:
-        """Return poses (n, 4, 4) of {B} in {N} for real quaternions (w, x, y, z) and positions of the kernels."""
-        placement = self.placement
-        rotation = placement.base_rotation.T @ _rotations(e) @ placement.platform_rotation
-        position = self.base_origin + self.unit * p @ placement.base_rotation - rotation @ self.platform_origin
-        pose = np.zeros((len(e), 4, 4))
-        pose[:, 3, 3] = 1.0
-        if placement.swapped:
-            rotation = np.swapaxes(rotation, -1, -2)
-            position = -(rotation @ position[..., None])[..., 0]
-        pose[:, :3, :3], pose[:, :3, 3] = rotation, position
-        return pose
+    frame: Array
 
 
 def make_target(placement: Placement, base: Array, platform: Array, lengths: Array) -> Target:
@@ -75,7 +64,11 @@ def make_target(placement: Placement, base: Array, platform: Array, lengths: Arr
     packed = np.zeros((7, 6), dtype=np.complex128)
     packed[:5, :3], packed[:5, 3:] = a[1:] / unit, b[1:] / unit
     packed[5, :5], packed[6, 0] = k[1:] / unit**2, squares[0] / (4.0 * unit**2)
-    return Target(packed, unit, placement, first[order[0]], second[order[0]])
+    frame = np.empty(16)
+    frame[:8] = placement.quaternions
+    frame[8:11], frame[11:14] = first[order[0]], second[order[0]]
+    frame[14], frame[15] = unit, placement.swapped
+    return Target(packed, unit, placement, frame)
 
 
 @dataclass
@@ -119,7 +112,10 @@ def finite_poses(charts: Ints, points: Complex) -> tuple[Complex, Complex]:
     largest = e[np.arange(len(e)), np.abs(e).argmax(axis=1)]
     norm = 1.0 + (r * r).sum(axis=1)
     norm[norm == 0.0] = 1e-300
-    return e / largest[:, None], 2.0 * (v + np.cross(r, v)) / norm[:, None]
+    p = np.empty_like(v)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        p[:, i] = 2.0 * (v[:, i] + r[:, j] * v[:, k] - r[:, k] * v[:, j]) / norm
+    return e / largest[:, None], p
 
 
 def track_from(route: list[Complex], charts: Ints, points: Complex, tolerances: tuple[float, float]) -> Ends:
@@ -187,13 +183,3 @@ def same_poses(e: Complex, p: Complex, f: Complex, q: Complex, gap: float = _SAM
 def with_mirror_images(e: Complex, p: Complex) -> tuple[Complex, Complex]:
     """Return poses and their mirror images in the plane of a flat platform."""
     return np.concatenate([e, e * _MIRROR_E]), np.concatenate([p, p * _MIRROR_P])
-
-
-def _rotations(e: Array) -> Array:
-    w, x, y, z = (e / np.linalg.norm(e, axis=1)[:, None]).T
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), -1, 0)

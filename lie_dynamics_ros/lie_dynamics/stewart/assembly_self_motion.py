@@ -8,6 +8,7 @@ from ..lie import se3, so3
 from . import newton_kernels as nk
 from .assembly_classes import Array, Complex
 from .assembly_paths import Target, finite_poses
+from .assembly_pose_kernels import place
 from .nearest_kernels import approach
 from .platform import StewartPlatform
 from .tracker_memory import blank_memory, read_pose
@@ -31,7 +32,7 @@ def find_real_member(
     rng = np.random.default_rng(0)
     memory = blank_memory(platform)
     memory[nk.TARGET : nk.TARGET + 6] = 0.5 * lengths**2
-    for guess in [*_real_parts(target, family), *_random_poses(platform, lengths, rng)]:
+    for guess in [*_real_parts(platform, target, family), *_random_poses(platform, lengths, rng)]:
         memory[nk.QUATERNION : nk.QUATERNION + 4] = so3.to_quaternion(guess[:3, :3])
         memory[nk.POSITION : nk.POSITION + 3] = guess[:3, 3] + guess[:3, :3] @ memory[nk.SHIFT : nk.SHIFT + 3]
         if approach(memory) < _TOLERANCE * memory[nk.RADIUS]:
@@ -73,12 +74,14 @@ def _free_directions(platform: StewartPlatform, pose: Array, scale: Array) -> li
     return list(v[s <= _FREE * s[0]])
 
 
-def _real_parts(target: Target, family: list[tuple[int, Complex]]) -> list[Array]:
+def _real_parts(platform: StewartPlatform, target: Target, family: list[tuple[int, Complex]]) -> list[Array]:
     if not family:
         return []
     charts, points = zip(*family, strict=True)
     e, p = finite_poses(np.array(charts), np.array(points))
-    return list(target.poses(e.real, p.real))
+    poses = np.empty((len(e), 16))
+    place(blank_memory(platform), np.ascontiguousarray(e.real), np.ascontiguousarray(p.real), target.frame, poses)
+    return list(poses.reshape(-1, 4, 4))
 
 
 def _random_poses(platform: StewartPlatform, lengths: Array, rng: np.random.Generator) -> list[Array]:
