@@ -7,11 +7,14 @@ equation, and are their oracles.
 from __future__ import annotations
 
 from .christoffel import christoffel_symbols, christoffel_symbols_second_kind, mass_matrix_derivatives
+from .conjugate import first_conjugate_time, jacobi_fields
 from .coriolis import coriolis_product
 from .curvature import curvature_tensor, ricci_tensor, scalar_curvature, sectional_curvature
+from .curvature_map import CurvatureMap, curvature_map
 from .exponentials import exponential_jacobian, product_of_exponentials
 from .factorizations import MassFactors, mass_factors, mass_matrix_by_entries
 from .flatness import Flatness, is_flat
+from .geodesics import Geodesic, GeodesicError, geodesic
 from .ploen import PloenMatrices, body_coriolis, ploen_matrices
 from .printed import ClosedForm
 from .recursion import recursive_inverse_dynamics
@@ -19,7 +22,10 @@ from .screw_tree import ScrewTree
 
 __all__ = [
     "ClosedForm",
+    "CurvatureMap",
     "Flatness",
+    "Geodesic",
+    "GeodesicError",
     "MassFactors",
     "PloenMatrices",
     "ScrewTree",
@@ -27,9 +33,13 @@ __all__ = [
     "christoffel_symbols",
     "christoffel_symbols_second_kind",
     "coriolis_product",
+    "curvature_map",
     "curvature_tensor",
     "exponential_jacobian",
+    "first_conjugate_time",
+    "geodesic",
     "is_flat",
+    "jacobi_fields",
     "mass_factors",
     "mass_matrix_by_entries",
     "mass_matrix_derivatives",

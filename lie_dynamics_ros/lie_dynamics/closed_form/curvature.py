@@ -51,6 +51,8 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     require_axes(model, "curvature", _ALSO)
     require_independent(model, "curvature")
     out = np.empty((*states.shape[:-1], n, n, n, n))
+    if not out.size:
+        return out
     status = _kernel(model._rows, flat, out.reshape(-1, n, n, n, n))
     if status != layout.OK:
         _check_quaternions(model, flat)
