@@ -59,6 +59,7 @@ def machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "AVX-512": _has_avx512(),
         "load before": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
@@ -75,6 +76,14 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
+
+
+def _has_avx512() -> str:
+    """Whether the processor has the vectors that batches are made for."""
+    try:
+        return "yes" if " avx512f " in Path("/proc/cpuinfo").read_text() else "no"
+    except OSError:
+        return "unknown"
 
 
 def save(name: str, title: str, figures: Sequence[Figure], where: dict[str, Any], raw: Any = None) -> str:
