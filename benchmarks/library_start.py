@@ -27,7 +27,8 @@ loaded = time.perf_counter()
 zero = model._zero
 inverse_dynamics(model, zero, zero, zero)
 done = time.perf_counter()
-print(json.dumps({"import": imported - started, "model from URDF": loaded - imported, "first call": done - loaded}), flush=True)
+times = {"import": imported - started, "model from URDF": loaded - imported, "first call": done - loaded}
+print(json.dumps(times), flush=True)
 """
 
 
