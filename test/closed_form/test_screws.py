@@ -206,8 +206,9 @@ def test_screws_of_a_textbook(rng):
 
 
 def test_armature(rng):
-    b = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=SpatialInertia(1, [1, 0, 0], np.eye(3)), armature=2.0)
-    model = b.build().with_joint_terms(armature=True)
+    body = SpatialInertia(1, [1, 0, 0], np.eye(3))
+    model = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=body, armature=2.0).build()
+    model = model.with_joint_terms(armature=True)
     tree = ScrewTree.from_model(model)
     assert mass_factors(tree, [0.3]).world_product()[0, 0] == pytest.approx(4.0, rel=1e-14)
     assert mass_factors(tree, [0.3]).body_product()[0, 0] == pytest.approx(4.0, rel=1e-14)

@@ -18,6 +18,7 @@ from .geodesics import Geodesic, GeodesicError, geodesic
 from .ploen import PloenMatrices, body_coriolis, ploen_matrices
 from .printed import ClosedForm
 from .recursion import recursive_inverse_dynamics
+from .regressor import inertial_regressor
 from .screw_tree import ScrewTree
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "exponential_jacobian",
     "first_conjugate_time",
     "geodesic",
+    "inertial_regressor",
     "is_flat",
     "jacobi_fields",
     "mass_factors",

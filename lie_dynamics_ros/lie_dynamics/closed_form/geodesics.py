@@ -18,12 +18,13 @@ from ..tree.forward_dynamics import forward_dynamics
 from ..tree.mass_matrix import mass_matrix
 from .conjugate import first_conjugate_time
 from .coordinates import require_axes, require_independent
+from .descent import descend
 
 Array = npt.NDArray[np.float64]
 Acceleration = Callable[[Array, Array], Array]
 
-#: Part of the way below which continuation gives up.
-_SMALLEST_STEP = 1.0 / 64.0
+#: Sides of the polygon that the search starts from.
+_SIDES = 40
 
 
 class GeodesicError(LieDynamicsError):
@@ -86,7 +87,7 @@ def free_acceleration(model: Model) -> Acceleration:
     counts_rotors = bool(model._rows[1:, layout.ARMATURE].any())
     weightless = model.with_gravity((0.0, 0.0, 0.0)).with_joint_terms(armature=counts_rotors)
     zero = np.zeros(model.nv)
-    return lambda q, qd: forward_dynamics(weightless, q, qd, zero)
+    return lambda q, qd: np.asarray(forward_dynamics(weightless, q, qd, zero))
 
 
 def geodesic(
@@ -96,14 +97,15 @@ def geodesic(
     *,
     duration: float = 1.0,
     guess: npt.ArrayLike | None = None,
+    descent: bool = True,
     tolerance: float = 1e-8,
     max_nodes: int = 5000,
 ) -> Geodesic:
     """Return a geodesic of the mass metric, the path that takes the least kinetic energy for its duration.
 
-    The boundary-value problem qdd + M^-1 C qd = 0, q(0) = start, q(duration) = goal is solved by collocation of fourth
-    order on a mesh that adapts (`scipy.integrate.solve_bvp`). Where Newton's method fails from the guess, the goal is
-    approached in steps, each solution being the guess of the next.
+    The guess is moved downhill in energy first, so that the path found is one of least energy; then the boundary-value
+    problem qdd + M^-1 C qd = 0, q(0) = start, q(duration) = goal is solved from it by collocation of fourth order on a
+    mesh that adapts (`scipy.integrate.solve_bvp`).
 
     Parameters
     ----------
@@ -116,6 +118,8 @@ def geodesic(
     guess : array-like, shape (k, nq), optional
         Path to start from, at equal steps of time, ends included; the straight line in coordinates when left out.
         Another guess may lead to another geodesic, since there can be several.
+    descent : bool
+        False leaves the guess as it is: for geodesics that are not of least energy.
     tolerance : float
         Relative residual of the solver.
     max_nodes : int
@@ -145,42 +149,19 @@ def geodesic(
     path = np.array([a, b]) if guess is None else checked(guess, model.nq, "guess", model)
     if path.ndim != 2 or len(path) < 2:
         raise InputError(f"guess: shape (k, {model.nq}), k >= 2, is expected, got {path.shape}", name="guess")
-    unit = np.linspace(0.0, 1.0, 21)
+    mesh = np.linspace(0.0, 1.0, _SIDES + 1)
     s = np.linspace(0.0, 1.0, len(path))
-    q = np.array([np.interp(unit, s, column) for column in path.T]).reshape(model.nv, -1)
-    found = _by_continuation(free_acceleration(model), a, b, unit, q, tolerance, max_nodes)
+    polygon = np.stack([np.interp(mesh, s, column) for column in path.T], axis=-1)
+    if descent:
+        polygon = descend(model, polygon)
+    state = np.concatenate([polygon.T, np.gradient(polygon.T, mesh, axis=1)])
+    found = _solve(free_acceleration(model), a, b, mesh, state, tolerance, max_nodes)
+    if not found.success:
+        raise GeodesicError(
+            f"no geodesic found from {a.tolist()} to {b.tolist()}: {found.message}; a guess nearer to one, or a goal "
+            "nearer to the start, is expected"
+        )
     return _finish(model, found, float(duration))
-
-
-def _by_continuation(
-    acceleration: Acceleration, a: Array, b: Array, mesh: Array, q: Array, tolerance: float, max_nodes: int
-) -> Any:
-    """Solve for the goal itself, or move it there from the start in steps that shrink when one fails."""
-    state = np.concatenate([q, np.gradient(q, mesh, axis=1)])
-    found = _solve(acceleration, a, b, mesh, state, tolerance, max_nodes)
-    if found.success:
-        return found
-    failure, reached, step = found.message, 0.0, 0.5
-    line = np.outer(b - a, mesh)
-    base, state = mesh, np.concatenate([line, np.outer(b - a, np.ones_like(mesh))])  # seen from a, for the whole way
-    while reached < 1.0:
-        if step < _SMALLEST_STEP:
-            raise GeodesicError(
-                f"no geodesic found from {a.tolist()} to {b.tolist()}: {failure}; a guess nearer to one, or a goal "
-                "nearer to the start, is expected"
-            )
-        trial = min(reached + step, 1.0)
-        there = trial * state
-        there[: len(a)] += a[:, None]
-        found = _solve(acceleration, a, a + trial * (b - a), base, there, tolerance, max_nodes)
-        if not found.success:
-            step *= 0.5
-            continue
-        reached, base = trial, found.x
-        state = found.y.copy()
-        state[: len(a)] -= a[:, None]
-        state /= reached
-    return found
 
 
 def _solve(
@@ -212,7 +193,7 @@ def _finish(model: Model, found: Any, duration: float) -> Geodesic:
 
     def solution(t: Array) -> Array:
         values = np.asarray(found.sol(t / duration))
-        return values * scale.reshape(-1, *[1] * (values.ndim - 1))
+        return np.asarray(values * scale.reshape(-1, *[1] * (values.ndim - 1)))
 
     conjugate = np.inf
     if energy > 0.0:
