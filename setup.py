@@ -17,7 +17,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["lie_dynamics/py.typed", "urdf/*.urdf"]},
+    package_data={PACKAGE: ["lie_dynamics/py.typed", "ros/*.xml", "urdf/*.urdf"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
@@ -39,6 +39,7 @@ setup(
             "pin>=3.3",
             "example-robot-data>=4.2",
             "matplotlib",
+            "sympy",
         ],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1"],
     },
