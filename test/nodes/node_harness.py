@@ -101,6 +101,8 @@ class Bench:
             value = condition()
             if value:
                 return value
+            for process in self.processes:
+                assert process.process.poll() is None, f"a node ended while {what} was awaited\n{process.output}"
             if time.monotonic() > end:
                 log = "\n".join(process.output for process in self.processes)
                 raise AssertionError(f"waited {DEADLINE:.0f} s for {what}\n{self.diagnostics}\n{log}")
