@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, SingularityError
+from ..model.configuration import require_finite, shaped
 from ..model.model import Model
 
 Array = npt.NDArray[np.float64]
@@ -27,15 +28,19 @@ def coupled_hybrid_dynamics(
     from .inverse_dynamics import inverse_dynamics
     from .mass_matrix import mass_matrix
 
+    qdd, tau = shaped(qdd, model.nv, "qdd", model), shaped(tau, model.nv, "tau", model)
     matrix = mass_matrix(model, q)
     bias = inverse_dynamics(model, q, qd, model._zero, f_ext)
     free = ~given
-    shape = np.broadcast_shapes(bias.shape, np.shape(qdd), np.shape(tau), (*matrix.shape[:-2], model.nv))
+    try:
+        shape = np.broadcast_shapes(bias.shape, qdd.shape, tau.shape)
+    except ValueError:
+        listed = f"q and qd {bias.shape[:-1]}, qdd {qdd.shape[:-1]}, tau {tau.shape[:-1]}"
+        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
     acceleration = np.where(given, np.broadcast_to(qdd, shape), 0.0)
     wanted = np.where(free, np.broadcast_to(tau, shape), 0.0)
-    for name, array in (("qdd", acceleration), ("tau", wanted)):
-        if not np.isfinite(array).all():
-            raise InputError(f"{name}: finite numbers are expected where they are read", name=name)
+    require_finite(acceleration, "qdd", model)
+    require_finite(wanted, "tau", model)
     rest = wanted - bias - (matrix @ acceleration[..., None])[..., 0]
     block = matrix[..., free, :][..., free]
     if block.size and np.linalg.cond(block).max() > _WORST_CONDITION:

@@ -75,6 +75,8 @@ def evaluate(
         listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
         raise InputError(f"batch dimensions do not fit each other: {listed}") from None
     if model._coupling is not None:
+        for name, a in zip(names, arrays, strict=True):  # before coupling smears NaN over all joints
+            _require_finite(model, name, a.reshape(-1, a.shape[-1]))
         arrays = [_expanded(model._coupling, name, a) for name, a in zip(names, arrays, strict=True)]
     kind = np.result_type(*arrays)
     if kind != np.float64 and COMPILED:
@@ -84,7 +86,7 @@ def evaluate(
     q = flat["q"]
     if model._custom:
         for name, array in flat.items():
-            _require_finite(model, name, array)
+            _require_finite(model, name, array, given)
         q = extend(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
     n = int(model._rows[0, layout.N_V])
     shapes = {"force": (n,), "matrix": (n, n), "columns": (6, n)}
