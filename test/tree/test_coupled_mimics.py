@@ -6,6 +6,7 @@ from support.compare import relative
 
 from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
+    InputError,
     Model,
     bias_force,
     coriolis_matrix,
@@ -135,6 +136,23 @@ def test_payload_of_a_coupled_robot(state):
     q, qd, qdd = state
     loaded, full = MODEL.with_payload("tip", 0.3, [0.1, 0, 0]), FULL.with_payload("tip", 0.3, [0.1, 0, 0])
     assert relative(inverse_dynamics(loaded, q, qd, qdd), inverse_dynamics(full, *widen(*state)) @ G) < 1e-13
+
+
+def test_bad_input_names_the_joint():
+    good, bad = [0.1, 0.2], [0.1, np.nan]
+    for k, name in enumerate(("q", "qd", "qdd")):
+        with pytest.raises(InputError, match=rf"^{name}: finite numbers .* 'b thumb'"):
+            inverse_dynamics(MODEL, *(bad if j == k else good for j in range(3)))
+    for k, name in enumerate(("q", "qd", "tau")):
+        with pytest.raises(InputError, match=rf"^{name}: finite numbers .* 'b thumb'"):
+            forward_dynamics(MODEL, *(bad if j == k else good for j in range(3)))
+        for wrong in ([0.1], "abc", [0.1, 0.2, 0.3, 0.4]):
+            with pytest.raises(InputError, match=rf"^{name}: "):
+                forward_dynamics(MODEL, *(wrong if j == k else good for j in range(3)))
+    with pytest.raises(InputError, match="batch dimensions do not fit"):
+        forward_dynamics(MODEL, [good] * 2, good, [good] * 3)
+    with pytest.raises(InputError, match=r"^f_ext: shape"):
+        forward_dynamics(MODEL, good, good, good, np.zeros((2, 6)))
 
 
 def test_refusals():

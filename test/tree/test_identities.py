@@ -51,8 +51,9 @@ def test_hybrid_completes_any_mask_of_one_motion(seed, mask):
     assert relative(t, tau) < 1e-8  # given accelerations push what is free: condition of M, up to 1e4, twice
 
 
-def test_unread_entries_may_be_anything(rng):
-    tree = around(rng, "universal")
+@pytest.mark.parametrize("kind", ["universal", "custom_rail"])
+def test_unread_entries_may_be_anything(kind, rng):
+    tree = around(rng, kind)
     model = to_model(tree)
     q, (qd, qdd, tau) = tree.random(rng), rng.normal(size=(3, tree.nv))
     mask = rng.random(tree.nv) < 0.5
