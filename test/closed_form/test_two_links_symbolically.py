@@ -89,6 +89,10 @@ def test_screws_give_the_same():
     (A1, A2), (D1, D2) = screws()
     carried1, bracket = carried([A1, A2])
     M = mass()
+    assert ad(A1) * A2 == sp.Matrix([0, 0, 0, L1, 0, 0])
+    s, c = sp.sin(Q[1]), sp.cos(Q[1])
+    assert sp.simplify(carried1 - sp.Matrix([0, 0, 1, L1 * s, L1 * c - L1, 0])) == sp.zeros(6, 1)
+    assert sp.simplify(bracket - sp.Matrix([0, 0, 0, L1 * c, -L1 * s, 0])) == sp.zeros(6, 1)
     assert sp.simplify(inner(A1, D1, A1) + inner(carried1, D2, carried1) - M[0, 0]) == 0
     assert sp.simplify(inner(carried1, D2, A2) - M[0, 1]) == 0
     assert sp.simplify(inner(A2, D2, A2) - M[1, 1]) == 0
