@@ -1,6 +1,7 @@
 """Library: single calls against Pinocchio called from Python.
 
-Each figure is the ratio of our time to Pinocchio's, both called by their public names, results in new arrays.
+Each figure is the ratio of our time to Pinocchio's, both called by their public names, results in new arrays, and our
+time for one call.
 """
 
 from __future__ import annotations
@@ -93,6 +94,6 @@ def masks(n: int) -> dict[str, Array]:
 
 
 def judged(name: str, result: Comparison, limit: float | None) -> Figure:
-    """A ratio, with its target if it has one."""
-    name = f"{name} ({result.ours * 1e6:.2f} us)"
-    return Figure(name, result.ratio, "x") if limit is None else at_most(name, result.ratio, "x", limit)
+    """A ratio and our time, with a target for the ratio if it has one."""
+    unit = f"x, at {result.ours * 1e6:.2f} us"
+    return Figure(name, result.ratio, unit) if limit is None else at_most(name, result.ratio, unit, limit)
