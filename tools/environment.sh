@@ -80,11 +80,11 @@ set_up() {
             say "note: no C++ compiler found (c++, g++ or clang++; Debian and Ubuntu: sudo apt install g++). Only building custom messages needs one."
         rm -rf -- "$venv"
         "$python" -m venv "$venv" || fail "$python -m venv failed."
+        say "  installing packages (some 300 MB to fetch, 1.7 GB on disk) ..."
     else
-        say "Bringing .venv-$distro up to date."
+        say "Bringing .venv-$distro up to date: the requirements have changed."
         rm -f -- "$venv/stamp"
     fi
-    say "  installing packages (some 300 MB the first time) ..."
     install 'setuptools>=70.1,<80'
     install --no-build-isolation --config-settings editable_mode=compat -r "tools/requirements-$distro.txt" -e '.[test,lint]'
     wanted >"$venv/stamp"

@@ -53,8 +53,9 @@ class DomainReservation:
         """Set the variables that confine ROS to this domain and this machine, where nodes find each other quickly."""
         environment["ROS_DOMAIN_ID"] = str(self.domain)
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        for name in ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"):  # from 3.0 on, and before
-            environment[name] = str(QUICK_DISCOVERY)
+        before_fast_dds_3 = environment.get("ROS_DISTRO") in ("humble", "iron", "jazzy")
+        library = "FASTRTPS" if before_fast_dds_3 else "FASTDDS"
+        environment[f"{library}_DEFAULT_PROFILES_FILE"] = str(QUICK_DISCOVERY)
         for name in ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"):
             environment.pop(name, None)
 

@@ -37,13 +37,14 @@ def test_says_when_all_are_taken(monkeypatch):
         DomainReservation()
 
 
-def test_confines_ros_to_this_machine():
+@pytest.mark.parametrize(("distro", "library"), [("kilted", "FASTDDS"), ("jazzy", "FASTRTPS")])
+def test_confines_ros_to_this_machine(distro, library):
     reservation = DomainReservation()
-    environment = {"ROS_LOCALHOST_ONLY": "1", "ROS_STATIC_PEERS": "1.2.3.4", "HOME": "/home/x"}
+    environment = {"ROS_DISTRO": distro, "ROS_LOCALHOST_ONLY": "1", "ROS_STATIC_PEERS": "1.2.3.4", "HOME": "/home/x"}
     reservation.apply(environment)
     assert environment["ROS_DOMAIN_ID"] == str(reservation.domain)
     assert environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     assert environment["HOME"] == "/home/x"
     assert not {"ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS"} & environment.keys()
-    assert Path(environment["FASTDDS_DEFAULT_PROFILES_FILE"]).is_file()
+    assert Path(environment[f"{library}_DEFAULT_PROFILES_FILE"]).is_file()
     reservation.release()
