@@ -14,6 +14,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
     SingularityError,
     SpatialInertia,
+    christoffel_symbols,
     curvature_tensor,
     forward_kinematics,
     is_flat,
@@ -229,6 +230,27 @@ def test_flatness():
     assert answer.tried == 5
 
 
+def test_coupled_mimics(rng):
+    """The definition (66) from the symbols of the coupled robot, differentiated by differences."""
+    rod, place = SpatialInertia(1.0, [0.4, 0.1, 0.0], np.eye(3) * 0.05), at(0.8)
+    b = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=rod)
+    b.add("b", "a", joint_types.revolute([0, 1, 1]), place, rod)
+    b.add("c", "b", joint_types.revolute([0, 1, 0]), place, rod, mimic=("b", -0.7, 0.2))
+    model = b.add("d", "c", joint_types.revolute([1, 1, 0]), place, rod).build().with_coupled_mimics()
+    q, h = rng.normal(size=(2, 3)), 1e-3
+    for x, R in zip(q, curvature_tensor(model, q), strict=True):
+        def slope(e, x=x):
+            a, b, c, d = (christoffel_symbols(model, x + s * h * e) for s in (1, -1, 2, -2))
+            return (8.0 * (a - b) - (c - d)) / (12.0 * h)
+        d = np.array([slope(e) for e in np.eye(3)])
+        G, up = christoffel_symbols(model, x), christoffel_symbols_second_kind(model, x)
+        expected = np.einsum("kjli->ijkl", d) - np.einsum("ljki->ijkl", d)
+        expected += np.einsum("ilr,jkr->ijkl", G, up) - np.einsum("ikr,jlr->ijkl", G, up)
+        assert relative(R, expected) < 1e-8  # differences of fourth order
+    assert not is_flat(model, samples=3)
+    assert np.isfinite(scalar_curvature(model, q)).all()
+
+
 def test_errors(rng):
     model = to_model(chain(rng, ["revolute"] * 3))
     with pytest.raises(InputError, match="shape"):
@@ -239,6 +261,10 @@ def test_errors(rng):
         sectional_curvature(model, np.zeros(3), [1, 0, 0], [2, 0, 0])
     with pytest.raises(SingularityError, match="positive definite"):
         curvature_tensor(ModelBuilder().add("a", joint=joint_types.revolute()).build("bare"), [0.0])
+    bare = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=SpatialInertia(1, [1, 0, 0], np.eye(3)))
+    bare.add("b", "a", joint_types.revolute(), mimic=("a", 1.0, 0.0))
+    with pytest.raises(SingularityError, match="without its coupling"):
+        curvature_tensor(bare.build().with_coupled_mimics(), [0.0])
     with pytest.raises(DescriptionError, match="joint custom_rail 1"):
         custom = to_model(around(rng, "custom_rail"))
         curvature_tensor(custom, custom.random(rng))

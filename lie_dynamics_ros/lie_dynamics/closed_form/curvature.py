@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError
+from ..errors import InputError, SingularityError
 from ..kernels.curvature import curvature as _kernel
 from ..model import layout
 from ..model.configuration import checked
 from ..model.model import Model
 from ..tree.inputs import _check_quaternions
 from ..tree.mass_matrix import mass_matrix
-from .coordinates import require_axes, require_independent
+from .coordinates import require_axes
+from .coupled import coupled_curvature, uncoupled_positions
 from .metric import cholesky, inverse_metric
 
 Array = npt.NDArray[np.float64]
@@ -25,8 +26,8 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     Parameters
     ----------
     model : Model
-        The robot, without user-defined joints and coupled mimic joints. Curvature is a tensor, so ball and free
-        joints are welcome: their indices are those of qd.
+        The robot, without user-defined joints. Curvature is a tensor, so ball and free joints are welcome (but not
+        together with coupled ones): their indices are those of qd.
     q : array-like, shape (..., nq)
         Configuration [rad, m].
 
@@ -39,26 +40,33 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     Raises
     ------
     DescriptionError
-        For a user-defined or a coupled joint; names it.
+        For a user-defined joint, or a ball or free one in a model with coupled joints; names it.
     InputError, GroupError
         As `mass_matrix`.
     SingularityError
         Where the mass matrix is not positive definite.
     """
-    n = model.nv
     states = checked(q, model.nq, "q", model)
-    flat = np.array(states, order="C").reshape(-1, model.nq)
+    given = np.array(states, order="C").reshape(-1, model.nq)
     require_axes(model, "curvature", _ALSO)
-    require_independent(model, "curvature")
-    out = np.empty((*states.shape[:-1], n, n, n, n))
-    if not out.size:
-        return out
-    status = _kernel(model._rows, flat, out.reshape(-1, n, n, n, n))
+    shape, n = (*states.shape[:-1], *[model.nv] * 4), len(model._rows) - 1
+    if not np.prod(shape):
+        return np.empty(shape)
+    flat = uncoupled_positions(model, given)
+    out = np.empty((len(flat), n, n, n, n))
+    status = _kernel(model._rows, flat, out)
     if status != layout.OK:
-        _check_quaternions(model, flat)
+        if model._coupling is None:
+            _check_quaternions(model, flat)
         cholesky(model, states)
+        if model._coupling is not None and status % layout.STATUS_STEP == layout.SINGULAR:
+            raise SingularityError(
+                f"model {model.name!r}: without its coupling the mass matrix is not positive definite; bodies with "
+                "inertia, or an armature, are expected beyond every joint that follows another",
+                name=model.name,
+            )
         raise InputError(f"model {model.name!r}: the curvature overflows; the inputs are finite but too large")
-    return out
+    return (out if model._coupling is None else coupled_curvature(model, flat, out)).reshape(shape)
 
 
 def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
