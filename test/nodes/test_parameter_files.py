@@ -1,0 +1,46 @@
+"""Parameter files and pages say what the nodes declare."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from node_robots import ARM
+
+from lie_dynamics_ros.nodes import inverse_dynamics, simulated_robot
+from lie_dynamics_ros.ros.described_node import DESCRIPTION_SETTINGS
+from lie_dynamics_ros.ros.managed_node import COMMON_SETTINGS
+
+ROOT = Path(__file__).resolve().parents[2]
+NODES = {
+    "inverse_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *inverse_dynamics.SETTINGS),
+    "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
+}
+each_node = pytest.mark.parametrize("name", NODES)
+
+
+@each_node
+def test_the_parameter_file_gives_every_default(name):
+    content = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+    assert content["/**"][name]["ros__parameters"] == {setting.name: setting.default for setting in NODES[name]}
+
+
+@each_node
+def test_the_page_names_every_parameter_with_its_rule(name):
+    page = (ROOT / "doc" / "nodes" / f"{name}.md").read_text()
+    marks = {"any time": "", "while unconfigured": "u", "at start": "s"}
+    for setting in NODES[name]:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{setting.name}` |")]
+        default, mark = (cell.strip() for cell in row.split("|")[2:4])
+        assert mark == marks[setting.when], row
+        if not default.startswith("the package"):
+            assert yaml.safe_load(default.strip("`")) == setting.default, row
+
+
+@each_node
+def test_the_node_starts_with_its_parameter_file(bench, name):
+    file = ROOT / "config" / f"{name}.yaml"
+    node = bench.start(name, arguments=["--params-file", str(file)])
+    if name == "inverse_dynamics":
+        bench.publish_description(ARM)
+    bench.wait_state(node, "active")
+    assert bench.get(node, "executor") == "events"
