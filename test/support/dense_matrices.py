@@ -76,14 +76,14 @@ def of_particles(tree, q, qd):
 def ploen(tree, q, qd):
     """The sum of J^T (I dJ/dt + Ct J), with Ct of Proposition 1."""
     motion, total = tree.twists(q, qd), 0.0
-    for body in tree.bodies:
+    jacobians, rates = rate(lambda step: np.array(list(tree.jacobians(q, step).values())), qd)
+    for body, J, dJ in zip(tree.bodies, jacobians, rates, strict=True):
         w, r = motion[body.name][0][:3], hat3(body.com)
         w = hat3(w)
         about_origin = body.inertia - body.mass * r @ r
         Ct = np.block(
             [[w @ about_origin + about_origin @ w, body.mass * r @ w], [-body.mass * w @ r, body.mass * w]]
         )
-        J, dJ = rate(lambda step, name=body.name: tree.jacobians(q, step)[name], qd)
         total = total + J.T @ (tree.generalized_inertia(body) @ dJ + Ct @ J)
     return total
 
