@@ -11,12 +11,15 @@ from scipy.optimize import brentq, least_squares
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
     StewartPlatform,
+    assembly,
     assembly_modes,
     dietmaier_platform,
     griffis_duffy_platform,
     reference_platform,
     semi_regular_platform,
 )
+from lie_dynamics_ros.lie_dynamics.stewart.assembly_classes import Placement, general_start, start_systems
+from lie_dynamics_ros.lie_dynamics.stewart.assembly_path_kernels import equations
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from stewart_platforms import FAMILIES, random_case
@@ -95,6 +98,34 @@ def test_random_members_of_each_class(name, rng):
         assert found.proven.all()
         if name == "similar hexagons":
             assert len(found) == 8
+
+
+@pytest.mark.parametrize(("name", "count"), [("mirror-symmetric, flat", 36), ("semi-regular", 28)])
+def test_class_and_general_start_systems_agree(name, count, rng, monkeypatch):
+    """From the 40 poses of a general platform, all but the class's own number go to infinity."""
+    for _ in range(2):
+        case = random_case(name, rng)
+        platform = StewartPlatform(case.base, case.platform, allow_singular=True)
+        special = assembly_modes(platform, case.lengths)
+        with monkeypatch.context() as patch:
+            turns = np.eye(3), np.eye(3)
+            general = Placement(general_start(flat=False), np.arange(6), False, *turns)
+            patch.setattr(assembly, "placement_of", lambda base, top, general=general: general)
+            plain = assembly_modes(platform, case.lengths)
+        assert plain.platform_class == "general" and plain.complex_count == special.complex_count == count
+        assert plain.at_infinity == 40 - count and plain.certain
+        assert np.abs(plain.poses - special.poses).max() < 1e-8
+
+
+def test_every_start_system_is_a_solution():
+    for system in start_systems():
+        f, jacobian = np.empty(6, dtype=complex), np.empty((6, 6), dtype=complex)
+        images = 2 if system.flat else 1
+        assert images * len(system.points) == system.count
+        for x in system.points:
+            equations(system.platform, 0, x, f, jacobian)
+            assert np.abs(f).max() < 1e-11 * max(1.0, np.abs(x).max()) ** 4
+            assert np.linalg.matrix_rank(jacobian) == 6
 
 
 def test_real_poses_by_blind_search(rng):

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from .assembly_classes import Array, Complex, placement_of
-from .assembly_endgame import End, classify, is_exactly_singular, is_member_of_family
-from .assembly_path_kernels import ARRIVED, CONDITION, T_END
-from .assembly_paths import (
-    CAREFUL,
-    DOUBTFUL,
-    USUAL,
-    Bools,
-    Ends,
-    Target,
-    make_target,
-    repeated,
-    retrack,
-    same_poses,
-    scaled_start,
-    stations,
-    track_from,
-    with_mirror_images,
-)
+from .assembly_paths import Bools, Target, make_target, with_mirror_images
 from .assembly_pose_kernels import ERROR, MOVED, PROOF, refine
+from .assembly_search import follow_paths
 from .assembly_self_motion import can_move, find_real_member
 from .certificate_kernels import MAX_H
 from .errors import StewartError
@@ -35,18 +19,12 @@ from .inverse_kinematics import as_vector
 from .platform import StewartPlatform
 from .tracker_memory import blank_memory
 
-#: Other paths to try when some went wrong: complex scalings of the start system.
-_SCALINGS = (1.0 + 0.0j, 0.6 + 0.8j, -0.28 + 0.96j, 0.8 - 0.6j)
-#: Paths that fail before this t have strayed; those that fail after it have a doubtful end.
-_NEAR_END = 0.99
 #: Ends are tried as real poses when imaginary parts are below this share.
 _NEARLY_REAL = 1e-5
 #: Real poses must be found this close to the ends, in platform radii, with lengths right to this share.
 _NEAR, _ACCURATE = 1e-2, 1e-12
 #: Real poses nearer than this, in platform sizes, are one; singular ones are known less well.
 _SAME_REGULAR, _SAME_SINGULAR = 1e-9, 1e-5
-#: Complex poses nearer than this to conjugates of each other are; multiple ones are known to 1e-6 or so.
-_SAME_CONJUGATE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +99,7 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     base, top = platform.base_points, platform.platform_points
     placement = placement_of(base, top)
     target = make_target(placement, base, top, wanted)
-    found = _follow_paths(target)
+    found = follow_paths(target)
     e, p = found.e, found.p
     if placement.start.flat:
         e, p = with_mirror_images(e, p)
@@ -130,7 +108,7 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     if found.family or found.suspects or not found.certain:
         member = find_real_member(platform, wanted, target, [*found.family, *found.suspects])
         if member is not None:
-            isolated = np.array([not can_move(platform, wanted, pose) for pose in poses], dtype=bool)
+            isolated = proven | np.array([not can_move(platform, wanted, pose) for pose in poses], dtype=bool)
             poses, proven = poses[isolated], proven[isolated]
     order = _from_the_top(poses, platform)
     poses, proven = poses[order], proven[order]
@@ -149,74 +127,6 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
         complex_family=len(found.family) > 0 or member is not None,
         at_infinity=images * found.infinite,
     )
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Finite complex poses (quaternion, position), points (chart, r and v) in and near families, and the rest."""
-
-    e: Complex
-    p: Complex
-    family: list[tuple[int, Complex]]
-    suspects: list[tuple[int, Complex]]
-    infinite: int
-    certain: bool
-
-
-def _follow_paths(target: Target) -> _Found:
-    """Track all paths to the target, again where they collide, and sort the ends."""
-    start = target.placement.start
-    for attempt, scaling in enumerate(_SCALINGS):
-        platform, points = scaled_start(start, scaling)
-        route = stations(start, platform, target.packed)
-        charts = np.zeros(len(points), dtype=np.int64)
-        ends = track_from(route, charts, points, CAREFUL if attempt else USUAL)
-        double = repeated(ends, start.flat)
-        strayed = (
-            double | ((ends.codes != ARRIVED) & (ends.reports[:, T_END] < _NEAR_END)) | (ends.regular & ~ends.finite)
-        )
-        if not attempt and strayed.any():
-            retrack(ends, strayed, route, points)
-            double = repeated(ends, start.flat)
-        found = _sorted_ends(ends, route, points)
-        if found.certain and not double.any() and _in_pairs(found, start.flat):
-            return found
-    return replace(found, certain=False)
-
-
-def _in_pairs(found: _Found, flat: bool) -> bool:
-    """Tell whether every pose comes with its complex conjugate; if not, a path has strayed onto another."""
-    e, p = with_mirror_images(found.e, found.p) if flat else (found.e, found.p)
-    return bool(same_poses(e, p, e.conj(), p.conj(), _SAME_CONJUGATE).any(axis=1).all())
-
-
-def _sorted_ends(ends: Ends, route: list[Complex], points: Complex) -> _Found:
-    """Sort ends into finite ones, infinite ones and members of families."""
-    good = ends.regular & ends.finite
-    infinite = int((ends.regular & ~ends.finite).sum())
-    family: list[tuple[int, Complex]] = []
-    suspects: list[tuple[int, Complex]] = []
-    ill = good & (ends.reports[:, CONDITION] > DOUBTFUL)
-    for row in np.flatnonzero(ill):
-        chart, x = int(ends.charts[row]), ends.points[row].copy()
-        if is_member_of_family(route[-1], chart, x):
-            (family if is_exactly_singular(route[-1], chart, x) else suspects).append((chart, x))
-    rows = np.flatnonzero(~ends.regular)
-    certain = True
-    if rows.size:
-        kinds, where, charts = classify(route, points[rows])
-        for row, kind, x, chart in zip(rows, kinds, where, charts, strict=True):
-            infinite += kind is End.INFINITE
-            certain &= kind is not End.UNKNOWN
-            if kind is End.FAMILY:
-                family.append((chart, x))
-            elif kind in (End.REGULAR, End.MULTIPLE):
-                ends.charts[row], ends.points[row] = chart, x
-                good[row] = True
-        ends.look()
-    if family:
-        good &= ~ill  # members of the family, or so near to one that they are not points of their own
-    return _Found(ends.e[good], ends.p[good], family, suspects, infinite, certain)
 
 
 def _real_poses(

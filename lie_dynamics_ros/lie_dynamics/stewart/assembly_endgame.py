@@ -40,6 +40,8 @@ _ROUNDING = 1e-15
 _FAMILY_TOLERANCE = 1e-5
 #: Families are looked for at points whose quaternion e has |e.e| / |e|^2 above this.
 _FAR = 1e-3
+#: Size of a shake, and how little |e.e| may change by it, in shares of |e.e|.
+_SHAKE, _STEADY = 0.01, 0.05
 
 
 def classify(route: list[Complex], points: Complex) -> tuple[list[End], Complex, list[int]]:
@@ -85,7 +87,23 @@ def _finite_kind(platform: Complex, chart: int, x: Complex) -> End:
     if not error < _SOLVED:
         return End.UNKNOWN
     x[:] = y
+    if not is_finite(y) and not is_steady(platform, chart, y):
+        return End.INFINITE
     return End.MULTIPLE if multiple else End.REGULAR
+
+
+def is_steady(platform: Complex, chart: int, x: Complex) -> bool:
+    """Tell whether a point (6,) far away is a pose, and not the rounding error of one at infinity.
+
+    Shaken by a hundredth of its |e.e|, which is zero at infinity, and corrected again, a pose comes back.
+    """
+    r = x[:3]
+    before = 1.0 + r @ r
+    shake = np.random.default_rng(0).normal(size=(6, 2)) @ np.array([1.0, 1j])
+    y = x + _SHAKE * abs(before) * shake / np.linalg.norm(shake) * _weights(x)
+    correct(platform, chart, y, _MAX_CORRECTIONS, 1e-15)
+    after = 1.0 + y[:3] @ y[:3]
+    return bool(abs(after - before) < _STEADY * abs(before))
 
 
 def is_member_of_family(platform: Complex, chart: int, x: Complex) -> bool:
@@ -93,6 +111,8 @@ def is_member_of_family(platform: Complex, chart: int, x: Complex) -> bool:
 
     `is_exactly_singular` tells a true family from a pose that the platform can almost leave.
     """
+    if not kernel_of(platform, chart, x):
+        return False
     y = x.copy()
     error = correct(platform, chart, y, _MAX_CORRECTIONS, _CUT)
     if not (error < _FAMILY_TOLERANCE and is_finite(y) and kernel_of(platform, chart, y)):

@@ -14,11 +14,11 @@ from .assembly_path_kernels import ARRIVED, CONDITION, N_STEPS, track_all
 Bools = npt.NDArray[np.bool_]
 
 #: Tolerances of the predictor and of its corrections: usual, and for paths that went wrong.
-USUAL, CAREFUL = (1e-5, 1e-4), (1e-8, 1e-6)
+USUAL, CAREFUL = (3e-5, 3e-4), (1e-8, 1e-6)
 #: Above this condition number an end may be part of a continuous family; above the second, nothing can be told.
-DOUBTFUL, _HOPELESS = 1e8, 1e13
-#: Poses whose quaternion e has |e.e| / |e|^2 below this are at infinity: about 1e11 platform sizes away.
-AT_INFINITY = 1e-11
+DOUBTFUL, _HOPELESS = 1e6, 1e13
+#: Poses whose quaternion e has |e.e| / |e|^2 below this are at infinity: about 1e13 platform sizes away.
+AT_INFINITY = 1e-13
 _MAX_STEPS = 5000
 #: Poses are the same below this angle [rad] and share of the size.
 _SAME = 1e-6
