@@ -107,7 +107,7 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     member = None
     if found.family or found.suspects or not found.certain:
         member = find_real_member(platform, wanted, target, [*found.family, *found.suspects])
-        if member is not None:
+        if member is not None and found.family:
             isolated = proven | np.array([not can_move(platform, wanted, pose) for pose in poses], dtype=bool)
             poses, proven = poses[isolated], proven[isolated]
     order = _from_the_top(poses, platform)
