@@ -128,16 +128,30 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
     for i in range(n, 0, -1):
         m, f = get3(work, i, _M), get3(work, i, _F)
         put(out, i - 1, project(rows, i, q, m, f) + rows[i, ARMATURE] * get(qdd, i - 1))
-        if has_transform(rows, i):
-            m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
         parent = int(rows[i, PARENT])
-        add3(work, parent, _M, m)
-        add3(work, parent, _F, f)
+        if parent > 0:
+            if has_transform(rows, i):
+                m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
+            add3(work, parent, _M, m)
+            add3(work, parent, _F, f)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])")
+def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
+    """Write tau of one state without external wrenches to `out` and return a status of `layout`."""
+    n = rows[0, N_V]
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or qdd.shape[0] != n or out.shape[0] != n:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(out.shape[0] + 1, _COLUMNS, q)
+    inverse_dynamics_core(rows, q, qd, qdd, q[:0], q, NONE_GIVEN, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
 def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
-    """Write tau of one state to `out` and return a status of `layout`."""
+    """Write tau of one state with external wrenches to `out` and return a status of `layout`."""
     n = rows[0, N_V]
     if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or qdd.shape[0] != n or out.shape[0] != n:
         return BAD_SHAPE

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from ..model.layout import ARMATURE, BODY, BODY_ROTATION, FIRST, N_V, PARENT
-from .batch import make_batch
-from .compile import inline
-from .joints import add_bias, add_step, constants9, has_transform, row_transform
-from .lanes import get, get2, get3, lift, put, put2, put3
+from ..model.layout import (
+    ARMATURE,
+    BAD_QUATERNION,
+    BAD_SHAPE,
+    BODY,
+    BODY_ROTATION,
+    FIRST,
+    N_Q,
+    N_V,
+    NOT_FINITE,
+    OK,
+    PARENT,
+)
+from .batch import all_finite, make_batch
+from .compile import inline, kernel
+from .inverse_dynamics import NONE_GIVEN
+from .joints import add_bias, add_step, check_quaternions, constants9, has_transform, row_transform
+from .lanes import get, get2, get3, lift, put, put2, put3, workspace
 from .mass_matrix import clear
 from .spatial import add, cross, dot, scale, sub, twist_into, unrotate
 from .world import (
@@ -124,6 +137,18 @@ def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         for k in range(3):
             put(out, k * n + i - 1, m[k])
             put(out, (k + 3) * n + i - 1, f[k])
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])")
+def body_sums(rows, q, qd, out):
+    """Write the sums of one state (`SUM_SIZE`) to `out` and return a status of `layout`."""
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or out.shape[0] != SUM_SIZE:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(qd.shape[0] + 1, COLUMNS, q)
+    body_sums_core(rows, q, qd, q, q, q, NONE_GIVEN, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
 
 
 body_motion_batch = make_batch(body_motion_core, _COLUMNS)

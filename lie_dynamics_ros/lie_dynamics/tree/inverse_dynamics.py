@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.inverse_dynamics import inverse_dynamics as _single
+from ..kernels.inverse_dynamics import inverse_dynamics as _loaded
 from ..kernels.inverse_dynamics import inverse_dynamics_batch as _batch
+from ..kernels.inverse_dynamics import inverse_dynamics_unloaded as _unloaded
 from ..model.model import Model
-from .inputs import NO_WRENCH, evaluate
+from .inputs import evaluate
 from .losses import joint_losses
 
 _empty = np.empty
@@ -57,7 +58,11 @@ def inverse_dynamics(
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 out = _empty(model.nv)
-                if _single(model._rows, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
+                if f_ext is None:
+                    status = _unloaded(model._rows, q, qd, qdd, out)
+                else:
+                    status = _loaded(model._rows, q, qd, qdd, f_ext, out)
+                if status == 0:
                     return out
         except (AttributeError, TypeError, ValueError):
             pass

@@ -16,6 +16,7 @@ from ..kernels.motion import (
     SUM_MASS,
     SUM_SIZE,
     body_motion_batch,
+    body_sums,
     body_sums_batch,
     centroidal_matrix_batch,
 )
@@ -72,6 +73,14 @@ def _motion(model: Model, inputs: dict[str, Any], threads: int) -> list[Array]:
 def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Array:
     if total_mass(model) == 0.0:
         raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
+    if model._plain:
+        try:
+            if q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
+                out = np.empty(SUM_SIZE)
+                if body_sums(model._rows, q, qd, out) == 0:
+                    return out
+        except (AttributeError, TypeError, ValueError):
+            pass
     inputs: dict[str, Any] = {"q": q, "qd": qd}
     return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
 
