@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numba.extending import overload
 
 from .simd import LANES_T, WIDTH, load, load_one, positive_lanes, splat, store, store_one
+
+
+@njit
+def aligned_numbers(vectors):
+    """Allocate vectors that start at multiples of their size: those that straddle cache lines are slower by half."""
+    numbers = np.empty((vectors + 1) * WIDTH)
+    skip = (-(numbers.ctypes.data >> 3)) & (WIDTH - 1)
+    return numbers[skip : skip + vectors * WIDTH]
 
 
 def register(get, put, get2, put2, lift, positive, shared_integer, workspace, vector_space, width):
@@ -60,8 +69,8 @@ def register(get, put, get2, put2, lift, positive, shared_integer, workspace, ve
     def _workspace(rows, columns, like):
         if like.ndim == 1:
             return lambda rows, columns, like: np.empty((rows, columns))
-        return lambda rows, columns, like: np.empty((rows, columns, WIDTH))
+        return lambda rows, columns, like: aligned_numbers(rows * columns).reshape((rows, columns, WIDTH))
 
     @overload(vector_space)
     def _vector_space(n, like):
-        return (lambda n, like: np.empty(n)) if like.ndim == 1 else (lambda n, like: np.empty((n, WIDTH)))
+        return (lambda n, like: np.empty(n)) if like.ndim == 1 else (lambda n, like: aligned_numbers(n).reshape((n, WIDTH)))

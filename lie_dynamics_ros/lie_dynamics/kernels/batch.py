@@ -11,7 +11,7 @@ import numpy as np
 from ..model.layout import BAD_QUATERNION, N_QUATERNIONS, N_V, NOT_FINITE, OK
 from .compile import COMPILED, inline, kernel, outline
 from .joints import check_quaternions
-from .lanes import LANES, workspace
+from .lanes import LANES, vector_space, workspace
 
 
 def tile_width(batch):
@@ -128,10 +128,10 @@ def make_batch(core, columns):
         status = OK
         count = q.shape[0]
         width = tile_width(count)
-        tq, ta = np.empty((q.shape[1], width), q.dtype), np.empty((a.shape[1], width), q.dtype)
-        tb, tc = np.empty((b.shape[1], width), q.dtype), np.empty((c.shape[1], width), q.dtype)
-        td = np.empty((d.shape[1], width), q.dtype)
-        ty, tz = np.empty((y.shape[1], width), q.dtype), np.empty((z.shape[1], width), q.dtype)
+        tq = vector_space(q.shape[1], np.empty((0, width), q.dtype))
+        ta, tb = vector_space(a.shape[1], tq), vector_space(b.shape[1], tq)
+        tc, td = vector_space(c.shape[1], tq), vector_space(d.shape[1], tq)
+        ty, tz = vector_space(y.shape[1], tq), vector_space(z.shape[1], tq)
         n = int(rows[0, N_V]) + 1
         work = workspace(n, columns, tq)
         for start in range(0, count, width):
