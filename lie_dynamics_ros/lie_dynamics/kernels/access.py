@@ -73,4 +73,6 @@ def register(get, put, get2, put2, lift, positive, shared_integer, workspace, ve
 
     @overload(vector_space)
     def _vector_space(n, like):
-        return (lambda n, like: np.empty(n)) if like.ndim == 1 else (lambda n, like: aligned_numbers(n).reshape((n, WIDTH)))
+        if like.ndim == 1:
+            return lambda n, like: np.empty(n)
+        return lambda n, like: aligned_numbers(n).reshape((n, WIDTH))
