@@ -2,14 +2,15 @@
 # ROS_DISTRO=jazzy selects Jazzy instead of Kilted; PYTHON=... a certain Python.
 
 IN_ENV := ./tools/environment.sh
-export URDF DEMO_ARGS TEST_ARGS
+export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench study clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   watch the inverse_dynamics node turn joint states into torques'
 	@echo 'make test                             linters and all tests'
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
+	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
 	@echo 'make lint                             linters only'
 	@echo 'make setup                            only the set-up that the others do by themselves'
 	@echo 'make clean                            remove all that these made in the checkout'
@@ -29,6 +30,9 @@ test: lint
 
 bench:
 	@$(IN_ENV) python -m benchmarks
+
+study:
+	@$(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.lie_dynamics.stewart.study $$STUDY_ARGS'
 
 clean:
 	rm -rf .venv-* build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info

@@ -224,6 +224,8 @@ def _check_quaternions(model: Model, q: Array) -> None:
 
 def _refuse(model: Model, status: int) -> None:
     row, code = divmod(status, layout.STATUS_STEP)
+    if code == layout.OK:  # alone the state passes: round-off decides, so no digit of the result would be right
+        raise SingularityError(f"model {model.name!r}: the articulated inertia is singular to round-off")
     if code == layout.SINGULAR:
         joint = coordinate_name(model, row - 1, False)
         raise SingularityError(
