@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ..lie import so3
+from .assembly_symmetry import Symmetry, common_symmetries, leg_orders
 
 Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
@@ -115,7 +115,7 @@ def place(base: Array, platform: Array, systems: tuple[StartSystem, ...]) -> Pla
     flat = all(np.abs(s @ p[2]).max() <= t for s, p, t in zip(sides, planes, tolerances, strict=True))
     shared = [shares(s, t) for s, t in zip(sides, tolerances, strict=True)]
     sharing = _sharing(*shared)
-    symmetries = common_symmetries(sides, planes, max(tolerances)) if flat else []
+    symmetries = common_symmetries(_flattened(sides, planes), max(tolerances)) if flat else []
     for system in sorted(systems, key=lambda s: (s.count, not s.flat)):
         if system.flat and not flat:
             continue
@@ -143,6 +143,11 @@ def plane(points: Array) -> Array:
     return rotation
 
 
+def _flattened(sides: tuple[Array, Array], planes: list[Array]) -> list[Array]:
+    """Return the coordinates (6, 2) of both sides in their planes."""
+    return [points @ rotation[:2].T for points, rotation in zip(sides, planes, strict=True)]
+
+
 def shares(points: Array, tolerance: float) -> npt.NDArray[np.bool_]:
     """Return which legs share a joint, (6, 6)."""
     gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
@@ -152,12 +157,6 @@ def shares(points: Array, tolerance: float) -> npt.NDArray[np.bool_]:
 def _sharing(base: npt.NDArray[np.bool_], platform: npt.NDArray[np.bool_]) -> tuple[int, int]:
     first, second = sorted((int(base.sum()), int(platform.sum())))
     return first, second
-
-
-@lru_cache(maxsize=1)
-def leg_orders() -> Ints:
-    """Return all orders of six legs, (720, 6)."""
-    return np.array(list(permutations(range(6))), dtype=np.int64)
 
 
 def _place_shared(system: StartSystem, shared: list[npt.NDArray[np.bool_]], turns: list[Array]) -> Placement | None:
@@ -175,63 +174,33 @@ def _place_shared(system: StartSystem, shared: list[npt.NDArray[np.bool_]], turn
     return None
 
 
-def common_symmetries(
-    sides: tuple[Array, Array], planes: list[Array], tolerance: float
-) -> list[tuple[Ints, list[Array]]]:
-    """Return the relabellings of legs (6,) that are motions of both flat sides into themselves, with these motions.
-
-    The motions are 2 x 2 in the coordinates of the planes, which `plane` gives.
-    """
-    orders = leg_orders()
-    for points in sides:
-        gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
-        for j in range(1, 6):  # column by column, as most orders fall out early
-            moved = gaps[orders[:, :j], orders[:, j : j + 1]]
-            orders = orders[(np.abs(moved - gaps[:j, j]) <= 4.0 * tolerance).all(axis=1)]
-    flat = [points @ rotation[:2].T for points, rotation in zip(sides, planes, strict=True)]
-    found = []
-    for order in orders:
-        motions = []
-        for points in flat:
-            u, _, v = np.linalg.svd(points.T @ points[order])
-            motions.append(v.T @ u.T)
-        found.append((order, motions))
-    return found
-
-
-def _place_symmetric(
-    system: StartSystem, planes: list[Array], symmetries: list[tuple[Ints, list[Array]]]
-) -> Placement | None:
+def _place_symmetric(system: StartSystem, planes: list[Array], symmetries: list[Symmetry]) -> Placement | None:
     """Fit legs by the symmetries that base and platform have in common."""
-    swaps = [(g, m) for g, m in symmetries if (g[g] == np.arange(6)).all() and (g != np.arange(6)).all()]
+    swaps = [s for s in symmetries if s.is_swap]
     if system.symmetry == "point":
-        for g, motions in swaps:
-            if all(np.linalg.det(m) > 0.0 for m in motions):
-                first = [i for i in range(6) if i < g[i]]
-                order = np.array(first + [int(g[i]) for i in first])
-                turns = planes
-                return Placement(system, order, False, turns[0], turns[1])
+        for swap in swaps:
+            if not any(swap.mirrored):
+                first = [i for i in range(6) if i < swap.order[i]]
+                order = np.array(first + [swap.order[i] for i in first])
+                return Placement(system, order, False, planes[0], planes[1])
         return None
-    for g, motions in swaps:
-        if any(np.linalg.det(m) > 0.0 for m in motions):
+    for swap in swaps:
+        if not all(swap.mirrored):
             continue
-        axes = [np.linalg.eigh(m + m.T)[1][:, 1] for m in motions]
+        axes = [0.5 * angle for angle in swap.angles]
         if system.symmetry == "mirror":
-            first = [i for i in range(6) if i < g[i]]
-            order = np.array(first + [int(g[i]) for i in first[::-1]])
+            first = [i for i in range(6) if i < swap.order[i]]
+            order = np.array(first + [swap.order[i] for i in first[::-1]])
             turns = [_flat_frame(p, a, False) for p, a in zip(planes, axes, strict=True)]
             return Placement(system, order, False, turns[0], turns[1])
-        for turn, rotations in symmetries:
-            if any(np.linalg.det(m) < 0.0 or np.trace(m) > 0.0 for m in rotations) or (turn == np.arange(6)).any():
+        for third in symmetries:
+            if not third.is_third_turn:
                 continue
-            if not (turn[turn[turn]] == np.arange(6)).all():
-                continue
-            last = int(g[0])
-            order = np.array([0, turn[last], turn[0], turn[turn[last]], turn[turn[0]], last])
-            if len(set(order.tolist())) < 6:
-                continue
-            turns = [_flat_frame(p, a, bool(m[1, 0] < 0.0)) for p, a, m in zip(planes, axes, rotations, strict=True)]
-            return Placement(system, order, False, turns[0], turns[1])
+            next_leg, last = third.order, swap.order[0]
+            order = np.array([0, next_leg[last], next_leg[0], next_leg[next_leg[last]], next_leg[next_leg[0]], last])
+            if len(set(order.tolist())) == 6:
+                turns = [_flat_frame(p, a, t < 0.0) for p, a, t in zip(planes, axes, third.angles, strict=True)]
+                return Placement(system, order, False, turns[0], turns[1])
     return None
 
 
@@ -239,16 +208,16 @@ def _place_affine(
     system: StartSystem, sides: tuple[Array, Array], planes: list[Array], tolerance: float
 ) -> Placement | None:
     """Fit a flat platform that is an affine image of its base."""
-    base, platform = (points @ rotation[:2].T for points, rotation in zip(sides, planes, strict=True))
+    base, platform = _flattened(sides, planes)
     image = base @ np.linalg.lstsq(base, platform, rcond=None)[0]
     if np.abs(image - platform).max() > tolerance:
         return None
     return Placement(system, np.arange(6), False, planes[0], planes[1])
 
 
-def _flat_frame(rotation: Array, axis: Array, flipped: bool) -> Array:
-    """Return the rotation, into the same plane as ``rotation``, that turns ``axis`` of this plane to the x axis."""
-    x = axis @ rotation[:2]
+def _flat_frame(rotation: Array, angle: float, flipped: bool) -> Array:
+    """Return the rotation, into the same plane as ``rotation``, that turns its axis at ``angle`` to the x axis."""
+    x = np.cos(angle) * rotation[0] + np.sin(angle) * rotation[1]
     z = -rotation[2] if flipped else rotation[2]
     y = [z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]]
     return np.array([x, y, z])

@@ -15,7 +15,6 @@ from .tracker_result import Array, TrackedPath, TrackedPose
 # Results of single updates lie in blocks of this many rows; a block lives as long as a result that looks at it.
 _BLOCK = 64
 _LAST = _BLOCK - 1
-_NONE = np.empty(0)
 _NO_ROWS = np.empty((0, 6))
 
 
@@ -97,34 +96,35 @@ class StewartTracker:
             result's ``status`` and ``message`` tell, and its `~TrackedPose.require` raises.
         """
         block = self._block
-        if rates is not None or accelerations is not None:
-            row = self._update_with_rates(lengths, rates, accelerations)
-        else:
-            try:
-                row = tk.update(self._memory, lengths, block._rows)
-            except (TypeError, AttributeError):
-                row = tk.update(self._memory, _vector(lengths, "lengths"), block._rows)
-            if row < 0:
-                raise StewartError(f"lengths has shape {np.shape(lengths)}, expected (6,): one for each leg")
+        try:
+            if rates is None:
+                row = -1 if accelerations is not None else tk.update(self._memory, lengths, block._rows)
+            elif accelerations is None:
+                row = tk.update_with_rates(self._memory, lengths, rates, block._rows)
+            else:
+                row = tk.update_with_accelerations(self._memory, lengths, rates, accelerations, block._rows)
+        except (TypeError, AttributeError):
+            row = -1
+        if row < 0:
+            row = self._update_converted(lengths, rates, accelerations)
         if row == _LAST:
             self._block = self._new_path(_BLOCK)
         return TrackedPose(block, row)
 
-    def _update_with_rates(
+    def _update_converted(
         self, lengths: npt.ArrayLike, rates: npt.ArrayLike | None, accelerations: npt.ArrayLike | None
     ) -> int:
+        """Update with arguments that the kernels do not take as they are, or say what is wrong with them."""
+        memory, rows = self._memory, self._block._rows
+        given = _vector(lengths, "lengths")
         if rates is None:
-            raise StewartError("accelerations were given without rates, which they need: give both")
-        rows = self._block._rows
-        a = _NONE if accelerations is None else accelerations
-        try:
-            row = tk.update_with_rates(self._memory, lengths, rates, a, rows)
-        except (TypeError, AttributeError):
-            row = -1
-        if row < 0:
-            a = _NONE if accelerations is None else _vector(accelerations, "accelerations")
-            row = tk.update_with_rates(self._memory, _vector(lengths, "lengths"), _vector(rates, "rates"), a, rows)
-        return row
+            if accelerations is not None:
+                raise StewartError("accelerations were given without rates, which they need: give both")
+            return tk.update(memory, given, rows)
+        first = _vector(rates, "rates")
+        if accelerations is None:
+            return tk.update_with_rates(memory, given, first, rows)
+        return tk.update_with_accelerations(memory, given, first, _vector(accelerations, "accelerations"), rows)
 
     def update_many(
         self, lengths: npt.ArrayLike, rates: npt.ArrayLike | None = None, accelerations: npt.ArrayLike | None = None

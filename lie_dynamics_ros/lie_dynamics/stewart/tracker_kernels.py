@@ -226,10 +226,23 @@ def update(m: Array, lengths: Array, out: Array) -> int:
     return i
 
 
+@kernel("int64(float64[::1], float64[::1], float64[::1], float64[:, ::1])")
+def update_with_rates(m: Array, lengths: Array, rates: Array, out: Array) -> int:
+    """Track as `update` and solve for the twist of leg rates (6,) [m/s]."""
+    if lengths.shape[0] != 6 or rates.shape[0] != 6:
+        return -1
+    i = next_row(m, out)
+    if track(m, lengths, out, i) == TRACKED:
+        write_rates(m, lengths, rates, rates[:0], out, i)
+    else:
+        clear_rates(out, i)
+    return i
+
+
 @kernel("int64(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])")
-def update_with_rates(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
-    """Track as `update` and solve for the twist; `accelerations` has 6 entries, or none when unknown."""
-    if lengths.shape[0] != 6 or rates.shape[0] != 6 or (accelerations.shape[0] != 6 and accelerations.shape[0] != 0):
+def update_with_accelerations(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
+    """Track as `update` and solve for twist and acceleration of leg rates and their derivatives (6,) [m/s^2]."""
+    if lengths.shape[0] != 6 or rates.shape[0] != 6 or accelerations.shape[0] != 6:
         return -1
     i = next_row(m, out)
     if track(m, lengths, out, i) == TRACKED:
