@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..lie_dynamics import LieDynamicsError, Model
@@ -83,7 +83,7 @@ def _demo(options: argparse.Namespace) -> int:
     verdict = judge(recorder, model)
     verdict.shortfalls += sorted(recorder.errors)
     verdict.shortfalls += [f"{node} ended with exit code {code}" for node, code in codes.items() if code]
-    return _conclude(options, model, verdict)
+    return _conclude(options, model, verdict, recorder.reported("inverse_dynamics"))
 
 
 def _kept(*topics: str) -> dict[str, int]:
@@ -91,13 +91,15 @@ def _kept(*topics: str) -> dict[str, int]:
     return {f"qos_overrides.{topic}.publisher.depth": 2000 for topic in topics}
 
 
-def _conclude(options: argparse.Namespace, model: Model, verdict: Verdict) -> int:
+def _conclude(options: argparse.Namespace, model: Model, verdict: Verdict, node: Mapping[str, str]) -> int:
     from .plot import draw
 
     draw(verdict, model, options.output)
     p50, p95, p99 = (1e6 * value for value in verdict.latency)
     print(f"\nstates answered     {verdict.answered} of {verdict.states} ({verdict.answered / verdict.states:.2%})")
-    print(f"state to torque     p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (through DDS, to another process)")
+    latency, callback = (node.get(f"{name} p50 [us]", "-") for name in ("latency", "callback"))
+    print(f"state to answer     p50 {latency} us, of which {callback} us in the callback (as the node reports)")
+    print(f"state to torque     p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (until this process has it)")
     print(f"against the library largest relative difference {verdict.error:.1e} in {verdict.answered} messages")
     print(f"picture             {options.output}")
     if verdict.shortfalls:

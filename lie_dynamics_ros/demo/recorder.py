@@ -69,6 +69,11 @@ class Recorder:
         self.states.clear()
         self.answers.clear()
 
+    def reported(self, node: str) -> dict[str, str]:
+        """Key figures of a node's last diagnostic status."""
+        status = self.diagnostics.get(node)
+        return {value.key: value.value for value in status.values} if status else {}
+
     def _on_state(self, message: JointState) -> None:
         stamp = nanoseconds(message.header.stamp)
         self.states[stamp] = (message.name, np.array(message.position), np.array(message.velocity))

@@ -150,3 +150,36 @@ def test_judges_age_by_simulated_time(bench):
 
     assert stamp_of(bench.ask(lambda: state(simulated), answers)) == simulated
     send_until_dropped(bench, node, lambda: state(bench.now()), "from the future")
+
+
+def random_state(rng):
+    """A joint state as broken drivers send it; whether it may be answered."""
+    names = [*ARM_JOINTS, "finger", "ünïcode", "", "x" * 300]
+    names = [names[i] for i in rng.permutation(len(names))]
+    if rng.random() < 0.3:
+        names = list(rng.choice(names, size=rng.integers(0, 15)))
+    sizes = [len(names) if rng.random() < 0.8 else int(rng.integers(0, 12)) for _ in range(3)]
+    special = [0.0, -0.0, math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-308, 1e160]
+    fields = []
+    for size in sizes:
+        values = rng.normal(size=size)
+        if size and rng.random() < 0.3:
+            values[rng.integers(size)] = rng.choice(special)
+        fields.append(values.tolist())
+    return names, fields
+
+
+def test_survives_random_messages_and_publishes_only_finite_efforts(bench, arm):
+    _, answers = arm(state_timeout=0.0)
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        names, (position, velocity, effort) = random_state(rng)
+        message = bench.make_state(names, position, velocity)
+        message.effort = effort
+        bench.states.publish(message)
+        bench.executor.spin_once(timeout_sec=0.0005)
+    # It still answers, and rightly.
+    good = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers)
+    np.testing.assert_allclose(good.effort, oracle(ARM, Q), rtol=0, atol=1e-12 * np.abs(oracle(ARM, Q)).max())
+    assert len(answers) > 100
+    assert all(len(answer.effort) == 7 and np.isfinite(answer.effort).all() for answer in answers)
