@@ -1,14 +1,22 @@
 """The disk cache of compiled kernels, in processes of their own with a small kernel and a folder of the test's own."""
 
+import ast
 import os
+import shutil
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
 
+if COMPILED:
+    from lie_dynamics_ros.lie_dynamics.kernels.cache import source_files
+
+LIBRARY = Path(lie_dynamics_ros.__file__).resolve().parent / "lie_dynamics"
 pytestmark = pytest.mark.skipif(not COMPILED, reason="numba is not in use")
 
 TOY = '''
@@ -27,7 +35,7 @@ from toy import double
 from lie_dynamics_ros.lie_dynamics.kernels.cache import cache_folder, source_hash
 x = np.ones(3)
 assert double(x) == 0
-print(int(x[0]), sum(double.stats.cache_hits.values()), cache_folder(), source_hash())
+print(int(x[0]), sum(double.stats.cache_hits.values()), cache_folder("toy"), source_hash("toy"))
 """
 
 
@@ -61,7 +69,7 @@ def files(folder):
 def test_the_second_process_finds_what_the_first_compiled(toy, tmp_path):
     factor, hits, folder, key = toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))
     assert (factor, hits) == (2, 0)
-    assert folder == str(tmp_path / "cache" / key)
+    assert folder == str(tmp_path / "cache" / f"toy-{key}")
     assert files(tmp_path / "cache") == [".nbc", ".nbi"]
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
     assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))[:2] == (2, 1)
@@ -112,42 +120,69 @@ def test_a_disk_that_is_full(toy, tmp_path):
 def test_old_versions_are_dropped_but_a_few(toy, tmp_path):
     cache = tmp_path / "cache"
     for k in range(7):
-        old = cache / f"{k:016x}"
+        old = cache / f"toy-{k:016x}"
         old.mkdir(parents=True)
         os.utime(old, (1000 + k, 1000 + k))
-    (cache / "something else").mkdir()
+    others = {"something else", f"other-{8:016x}"}
+    for name in others:
+        (cache / name).mkdir()
     _, _, _, key = toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
-    assert {p.name for p in cache.iterdir()} == {key, "something else", *(f"{k:016x}" for k in (4, 5, 6))}
+    assert {p.name for p in cache.iterdir()} == {f"toy-{key}", *others, *(f"toy-{k:016x}" for k in (4, 5, 6))}
 
 
 def test_the_key_follows_the_sources(tmp_path):
-    """A copy of the library with one kernel source changed has another hash; another module changed does not matter."""
-    import shutil
-    from pathlib import Path
-
-    import lie_dynamics_ros
-
+    """A copy of the library with a source changed has another hash for the modules that import it, and no others."""
     copy = tmp_path / "copy" / "lie_dynamics_ros"
-    shutil.copytree(
-        Path(lie_dynamics_ros.__file__).parent / "lie_dynamics",
-        copy / "lie_dynamics",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    shutil.copytree(LIBRARY, copy / "lie_dynamics", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "__init__.py").touch()
+    modules = ("kernels.inverse_dynamics", "kernels.mass_matrix", "stewart.tracker_kernels")
+    program = (
+        "import importlib\nfrom lie_dynamics_ros.lie_dynamics.kernels.cache import source_hash\n"
+        f"for name in {modules}:\n"
+        "    module = importlib.import_module('lie_dynamics_ros.lie_dynamics.' + name)\n"
+        "    print(source_hash(module.__name__))"
+    )
 
-    def key():
-        program = "from lie_dynamics_ros.lie_dynamics.kernels.cache import source_hash; print(source_hash())"
+    def keys():
         return subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path / "copy",
-            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        ).stdout  # fmt: skip
+            env={**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, "LIE_DYNAMICS_CACHE_DIR": ""},
+        ).stdout.split()  # fmt: skip
 
-    first = key()
-    with (copy / "lie_dynamics" / "errors.py").open("a") as file:
-        file.write("# more\n")
-    assert key() == first
-    for name in ("kernels/spatial.py", "model/layout.py", "stewart/tracker_kernels.py"):
-        before = key()
+    before = keys()
+    for name, changes in {
+        "errors.py": (False, False, False),
+        "kernels/spatial.py": (True, True, False),
+        "kernels/simd.py": (True, True, False),  # imported where numba is in use only
+        "kernels/world.py": (False, True, False),
+        "model/layout.py": (True, True, False),
+        "stewart/tracker_kernels.py": (False, False, True),
+        "kernels/compile.py": (True, True, True),
+    }.items():
         with (copy / "lie_dynamics" / name).open("a") as file:
             file.write("# more\n")
-        assert key() != before, name
+        after = keys()
+        assert tuple(a != b for a, b in zip(before, after, strict=True)) == changes, name
+        before = after
+
+
+def test_all_relative_imports_are_seen():
+    """The files found are those that the syntax trees of all kernel modules import."""
+
+    def imported(file):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                folder = file.parents[node.level - 1]
+                target = folder.joinpath(*(node.module or "").split("."))
+                for path in (target, *(target / alias.name for alias in node.names)):
+                    if path.with_suffix(".py").is_file():
+                        yield path.with_suffix(".py")
+
+    for file in {*LIBRARY.glob("kernels/*.py"), *LIBRARY.glob("*/*_kernels.py")}:
+        known, waiting = set(), [file]
+        while waiting:
+            here = waiting.pop()
+            if here not in known:
+                known.add(here)
+                waiting += imported(here)
+        assert source_files(file) == sorted(known), file

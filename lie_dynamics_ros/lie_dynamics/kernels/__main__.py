@@ -7,7 +7,7 @@ import sys
 import time
 
 from .ahead import compile_all
-from .cache import cache_folder
+from .cache import cache_root
 from .compile import COMPILED
 
 
@@ -16,7 +16,7 @@ def main() -> int:
     if not COMPILED:
         print("numba is not in use: nothing to compile")
         return 0
-    if cache_folder() is None:
+    if cache_root() is None:
         print("no folder for compiled kernels is writable: each process compiles its own")
         return 0
     start = time.perf_counter()
@@ -25,7 +25,7 @@ def main() -> int:
         line = f"compiled {done}/{total} {name}"
         print(f"\r{line:<60}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
     end = "\r" if sys.stdout.isatty() else ""
-    print(f"{end}{done} kernels ready after {time.perf_counter() - start:.1f} s, kept in {cache_folder()}")
+    print(f"{end}{done} kernels ready after {time.perf_counter() - start:.1f} s, kept in {cache_root()}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Disk cache of compiled kernels, keyed by the sources of all of them.
+"""Disk cache of compiled kernels, keyed by their sources and those of all that they import.
 
 Numba's own cache looks at the file of the kernel alone, so an edit to a helper in another
 file would go unseen; and it fails where the source folder is not writable.
@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -21,48 +23,76 @@ from numba.core.runtime.nrt import rtsys
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
 _KEPT_VERSIONS = 4
+# Reading the syntax tree would be a tenth of all start-up time.
+_RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 @cache
-def source_hash() -> str:
-    """Return a hash of every kernel source: ``kernels/``, ``model/layout.py`` and any ``*_kernels.py``."""
-    library = Path(__file__).resolve().parent.parent
-    files = sorted({library / "model/layout.py", *library.glob("kernels/*.py"), *library.glob("*/*_kernels.py")})
+def _file_and_imports(file: Path) -> tuple[bytes, tuple[Path, ...]]:
+    """Return what a source file holds, and the files that it imports relatively."""
+    content = file.read_bytes()
+    found = []
+    for dots, module, names in _RELATIVE_IMPORT.findall(content.decode()):
+        folder = file.parents[len(dots) - 1]
+        target = folder.joinpath(*module.split(".")) if module else folder
+        parts = [target / name.split()[0] for name in names.strip("()").split(",") if name.strip()]
+        found += [path for path in (p.with_suffix(".py") for p in [target, *parts]) if path.is_file()]
+    return content, tuple(found)
+
+
+def source_files(file: Path) -> list[Path]:
+    """Return a source file and all that it imports relatively, directly or not, in order of their paths."""
+    seen: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen.add(here)
+            waiting += _file_and_imports(here)[1]
+    return sorted(seen)
+
+
+@cache
+def source_hash(module: str) -> str:
+    """Return a hash of the sources that the kernels of a module are made from."""
     digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.relative_to(library).as_posix().encode())
-        digest.update(file.read_bytes())
+    for file in source_files(Path(str(sys.modules[module].__file__)).resolve()):
+        digest.update(f"{file.parent.name}/{file.name}".encode())
+        digest.update(_file_and_imports(file)[0])
     return digest.hexdigest()[:16]
 
 
 @cache
-def cache_folder() -> Path | None:
-    """Return the folder of the compiled kernels of this source version, or None where none is writable."""
+def cache_root() -> Path | None:
+    """Return the folder of all compiled kernels, or None where none is writable."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen == "":
         return None
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     fallback = Path(tempfile.gettempdir()) / f"lie_dynamics_ros-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    roots = [Path(chosen)] if chosen else [user_cache / "lie_dynamics_ros", fallback]
-    for root in roots:
-        folder = root / source_hash()
+    for root in [Path(chosen)] if chosen else [user_cache / "lie_dynamics_ros", fallback]:
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            owner = root.stat().st_uid
-            if root == fallback and hasattr(os, "getuid") and owner != os.getuid():
+            root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if root == fallback and hasattr(os, "getuid") and root.stat().st_uid != os.getuid():
                 continue  # compiled code is executed: never from a folder that somebody else made
-            with tempfile.TemporaryFile(dir=folder):
+            with tempfile.TemporaryFile(dir=root):
                 pass
-            os.utime(folder)
         except OSError:
             continue
-        _drop_old_versions(root, folder)
-        return folder
+        return root
     return None
 
 
-def _drop_old_versions(root: Path, current: Path) -> None:
-    versions = [p for p in root.iterdir() if p.is_dir() and p != current and len(p.name) == len(current.name)]
+@cache
+def cache_folder(module: str) -> Path | None:
+    """Return the folder for the compiled kernels of this version of a module, or None where none is writable."""
+    root = cache_root()
+    return None if root is None else root / f"{module.rpartition('.')[2]}-{source_hash(module)}"
+
+
+def _drop_old_versions(current: Path) -> None:
+    pattern = re.compile(re.escape(current.name.rpartition("-")[0]) + "-[0-9a-f]{16}")
+    versions = [p for p in current.parent.iterdir() if pattern.fullmatch(p.name) and p != current]
     versions.sort(key=lambda p: p.stat().st_mtime, reverse=True)
     for old in versions[_KEPT_VERSIONS - 1 :]:
         shutil.rmtree(old, ignore_errors=True)
@@ -75,10 +105,16 @@ class _Locator(_CacheLocator):
         self._function = function
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return str(cache_folder(self._function.__module__))
+
+    def ensure_cache_path(self) -> None:
+        folder = Path(self.get_cache_path())
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            _drop_old_versions(folder)
 
     def get_source_stamp(self) -> str:
-        return source_hash()
+        return source_hash(self._function.__module__)
 
     def get_disambiguator(self) -> str:
         return str(self._function.__module__.rpartition(".")[2])
@@ -122,5 +158,5 @@ class _KernelCache(FunctionCache):
 
 def enable_cache(dispatcher: Any) -> None:
     """Let a dispatcher keep its compiled code in `cache_folder`; nothing happens where there is none."""
-    if cache_folder() is not None:
+    if cache_folder(dispatcher.py_func.__module__) is not None:
         dispatcher._cache = _KernelCache(dispatcher.py_func)
