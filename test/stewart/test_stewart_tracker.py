@@ -123,6 +123,45 @@ def test_covariance_agrees_with_monte_carlo():
     assert np.abs(np.sqrt(np.diag(measured)) / scale - 1).max() < 0.02
 
 
+def test_covariance_is_that_of_the_linearised_legs(rng):
+    base, top = offset_platform(rng)
+    platform = StewartPlatform(base, top)
+    poses = motion(20, dt=0.05)
+    root = rng.normal(size=(6, 6))
+    noise = 1e-10 * (root @ root.T + np.eye(6))
+    path = StewartTracker(platform, poses[0], leg_noise=noise).update_many(lengths_of(platform, poses))
+    assert path.valid.all()
+    for i, T in enumerate(poses):
+        jacobian = np.empty((6, 6))  # by central differences of the lengths
+        for c in range(6):
+            ends = []
+            for sign in (1.0, -1.0):
+                x = np.zeros(6)
+                x[c] = sign * 1e-6
+                moved = T.copy()
+                moved[:3, :3] = oracle.rotation(x[:3]) @ T[:3, :3]
+                moved[:3, 3] += x[3:]
+                ends.append(lengths_of(platform, [moved])[0])
+            jacobian[:, c] = (ends[0] - ends[1]) / 2e-6
+        expected = np.linalg.solve(jacobian, np.linalg.solve(jacobian, noise).T)
+        # 1e-7: the differences are good to 1e-9, and the condition of the Jacobian is up to 30.
+        np.testing.assert_allclose(path[i].covariance, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+        np.testing.assert_array_equal(path.covariances[i], path[i].covariance)
+
+
+def test_quaternions_are_continuous_and_turn_as_the_pose_does():
+    platform = reference_platform()
+    poses = motion(500)
+    path = StewartTracker(platform, poses[0]).update_many(lengths_of(platform, poses))
+    for i in range(0, 500, 7):
+        x, y, z, w = path[i].quaternion
+        vector, eye = np.array([x, y, z]), np.eye(3)
+        cross = np.cross(eye, vector)
+        R = (w * w - vector @ vector) * eye + 2.0 * np.outer(vector, vector) + 2.0 * w * cross
+        np.testing.assert_allclose(R, poses[i, :3, :3], rtol=0, atol=1e-13)
+    assert np.abs(np.diff(path.quaternions, axis=0)).max() < 0.01
+
+
 def test_condition_number_uses_the_characteristic_length():
     platform = reference_platform()
     tracked = StewartTracker(platform, Q_C).update(lengths_of(platform, [Q_C])[0])

@@ -114,6 +114,11 @@ class StewartPlatform:
         """RMS distance of the platform points from their centroid [m]; makes the Jacobian's columns comparable."""
         return rms_radius(self.platform_points)
 
+    @cached_property
+    def all_points(self) -> Array:
+        """Joint centres on the base, then on the platform, (12, 3) [m]; writeable, as kernels take it: do not write."""
+        return np.concatenate((self.base_points, self.platform_points))
+
     def leg_vectors(self, pose: npt.ArrayLike) -> Array:
         """Vectors ``R b_i + p - a_i`` from base joint to platform joint in {N}, (..., 4, 4) -> (..., 6, 3) [m]."""
         return ik.leg_vectors(self.base_points, self.platform_points, ik.as_pose(pose))

@@ -37,7 +37,8 @@ from .path_following_kernels import ARRIVED, AT_SINGULARITY, follow
 # One row of results.
 POSE, TWIST, ACCELERATION, LENGTHS = 0, 16, 22, 28
 STATUS, N_CORRECTIONS, N_STEPS, H, LEG, ERROR, COVERED = 34, 35, 36, 37, 38, 39, 40
-WIDTH = 41
+ORIENTATION = 41
+WIDTH = 45
 
 # Status codes, see `tracker_result.TrackingStatus`.
 TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR = 0, 1, 2, 3, 4, 5, 6
@@ -134,6 +135,8 @@ def track(m: Array, lengths: Array, out: Array, i: int) -> int:
             status = track_in_steps(m, lengths, out, i)
     for k in range(6):
         out[i, LENGTHS + k] = lengths[k]
+    for k in range(4):
+        out[i, ORIENTATION + k] = m[QUATERNION + k]
     out[i, STATUS] = status
     write_pose(m, out, i)
     return status

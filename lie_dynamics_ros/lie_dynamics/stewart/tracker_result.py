@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import tracker_kernels as tk
+from .covariance_kernels import covariances
 from .errors import StewartError
 from .platform import StewartPlatform
 
@@ -65,6 +66,11 @@ class TrackedPath:
         return self._poses
 
     @property
+    def quaternions(self) -> Array:
+        """Orientations of {B} in {N} as x, y, z, w, (n, 4); signs are continuous, so w may be negative."""
+        return self._rows[:, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
+
+    @property
     def lengths(self) -> Array:
         """Lengths as given, (n, 6) [m]."""
         return self._rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
@@ -115,7 +121,9 @@ class TrackedPath:
     @property
     def covariances(self) -> Array:
         """Covariances of the poses from the leg noise, (n, 6, 6), as `TrackedPose.covariance`; NaN where not valid."""
-        return pose_covariance(self._platform, self._poses, self._leg_covariance, self.valid)
+        covariance = _covariances(self._platform, self._poses, self._leg_covariance)
+        covariance[~self.valid] = np.nan
+        return covariance
 
 
 class TrackedPose:
@@ -138,6 +146,11 @@ class TrackedPose:
         """Pose of {B} in {N}, (4, 4), read-only; the last good pose where ``valid`` is False."""
         pose: Array = self._path._poses[self._row]
         return pose
+
+    @property
+    def quaternion(self) -> Array:
+        """Orientation of {B} in {N} as x, y, z, w, (4,); its sign is continuous, so w may be negative."""
+        return self._path._rows[self._row, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
 
     @property
     def status(self) -> TrackingStatus:
@@ -204,7 +217,10 @@ class TrackedPose:
         Of the small rotation about the axes of {N} and the displacement of the origin of {B} in {N}, in this order.
         """
         path = self._path
-        return pose_covariance(path._platform, self.pose, path._leg_covariance, np.asarray(self.valid))
+        if not self.valid:
+            return np.full((6, 6), np.nan)
+        covariance: Array = _covariances(path._platform, self.pose, path._leg_covariance)[0]
+        return covariance
 
     @property
     def message(self) -> str:
@@ -221,17 +237,12 @@ class TrackedPose:
         return f"TrackedPose({self.status.name}, position {self.pose[:3, 3].tolist()})"
 
 
-def pose_covariance(
-    platform: StewartPlatform, poses: Array, leg_covariance: Array, valid: npt.NDArray[np.bool_]
-) -> Array:
-    """Return J^-1 Sigma J^-T of poses (..., 4, 4), J the "aligned" Jacobian; NaN where singular or not ``valid``."""
-    jacobian = platform.jacobian(poses, "aligned")
-    singular = np.linalg.cond(jacobian) > 1.0 / np.finfo(np.float64).eps
-    jacobian[singular] = np.eye(6)
-    inverse = np.linalg.inv(jacobian)
-    covariance: Array = inverse @ leg_covariance @ np.swapaxes(inverse, -1, -2)
-    covariance[singular | ~valid] = np.nan
-    return covariance
+def _covariances(platform: StewartPlatform, poses: Array, leg_covariance: Array) -> Array:
+    """Return J^-1 Sigma J^-T of poses (n, 4, 4) or (4, 4) as (n, 6, 6), J "aligned"; NaN where singular."""
+    rows = poses.copy().reshape(-1, 16)
+    out = np.empty((len(rows), 6, 6))
+    covariances(platform.all_points, leg_covariance, rows, out)
+    return out
 
 
 def _message(tracked: TrackedPose) -> str:
