@@ -1,0 +1,36 @@
+# What a build against ROS 2 from wheels needs besides CMakeLists.txt. Included after its project() by a setting in
+# pyproject.toml; colcon never does.
+
+# The wheels keep their CMake packages in the environment's root; the build backend searches its site-packages.
+set(roots)
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  get_filename_component(root "${prefix}/../../.." ABSOLUTE)
+  if(prefix MATCHES "site-packages/*$" AND IS_DIRECTORY "${root}/share/ament_index")
+    list(APPEND roots "${root}")
+  else()
+    list(APPEND roots "${prefix}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES roots)
+set(CMAKE_PREFIX_PATH ${roots})
+list(JOIN roots ":" roots)
+set(ENV{AMENT_PREFIX_PATH} "${roots}")
+
+# Targets imported from the wheels name the Python include directory of the machine that made the wheels. CMake refuses
+# include directories that do not exist.
+function(_drop_missing_include_directories)
+  get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  foreach(target IN LISTS targets)
+    if(target MATCHES "__rosidl_generator_py$")
+      get_target_property(directories ${target} INTERFACE_INCLUDE_DIRECTORIES)
+      set(kept)
+      foreach(candidate IN LISTS directories)
+        if(candidate MATCHES "^\\$<" OR IS_DIRECTORY "${candidate}")
+          list(APPEND kept "${candidate}")
+        endif()
+      endforeach()
+      set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${kept}")
+    endif()
+  endforeach()
+endfunction()
+cmake_language(DEFER CALL _drop_missing_include_directories)
