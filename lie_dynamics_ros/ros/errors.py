@@ -19,6 +19,10 @@ class ConfigurationError(NodeError):
     """A node cannot be configured; the message says why."""
 
 
+class RequestError(NodeError):
+    """A service cannot answer a request; the message says why."""
+
+
 class MessageError(NodeError):
     """A message cannot be used.
 

@@ -13,15 +13,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lie_dynamics.lie import so3
 from .errors import MessageError
 from .joint_mapping import JointMatch
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
-    from geometry_msgs.msg import Wrench
+    from geometry_msgs.msg import Pose, Twist, Wrench
     from sensor_msgs.msg import JointState
 
 Array = NDArray[np.float64]
+
+LINEAR_FIRST = (3, 4, 5, 0, 1, 2)
+"""Place of each of ROS's six components (x, y, z, about x, about y, about z) among those of the library."""
+_COVARIANCE_ORDER = np.array([6 * row + column for row in LINEAR_FIRST for column in LINEAR_FIRST])
+QUATERNION_TOLERANCE = 1e-2
+"""How far from 1 the norm of a quaternion in a message may be; it is normalised."""
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -122,3 +129,78 @@ def wrench_to_array(wrench: Wrench) -> Array:
     """Convert a ROS wrench into the library's (moment, force), shape (6,) [N m, N], in the same frame."""
     moment, force = wrench.torque, wrench.force
     return np.array([moment.x, moment.y, moment.z, force.x, force.y, force.z])
+
+
+def twist_to_array(twist: Twist) -> Array:
+    """Convert a ROS twist into the library's (angular, linear), shape (6,) [rad/s, m/s], in the same frame."""
+    w, v = twist.angular, twist.linear
+    return np.array([w.x, w.y, w.z, v.x, v.y, v.z])
+
+
+def fill_twist(twist: Twist, body_twist: Array, rotation: Array) -> None:
+    """Write a body twist into a ROS twist, turned into the axes of the frame that ``rotation`` leads to.
+
+    Parameters
+    ----------
+    twist : Twist
+        Gets the angular velocity and the velocity of the body's origin, both in the axes of the fixed frame.
+    body_twist : ndarray, shape (6,)
+        (angular, linear) of the body in its own frame [rad/s, m/s].
+    rotation : ndarray, shape (3, 3)
+        Of the body in the fixed frame.
+    """
+    turned = (rotation @ body_twist.reshape(2, 3).T).tolist()
+    for axis, (angular, linear) in zip("xyz", turned, strict=True):
+        setattr(twist.angular, axis, angular)
+        setattr(twist.linear, axis, linear)
+
+
+def pose_to_matrix(pose: Pose) -> Array:
+    """Convert a ROS pose into a homogeneous matrix, shape (4, 4) [m].
+
+    Raises
+    ------
+    MessageError
+        A number is not finite, or the quaternion is not of length 1 (to 1 %, beyond which it is hardly meant as one).
+    """
+    p, q = pose.position, pose.orientation
+    return numbers_to_matrix((p.x, p.y, p.z, q.x, q.y, q.z, q.w))
+
+
+def numbers_to_matrix(numbers: Sequence[float]) -> Array:
+    """Convert position x, y, z [m] and quaternion x, y, z, w as `pose_to_matrix` does, with the same errors."""
+    values = np.array(numbers, dtype=np.float64)
+    if not all_finite(values):
+        raise MessageError("not finite", "a pose with numbers that are not finite")
+    norm = math.sqrt(values[3:].dot(values[3:]))
+    if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+        raise MessageError("malformed", f"a pose whose quaternion has length {norm:g} instead of 1")
+    matrix = np.eye(4)
+    matrix[:3, :3] = so3.from_quaternion(values[3:] / norm)
+    matrix[:3, 3] = values[:3]
+    return matrix
+
+
+def fill_pose(pose: Pose, position: Array, quaternion: Array) -> None:
+    """Write a position (3,) [m] and a quaternion (4,), x, y, z, w, into a ROS pose."""
+    p, q = pose.position, pose.orientation
+    p.x, p.y, p.z = position.tolist()
+    q.x, q.y, q.z, q.w = quaternion.tolist()
+
+
+def fill_pose_from_matrix(pose: Pose, matrix: Array) -> None:
+    """Write a homogeneous matrix, shape (4, 4) [m], into a ROS pose; its quaternion has w >= 0."""
+    fill_pose(pose, matrix[:3, 3], so3.to_quaternion(matrix[:3, :3]))
+
+
+def fill_covariance(field: Array, covariance: Array) -> None:
+    """Write the covariance of a pose into the field of a ROS message.
+
+    Parameters
+    ----------
+    field : ndarray, shape (36,)
+        Rows of the covariance of (x, y, z, small rotations about x, y, z), as ROS orders it [m^2, m rad, rad^2].
+    covariance : ndarray, shape (6, 6)
+        Of (small rotations, displacement), as the library orders it, about and along the same axes.
+    """
+    np.take(covariance, _COVARIANCE_ORDER, out=field, mode="clip")

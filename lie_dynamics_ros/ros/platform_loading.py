@@ -1,0 +1,69 @@
+"""From a parameter to a Stewart platform, with the library's warnings in the node's log."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from ..lie_dynamics.stewart import StewartPlatform
+from .errors import ParameterError
+from .parameters import Setting
+from .robot_description import locate
+
+LEGS = 6
+
+PLATFORM_SETTINGS = (
+    Setting(
+        "platform",
+        "package://lie_dynamics_ros/platforms/reference_platform.yaml",
+        "Geometry of the platform: YAML text, a file path, file:///path or package://name/path.",
+        "while unconfigured",
+    ),
+    Setting(
+        "legs",
+        [f"leg_{i}" for i in range(1, LEGS + 1)],
+        "Names of the six legs in joint states, in the order of the rows of the platform's file.",
+        "while unconfigured",
+    ),
+    Setting("base_frame", "stewart_base", "Frame of the base joints, in which poses are given.", "while unconfigured"),
+    Setting(
+        "platform_frame",
+        "stewart_platform",
+        "Frame of the platform joints, whose pose it is.",
+        "while unconfigured",
+    ),
+)
+
+
+def check_platform_settings(values: Mapping[str, Any]) -> None:
+    """Check the names of legs and frames; raises ParameterError."""
+    legs: Sequence[str] = values["legs"]
+    if len(legs) != LEGS or len(set(legs)) != LEGS or not all(legs):
+        raise ParameterError(f"legs is {list(legs)}; expected six different names")
+    for name in ("base_frame", "platform_frame"):
+        if not values[name] or values[name].startswith("/"):
+            raise ParameterError(f"{name} is {values[name]!r}; expected a frame without a leading slash")
+    if values["base_frame"] == values["platform_frame"]:
+        raise ParameterError(f"base_frame and platform_frame are both {values['base_frame']!r}")
+
+
+def load_platform(source: str, logger: RcutilsLogger) -> StewartPlatform:
+    """Read the platform that the parameter ``platform`` stands for.
+
+    Raises
+    ------
+    DescriptionError
+        The package does not exist, or the URI is none that is understood.
+    StewartError
+        The file cannot be read, or its platform cannot be used.
+    """
+    text = "\n" in source or ": " in source
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        platform = StewartPlatform.from_yaml(source if text else locate(source))
+    for warning in caught:
+        logger.warning(str(warning.message))
+    return platform

@@ -1,0 +1,83 @@
+"""Services of a node: where the interface package is there, and never with an exception for an answer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from rclpy.node import Node
+
+from ..lie_dynamics import LieDynamicsError
+from .diagnostics import Report
+from .errors import NodeError
+
+PACKAGE = "lie_dynamics_interfaces"
+
+Handler = Callable[[Any, Any], None]
+"""Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""
+
+
+def interfaces(kind: str) -> ModuleType | None:
+    """Return the module of this project's messages ("msg") or services ("srv"); None where it is not installed."""
+    try:
+        return importlib.import_module(f"{PACKAGE}.{kind}")
+    except ImportError:
+        return None
+
+
+class Services:
+    """The services that a node offers of its own, beside those of ROS.
+
+    Responses have ``success`` and ``message``. Where a handler raises, all else in the response is empty.
+
+    Parameters
+    ----------
+    node : Node
+        Without the interface package it gets no services and says so in its log, once.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._types = interfaces("srv")
+        self._calls = self._refused = 0
+        self._problem = ""
+        if self._types is None:
+            node.get_logger().info(f"without services: the package {PACKAGE} is not installed")
+
+    @property
+    def available(self) -> bool:
+        """Whether services can be offered."""
+        return self._types is not None
+
+    def offer(self, type_name: str, name: str, handler: Handler) -> None:
+        """Offer a service under a name such as ``~/compute_mass_matrix``, where its type is installed."""
+        type_ = getattr(self._types, type_name, None)
+        if type_ is not None:
+            self._node.create_service(type_, name, lambda request, _: self._respond(type_, name, handler, request))
+
+    def _respond(self, type_: Any, name: str, handler: Handler, request: Any) -> Any:
+        self._calls += 1
+        response = type_.Response()
+        try:
+            handler(request, response)
+        except (NodeError, LieDynamicsError) as error:
+            text = str(error)
+        except Exception as error:  # whatever is asked for, the node goes on
+            text = f"{type(error).__name__}: {error}"
+            self._node.get_logger().error(f"{name} failed: {text}", throttle_duration_sec=5.0)
+        else:
+            response.success = True
+            return response
+        self._refused += 1
+        self._problem = f"{name.removeprefix('~/')}: {text}"
+        return type_.Response(success=False, message=text)
+
+    def describe(self, report: Report) -> None:
+        """Write the key figures into a diagnostic report."""
+        if self.available:
+            report.values["service calls"] = self._calls
+            report.values["service calls refused"] = self._refused
+            if self._problem:
+                report.values["last refused call"] = self._problem
