@@ -12,6 +12,7 @@ from rclpy.node import Node
 from ..lie_dynamics import LieDynamicsError
 from .diagnostics import Report
 from .errors import NodeError
+from .worker import Worker
 
 PACKAGE = "lie_dynamics_interfaces"
 
@@ -30,7 +31,8 @@ def interfaces(kind: str) -> ModuleType | None:
 class Services:
     """The services that a node offers of its own, beside those of ROS.
 
-    Responses have ``success`` and ``message``. Where a handler raises, all else in the response is empty.
+    Responses have ``success``, true unless the handler says otherwise, and ``message``. Where a handler raises,
+    ``success`` is false and all else in the response is empty.
 
     Parameters
     ----------
@@ -51,15 +53,26 @@ class Services:
         """Whether services can be offered."""
         return self._types is not None
 
-    def offer(self, type_name: str, name: str, handler: Handler) -> None:
-        """Offer a service under a name such as ``~/compute_mass_matrix``, where its type is installed."""
+    def offer(self, type_name: str, name: str, handler: Handler, worker: Worker | None = None) -> None:
+        """Offer a service under a name such as ``~/compute_mass_matrix``, where its type is installed.
+
+        With a ``worker`` the handler runs on its thread, and topics go on meanwhile.
+        """
         type_ = getattr(self._types, type_name, None)
-        if type_ is not None:
+        if type_ is None:
+            return
+        if worker is None:
             self._node.create_service(type_, name, lambda request, _: self._respond(type_, name, handler, request))
+            return
+
+        async def serve(request: Any, _: Any) -> Any:
+            return await worker.run(lambda: self._respond(type_, name, handler, request))
+
+        self._node.create_service(type_, name, serve, callback_group=worker.group)
 
     def _respond(self, type_: Any, name: str, handler: Handler, request: Any) -> Any:
         self._calls += 1
-        response = type_.Response()
+        response = type_.Response(success=True)
         try:
             handler(request, response)
         except (NodeError, LieDynamicsError) as error:
@@ -68,7 +81,6 @@ class Services:
             text = f"{type(error).__name__}: {error}"
             self._node.get_logger().error(f"{name} failed: {text}", throttle_duration_sec=5.0)
         else:
-            response.success = True
             return response
         self._refused += 1
         self._problem = f"{name.removeprefix('~/')}: {text}"
