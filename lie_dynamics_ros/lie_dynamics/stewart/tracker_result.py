@@ -223,6 +223,12 @@ class TrackedPose:
         return covariance
 
     @property
+    def leg(self) -> int | None:
+        """Index, from 0, of the leg that is to blame, or of the one that misses most; None where it is no single leg."""
+        legs = (TrackingStatus.NOT_FINITE, TrackingStatus.NOT_POSITIVE, TrackingStatus.LEG_LIMIT, TrackingStatus.NO_POSE)
+        return int(self._number(tk.LEG)) if self.status in legs else None
+
+    @property
     def message(self) -> str:
         """What happened, in a sentence."""
         return _message(self)
