@@ -19,7 +19,7 @@ from .joint_mapping import JointMatch
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
-    from geometry_msgs.msg import Pose, Twist, Wrench
+    from geometry_msgs.msg import Pose, Transform, Twist, Wrench
     from sensor_msgs.msg import JointState
 
 Array = NDArray[np.float64]
@@ -184,6 +184,13 @@ def numbers_to_matrix(numbers: Sequence[float]) -> Array:
 def fill_pose(pose: Pose, position: Array, quaternion: Array) -> None:
     """Write a position (3,) [m] and a quaternion (4,), x, y, z, w, into a ROS pose."""
     p, q = pose.position, pose.orientation
+    p.x, p.y, p.z = position.tolist()
+    q.x, q.y, q.z, q.w = quaternion.tolist()
+
+
+def fill_transform(transform: Transform, position: Array, quaternion: Array) -> None:
+    """Write a position (3,) [m] and a quaternion (4,), x, y, z, w, into a ROS transform."""
+    p, q = transform.translation, transform.rotation
     p.x, p.y, p.z = position.tolist()
     q.x, q.y, q.z, q.w = quaternion.tolist()
 

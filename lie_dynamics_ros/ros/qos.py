@@ -39,6 +39,9 @@ DESCRIPTION = QoSProfile(
 )
 """The robot description: late subscribers get the last one."""
 
+TF = QoSProfile(depth=100)
+"""As tf2 publishes and expects it."""
+
 DIAGNOSTICS = QoSProfile(depth=10)
 
 

@@ -14,10 +14,13 @@ class StateTimes:
     ----------
     timeout : int
         Oldest age [ns] of a state that is answered; 0 switches the check against the clock off.
+    went_back : int
+        How far time went back [ns] when last it did.
     """
 
     def __init__(self) -> None:
         self.timeout = 0
+        self.went_back = 0
         self._last = 0
 
     def reset(self) -> None:
@@ -38,6 +41,7 @@ class StateTimes:
         last, self._last = self._last, stamp
         age = now - stamp
         if stamp < last:
+            self.went_back = last - stamp
             raise MessageError("time ran backwards", f"the time stamp went back by {(last - stamp) * 1e-9:.6f} s")
         if self.timeout:
             if age > self.timeout:

@@ -35,6 +35,11 @@ class TrackingStatus(IntEnum):
     """The lengths are so far away that more certified steps are needed than ``max_steps`` allows."""
 
 
+_BLAME_A_LEG = frozenset(
+    (TrackingStatus.NOT_FINITE, TrackingStatus.NOT_POSITIVE, TrackingStatus.LEG_LIMIT, TrackingStatus.NO_POSE)
+)
+
+
 class TrackingError(StewartError):
     """Lengths that a tracker could not follow, raised by `TrackedPose.require` only."""
 
@@ -224,9 +229,8 @@ class TrackedPose:
 
     @property
     def leg(self) -> int | None:
-        """Index, from 0, of the leg that is to blame, or of the one that misses most; None where it is no single leg."""
-        legs = (TrackingStatus.NOT_FINITE, TrackingStatus.NOT_POSITIVE, TrackingStatus.LEG_LIMIT, TrackingStatus.NO_POSE)
-        return int(self._number(tk.LEG)) if self.status in legs else None
+        """Index, from 0, of the leg to blame, or of the one that misses most; None where it is no single leg."""
+        return int(self._number(tk.LEG)) if self.status in _BLAME_A_LEG else None
 
     @property
     def message(self) -> str:

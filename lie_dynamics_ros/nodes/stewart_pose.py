@@ -1,0 +1,350 @@
+"""Node that answers the leg lengths of a Stewart platform with its pose.
+
+See doc/nodes/stewart_pose.md for topics, services, parameters, frames and signs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ..lie_dynamics import LieDynamicsError
+from ..lie_dynamics.stewart import (
+    StewartPlatform,
+    TrackedPose,
+    assembly_modes,
+    solve_forward_kinematics,
+    solve_from_home,
+)
+from ..ros import diagnostics, qos
+from ..ros.diagnostics import Report, StreamStatistics
+from ..ros.errors import MessageError, ParameterError, RequestError
+from ..ros.managed_node import ManagedNode
+from ..ros.messages import all_finite, nanoseconds
+from ..ros.parameters import Setting
+from ..ros.platform_loading import PLATFORM_SETTINGS, check_platform_settings, load_platform
+from ..ros.pose_outputs import PoseOutputs
+from ..ros.services import Services
+from ..ros.spinning import run
+from ..ros.state_times import StateTimes
+from ..ros.worker import Worker
+from .stewart_answers import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
+from .stewart_markers import StewartMarkers
+from .stewart_task import Options, StewartTask
+
+SETTINGS = (
+    *PLATFORM_SETTINGS,
+    Setting(
+        "length_offsets",
+        [0.0],
+        "Added to the positions in joint states to make them leg lengths; one for all legs or six [m].",
+        "while unconfigured",
+    ),
+    Setting(
+        "start_pose",
+        [0.0],
+        "Pose in which the platform is when tracking starts: x, y, z [m], quaternion x, y, z, w. "
+        "[0.0] stands for the home pose of the platform. Counts from the next start or reset on.",
+    ),
+    Setting(
+        "leg_noise",
+        [1e-5],
+        "Standard deviation of the leg lengths, for the covariance; one for all legs or six [m].",
+    ),
+    Setting(
+        "max_steps",
+        1000,
+        "Steps into which one change of the leg lengths may be split to prove the pose, 0.3 us each.",
+        low=1,
+        high=100_000,
+    ),
+    Setting(
+        "state_timeout",
+        0.1,
+        "Leg lengths older than this, by their time stamp, are not answered [s]. 0: no limit.",
+        low=0.0,
+        high=3600.0,
+    ),
+    Setting(
+        "condition_warning",
+        100.0,
+        "Condition number of the Jacobian above which the diagnostics warn of a singular pose near.",
+        low=1.0,
+        high=1e9,
+    ),
+    Setting("publish_tf", True, "Publish the platform frame on /tf, where tf2_msgs is installed.", "at start"),
+    Setting(
+        "marker_rate",
+        10.0,
+        "Markers for RViz per second, while somebody listens [Hz]. 0: none.",
+        "while unconfigured",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting("max_batch", 1000, "Largest number of states in one service request.", low=1, high=1_000_000),
+)
+
+BRANCH_JUMP = 500_000_000
+"""Time stamps that go back by more than this [ns] mean that a recording starts again, not that messages overtook."""
+
+
+class StewartPoseNode(ManagedNode):
+    """Leg lengths in, poses out."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._task: StewartTask | None = None
+        self._answering: StewartTask | None = None  # the same, while active
+        self._times = StateTimes()
+        self._statistics = StreamStatistics()
+        self._last_state: float | None = None  # steady time [s]
+        self._activated = 0.0  # steady time [s]
+        self._rates_missing = False
+        self._restarts = 0
+        self._marked: TrackedPose | None = None
+        self._marker_timer = None
+        super().__init__("stewart_pose", SETTINGS, **kwargs)
+        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        self._outputs = PoseOutputs(self, self.settings["publish_tf"])
+        self._markers = StewartMarkers(self)
+        self._lengths = self.create_subscription(
+            JointState, "joint_states", self._on_lengths, qos.STREAM_INPUT, qos_overriding_options=qos.overridable()
+        )
+        self.create_service(Trigger, "~/reset", self._reset)
+        self._worker = Worker(self)
+        self._offers = Services(self)
+        for type_name, name, answer in (
+            ("StewartForwardKinematics", "~/forward_kinematics", forward_kinematics),
+            ("StewartAssemblyModes", "~/assembly_modes", all_assembly_modes),
+            ("StewartInverseKinematics", "~/inverse_kinematics", inverse_kinematics),
+        ):
+            self._offers.offer(
+                type_name, name, lambda request, response, f=answer: f(self._known(), request, response), self._worker
+            )
+
+    def destroy_node(self) -> None:
+        """End the thread of the services with the node."""
+        self._worker.close()
+        super().destroy_node()
+
+    # Configuration.
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other; raises ParameterError."""
+        check_platform_settings(values)
+        options = Options.from_values(values)
+        if self._task is not None:
+            try:
+                self._task.check(options)
+            except LieDynamicsError as error:
+                raise ParameterError(f"start_pose: {error}") from error
+
+    def settings_changed(self, names: set[str]) -> None:
+        """Apply parameters that may change at run time."""
+        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        if self._task is not None:
+            self._task.set_options(Options.from_values(self.settings))
+
+    def configure(self) -> None:
+        """Read the platform; raises with the reason where it cannot be used."""
+        settings = self.settings
+        platform = load_platform(settings["platform"], self.get_logger())
+        task = StewartTask(platform, settings["legs"], settings["length_offsets"], Options.from_values(settings))
+        if task.start_is_assumed:
+            self.get_logger().warning(
+                "the platform has no home_pose, and start_pose is not given: tracking starts from a level pose"
+            )
+        self._warm_up(platform)
+        self._outputs.set_frames(settings["base_frame"], settings["platform_frame"])
+        self._markers.set_platform(platform, settings["base_frame"])
+        self._task = task
+
+    def _warm_up(self, platform: StewartPlatform) -> None:
+        """Load what the services need, so that the first call does not disturb the stream."""
+        if not self._offers.available or platform.home_pose is None:
+            return
+        lengths = platform.leg_lengths(platform.home_pose)
+        try:
+            for compute in (assembly_modes, solve_from_home):
+                compute(platform, lengths)
+            solve_forward_kinematics(platform, lengths, platform.home_pose)
+        except LieDynamicsError as error:
+            self.get_logger().warning(f"the home pose makes trouble: {error}")
+
+    def activate(self) -> None:
+        """Begin to answer; the branch is that of the start pose."""
+        assert self._task is not None
+        self._task.restart()
+        self._times.reset()
+        self._last_state = None
+        self._activated = time.monotonic()
+        self._answering = self._task
+        if self.settings["marker_rate"]:
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._marker_timer = self.create_timer(1.0 / self.settings["marker_rate"], self._mark, clock=steady)
+
+    def deactivate(self) -> None:
+        """Stop answering."""
+        self._answering = None
+        if self._marker_timer is not None:
+            self.destroy_timer(self._marker_timer)
+            self._marker_timer = None
+
+    def cleanup(self) -> None:
+        """Let go of the platform."""
+        self._answering = self._task = self._marked = None
+
+    # Messages. Nothing that arrives may end the node, hence the broad except.
+
+    def _on_lengths(self, message: JointState) -> None:
+        task = self._answering
+        if task is None:
+            return
+        begin = time.perf_counter()
+        statistics = self._statistics
+        statistics.received += 1
+        try:
+            age = self._answer(task, message)
+        except MessageError as error:
+            statistics.reject(error.kind, str(error))
+            return
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            statistics.reject("unexpected error", text)
+            self.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
+            return
+        statistics.answered += 1
+        duration = time.perf_counter() - begin
+        statistics.callback.add(duration)
+        if age:
+            statistics.latency.add(age * 1e-9 + duration)
+
+    def _answer(self, task: StewartTask, message: JointState) -> int:
+        """Publish the pose for one set of leg lengths; returns its age [ns] on arrival."""
+        self._last_state = time.monotonic()
+        stamp = message.header.stamp
+        at = nanoseconds(stamp)
+        try:
+            age = self._times.check(at, self.ros_time())
+        except MessageError as error:
+            if error.kind == "time ran backwards" and self._times.went_back > BRANCH_JUMP:
+                self._restart(task)
+            raise
+        if not at:
+            stamp = self.get_clock().now().to_msg()
+        tracked, moving = task.track(message)
+        covariance = tracked.covariance
+        twist = tracked.twist if moving else None
+        if not all_finite(covariance.reshape(36)) or (twist is not None and not all_finite(twist)):
+            raise MessageError("not finite", "the leg lengths or their rates lead to numbers that are not finite")
+        self._rates_missing |= not moving
+        self._outputs.publish(tracked.pose, tracked.quaternion, covariance, twist, stamp)
+        return age
+
+    def _restart(self, task: StewartTask) -> None:
+        task.restart()
+        self._restarts += 1
+
+    def _mark(self) -> None:
+        """Publish markers of a pose that is new since the last ones."""
+        task = self._answering
+        if task is None or task.tracked is None or task.tracked is self._marked or not self._markers.wanted:
+            return
+        self._marked = task.tracked
+        self._markers.publish(task.tracked.pose, self.get_clock().now().to_msg())
+
+    # Services.
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        task = self._task
+        if task is None:
+            response.success, response.message = False, "the node is not configured"
+            return response
+        self._restart(task)
+        response.success, response.message = True, f"the next leg lengths are followed from the {task.start}"
+        return response
+
+    def _known(self) -> Knowledge:
+        """Return what services answer from."""
+        task = self._task
+        if task is None:
+            raise RequestError("the node is not configured")
+        return Knowledge(
+            platform=task.platform,
+            legs=task.legs.joints,
+            pose=None if task.tracked is None else task.tracked.pose,
+            home=task.start_pose,
+            max_batch=self.settings["max_batch"],
+            max_steps=self.settings["max_steps"],
+        )
+
+    # Diagnostics.
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        rejected = self._statistics.describe(report, period)
+        self._offers.describe(report)
+        task = self._task
+        if task is None:
+            return
+        values = report.values
+        values["legs"] = ", ".join(task.legs.joints)
+        values["starts from"] = task.start
+        values["restarts"] = self._restarts
+        values["TF"] = "published" if self._outputs.tf else "not published"
+        self._describe_tracking(task, report)
+        if self._answering is None:
+            return
+        if rejected:
+            report.add(diagnostics.ERROR, f"{rejected} messages dropped: {self._statistics.problem}")
+        elif task.last is not None and not task.last.valid:
+            report.add(diagnostics.ERROR, f"not tracking: {task.describe(task.last)}")
+        if task.start_is_assumed:
+            report.add(diagnostics.WARN, "nobody gave a home pose: the branch is that of a level pose, assumed")
+        if self._rates_missing:
+            report.add(diagnostics.WARN, "leg rates are absent or NaN: no twist")
+            self._rates_missing = False
+        self._describe_silence(report)
+
+    def _describe_tracking(self, task: StewartTask, report: Report) -> None:
+        last, tracked, values = task.last, task.tracked, report.values
+        if last is None:
+            values["branch"] = "not started"
+            return
+        values["branch"] = "certified" if last.valid else f"kept at the last good pose: {last.status.name}"
+        if tracked is None:
+            return
+        condition = tracked.condition_number
+        values["iterations"] = tracked.iterations
+        values["certified steps"] = tracked.steps
+        values["certificate h"] = f"{tracked.margin:.3g}"
+        values["residual [m]"] = f"{tracked.residual:.3g}"
+        values["condition number"] = f"{condition:.4g}"
+        margins = task.platform.leg_margins(tracked.lengths)
+        leg = int(margins.argmin())
+        if margins[leg] < float("inf"):
+            values["nearest leg limit [m]"] = f"{margins[leg]:.4g} at {task.legs.joints[leg]}"
+        if condition > self.settings["condition_warning"]:
+            report.add(diagnostics.WARN, f"close to a singular pose: condition number {condition:.3g}")
+
+    def _describe_silence(self, report: Report) -> None:
+        topic = self._lengths.topic_name
+        silence = time.monotonic() - (self._activated if self._last_state is None else self._last_state)
+        if self._last_state is None:
+            report.add(diagnostics.WARN, f"no leg lengths received on {topic} yet")
+        elif silence > max(self.settings["state_timeout"], diagnostics.PERIOD):
+            report.add(diagnostics.ERROR, f"stale: no leg lengths received on {topic} for {silence:.1f} s")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(StewartPoseNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""What the node stewart_pose computes: from the leg lengths of a message to the pose that is proven right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from ..lie_dynamics import LieDynamicsError
+from ..lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
+from ..ros.errors import ConfigurationError, MessageError, ParameterError
+from ..ros.joint_mapping import JointMapping, JointMatch
+from ..ros.messages import Array, all_finite, numbers_to_matrix, read_field
+from ..ros.platform_loading import LEGS
+
+KINDS = {
+    TrackingStatus.NOT_FINITE: "not finite",
+    TrackingStatus.NOT_POSITIVE: "not positive",
+    TrackingStatus.LEG_LIMIT: "outside leg limits",
+    TrackingStatus.SINGULAR: "singularity",
+    TrackingStatus.NO_POSE: "no such pose",
+    TrackingStatus.TOO_FAR: "too far",
+}
+"""Names under which lengths that cannot be followed are counted."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may change at run time; see the parameters of the node."""
+
+    leg_noise: tuple[float, ...]
+    max_steps: int
+    start_pose: tuple[float, ...]
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Options:
+        """Make options of parameter values; raises ParameterError where they make no sense."""
+        noise = tuple(values["leg_noise"])
+        if len(noise) not in (1, LEGS) or not all(0.0 <= sigma <= 1.0 for sigma in noise):
+            raise ParameterError(f"leg_noise is {list(noise)}; expected one or six standard deviations, 0 to 1 m")
+        start = tuple(values["start_pose"])
+        if len(start) == 7:
+            try:
+                numbers_to_matrix(start)
+            except MessageError as error:
+                raise ParameterError(f"start_pose: {error}") from error
+        elif start != (0.0,):
+            raise ParameterError(
+                f"start_pose has {len(start)} numbers; expected 7 (x, y, z, quaternion x, y, z, w), "
+                "or [0.0] for the home pose of the platform"
+            )
+        return cls(leg_noise=noise, max_steps=values["max_steps"], start_pose=start)
+
+
+class StewartTask:
+    """Follows one platform through the leg lengths of joint states.
+
+    Parameters
+    ----------
+    platform : StewartPlatform
+    legs : sequence of str
+        Names of the legs in messages, leg by leg.
+    offsets : sequence of float
+        Added to what messages say, one for all legs or six [m].
+    options : Options
+
+    Attributes
+    ----------
+    last : TrackedPose or None
+        What became of the last lengths; None before the first.
+    tracked : TrackedPose or None
+        The last good pose; None before the first.
+    """
+
+    def __init__(
+        self, platform: StewartPlatform, legs: Sequence[str], offsets: Sequence[float], options: Options
+    ) -> None:
+        if len(offsets) not in (1, LEGS):
+            raise ConfigurationError(f"length_offsets has {len(offsets)} numbers; expected one or six")
+        self.platform = platform
+        self.legs = JointMapping(legs)
+        self.last: TrackedPose | None = None
+        self.tracked: TrackedPose | None = None
+        self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
+        self._tracker: StewartTracker | None = None
+        self.options = options
+        self._prepare()
+        self.restart()
+
+    # Where tracking starts.
+
+    @property
+    def start(self) -> str:
+        """Which pose tracking starts from."""
+        if len(self.options.start_pose) == 7:
+            return "parameter start_pose"
+        return "home pose of the platform" if self.platform.home_pose is not None else "level pose, assumed"
+
+    @property
+    def start_is_assumed(self) -> bool:
+        """Whether nobody has said which pose the platform starts from."""
+        return len(self.options.start_pose) != 7 and self.platform.home_pose is None
+
+    @property
+    def start_pose(self) -> Array | None:
+        """Pose that tracking starts from, shape (4, 4); None where it is a level one that fits the first lengths."""
+        if len(self.options.start_pose) == 7:
+            return numbers_to_matrix(self.options.start_pose)
+        return self.platform.home_pose
+
+    def restart(self) -> None:
+        """Forget where the platform is: the next lengths are followed from the start pose."""
+        self.last = self.tracked = None
+        pose = self.start_pose
+        self._tracker = None if pose is None else self._tracker_at(pose)
+
+    def check(self, options: Options) -> None:
+        """Raise StewartError where tracking cannot start from the start pose of these options."""
+        if len(options.start_pose) == 7:
+            StewartTracker(self.platform, numbers_to_matrix(options.start_pose))
+
+    def set_options(self, options: Options) -> None:
+        """Apply options that have been checked; the platform stays where it is.
+
+        A start pose counts from the next restart on.
+        """
+        self.options = options
+        if self.tracked is None or self._tracker is None:
+            self.restart()
+        else:
+            self._tracker = self._tracker_at(self._tracker.pose)
+
+    def _tracker_at(self, pose: Array) -> StewartTracker:
+        noise = self.options.leg_noise
+        return StewartTracker(
+            self.platform, pose, leg_noise=noise if len(noise) == LEGS else noise[0], max_steps=self.options.max_steps
+        )
+
+    def _prepare(self) -> None:
+        """Run once what every message needs, so that nothing is compiled while messages come in."""
+        pose = self.start_pose
+        if pose is None:
+            # Some level pose, high enough not to be singular.
+            points = np.concatenate((self.platform.base_points, self.platform.platform_points))
+            pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
+        tracker = self._tracker_at(pose)
+        lengths = self.platform.leg_lengths(pose)
+        for rates in (None, np.zeros(LEGS)):
+            tracked = tracker.update(lengths, rates)
+        _ = tracked.covariance
+
+    # Following.
+
+    def track(self, message: JointState) -> tuple[TrackedPose, bool]:
+        """Go to the pose for the leg lengths of a message.
+
+        Returns
+        -------
+        tracked : TrackedPose
+            Proven to be on the branch of the pose before.
+        moving : bool
+            Whether its twist is known, from finite leg rates.
+
+        Raises
+        ------
+        MessageError
+            The message cannot be used, or its lengths cannot be followed; tracking goes on from the last good pose.
+        """
+        match = self.legs.match(message.name)
+        if not match.complete:
+            raise MessageError("missing legs" if match.missing else "ambiguous legs", match.problem)
+        lengths = read_field(message.position, match, "position")
+        rates = _rates(message, match)
+        if self._offsets is not None:
+            lengths = lengths + self._offsets
+        if self._tracker is None:
+            self._tracker = self._first(lengths)
+        tracked = self.last = self._tracker.update(lengths, rates)
+        if not tracked.valid:
+            raise MessageError(KINDS[tracked.status], self.describe(tracked))
+        self.tracked = tracked
+        return tracked, rates is not None
+
+    def _first(self, lengths: Array) -> StewartTracker:
+        """Tracker at the level pose that fits the first lengths best."""
+        if not (all_finite(lengths) and (lengths > 0.0).all()):
+            leg = int(np.argmin(np.isfinite(lengths) & (lengths > 0.0)))
+            kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
+            raise MessageError(kind, f"{self.legs.joints[leg]}: its length is {lengths[leg]} m")
+        try:
+            return self._tracker_at(level_home(self.platform, lengths))
+        except LieDynamicsError as error:
+            raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
+
+    def describe(self, tracked: TrackedPose) -> str:
+        """Say what became of lengths, with the name of the leg where it is one."""
+        leg = tracked.leg
+        return tracked.message if leg is None else f"{self.legs.joints[leg]}: {tracked.message}"
+
+
+def _rates(message: JointState, match: JointMatch) -> Array | None:
+    """Leg rates [m/s]; None where the message has none, or not for every leg."""
+    if not message.velocity:
+        return None
+    rates = read_field(message.velocity, match, "velocity")
+    if all_finite(rates):
+        return rates
+    if np.isnan(rates).any():
+        return None
+    raise MessageError("not finite", "leg rates that are infinite")
