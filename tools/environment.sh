@@ -46,6 +46,10 @@ wanted() { { cat "tools/requirements-$distro.txt" setup.py; printf '%s' "$root";
 kernels() { find lie_dynamics_ros/lie_dynamics -name '*.py' \( -path '*/kernels/*' -o -name '*_kernels.py' \) -exec cksum {} + | sort | cksum; }
 stamped() { [ -x "$venv/bin/python" ] && [ "$(cat "$venv/$1" 2>/dev/null)" = "$2" ]; }
 
+compiler() { command -v c++ || command -v g++ || command -v clang++ || true; }
+# Messages and services; built again where a compiler has turned up.
+interfaces() { { cat "tools/constraints-$distro.txt"; compiler; find lie_dynamics_interfaces -type f -exec cksum {} + | sort; } | cksum; }
+
 find_python() {
     no_venv=
     for candidate in ${PYTHON:-python3.11 python3.12 python3.13 python3.10 python3}; do
@@ -60,12 +64,17 @@ find_python() {
     fail "no Python found. Wanted: python3.11 (3.10 to 3.13 will do) on PATH, or PYTHON=/path/to/python."
 }
 
-install() {
-    log=$venv/setup.log
-    "$venv/bin/python" -m pip --disable-pip-version-check install "$@" >>"$log" 2>&1 && return
-    say "--- the end of ${log#"$root"/}"
-    grep -v '^WARNING: ' "$log" | tail -n 15 >&2
+pip_install() { "$venv/bin/python" -m pip --disable-pip-version-check install "$@" >>"$venv/setup.log" 2>&1; }
+
+show_log() {
+    say "--- the end of .venv-$distro/setup.log"
+    grep -v '^WARNING: ' "$venv/setup.log" | tail -n 15 >&2
     say "---"
+}
+
+install() {
+    pip_install "$@" && return
+    show_log
     say "error: the packages could not be installed; the reason stands above."
     say "If it speaks of connections, names or 'no matching distribution': pip needs a network and a package index that has"
     say "the ROS 2 wheels (ros-rclpy and others); see 'pip config list'. Run the same command again: it starts afresh."
@@ -76,8 +85,8 @@ set_up() {
     if [ ! -x "$venv/bin/python" ] || [ ! -s "$venv/stamp" ]; then
         python=$(find_python)
         say "Setting up .venv-$distro (once): $("$python" -V 2>&1), ROS 2 $distro wheels with Fast DDS, this package, its test tools."
-        command -v c++ >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null ||
-            say "note: no C++ compiler found (c++, g++ or clang++; Debian and Ubuntu: sudo apt install g++). Only building custom messages needs one."
+        [ -n "$(compiler)" ] ||
+            say "note: no C++ compiler found (c++, g++ or clang++; Debian and Ubuntu: sudo apt install g++). Only the services of the nodes need one."
         rm -rf -- "$venv"
         "$python" -m venv "$venv" || fail "$python -m venv failed."
         say "  installing packages (some 300 MB to fetch, 1.7 GB on disk) ..."
@@ -90,6 +99,23 @@ set_up() {
     wanted >"$venv/stamp"
 }
 
+build_interfaces() {
+    [ -f lie_dynamics_interfaces/package.xml ] || return 0
+    if [ -n "$(compiler)" ]; then
+        say "  building messages and services (once per version of them; a minute) ..."
+        # Building happens in an environment of its own, which follows these variables.
+        if ! (
+            export PIP_CONSTRAINT="tools/constraints-$distro.txt" PIP_BUILD_CONSTRAINT="tools/constraints-$distro.txt"
+            pip_install --no-deps --force-reinstall ./lie_dynamics_interfaces
+        ); then
+            show_log
+            say "note: building lie_dynamics_interfaces failed; the reason stands above. The nodes run without services."
+            return 0
+        fi
+    fi
+    interfaces >"$venv/interfaces-stamp"
+}
+
 compile_kernels() {
     [ -f lie_dynamics_ros/lie_dynamics/kernels/__main__.py ] || return 0
     say "  compiling the numerical kernels (once per version of them; a minute or two) ..."
@@ -100,10 +126,13 @@ compile_kernels() {
     fi
 }
 
-if ! stamped stamp "$(wanted)" || ! stamped kernels-stamp "$(kernels)"; then
+ready() { stamped stamp "$(wanted)" && stamped interfaces-stamp "$(interfaces)" && stamped kernels-stamp "$(kernels)"; }
+
+if ! ready; then
     # One set-up at a time; the second comer finds it done.
     if command -v flock >/dev/null; then exec 9>"$venv.lock"; flock 9; fi
     stamped stamp "$(wanted)" || set_up
+    stamped interfaces-stamp "$(interfaces)" || build_interfaces
     stamped kernels-stamp "$(kernels)" || compile_kernels
     exec 9>&-
 fi

@@ -19,6 +19,7 @@ def checkout(tmp_path):
     checkout = tmp_path / "a checkout"
     shutil.copytree(ROOT / "tools", checkout / "tools")
     shutil.copy(ROOT / "setup.py", checkout)
+    (checkout / "lie_dynamics_interfaces").mkdir()
     (checkout / "lie_dynamics_ros/lie_dynamics").mkdir(parents=True)
     return checkout
 
@@ -53,7 +54,9 @@ def make_ready(checkout, distro="kilted"):
     binaries.mkdir(parents=True)
     fake(binaries, "python", "echo the python of the environment")
     wanted = f'{{ cat "tools/requirements-{distro}.txt" setup.py; printf %s "{checkout}"; }} | cksum'
-    for name, text in (("stamp", wanted), ("kernels-stamp", "sort /dev/null | cksum")):
+    interfaces = f'{{ cat "tools/constraints-{distro}.txt"; sort /dev/null; }} | cksum'  # no compiler among the commands
+    stamps = {"stamp": wanted, "interfaces-stamp": interfaces, "kernels-stamp": "sort /dev/null | cksum"}
+    for name, text in stamps.items():
         value = subprocess.run(["sh", "-c", text], cwd=checkout, capture_output=True, text=True, check=True).stdout
         (checkout / f".venv-{distro}" / name).write_text(value)
 
