@@ -35,6 +35,8 @@ except ImportError:
 KERNELS: list[Any] = []
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
+# Helpers count no references and are called from no Python: wrappers for it would be a third of all compile time.
+_HELPER: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inline(function: F) -> F:
@@ -43,12 +45,24 @@ def inline(function: F) -> F:
     Helpers do not count references to the arrays they are given, which would cost more than their
     arithmetic: so they cannot allocate, and kernels allocate for them.
     """
-    return _njit(forceinline=True, _nrt=False, **_OPTIONS)(function) if COMPILED else function
+    return _njit(forceinline=True, **_HELPER)(function) if COMPILED else function
 
 
 def outline(function: F) -> F:
     """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
-    return _njit(_nrt=False, **_OPTIONS)(function) if COMPILED else function
+    return _njit(**_HELPER)(function) if COMPILED else function
+
+
+def straight(function: F) -> F:
+    """Make a helper like `inline` of code without branches or loops over values: its compilation takes no time.
+
+    It may index arrays of float64 and calculate with numbers and nested tuples of them; see `straight.py`.
+    """
+    if not COMPILED:
+        return function
+    from .straight import make_straight
+
+    return make_straight(function)  # type: ignore[no-any-return]
 
 
 def kernel(*signatures: str) -> Callable[[Callable[..., Any]], Callable[..., int]]:

@@ -22,24 +22,24 @@ from ..model.layout import (
     SPHERICAL,
     SUBSPACE,
 )
-from .compile import inline, outline
+from .compile import inline, outline, straight
 from .lanes import get, lift, sincos
 from .spatial import add, articulated_times, dot, matmul, rotate, scale, twist_cross
 
 
-@inline
+@straight
 def constants3(rows, i, k):
     """Return three columns of a row."""
     return rows[i, k], rows[i, k + 1], rows[i, k + 2]
 
 
-@inline
+@straight
 def constants6(rows, i, k):
     """Return six columns of a row."""
     return rows[i, k], rows[i, k + 1], rows[i, k + 2], rows[i, k + 3], rows[i, k + 4], rows[i, k + 5]
 
 
-@inline
+@straight
 def constants9(rows, i, k):
     """Return nine columns of a row."""
     return (
@@ -49,7 +49,7 @@ def constants9(rows, i, k):
     )  # fmt: skip
 
 
-@inline
+@straight
 def quaternion_matrix(x, y, z, w):
     """Return the rotation of the quaternion (x, y, z, w), normalised."""
     s = 2.0 / (x * x + y * y + z * z + w * w)

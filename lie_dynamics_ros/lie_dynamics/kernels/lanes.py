@@ -15,35 +15,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import COMPILED, inline
+from .compile import COMPILED, straight
 
 #: States per SIMD vector: one AVX-512 register, two of AVX2.
 LANES = 8
 
 
+def is_symbol(x):
+    """Tell whether `x` stands for a value of a kernel that is being compiled; see `straight`."""
+    return hasattr(x, "widened")
+
+
+@straight
 def get(a, i):
     """Return scalar `i` of an array of scalars."""
     return a[i]
 
 
+@straight
 def put(a, i, x):
     """Store scalar `i` of an array of scalars."""
     a[i] = x
 
 
+@straight
 def get2(a, i, k):
     """Return scalar `(i, k)` of a table of scalars."""
     return a[i, k]
 
 
+@straight
 def put2(a, i, k, x):
     """Store scalar `(i, k)` of a table of scalars."""
     a[i, k] = x
 
 
+@straight
 def lift(x, like):
     """Widen the number `x` to the scalar type of `like`."""
-    return x
+    return like.like(x).widened(like.kind) if is_symbol(like) else x
 
 
 def shared_integer(a, i):
@@ -61,15 +71,16 @@ def vector_space(n, like):
     return np.empty((n, *like.shape[1:]), like.dtype)
 
 
+@straight
 def positive(x):
     """Return 1 where `x` is above zero, else 0."""
-    return np.where(np.real(x) > 0.0, 1.0, 0.0)
+    return x.positive() if is_symbol(x) else np.where(np.real(x) > 0.0, 1.0, 0.0)
 
 
 if COMPILED:
     from . import access
 
-    access.register(get, put, get2, put2, lift, positive, shared_integer, workspace, vector_space, LANES)
+    access.register(shared_integer, workspace, vector_space, LANES)
 
 
 if COMPILED:
@@ -83,13 +94,13 @@ else:
         return np.sin(x), np.cos(x)
 
 
-@inline
+@straight
 def get3(a, i, k):
     """Return the scalars `k`, `k + 1`, `k + 2` of row `i`."""
     return get2(a, i, k), get2(a, i, k + 1), get2(a, i, k + 2)
 
 
-@inline
+@straight
 def put3(a, i, k, x):
     """Store three scalars in row `i` from column `k`."""
     put2(a, i, k, x[0])
@@ -97,7 +108,7 @@ def put3(a, i, k, x):
     put2(a, i, k + 2, x[2])
 
 
-@inline
+@straight
 def add3(a, i, k, x):
     """Add to three scalars in row `i` from column `k`."""
     put2(a, i, k, get2(a, i, k) + x[0])
@@ -105,7 +116,7 @@ def add3(a, i, k, x):
     put2(a, i, k + 2, get2(a, i, k + 2) + x[2])
 
 
-@inline
+@straight
 def get9(a, i, k):
     """Return the nine scalars of row `i` from column `k`."""
     return (
@@ -115,7 +126,7 @@ def get9(a, i, k):
     )  # fmt: skip
 
 
-@inline
+@straight
 def put9(a, i, k, x):
     """Store nine scalars in row `i` from column `k`."""
     put3(a, i, k, (x[0], x[1], x[2]))
@@ -123,7 +134,7 @@ def put9(a, i, k, x):
     put3(a, i, k + 6, (x[6], x[7], x[8]))
 
 
-@inline
+@straight
 def get6(a, i, k):
     """Return six scalars of row `i` from column `k`."""
     return (
@@ -132,21 +143,21 @@ def get6(a, i, k):
     )  # fmt: skip
 
 
-@inline
+@straight
 def put6(a, i, k, x):
     """Store six scalars in row `i` from column `k`."""
     put3(a, i, k, (x[0], x[1], x[2]))
     put3(a, i, k + 3, (x[3], x[4], x[5]))
 
 
-@inline
+@straight
 def add6(a, i, k, x):
     """Add to six scalars in row `i` from column `k`."""
     add3(a, i, k, (x[0], x[1], x[2]))
     add3(a, i, k + 3, (x[3], x[4], x[5]))
 
 
-@inline
+@straight
 def add9(a, i, k, x):
     """Add to nine scalars in row `i` from column `k`."""
     add3(a, i, k, (x[0], x[1], x[2]))

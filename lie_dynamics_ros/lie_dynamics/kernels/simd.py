@@ -40,7 +40,8 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, _LLVM)
 
 
-def _splat(builder, x):
+def splat_value(builder, x):
+    """Write the instructions that copy a float64 to all lanes."""
     first = builder.insert_element(_UNDEFINED, x, ir.Constant(_I32, 0))
     zeros = ir.Constant(ir.VectorType(_I32, WIDTH), [0] * WIDTH)
     return builder.shuffle_vector(first, _UNDEFINED, zeros)
@@ -57,7 +58,7 @@ def _define_arithmetic(function, instruction):
             return None
 
     def lower(context, builder, sig, args):
-        a, b = (x if t == LANES_T else _splat(builder, x) for x, t in zip(args, sig.args, strict=True))
+        a, b = (x if t == LANES_T else splat_value(builder, x) for x, t in zip(args, sig.args, strict=True))
         return getattr(builder, instruction)(a, b)
 
     for pair in ((LANES_T, LANES_T), (LANES_T, types.Float), (types.Float, LANES_T)):
@@ -136,29 +137,6 @@ def store(typing_context, array, index, value):
 
 
 @intrinsic
-def load_one(typing_context, array, index):
-    """Load number `index` of a C-contiguous array; unlike indexing, without a test for negative indices."""
-
-    def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        return builder.load(builder.gep(data, [args[1]]))
-
-    return types.float64(array, types.intp), codegen
-
-
-@intrinsic
-def store_one(typing_context, array, index, value):
-    """Store number `index` of a C-contiguous array; unlike indexing, without a test for negative indices."""
-
-    def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        builder.store(args[2], builder.gep(data, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, types.float64), codegen
-
-
-@intrinsic
 def gather(typing_context, flat, first, stride):
     """Return the vector of `flat[first + lane * stride]`."""
 
@@ -191,23 +169,12 @@ def scatter(typing_context, vector, flat, first, stride):
 
 
 @intrinsic
-def positive_lanes(typing_context, vector):
-    """Return 1 in each lane that is above zero, 0 in the others and where it is NaN."""
-
-    def codegen(context, builder, sig, args):
-        above = builder.fcmp_ordered(">", args[0], ir.Constant(_LLVM, [0.0] * WIDTH))
-        return builder.select(above, ir.Constant(_LLVM, [1.0] * WIDTH), ir.Constant(_LLVM, [0.0] * WIDTH))
-
-    return LANES_T(LANES_T), codegen
-
-
-@intrinsic
 def all_below(typing_context, vector, limit):
     """Tell whether the absolute value of every lane is below a limit; False where there is NaN."""
 
     def codegen(context, builder, sig, args):
-        bound = _splat(builder, args[1])
-        negative = _splat(builder, builder.fsub(ir.Constant(ir.DoubleType(), -0.0), args[1]))
+        bound = splat_value(builder, args[1])
+        negative = splat_value(builder, builder.fsub(ir.Constant(ir.DoubleType(), -0.0), args[1]))
         upper = builder.fcmp_ordered("<", args[0], bound)
         lower = builder.fcmp_ordered(">", args[0], negative)
         bits = builder.bitcast(builder.and_(upper, lower), ir.IntType(WIDTH))
@@ -270,6 +237,6 @@ def splat(typing_context, x):
     """Widen a float64 to a vector."""
 
     def codegen(context, builder, sig, args):
-        return _splat(builder, args[0])
+        return splat_value(builder, args[0])
 
     return LANES_T(types.float64), codegen

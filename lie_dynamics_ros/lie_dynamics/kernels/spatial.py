@@ -5,40 +5,40 @@ A matrix is nine scalars by rows; a twist or wrench is a pair of 3-vectors, angu
 
 from __future__ import annotations
 
-from .compile import inline
+from .compile import straight
 
 
-@inline
+@straight
 def add(a, b):
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@inline
+@straight
 def sub(a, b):
     """Return a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@inline
+@straight
 def scale(s, a):
     """Return s a."""
     return s * a[0], s * a[1], s * a[2]
 
 
-@inline
+@straight
 def dot(a, b):
     """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@inline
+@straight
 def cross(a, b):
     """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@inline
+@straight
 def rotate(r, a):
     """Return R a."""
     return (
@@ -48,7 +48,7 @@ def rotate(r, a):
     )
 
 
-@inline
+@straight
 def unrotate(r, a):
     """Return R^T a."""
     return (
@@ -58,7 +58,7 @@ def unrotate(r, a):
     )
 
 
-@inline
+@straight
 def matmul(r, s):
     """Return R S."""
     return (
@@ -74,13 +74,13 @@ def matmul(r, s):
     )
 
 
-@inline
+@straight
 def transpose(r):
     """Return R^T."""
     return r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8]
 
 
-@inline
+@straight
 def symmetric_times(s, a):
     """Return the symmetric matrix (xx, xy, xz, yy, yz, zz) times a."""
     return (
@@ -90,38 +90,38 @@ def symmetric_times(s, a):
     )
 
 
-@inline
+@straight
 def twist_into(r, p, w, v):
     """Return Ad_{T^-1} (w, v): a twist of the parent's frame seen from a frame at T = (R, p) in it. Kim (11)."""
     return unrotate(r, w), unrotate(r, add(v, cross(w, p)))
 
 
-@inline
+@straight
 def wrench_out(r, p, m, f):
     """Return Ad*_{T^-1} (m, f): a wrench in a frame at T = (R, p), seen from the parent's. Kim (13)."""
     f = rotate(r, f)
     return add(rotate(r, m), cross(p, f)), f
 
 
-@inline
+@straight
 def twist_cross(w, v, x, y):
     """Return ad_{(w, v)} (x, y). Kim (27)."""
     return cross(w, x), add(cross(v, x), cross(w, y))
 
 
-@inline
+@straight
 def wrench_cross(w, v, m, f):
     """Return -ad*_{(w, v)} (m, f). Kim (29)."""
     return add(cross(w, m), cross(v, f)), cross(w, f)
 
 
-@inline
+@straight
 def momentum(mass, moment, inertia, w, v):
     """Return I (w, v) of a body with inertia (mass, mass times centre, symmetric inertia). Kim (22), (23)."""
     return add(symmetric_times(inertia, w), cross(moment, v)), sub(scale(mass, v), cross(moment, w))
 
 
-@inline
+@straight
 def congruence(r, s):
     """Return R S R^T of a symmetric S = (xx, xy, xz, yy, yz, zz), in the same six entries."""
     t = matmul(r, (s[0], s[1], s[2], s[1], s[3], s[4], s[2], s[4], s[5]))
@@ -135,7 +135,7 @@ def congruence(r, s):
     )
 
 
-@inline
+@straight
 def times_skew(m, p):
     """Return M [p]."""
     return (
@@ -145,13 +145,13 @@ def times_skew(m, p):
     )  # fmt: skip
 
 
-@inline
+@straight
 def articulated_times(j, h, m, w, v):
     """Return [[J, H], [H^T, M]] (w, v) with J and M symmetric."""
     return add(symmetric_times(j, w), rotate(h, v)), add(unrotate(h, w), symmetric_times(m, v))
 
 
-@inline
+@straight
 def articulated_out(r, p, j, h, m):
     """Return Ad*_{T^-1} [[J, H], [H^T, M]] Ad_{T^-1}: an inertia in a frame at T = (R, p), seen from the parent's.
 
@@ -170,7 +170,7 @@ def articulated_out(r, p, j, h, m):
     return j, moved, m
 
 
-@inline
+@straight
 def less_outer(j, h, m, um, uf, d):
     """Return [[J, H], [H^T, M]] - d U U^T for U = (um, uf)."""
     x, y = scale(d, um), scale(d, uf)
