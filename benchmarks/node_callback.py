@@ -6,19 +6,21 @@ Both callbacks are called in this process with the same messages, in turns; both
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import rclpy
+from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.nodes.inverse_dynamics import InverseDynamicsNode
 from lie_dynamics_ros.ros import qos
 
 from .relay import Relay
-from .results import Figure
-from .ros_bench import ARM, make_state, ros, stamp
+from .results import Figure, at_most
+from .ros_bench import ros, stamp
+from .subjects import INVERSE_DYNAMICS, Subject
 
 TURNS = 200
 CALLS = 100
@@ -26,19 +28,26 @@ CALLS = 100
 
 def run() -> tuple[list[Figure], Any]:
     """Measure; returns figures and the medians of all turns."""
+    return measure(INVERSE_DYNAMICS, InverseDynamicsNode, lambda node: node._on_state)
+
+
+def measure(
+    subject: Subject, make_node: Callable[..., Any], callback_of: Callable[[Any], Callable[[Any], None]]
+) -> tuple[list[Figure], Any]:
+    """Measure one node."""
     with ros():
-        relay = Relay()
-        node = InverseDynamicsNode(parameter_overrides=[Parameter("robot_description", value=ARM)])
+        relay = Relay(subject)
+        node = make_node(parameter_overrides=[Parameter(k, value=v) for k, v in subject.parameters.items()])
         node.start()
-        listener = rclpy.create_node("listener")
-        for topic in ("relay/joint_efforts", "inverse_dynamics/joint_efforts"):
-            listener.create_subscription(JointState, topic, lambda _: None, qos.STREAM_INPUT)
+        listener: Node = rclpy.create_node("listener")
+        for name in ("relay", subject.node):
+            listener.create_subscription(subject.answer, f"{name}/{subject.topic}", lambda _: None, qos.STREAM_INPUT)
         times: dict[str, list[float]] = {"relay": [], "node": []}
-        callbacks = {"relay": relay.on_state, "node": node._on_state}
+        callbacks = {"relay": relay.on_state, "node": callback_of(node)}
         for _ in range(TURNS):
             for name, callback in callbacks.items():
                 # As messages come from DDS: a new object each time.
-                messages = [make_state() for _ in range(CALLS)]
+                messages = [subject.make_state() for _ in range(CALLS)]
                 spent = []
                 for message in messages:
                     stamp(message)
@@ -53,7 +62,7 @@ def run() -> tuple[list[Figure], Any]:
         raise RuntimeError(f"the node answered {answered} of {TURNS * CALLS} states")
     beyond = [n - r for n, r in zip(times["node"], times["relay"], strict=True)]
     figures = [
-        Figure("callback beyond the relay's", float(np.median(beyond)), "us"),
+        at_most("callback beyond the relay's", float(np.median(beyond)), "us", 40.0),
         Figure("callback of the node", float(np.median(times["node"])), "us"),
         Figure("callback of the relay", float(np.median(times["relay"])), "us"),
     ]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .results import Figure, at_most
-from .ros_bench import ARM, Client, ros
+from .ros_bench import Client, ros
+from .subjects import INVERSE_DYNAMICS, Subject
 
 WARM_UP = 10_000
 STATES = 100_000
@@ -16,12 +17,17 @@ STEPS = 10
 
 def run() -> tuple[list[Figure], Any]:
     """Measure; returns figures and the memory after each tenth of the states."""
+    return measure(INVERSE_DYNAMICS)
+
+
+def measure(subject: Subject) -> tuple[list[Figure], Any]:
+    """Measure one node."""
     with ros() as children:
-        children.start("inverse_dynamics", {"robot_description": ARM}, {"__ns": "/inverse_dynamics"})
-        client = Client("inverse_dynamics")
+        children.start(subject.node, subject.parameters, {"__ns": f"/{subject.node}"})
+        client = Client(subject.node, subject)
         client.await_answers()
         client.ask(WARM_UP)
-        process = children.process_id("inverse_dynamics")
+        process = children.process_id(subject.node)
         memory = [_resident(process)]
         for _ in range(STEPS):
             client.ask(STATES // STEPS)

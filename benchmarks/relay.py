@@ -1,9 +1,14 @@
-"""A bare relay: a node that answers every joint state with itself; the floor for what a node can do."""
+"""A bare relay: a node that answers every joint state with a message that is there already.
+
+The floor for what a node can do that takes and gives the same types of messages. Where the answer is a joint state, it
+is the one that came; otherwise always the same message, under the time stamp of the state.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -11,23 +16,40 @@ from sensor_msgs.msg import JointState
 from lie_dynamics_ros.ros import qos
 from lie_dynamics_ros.ros.spinning import run as run_node
 
+from .subjects import SUBJECTS, Subject
+
 
 class Relay(Node):
-    """Subscribes and publishes with the quality of service of the inverse_dynamics node."""
+    """Subscribes and publishes with the quality of service of the node that it is the floor for."""
 
-    def __init__(self, name: str = "relay") -> None:
-        super().__init__(name)
-        self._publisher = self.create_publisher(JointState, "~/joint_efforts", qos.OUTPUT)
+    def __init__(self, subject: Subject, name: str = "relay", **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self._publisher = self.create_publisher(subject.answer, f"~/{subject.topic}", qos.OUTPUT)
+        self._answer = subject.answer()
+        self.on_state = self._return if subject.answer is JointState else self._respond
         self.create_subscription(JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
 
-    def on_state(self, message: JointState) -> None:
-        """Send it back."""
+    def _return(self, message: JointState) -> None:
         self._publisher.publish(message)
+
+    def _respond(self, message: JointState) -> None:
+        self._answer.header.stamp = message.header.stamp
+        self._publisher.publish(self._answer)
+
+
+class ChosenRelay(Relay):
+    """The relay that the parameter ``subject`` names."""
+
+    def __init__(self) -> None:
+        probe = Node("relay")
+        chosen = probe.declare_parameter("subject", "inverse_dynamics").value
+        probe.destroy_node()
+        super().__init__(SUBJECTS[chosen])
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node with the executor of the nodes."""
-    return run_node(Relay, args)
+    return run_node(ChosenRelay, args)
 
 
 if __name__ == "__main__":

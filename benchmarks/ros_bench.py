@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from rclpy.signals import SignalHandlerOptions
@@ -19,8 +20,8 @@ from lie_dynamics_ros.ros.domain import DomainReservation
 from lie_dynamics_ros.ros.messages import nanoseconds
 from lie_dynamics_ros.ros.spinning import make_executor
 
-ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
-JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+from .subjects import Subject
+
 DEADLINE = 60.0
 
 
@@ -40,12 +41,6 @@ def ros() -> Iterator[Children]:
     reservation.release()
 
 
-def make_state() -> JointState:
-    """A joint state of the arm."""
-    n = len(JOINTS)
-    return JointState(name=JOINTS, position=[0.1 * i for i in range(n)], velocity=[0.2 * i for i in range(n)])
-
-
 def stamp(message: JointState) -> int:
     """Stamp a message with the time; returns the stamp [ns]."""
     now = time.time_ns()
@@ -58,21 +53,23 @@ class Client:
 
     Parameters
     ----------
-    node_name : str
-        Node to which the states go and whose efforts are awaited; it listens in a namespace of that name.
+    name : str
+        Node to which the states go and whose answers are awaited; it listens in a namespace of that name.
+    subject : Subject
+        What it is sent and what it answers.
     """
 
-    def __init__(self, node_name: str) -> None:
-        self.node = rclpy.create_node(f"client_of_{node_name}", namespace=f"/{node_name}")
+    def __init__(self, name: str, subject: Subject) -> None:
+        self.node = rclpy.create_node(f"client_of_{name}", namespace=f"/{name}")
         self._publisher = self.node.create_publisher(JointState, "joint_states", qos.OUTPUT)
-        self.node.create_subscription(JointState, f"{node_name}/joint_efforts", self._on_answer, qos.STREAM_INPUT)
+        self.node.create_subscription(subject.answer, f"{name}/{subject.topic}", self._on_answer, qos.STREAM_INPUT)
         self._executor = make_executor("events")
         self._executor.add_node(self.node)
-        self._message = make_state()
+        self._message = subject.make_state()
         self._sent: dict[int, float] = {}
         self.round_trips: list[float] = []
 
-    def _on_answer(self, message: JointState) -> None:
+    def _on_answer(self, message: Any) -> None:
         now = time.perf_counter()
         begin = self._sent.pop(nanoseconds(message.header.stamp), None)
         if begin is not None:
@@ -87,12 +84,12 @@ class Client:
         while (left := end - time.perf_counter()) > 0.0:
             self._executor.spin_once(timeout_sec=left)
 
-    def await_answers(self) -> None:
-        """Send until answers come back steadily."""
+    def await_answers(self, count: int = 50, period: float = 0.01) -> None:
+        """Send every ``period`` seconds until ``count`` answers have come back."""
         end = time.monotonic() + DEADLINE
-        while len(self.round_trips) < 50:
+        while len(self.round_trips) < count:
             self._send()
-            self._spin_until(time.perf_counter() + 0.01)
+            self._spin_until(time.perf_counter() + period)
             if time.monotonic() > end:
                 raise TimeoutError(f"no answers from {self.node.get_namespace()}")
 
@@ -123,3 +120,9 @@ class Client:
         """Let go of the node."""
         self._executor.shutdown()
         self.node.destroy_node()
+
+
+def processor_time(process: int) -> float:
+    """Time that a process has spent on processors [s]."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,57 @@
+"""The nodes whose messages are timed, each with the relay that it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from sensor_msgs.msg import JointState
+
+ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A node that answers joint states.
+
+    Attributes
+    ----------
+    node : str
+        Its name, which is also that of its module.
+    answer : type
+        Type of its answers.
+    topic : str
+        Where they come, below its name.
+    make_state : callable
+        Makes a joint state that it can answer.
+    parameters : dict
+        What it is started with.
+    """
+
+    node: str
+    answer: type
+    topic: str
+    make_state: Callable[[], JointState]
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def arm_state() -> JointState:
+    """A joint state of the arm."""
+    names = [f"panda_joint{i}" for i in range(1, 8)]
+    return JointState(name=names, position=[0.1 * i for i in range(7)], velocity=[0.2 * i for i in range(7)])
+
+
+def leg_lengths() -> JointState:
+    """Leg lengths of the reference platform in the true pose of the paper, and rates."""
+    names = [f"leg_{i}" for i in range(1, 7)]
+    lengths = [0.5585583542, 0.6253130024, 0.5274363698, 0.5514569326, 0.4479721341, 0.5199103155]
+    return JointState(name=names, position=lengths, velocity=[0.01 * i for i in range(6)])
+
+
+INVERSE_DYNAMICS = Subject(
+    "inverse_dynamics", JointState, "joint_efforts", arm_state, {"robot_description": ARM}
+)
+STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths)
+SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, STEWART_POSE)}
