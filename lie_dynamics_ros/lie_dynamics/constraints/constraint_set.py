@@ -1,0 +1,236 @@
+"""`ConstraintSet`: loops, couplings and user constraints of one model, ready for the algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError, InputError
+from ..kernels.lanes import LANES
+from ..model import layout
+from ..model.model import Model
+from . import loop_kernels as lk
+from .coupling import Coupling
+from .cut_joints import scalars, upright
+from .loop import Loop
+from .user import UserConstraint
+
+Array = npt.NDArray[np.float64]
+Constraint = Loop | Coupling | UserConstraint
+
+
+class ConstraintSet:
+    """All constraints of a model, in the order loops, couplings, user constraints; immutable.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut. The set also fits changed copies of it (payload, gravity, ...).
+    constraints : iterable of Loop, Coupling or UserConstraint
+        What holds. Their names must differ.
+    rank_tolerance : float
+        A constraint whose part that is independent of the others is smaller than the square root of this, relative to
+        its own size, counts as dependent on them. Measured in the metric of the mass matrix.
+
+    Attributes
+    ----------
+    size : int
+        Number m of scalar constraints.
+    names : tuple of str
+        Names, in order.
+    slices : mapping of str to slice
+        Which scalar constraints each name has.
+
+    Raises
+    ------
+    DescriptionError
+        For a name used twice or unknown to the model, or a joint of several coordinates in a coupling.
+    InputError
+        For a model whose mimic joints are coupled already.
+    """
+
+    def __init__(self, model: Model, constraints: Iterable[Constraint], rank_tolerance: float = 1e-12) -> None:
+        if model._coupling is not None:
+            raise InputError(
+                f"model {model.name!r}: its mimic joints have lost their coordinates; the model before "
+                "with_coupled_mimics() is expected, with mimic_couplings(model) among the constraints"
+            )
+        if not 0.0 < rank_tolerance < 1.0:
+            raise InputError(f"rank_tolerance: a number between 0 and 1 is expected, got {rank_tolerance!r}")
+        given = tuple(constraints)
+        for one in given:
+            if not isinstance(one, (Loop, Coupling, UserConstraint)):
+                raise InputError(f"constraints: Loop, Coupling or UserConstraint is expected, got {one!r}", value=one)
+        self.loops = tuple(c for c in given if isinstance(c, Loop))
+        self.couplings = tuple(c for c in given if isinstance(c, Coupling))
+        self.user = tuple(c for c in given if isinstance(c, UserConstraint))
+        self.rank_tolerance = float(rank_tolerance)
+        ordered: tuple[Constraint, ...] = (*self.loops, *self.couplings, *self.user)
+        self.names = tuple(c.name for c in ordered)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise DescriptionError(f"constraint {name!r} is there twice: names must differ", name=name)
+        ends = np.cumsum([c.size for c in ordered], dtype=int).tolist()
+        slices = {c.name: slice(e - c.size, e) for c, e in zip(ordered, ends, strict=True)}
+        self.slices: Mapping[str, slice] = MappingProxyType(slices)
+        self.size: int = ends[-1] if ends else 0
+        self._joints, self._structure = model.joints, _structure(model)
+        self._pack(model)
+
+    @classmethod
+    def from_yaml(cls, model: Model, source: str | PathLike[str], rank_tolerance: float = 1e-12) -> ConstraintSet:
+        """Read the constraints of a model from YAML text or a YAML file; see `yaml_files` for the keys.
+
+        Raises
+        ------
+        DescriptionError
+            For a file or text that cannot be read, missing or unknown keys, and all that the constructors refuse.
+        """
+        from .yaml_files import read_constraints
+
+        return cls(model, read_constraints(source, model), rank_tolerance)
+
+    def __repr__(self) -> str:
+        return f"<ConstraintSet of {self.size} scalar constraints: {', '.join(self.names)}>"
+
+    def _pack(self, model: Model) -> None:
+        n = model.nv
+        self._loops = np.zeros((len(self.loops), lk.LOOP_SIZE))
+        parts = [scalars(c.kind, c.axis, c.second_axis, c.length or 1.0) for c in self.loops]
+        self._scalars = np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
+        self._loops[:, lk.COUNT] = [len(p) for p in parts]
+        self._loops[:, lk.START] = np.cumsum(self._loops[:, lk.COUNT]) - self._loops[:, lk.COUNT]
+        for row, loop in zip(self._loops, self.loops, strict=True):
+            _put_loop(row, loop, model)
+        self._couplings = np.zeros((len(self.couplings), n))
+        self._coupling_q = np.zeros((len(self.couplings), model.nq))
+        self._offsets = np.array([c.offset for c in self.couplings])
+        for k, coupling in enumerate(self.couplings):
+            for name, coefficient in coupling.coefficients.items():
+                joint = _single_joint(model, name, coupling)
+                self._couplings[k, joint.v_slice] = coefficient
+                self._coupling_q[k, joint.q_slice] = coefficient
+        self._fixed = self._couplings[None].copy()
+        self._fixed_values = np.zeros((1, len(self.couplings), 2))
+        self._user_size = sum(c.size for c in self.user)
+        self._support = self._make_support(model)
+        self._settings = np.array([0.0, 0.0, self.rank_tolerance])
+
+    def _make_support(self, model: Model) -> Array:
+        """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""
+        parent = model._rows[:, layout.PARENT].astype(int)
+        touched: list[set[int]] = []
+        for row in self._loops:
+            rows = {int(row[lk.ROW_1]), int(row[lk.ROW_2])}
+            touched += [rows] * int(row[lk.COUNT])
+        touched += [set((np.flatnonzero(row) + 1).tolist()) for row in self._couplings]
+        touched += [set(range(1, model.nv + 1))] * self._user_size
+        lists = []
+        for start in range(0, self.size, LANES):
+            rows = set()
+            for i in set().union(*touched[start : start + LANES]):
+                while i > 0:
+                    rows.add(i)
+                    i = int(parent[i])
+            lists.append(sorted(rows, reverse=True))
+        return np.array([len(x) for x in lists] + [i for x in lists for i in x], dtype=float)
+
+    def check_model(self, model: Model) -> None:
+        """Raise InputError unless `model` has the joints and frames that this set was made for."""
+        if model.joints is not self._joints and _structure(model) != self._structure:
+            raise InputError(f"model {model.name!r} has other joints than the model that these constraints belong to")
+
+    def fixed_rows(self, model: Model, q: Array, qd: Array | None, errors: bool = True) -> tuple[Array, Array]:
+        """Return A of couplings and user constraints, and their errors and dA/dt qd, for q (B, nq) and qd (B, nv).
+
+        The first has one entry where it is the same for all states; shapes are (B or 1, k, nv) and (B or 1, k, 2).
+        """
+        if not self.user and (not errors or not self.couplings):
+            return self._fixed, self._fixed_values
+        k = len(self.couplings)
+        values = np.zeros((len(q), k + self._user_size, 2))
+        values[:, :k, 0] = q @ self._coupling_q.T - self._offsets
+        if not self.user:
+            return self._fixed, values
+        matrix = np.zeros((len(q), k + self._user_size, model.nv))
+        matrix[:, :k] = self._couplings
+        for s, state in enumerate(q):
+            start = k
+            for one in self.user:
+                part = slice(start, start + one.size)
+                matrix[s, part] = one.matrix(model, state)
+                values[s, part, 0] = one.error(state)
+                if qd is not None:
+                    values[s, part, 1] = one.rate_of_matrix(model, state, qd[s])
+                start += one.size
+        return matrix, values
+
+    def _upright_tables(self) -> tuple[Array, Array]:
+        """Return loops and scalars for assembly, with those that tell upright from upside down."""
+        parts = [
+            np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length or 1.0), extra])
+            for c in self.loops
+            for extra in [upright(c.kind, c.axis, c.second_axis)]
+        ]
+        loops = self._loops.copy()
+        loops[:, lk.COUNT] = [len(p) for p in parts]
+        loops[:, lk.START] = np.cumsum(loops[:, lk.COUNT]) - loops[:, lk.COUNT]
+        return loops, np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
+
+
+def _structure(model: Model) -> tuple[Any, ...]:
+    return model.nq, model.nv, model.joint_names, tuple(joint.kind for joint in model.joints)
+
+
+def _put_loop(row: Array, loop: Loop, model: Model) -> None:
+    parent = model._rows[:, layout.PARENT].astype(int)
+    ends = []
+    for name, placement, at, rotation, origin in (
+        (loop.first, loop.first_placement, lk.ROW_1, lk.R_1, lk.P_1),
+        (loop.second, loop.second_placement, lk.ROW_2, lk.R_2, lk.P_2),
+    ):
+        try:
+            frame = model.frame(name)
+        except InputError as error:
+            raise DescriptionError(f"loop {loop.name!r}: {error}", name=loop.name, value=name) from None
+        i = 0 if frame.body < 0 else model._body_row(frame.body)
+        turn = model._rows[i, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if i else np.eye(3)
+        pose = frame.placement @ placement
+        row[at] = i
+        row[rotation : rotation + 9] = (turn @ pose[:3, :3]).ravel()
+        row[origin : origin + 3] = turn @ pose[:3, 3]
+        ends.append(i)
+    if ends[0] == ends[1]:
+        raise DescriptionError(
+            f"loop {loop.name!r}: {loop.first!r} and {loop.second!r} belong to one body, so nothing is closed; frames "
+            "on two bodies are expected",
+            name=loop.name,
+        )
+    path = set()
+    i = ends[0]
+    while i > 0:
+        path.add(i)
+        i = int(parent[i])
+    i = ends[1]
+    while i > 0 and i not in path:
+        i = int(parent[i])
+    row[lk.ANCESTOR] = i
+
+
+def _single_joint(model: Model, name: str, coupling: Coupling) -> Any:
+    try:
+        joint = model.joint(name)
+    except InputError as error:
+        raise DescriptionError(f"coupling {coupling.name!r}: {error}", name=coupling.name, value=name) from None
+    if joint.type.nq != 1:
+        raise DescriptionError(
+            f"coupling {coupling.name!r}: joint {name!r} has {joint.type.nq} coordinates; a joint of one is expected",
+            name=coupling.name,
+            value=name,
+        )
+    return joint

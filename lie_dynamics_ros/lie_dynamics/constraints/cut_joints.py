@@ -1,0 +1,82 @@
+"""What each cut joint forbids, as scalars that the kernels know (see `loop_kernels`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import loop_kernels as lk
+
+Array = npt.NDArray[np.float64]
+
+#: Number of scalar constraints of each cut joint.
+SIZES = {
+    "welded": 6,
+    "revolute": 5,
+    "prismatic": 5,
+    "universal": 4,
+    "cylindrical": 4,
+    "spherical": 3,
+    "planar": 3,
+    "point_on_line": 2,
+    "point_in_plane": 1,
+    "distance": 1,
+}
+
+#: Cut joints that have an axis in the first frame, and those with one in the second frame too.
+WITH_AXIS = frozenset(SIZES) - {"welded", "spherical", "distance"}
+WITH_SECOND_AXIS = frozenset({"revolute", "cylindrical", "planar", "universal"})
+
+_X, _Y, _Z = np.eye(3)
+
+
+def _scalar(kind: float, a: Any = (0, 0, 0), b: Any = (0, 0, 0), offset: float = 0.0) -> Array:
+    row = np.zeros(lk.SCALAR_SIZE)
+    row[lk.TYPE], row[lk.OFFSET] = kind, offset
+    row[lk.VECTOR_1 : lk.VECTOR_1 + 3], row[lk.VECTOR_2 : lk.VECTOR_2 + 3] = a, b
+    return row
+
+
+def perpendicular(axis: Array) -> tuple[Array, Array]:
+    """Return two unit vectors that make a right-handed triad with the unit vector `axis`, (x, y) for z."""
+    first = np.roll(np.eye(3), -1, axis=0)[np.argmax(np.abs(axis))]
+    first = first - axis * (axis @ first)
+    first = first / np.linalg.norm(first)
+    return first, np.cross(axis, first)
+
+
+def scalars(kind: str, axis: Array, second_axis: Array, length: float) -> Array:
+    """Return the scalars of a cut joint (SIZES[kind], SCALAR_SIZE): translations first."""
+    e1, e2 = perpendicular(axis)
+    point = [_scalar(lk.ALONG, e) for e in (_X, _Y, _Z)]
+    line = [_scalar(lk.ALONG, e) for e in (e1, e2)]
+    parallel = [_scalar(lk.ANGLE, e, second_axis) for e in (e1, e2)]
+    turned = [_scalar(lk.ANGLE, a, b) for a, b in ((_Z, _Y), (_X, _Z), (_Y, _X))]
+    made = {
+        "welded": point + turned,
+        "revolute": point + parallel,
+        "prismatic": line + turned,
+        "universal": [*point, _scalar(lk.ANGLE, axis, second_axis)],
+        "cylindrical": line + parallel,
+        "spherical": point,
+        "planar": [_scalar(lk.ALONG, axis), *parallel],
+        "point_on_line": line,
+        "point_in_plane": [_scalar(lk.ALONG, axis)],
+        "distance": [_scalar(lk.DISTANCE, offset=length)],
+    }
+    return np.array(made[kind])
+
+
+def upright(kind: str, axis: Array, second_axis: Array) -> Array:
+    """Return further scalars (k, SCALAR_SIZE) that are zero too, and tell a closed loop from one closed upside down.
+
+    The scalars of a cut joint also vanish where an axis points the other way, or where a welded frame is turned by
+    half a turn. With these, the sum of the squares has no minimum there.
+    """
+    if kind in ("welded", "prismatic"):
+        return np.array([_scalar(lk.ANGLE, a, b, float(a @ b)) for a in (_X, _Y, _Z) for b in (_X, _Y, _Z)])
+    if kind in ("revolute", "cylindrical", "planar"):
+        return np.array([_scalar(lk.ANGLE, axis, second_axis, 1.0)])
+    return np.empty((0, lk.SCALAR_SIZE))

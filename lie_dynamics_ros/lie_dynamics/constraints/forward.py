@@ -1,0 +1,176 @@
+"""Constrained forward dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.configuration import shaped
+from ..model.layout import OK
+from ..model.model import Model
+from ..tree.losses import joint_losses
+from . import constrained_dynamics_kernels as ck
+from .constraint_set import ConstraintSet
+from .inputs import ConstrainedDynamics, States, read_states, refuse
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+_NO_MASK = np.zeros(0, np.bool_)
+_NONE = np.zeros((0, 0))
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Baumgarte's stabilisation: errors f of the constraints decay like a damped oscillator.
+
+    A qdd + dA/dt qd = -2 damping_ratio frequency A qd - frequency^2 f
+
+    It keeps drift small, not zero, and does a little work. `project` removes drift altogether; use that for simulation.
+
+    Parameters
+    ----------
+    frequency : float
+        [rad/s]; some tenth of the rate at which a simulation steps.
+    damping_ratio : float
+        One is critical.
+    """
+
+    frequency: float
+    damping_ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.frequency < np.inf and 0.0 <= self.damping_ratio < np.inf):
+            raise InputError(f"Baumgarte: frequency and damping ratio must be finite and not negative, got {self}")
+
+
+def constrained_forward_dynamics(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    stabilization: Baumgarte | None = None,
+) -> ConstrainedDynamics:
+    """Return the accelerations and constraint forces that joint forces cause, in O(n) + O(m^3). Kim (67)-(69).
+
+    M qdd + b = tau + A^T multipliers and A qdd + dA/dt qd = 0; M is never formed.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut.
+    constraints : ConstraintSet
+        What holds. Dependent constraints are allowed, also where they become so in a singular configuration.
+    q, qd, tau : array-like, shape (..., nq), (..., nv), (..., nv)
+        Configuration, rates and joint forces.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    stabilization : Baumgarte, optional
+        Let errors of the state decay; left out, they stay or grow.
+
+    Returns
+    -------
+    ConstrainedDynamics
+        With the rank of the constraints. Where it is less than m, accelerations are unique and forces are not: those
+        returned are the smallest in the sense of the sum of their squares.
+
+    Raises
+    ------
+    InputError, GroupError
+        For wrong shapes, NaN, and quaternions that are none.
+    SingularityError
+        If the tree has a massless body that its cut loops leave free; names the joint.
+    """
+    if model._plain and type(constraints) is ConstraintSet and constraints._joints is model.joints:
+        try:
+            if qd.ndim == 1 and f_ext is None and not constraints.user:  # type: ignore[union-attr]
+                if stabilization is None:
+                    settings, values = constraints._settings, constraints._fixed_values
+                else:
+                    settings = _settings(constraints, stabilization)
+                    values = constraints.fixed_rows(model, q[None], None)[1]  # type: ignore[call-overload,index]
+                qdd, multipliers = _empty((1, model.nv)), _empty((1, constraints.size))
+                wrenches, report = _empty((1, len(constraints.loops), 6)), _empty((1, 2))
+                status = ck.constrained_dynamics(
+                    model._rows, constraints._loops, constraints._scalars, constraints._support,
+                    q[None], qd[None], tau[None], _NONE, _NONE, _NO_MASK,  # type: ignore[index,call-overload]
+                    constraints._fixed, values, _NONE, settings,
+                    qdd, _NONE, multipliers, wrenches, report,
+                )  # fmt: skip
+                if status == OK:
+                    rank, residual = report[0].tolist()
+                    return ConstrainedDynamics(
+                        qdd[0], tau, multipliers[0], wrenches[0], int(rank), residual  # type: ignore[arg-type]
+                    )
+        except (AttributeError, TypeError, ValueError, IndexError):
+            pass
+    inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "tau": tau}
+    states = read_states(model, constraints, inputs, f_ext)
+    return run(model, constraints, states, None, stabilization)
+
+
+def run(
+    model: Model,
+    constraints: ConstraintSet,
+    states: States,
+    prescribed: npt.NDArray[np.bool_] | None,
+    stabilization: Baumgarte | None = None,
+    shift: Array = _NONE,
+) -> ConstrainedDynamics:
+    """Run the kernel over validated states; `shift` (B, m) is added to the targets' left-hand side."""
+    q, qd, tau = states.extended, states.arrays["qd"], states.arrays["tau"]
+    count, n, m, kind = len(q), model.nv, constraints.size, q.dtype
+    given = _NO_MASK if prescribed is None else prescribed
+    qdd_in: Array = np.zeros((0, 0), kind) if prescribed is None else states.arrays["qdd"]
+    losses = joint_losses(model, qd) if model._actuation_terms is not None else np.zeros(1)
+    force = tau - losses
+    fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, stabilization is not None)
+    qdd, tau_out = np.empty((count, n), kind), np.empty((count if given.size else 0, n), kind)
+    multipliers, report = np.empty((count, m), kind), np.empty((count, 2))
+    wrenches = np.empty((count, len(constraints.loops), 6), kind)
+    if count:
+        status = ck.constrained_dynamics(
+            model._rows, constraints._loops, constraints._scalars, constraints._support,
+            q, qd, force, states.f_ext, qdd_in, given,
+            fixed.astype(kind), values.astype(kind), shift.astype(kind), _settings(constraints, stabilization),
+            qdd, tau_out, multipliers, wrenches, report,
+        )  # fmt: skip
+        if status != OK:
+            refuse(model, int(status))
+    full = states.arrays["tau"] if prescribed is None else tau_out + losses
+    outputs: list[Any] = [a.reshape(*states.batch, *a.shape[1:]) for a in (qdd, full, multipliers, wrenches)]
+    rank, residual = report[:, 0].astype(int), report[:, 1]
+    if not states.batch:
+        return ConstrainedDynamics(*outputs, int(rank[0]), float(residual[0]))
+    return ConstrainedDynamics(*outputs, rank.reshape(states.batch), residual.reshape(states.batch))
+
+
+def _settings(constraints: ConstraintSet, stabilization: Baumgarte | None) -> Array:
+    if stabilization is None:
+        return constraints._settings
+    f, z = stabilization.frequency, stabilization.damping_ratio
+    return np.array([2.0 * z * f, f * f, constraints.rank_tolerance])
+
+
+def as_mask(model: Model, value: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
+    """Return truth values, one for each velocity coordinate, given as such or as names of joints."""
+    array = np.asarray(value)
+    if array.dtype.kind in "US" and array.ndim == 1:
+        mask = np.zeros(model.nv, np.bool_)
+        for joint in array.tolist():
+            mask[model.joint(str(joint)).v_slice] = True
+        return mask
+    if array.dtype != np.bool_ or array.shape != (model.nv,):
+        raise InputError(
+            f"{name}: {model.nv} truth values, one for each coordinate, or names of joints are expected, "
+            f"got {array.dtype} {array.shape}",
+            name=name,
+            value=value,
+        )
+    return np.array(array)

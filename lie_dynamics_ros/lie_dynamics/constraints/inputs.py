@@ -1,0 +1,118 @@
+"""Inputs and results shared by the constrained algorithms."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, SingularityError
+from ..kernels.compile import COMPILED
+from ..model import layout
+from ..model.configuration import coordinate_name, shaped
+from ..model.model import Model
+from ..model.user_joints import extend
+from ..tree.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread
+from .constraint_set import ConstraintSet
+
+Array = npt.NDArray[np.float64]
+
+
+class ConstrainedDynamics(NamedTuple):
+    """Motion and forces of a constrained model, M qdd + b = tau + A^T multipliers.
+
+    Attributes
+    ----------
+    qdd, tau : ndarray, shape (..., nv)
+        Accelerations [rad/s^2, m/s^2] and joint forces [N m, N]: what was given and what follows.
+    multipliers : ndarray, shape (..., m)
+        Constraint forces, in the order of `ConstraintSet.slices` [N, N m].
+    wrenches : ndarray, shape (..., n_loops, 6)
+        What each cut joint exerts on its second body: moment and force in frame 2, about its origin [N m, N]. The
+        first body gets the opposite.
+    rank : int, or ndarray of int, shape (...)
+        Number of constraints that are independent (where forces are asked for: at the coordinates that they must hold).
+    residual : float, or ndarray, shape (...)
+        Largest violation of A qdd + dA/dt qd = target, relative to the terms of its sum; of the equations of motion in
+        inverse dynamics. Round-off unless the constraints contradict each other.
+    """
+
+    qdd: Array
+    tau: Array
+    multipliers: Array
+    wrenches: Array
+    rank: Any
+    residual: Any
+
+
+class States(NamedTuple):
+    """Validated inputs, flat over the batch: q as the kernels want it, and as the user gave it."""
+
+    batch: tuple[int, ...]
+    extended: Array
+    arrays: dict[str, Array]
+    f_ext: Array
+
+
+def read_states(
+    model: Model,
+    constraints: ConstraintSet,
+    inputs: dict[str, npt.ArrayLike],
+    f_ext: npt.ArrayLike | None = None,
+    given: npt.NDArray[np.bool_] | None = None,
+) -> States:
+    """Validate "q" (..., nq) and any arrays (..., nv), and broadcast them.
+
+    `given` marks, for "qdd" and "tau", which entries of the one count and which of the other; the rest is set to zero.
+
+    Raises
+    ------
+    InputError, GroupError
+        For wrong shapes, NaN, and quaternions that are none; names the joint.
+    """
+    if not isinstance(constraints, ConstraintSet):
+        raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
+    constraints.check_model(model)
+    shapes: dict[str, Any] = {k: shaped(v, model.nq if k == "q" else model.nv, k, model) for k, v in inputs.items()}
+    if given is not None:
+        for name, mask in (("qdd", given), ("tau", ~given)):
+            if name in shapes:
+                shapes[name] = np.where(mask, shapes[name], 0.0)
+    wrench = None if f_ext is None else _shaped_wrench(model, f_ext)
+    everything = [*shapes.values()] + ([] if wrench is None else [wrench])
+    try:
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in everything))
+    except ValueError:
+        listed = ", ".join(f"{name} {a.shape}" for name, a in shapes.items())
+        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+    kind = np.result_type(*everything)
+    if kind != np.float64 and COMPILED:
+        raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
+    count = int(np.prod(batch))
+    flat = {name: _spread(a, batch, kind).reshape(count, a.shape[-1]) for name, a in shapes.items()}
+    for name, array in flat.items():
+        _require_finite(model, name, array)
+    _check_quaternions(model, flat["q"])
+    forces = np.zeros((0, 0), kind)
+    if wrench is not None:
+        forces = _spread(wrench, batch, kind).reshape(count, wrench.shape[-1])
+        _require_finite(model, "f_ext", forces)
+    extended = flat["q"]
+    if model._custom:
+        extended = extend(model, extended, flat.get("qd", np.zeros((count, model.nv))))
+    return States(batch, extended, flat, forces)
+
+
+def refuse(model: Model, status: int) -> NoReturn:
+    """Raise what the status of a kernel stands for, after the inputs were found good."""
+    row, code = divmod(status, layout.STATUS_STEP)
+    if code == layout.SINGULAR:
+        joint = coordinate_name(model, row - 1, False)
+        raise SingularityError(
+            f"joint {joint!r}: with its loops cut, the articulated inertia along it vanishes, so the recursion has no "
+            "finite acceleration there; a body with inertia beyond it, an armature, or a prescribed acceleration is "
+            "expected",
+            name=joint,
+        )
+    raise SingularityError(f"model {model.name!r}: the result is not finite: the articulated inertia is singular")

@@ -1,0 +1,131 @@
+"""What the constraints are at a state: A, dA/dt qd, errors in position and velocity, and wrenches of multipliers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.model import Model
+from . import loop_kernels as lk
+from .constraint_set import ConstraintSet
+from .inputs import States, read_states
+
+Array = npt.NDArray[np.float64]
+
+
+class ConstraintQuantities(NamedTuple):
+    """Constraints f(q) = 0 at a state.
+
+    Attributes
+    ----------
+    jacobian : ndarray, shape (..., m, nv)
+        A = df/dq along `Model.integrate`.
+    error : ndarray, shape (..., m)
+        f(q) [m; rad, or rather sines of angles].
+    rate : ndarray, shape (..., m)
+        A qd, the error in velocity.
+    bias : ndarray, shape (..., m)
+        dA/dt qd.
+    """
+
+    jacobian: Array
+    error: Array
+    rate: Array
+    bias: Array
+
+
+def constraint_quantities(
+    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike
+) -> ConstraintQuantities:
+    """Return all that the constraints are at a state, see `ConstraintQuantities`.
+
+    Parameters
+    ----------
+    model : Model
+        The tree.
+    constraints : ConstraintSet
+        What holds.
+    q, qd : array-like, shape (..., nq) and (..., nv)
+        Configuration and rates.
+
+    Raises
+    ------
+    InputError, GroupError
+        For a wrong shape, NaN, or a quaternion of another norm than one.
+    """
+    states = read_states(model, constraints, {"q": q, "qd": qd})
+    found, _ = quantities_of(model, constraints, states)
+    return ConstraintQuantities(*(a.reshape(*states.batch, *a.shape[1:]) for a in found))
+
+
+def quantities_of(model: Model, constraints: ConstraintSet, states: States) -> tuple[ConstraintQuantities, Array]:
+    """Return the quantities, flat over the batch, and the unit wrenches (B, m of the loops, 6)."""
+    q, qd = states.extended, states.arrays["qd"]
+    matrix, values, wrenches = _loops(model, constraints._loops, constraints._scalars, q, qd)
+    fixed, fixed_values = constraints.fixed_rows(model, states.arrays["q"], qd)
+    count, k = len(q), fixed.shape[1]
+    jacobian = np.concatenate([matrix[:, 1:].swapaxes(1, 2), np.broadcast_to(fixed, (count, k, model.nv))], axis=1)
+    more = np.broadcast_to(fixed_values, (count, k, 2))
+    error = np.concatenate([values[:, lk.ERROR], more[..., 0]], axis=1)
+    bias = np.concatenate([values[:, lk.BIAS], more[..., 1]], axis=1)
+    rate = (jacobian @ qd[..., None])[..., 0]
+    return ConstraintQuantities(jacobian, error, rate, bias), wrenches
+
+
+def _loops(model: Model, loops: Array, scalars: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    count, m = len(q), len(scalars)
+    matrix = np.empty((count, qd.shape[1] + 1, m), q.dtype)
+    values = np.empty((count, lk.VALUE_ROWS, m), q.dtype)
+    wrenches = np.empty((count, m, 6), q.dtype)
+    if count and m:
+        lk.loop_quantities(model._rows, loops, scalars, q, qd, matrix, values, wrenches)
+    return matrix, values, wrenches
+
+
+def constraint_jacobian(model: Model, constraints: ConstraintSet, q: npt.ArrayLike) -> Array:
+    """Return A (..., m, nv), the derivative of the constraints along `Model.integrate`; errors as above."""
+    return constraint_quantities(model, constraints, q, model._zero).jacobian
+
+
+def constraint_bias(model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+    """Return dA/dt qd (..., m); errors as above."""
+    return constraint_quantities(model, constraints, q, qd).bias
+
+
+def constraint_error(
+    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike | None = None
+) -> Array | tuple[Array, Array]:
+    """Return the errors of the constraints (..., m), zero where loops are closed, and with `qd` those in velocity too.
+
+    Lengths in m. Angles enter by their sines, so an error of 1e-6 is one of 1e-6 rad.
+    """
+    found = constraint_quantities(model, constraints, q, model._zero if qd is None else qd)
+    return found.error if qd is None else (found.error, found.rate)
+
+
+def loop_wrenches(
+    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, multipliers: npt.ArrayLike
+) -> dict[str, Array]:
+    """Return the wrench (..., 6) of each cut joint on its second body, in frame 2, by the loop's name [N m, N].
+
+    Parameters
+    ----------
+    model, constraints, q
+        As elsewhere.
+    multipliers : array-like, shape (..., m)
+        As the constrained algorithms return them.
+    """
+    states = read_states(model, constraints, {"q": q, "qd": model._zero})
+    _, unit = quantities_of(model, constraints, states)
+    unit = unit.reshape(*states.batch, *unit.shape[1:])
+    force = np.asarray(multipliers)
+    if force.shape[-1:] != (constraints.size,):
+        raise InputError(f"multipliers: shape (..., {constraints.size}) is expected, got {force.shape}")
+    result = {}
+    for loop in constraints.loops:
+        part = constraints.slices[loop.name]
+        result[loop.name] = np.asarray((force[..., None, part] @ unit[..., part, :])[..., 0, :])
+    return result
