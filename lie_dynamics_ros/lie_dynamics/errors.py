@@ -47,5 +47,9 @@ class SingularityError(LieDynamicsError):
     """A result that does not exist or is not unique at the given configuration."""
 
 
+class SimulationError(LieDynamicsError):
+    """A simulated motion that cannot go on: it leaves all bounds, or its step has no solution."""
+
+
 class DescriptionWarning(UserWarning):
     """Something in a robot description that was accepted only because the caller asked for it."""

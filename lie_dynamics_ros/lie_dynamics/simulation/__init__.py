@@ -1,0 +1,17 @@
+"""Simulation: integrators on the configuration manifold, joint physics, and robots that move."""
+
+from .integrators import Motion, integrate_motion, rkmk4_step, semi_implicit_step
+from .joint_physics import JointPhysics, joint_forces
+from .simulator import Simulation, Simulator, simulate
+
+__all__ = [
+    "JointPhysics",
+    "Motion",
+    "Simulation",
+    "Simulator",
+    "integrate_motion",
+    "joint_forces",
+    "rkmk4_step",
+    "semi_implicit_step",
+    "simulate",
+]

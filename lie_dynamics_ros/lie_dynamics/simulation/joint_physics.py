@@ -1,0 +1,124 @@
+"""What joints do besides moving: damping, dry friction and stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.model import Model
+from ..model.structure import _freeze_arrays
+from ..tree.mass_matrix import mass_matrix
+from . import joint_physics_kernels as columns
+
+Array = npt.NDArray[np.float64]
+
+#: How far a joint pressed with its full effort goes into a stop [rad or m], for the default stiffness.
+STOP_DEPTH = 0.01
+
+#: Least natural frequency of a joint in a stop [rad/s], for the default stiffness.
+STOP_FREQUENCY = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class JointPhysics:
+    """Damping, dry friction and stops of the joints, each an array (nv,).
+
+    Attributes
+    ----------
+    damping : ndarray
+        Viscous damping d [N m s/rad or N s/m]: a force -d qd.
+    friction : ndarray
+        Dry friction f [N m or N]: at most f against the motion. How it acts at rest depends on the integrator.
+    lower, upper : ndarray
+        Stops [rad or m], infinite where there are none (always so for ball and free joints).
+    stop_stiffness, stop_damping : ndarray
+        A stop pushes back with k x + c dx/dt at depth x, with c only while the joint goes in, and never pulls
+        [N m/rad, N m s/rad, ...].
+    friction_speed : float
+        Speed s [rad/s or m/s] of regularised friction, f qd / sqrt(qd^2 + s^2), for integrators that need it.
+    """
+
+    damping: Array
+    friction: Array
+    lower: Array
+    upper: Array
+    stop_stiffness: Array
+    stop_damping: Array
+    friction_speed: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name in ("damping", "friction", "lower", "upper", "stop_stiffness", "stop_damping"):
+            value = np.asarray(getattr(self, name), np.float64)
+            bad = np.isnan(value) if name in ("lower", "upper") else ~(np.isfinite(value) & (value >= 0.0))
+            if value.ndim != 1 or value.shape != np.shape(self.damping) or bad.any():
+                raise InputError(
+                    f"{name}: one number for each velocity coordinate is expected, none negative, got {value.tolist()}",
+                    name=name,
+                    value=value,
+                )
+            object.__setattr__(self, name, value)
+        if not (np.isfinite(self.friction_speed) and self.friction_speed > 0.0):
+            raise InputError(f"friction_speed: a positive speed is expected, got {self.friction_speed}")
+        _freeze_arrays(self)
+
+    @classmethod
+    def none(cls, model: Model) -> JointPhysics:
+        """Return joints that do nothing: the rigid bodies alone."""
+        zero, infinite = np.zeros(model.nv), np.full(model.nv, np.inf)
+        return cls(zero, zero, -infinite, infinite, zero, zero)
+
+    @classmethod
+    def from_model(
+        cls, model: Model, *, damping: bool = True, friction: bool = True, stops: bool = True
+    ) -> JointPhysics:
+        """Return what the model's description says of its joints: losses and position limits.
+
+        Stops get the stiffness that lets the full effort push a joint 0.01 rad or m in, but at least that of 100 rad/s
+        with the joint's inertia at the neutral configuration, and critical damping.
+        """
+        limits, found = model.limits, cls.none(model)
+        if damping:
+            found = replace(found, damping=limits.damping)
+        if friction:
+            found = replace(found, friction=limits.friction)
+        if not stops:
+            return found
+        inertia = np.diagonal(mass_matrix(model, model.neutral()))
+        effort = np.where(np.isfinite(limits.effort), limits.effort, 0.0)
+        stiffness = np.maximum(effort / STOP_DEPTH, STOP_FREQUENCY**2 * inertia)
+        lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+        lower[model._vector_v] = limits.lower[model._vector_q]
+        upper[model._vector_v] = limits.upper[model._vector_q]
+        return replace(
+            found, lower=lower, upper=upper, stop_stiffness=stiffness, stop_damping=2.0 * np.sqrt(stiffness * inertia)
+        )
+
+    def changed(self, **values: Any) -> JointPhysics:
+        """Return a copy with other values, e.g. ``changed(friction=0.5 * physics.friction)``."""
+        return replace(self, **values)
+
+    def _table(self) -> Array:
+        table = np.zeros((columns.SIZE, self.damping.size))
+        table[columns.DAMPING], table[columns.FRICTION] = self.damping, self.friction
+        table[columns.LOWER], table[columns.UPPER] = self.lower, self.upper
+        table[columns.STOP_STIFFNESS], table[columns.STOP_DAMPING] = self.stop_stiffness, self.stop_damping
+        return table
+
+
+def joint_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+    """Return the forces (..., nv) of damping, regularised friction and stops on the joints [N m, N].
+
+    For accelerations given as a function: add them to the torques. Semi-implicit Euler as `simulate` runs it does not
+    use them: it treats damping and stops implicitly, and its friction sticks.
+    """
+    q, qd = np.asarray(q, np.float64), np.asarray(qd, np.float64)
+    position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
+    position[..., model._vector_v] = q[..., model._vector_q]
+    depth = np.maximum(position - physics.upper, 0.0) + np.minimum(position - physics.lower, 0.0)
+    dry = physics.friction * qd / np.sqrt(qd * qd + physics.friction_speed**2)
+    damper = np.where(depth * qd > 0.0, physics.stop_damping * qd, 0.0)
+    return np.asarray(-physics.damping * qd - dry - physics.stop_stiffness * depth - damper)

@@ -1,0 +1,305 @@
+"""Simulation of a tree: many steps at once, or one call for each period of a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, SimulationError
+from ..model import layout
+from ..model.configuration import checked, require_finite
+from ..model.model import Model
+from ..tree.forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
+from ..tree.inputs import _check_quaternions
+from . import simulation_kernels as kernels
+from .integrators import integrate_motion
+from .joint_physics import JointPhysics, joint_forces
+
+Array = npt.NDArray[np.float64]
+Method = Literal["semi_implicit", "rkmk4", "variational"]
+Control = Callable[[float, Array, Array], npt.ArrayLike]
+
+_METHODS = {"semi_implicit": kernels.SEMI_IMPLICIT, "rkmk4": kernels.RKMK4, "variational": kernels.VARIATIONAL}
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A simulated motion.
+
+    Attributes
+    ----------
+    time : ndarray, shape (n + 1,)
+        Times of the states [s], the first one 0 or what was asked for.
+    q, qd : ndarray, shape (n + 1, nq), (n + 1, nv)
+        States, the given one first.
+    qdd, tau : ndarray, shape (n, nv)
+        Accelerations and joint forces at the beginning of each interval, or of its last substep; where an acceleration
+        was prescribed, `tau` is what the actuator must exert for it, losses of the joint included.
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+
+
+class Simulator:
+    """A robot that moves: its state, and steps of it.
+
+    Parameters
+    ----------
+    model : Model
+        The robot. Joint terms of the model itself (`with_joint_terms`) count too; armature is part of the model.
+    q, qd : array-like, shape (nq,), (nv,), optional
+        State at the start; neutral and at rest when left out.
+    step : float
+        Step [s] of the integrator.
+    method : {"semi_implicit", "rkmk4", "variational"}
+        Integrator; see ``doc/simulation.md`` for how to choose.
+    joints : JointPhysics, optional
+        Damping, dry friction and stops; none when left out.
+
+    Attributes
+    ----------
+    time : float
+        Simulated time [s].
+    q, qd : ndarray
+        The state; assign with `reset`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        q: npt.ArrayLike | None = None,
+        qd: npt.ArrayLike | None = None,
+        *,
+        step: float = 1e-3,
+        method: Method = "semi_implicit",
+        joints: JointPhysics | None = None,
+    ) -> None:
+        if method not in _METHODS:
+            raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method")
+        if not (np.isfinite(step) and step > 0.0):
+            raise InputError(f"step: a positive time is expected, got {step}", name="step", value=step)
+        self.step_size, self.method = float(step), method
+        self.model = model
+        self.set_model(model, joints)
+        self.reset(q, qd)
+
+    def set_model(self, model: Model, joints: JointPhysics | None = None) -> None:
+        """Go on with another model of as many coordinates, e.g. with a payload picked up."""
+        if (model.nq, model.nv) != (self.model.nq, self.model.nv):
+            raise InputError(f"model: {self.model.nv} coordinates are expected, got {model.nv}")
+        self.model = model
+        self.joints = JointPhysics.none(model) if joints is None else joints
+        if self.joints.damping.size != model.nv:
+            raise InputError(f"joints: {model.nv} coordinates are expected, got {self.joints.damping.size}")
+        if model._actuation_terms is not None:  # one way of losing energy, not two
+            damping, friction = model._actuation_terms
+            self.joints = self.joints.changed(
+                damping=self.joints.damping + damping, friction=self.joints.friction + friction
+            )
+            self.model = model.with_joint_terms(armature=bool(model._rows[1:, layout.ARMATURE].any()))
+        self._table = self.joints._table()
+
+    def reset(self, q: npt.ArrayLike | None = None, qd: npt.ArrayLike | None = None, time: float = 0.0) -> None:
+        """Start again from a state."""
+        self.q = self.model.neutral() if q is None else checked(q, self.model.nq, "q", self.model).copy()
+        self.qd = np.zeros(self.model.nv) if qd is None else checked(qd, self.model.nv, "qd", self.model).copy()
+        _check_quaternions(self.model, self.q)
+        self.time = float(time)
+
+    def advance(
+        self,
+        tau: npt.ArrayLike | None = None,
+        *,
+        substeps: int = 1,
+        qdd: npt.ArrayLike | None = None,
+        prescribed: npt.ArrayLike | None = None,
+        f_ext: npt.ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Move on by `substeps` steps with forces held, and return (qdd, tau), as in `Simulation`."""
+        result = self.run(1, tau, substeps=substeps, qdd=qdd, prescribed=prescribed, f_ext=f_ext)
+        return result.qdd[0], result.tau[0]
+
+    def run(
+        self,
+        count: int,
+        tau: npt.ArrayLike | Control | None = None,
+        *,
+        substeps: int = 1,
+        qdd: npt.ArrayLike | None = None,
+        prescribed: npt.ArrayLike | None = None,
+        f_ext: npt.ArrayLike | None = None,
+    ) -> Simulation:
+        """Move on by `count` intervals of `substeps` steps each.
+
+        Parameters
+        ----------
+        count : int
+            Number of intervals.
+        tau : array-like, shape (nv,) or (count, nv), or callable, optional
+            Joint forces [N m, N]: constant, one row for each interval, or a function of (time, q, qd) that is asked at
+            the beginning of each interval. Zero when left out.
+        substeps : int
+            Steps in an interval, over which forces are held.
+        qdd : array-like, shape (nv,) or (count, nv), optional
+            Accelerations of the coordinates that `prescribed` marks.
+        prescribed : array-like of bool, shape (nv,), optional
+            True where the acceleration is given and not the force.
+        f_ext : array-like, shape (n_bodies, 6), optional
+            Wrenches (moment, force) on the bodies, constant in their frames [N m, N].
+
+        Raises
+        ------
+        InputError, GroupError
+            For bad input; names the joint.
+        SimulationError
+            If the state goes beyond all bounds, or a variational step has no solution: a smaller step is expected.
+        """
+        if count < 0 or substeps < 1:
+            raise InputError(f"count and substeps: positive numbers are expected, got {count} and {substeps}")
+        if callable(tau):
+            return self._run_controlled(count, tau, substeps, qdd, prescribed, f_ext)
+        given = np.zeros(self.model.nv, np.bool_) if prescribed is None else _mask(self.model, prescribed)
+        forces, accelerations = self._rows("tau", tau, count, ~given), self._rows("qdd", qdd, count, given)
+        wrench: Array = np.zeros(0)
+        if f_ext is not None:
+            wrench = np.ascontiguousarray(f_ext, np.float64)
+            if wrench.shape != (self.model.n_bodies, 6) or not np.isfinite(wrench).all():
+                raise InputError(f"f_ext: {self.model.n_bodies} finite wrenches are expected, got {wrench.shape}")
+            wrench = wrench.reshape(-1)
+        if self.model._plain:
+            return self._compiled(count, substeps, forces, accelerations, given, wrench)
+        return self._interpreted(count, substeps, forces, accelerations, given, f_ext)
+
+    def _compiled(
+        self, count: int, substeps: int, tau: Array, qdd: Array, given: npt.NDArray[np.bool_], wrench: Array
+    ) -> Simulation:
+        model, n = self.model, self.model.nv
+        q, qd = np.empty((count + 1, model.nq)), np.empty((count + 1, n))
+        q[0], qd[0] = self.q, self.qd
+        acceleration, force = np.empty((count, n)), np.empty((count, n))
+        settings = np.zeros(kernels.SETTINGS)
+        settings[kernels.STEP], settings[kernels.SUBSTEPS] = self.step_size, substeps
+        settings[kernels.METHOD], settings[kernels.FRICTION_SPEED] = _METHODS[self.method], self.joints.friction_speed
+        status = kernels.simulate(
+            model._rows, self._table, tau, qdd, given, wrench, settings, q, qd, acceleration, force
+        )
+        if status != layout.OK:
+            at, code = divmod(status, layout.STATUS_STEP)
+            self._refuse(code, self.time + at * substeps * self.step_size)
+        return self._finish(count, substeps, q, qd, acceleration, force)
+
+    def _interpreted(
+        self,
+        count: int,
+        substeps: int,
+        tau: Array,
+        qdd: Array,
+        given: npt.NDArray[np.bool_],
+        f_ext: npt.ArrayLike | None,
+    ) -> Simulation:
+        """Step a model with user-defined or coupled joints, whose dynamics are not one kernel; friction regularised."""
+        method = self.method
+        if method == "variational":
+            raise InputError(
+                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, got 'variational'",
+                name="method",
+            )
+        q, qd = [self.q], [self.qd]
+        acceleration, force = np.empty((count, self.model.nv)), np.empty((count, self.model.nv))
+        for k in range(count):
+            t, a = tau[min(k, len(tau) - 1)], qdd[min(k, len(qdd) - 1)]
+
+            def motion(_time: float, x: Array, xd: Array, t: Array = t, a: Array = a) -> Array:
+                total = t + np.where(given, 0.0, joint_forces(self.joints, self.model, x, xd))
+                return hybrid_dynamics(self.model, x, xd, a, total, given, f_ext)[0]
+
+            loss = joint_forces(self.joints, self.model, q[-1], qd[-1])
+            total = t + np.where(given, 0.0, loss)
+            acceleration[k], exerted = hybrid_dynamics(self.model, q[-1], qd[-1], a, total, given, f_ext)
+            force[k] = np.where(given, exerted - loss, t)
+            end = integrate_motion(
+                self.model, motion, q[-1], qd[-1], step=self.step_size, steps=substeps, method=method
+            )
+            q.append(end.q[-1])
+            qd.append(end.qd[-1])
+        return self._finish(count, substeps, np.array(q), np.array(qd), acceleration, force)
+
+    def _run_controlled(self, count: int, control: Control, substeps: int, *others: Any) -> Simulation:
+        qdd, prescribed, f_ext = others
+        given = np.zeros(self.model.nv, np.bool_) if prescribed is None else _mask(self.model, prescribed)
+        accelerations = self._rows("qdd", qdd, count, given)
+        parts = []
+        for k in range(count):
+            tau = control(self.time, self.q, self.qd)
+            row = accelerations[min(k, len(accelerations) - 1)]
+            parts.append(self.run(1, tau, substeps=substeps, qdd=row, prescribed=prescribed, f_ext=f_ext))
+        if not parts:
+            return self.run(0)
+        first = parts[0]
+        return Simulation(
+            np.concatenate([first.time[:1], *(p.time[1:] for p in parts)]),
+            np.concatenate([first.q[:1], *(p.q[1:] for p in parts)]),
+            np.concatenate([first.qd[:1], *(p.qd[1:] for p in parts)]),
+            np.concatenate([p.qdd for p in parts]),
+            np.concatenate([p.tau for p in parts]),
+        )
+
+    def _rows(self, name: str, value: npt.ArrayLike | None, count: int, read: npt.NDArray[np.bool_]) -> Array:
+        """Return forces or accelerations as one row, or one for each interval; zero where they are not read."""
+        n = self.model.nv
+        rows = np.zeros((1, n)) if value is None else np.array(value, np.float64, ndmin=2, order="C")
+        if rows.ndim != 2 or rows.shape[1] != n or rows.shape[0] not in (1, count):
+            raise InputError(
+                f"{name}: shape ({n},) or ({count}, {n}) is expected, got {np.shape(value)}",  # type: ignore[arg-type]
+                name=name,
+                expected=f"({n},) or ({count}, {n})",
+            )
+        rows[:, ~read] = 0.0
+        require_finite(rows, name, self.model)
+        return rows
+
+    def _refuse(self, code: int, time: float) -> None:
+        if code == kernels.NOT_SOLVED:
+            raise SimulationError(
+                f"model {self.model.name!r}: the variational step at {time:g} s has no solution near the state; "
+                f"a step below {self.step_size:g} s is expected",
+                value=self.step_size,
+            )
+        forward_dynamics(self.model, self.q, self.qd, self.model._zero)  # refuses a massless link with its joint's name
+        raise SimulationError(
+            f"model {self.model.name!r}: the motion goes beyond all bounds at {time:g} s; smaller forces or a step "
+            f"below {self.step_size:g} s are expected",
+            value=self.step_size,
+        )
+
+    def _finish(self, count: int, substeps: int, q: Array, qd: Array, qdd: Array, tau: Array) -> Simulation:
+        time: Array = np.asarray(self.time + self.step_size * substeps * np.arange(count + 1))
+        self.q, self.qd, self.time = q[-1].copy(), qd[-1].copy(), float(time[-1])
+        return Simulation(time, q, qd, qdd, tau)
+
+
+def simulate(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike | Control | None = None,
+    *,
+    duration: float,
+    step: float = 1e-3,
+    method: Method = "semi_implicit",
+    joints: JointPhysics | None = None,
+    qdd: npt.ArrayLike | None = None,
+    prescribed: npt.ArrayLike | None = None,
+    f_ext: npt.ArrayLike | None = None,
+) -> Simulation:
+    """Simulate a motion from a state; `duration` [s] is rounded to whole steps. See `Simulator` and `Simulator.run`."""
+    simulator = Simulator(model, q, qd, step=step, method=method, joints=joints)
+    return simulator.run(round(duration / step), tau, qdd=qdd, prescribed=prescribed, f_ext=f_ext)
