@@ -20,7 +20,13 @@ from .errors import DescriptionError, GroupError, InertiaError, InputError, LieD
 from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
 from .tree.external import external_wrench
+from .tree.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .tree.forward_dynamics import forward_dynamics, hybrid_dynamics
+from .tree.inverse_derivatives import (
+    bias_force_derivatives,
+    gravity_force_derivatives,
+    inverse_dynamics_derivatives,
+)
 from .tree.inverse_dynamics import inverse_dynamics
 from .tree.jacobians import jacobian, jacobian_rate
 from .tree.kinematics import forward_kinematics, frame_pose
@@ -42,6 +48,12 @@ from .tree.motion import (
     potential_energy,
     total_mass,
 )
+from .tree.parameters import Parameter
+from .tree.sensitivity import (
+    forward_dynamics_sensitivity,
+    hybrid_dynamics_sensitivity,
+    inverse_dynamics_sensitivity,
+)
 
 __all__ = [
     "DescriptionError",
@@ -51,9 +63,11 @@ __all__ = [
     "LieDynamicsError",
     "Model",
     "ModelBuilder",
+    "Parameter",
     "SingularityError",
     "SpatialInertia",
     "bias_force",
+    "bias_force_derivatives",
     "body_accelerations",
     "body_velocities",
     "center_of_mass",
@@ -64,11 +78,18 @@ __all__ = [
     "curvature_tensor",
     "external_wrench",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "forward_dynamics_sensitivity",
     "forward_kinematics",
     "frame_pose",
     "gravity_force",
+    "gravity_force_derivatives",
     "hybrid_dynamics",
+    "hybrid_dynamics_derivatives",
+    "hybrid_dynamics_sensitivity",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_dynamics_sensitivity",
     "is_flat",
     "jacobian",
     "jacobian_rate",
@@ -83,5 +104,6 @@ __all__ = [
     "scalar_curvature",
     "sectional_curvature",
     "solve_mass_matrix",
+    "torque_regressor",
     "total_mass",
 ]
