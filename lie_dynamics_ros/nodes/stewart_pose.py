@@ -26,7 +26,7 @@ from ..ros import diagnostics, qos
 from ..ros.diagnostics import Report, StreamStatistics
 from ..ros.errors import MessageError, ParameterError, RequestError
 from ..ros.managed_node import ManagedNode
-from ..ros.messages import all_finite, nanoseconds
+from ..ros.messages import LINEAR_FIRST, all_finite, nanoseconds
 from ..ros.parameters import Setting
 from ..ros.platform_loading import PLATFORM_SETTINGS, check_platform_settings, load_platform
 from ..ros.pose_outputs import PoseOutputs
@@ -182,7 +182,7 @@ class StewartPoseNode(ManagedNode):
         self._task.restart()
         self._times.reset()
         self._last_state = None
-        self._activated = time.monotonic()
+        self._activated = time.perf_counter()
         self._answering = self._task
         if self.settings["marker_rate"]:
             steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -205,7 +205,7 @@ class StewartPoseNode(ManagedNode):
         task = self._answering
         if task is None:
             return
-        begin = time.perf_counter()
+        begin = self._last_state = time.perf_counter()
         statistics = self._statistics
         statistics.received += 1
         try:
@@ -226,7 +226,6 @@ class StewartPoseNode(ManagedNode):
 
     def _answer(self, task: StewartTask, message: JointState) -> int:
         """Publish the pose for one set of leg lengths; returns its age [ns] on arrival."""
-        self._last_state = time.monotonic()
         stamp = message.header.stamp
         at = nanoseconds(stamp)
         try:
@@ -238,12 +237,20 @@ class StewartPoseNode(ManagedNode):
         if not at:
             stamp = self.get_clock().now().to_msg()
         tracked, moving = task.track(message)
-        covariance = tracked.covariance
-        twist = tracked.twist if moving else None
-        if not all_finite(covariance.reshape(36)) or (twist is not None and not all_finite(twist)):
-            raise MessageError("not finite", "the leg lengths or their rates lead to numbers that are not finite")
-        self._rates_missing |= not moving
-        self._outputs.publish(tracked.pose, tracked.quaternion, covariance, twist, stamp)
+        outputs = self._outputs
+        tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST)
+        if not all_finite(outputs.covariance):
+            raise MessageError("not finite", "the leg lengths lead to a covariance that is not finite")
+        pose = tracked.pose
+        outputs.publish_pose(pose, tracked.quaternion, stamp)
+        if not moving:
+            self._rates_missing = True
+        elif outputs.twist_wanted:
+            twist = tracked.twist
+            if all_finite(twist):
+                outputs.publish_twist(twist, pose[:3, :3], stamp)
+            else:
+                self._rates_missing = True
         return age
 
     def _restart(self, task: StewartTask) -> None:
@@ -307,7 +314,7 @@ class StewartPoseNode(ManagedNode):
         if task.start_is_assumed:
             report.add(diagnostics.WARN, "nobody gave a home pose: the branch is that of a level pose, assumed")
         if self._rates_missing:
-            report.add(diagnostics.WARN, "leg rates are absent or NaN: no twist")
+            report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
             self._rates_missing = False
         self._describe_silence(report)
 
@@ -334,7 +341,7 @@ class StewartPoseNode(ManagedNode):
 
     def _describe_silence(self, report: Report) -> None:
         topic = self._lengths.topic_name
-        silence = time.monotonic() - (self._activated if self._last_state is None else self._last_state)
+        silence = time.perf_counter() - (self._activated if self._last_state is None else self._last_state)
         if self._last_state is None:
             report.add(diagnostics.WARN, f"no leg lengths received on {topic} yet")
         elif silence > max(self.settings["state_timeout"], diagnostics.PERIOD):

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from ..lie_dynamics import LieDynamicsError
 from ..lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
 from ..ros.errors import ConfigurationError, MessageError, ParameterError
-from ..ros.joint_mapping import JointMapping, JointMatch
+from ..ros.joint_mapping import JointMapping
 from ..ros.messages import Array, all_finite, numbers_to_matrix, read_field
 from ..ros.platform_loading import LEGS
 
@@ -162,7 +162,7 @@ class StewartTask:
         tracked : TrackedPose
             Proven to be on the branch of the pose before.
         moving : bool
-            Whether its twist is known, from finite leg rates.
+            Whether the message has leg rates, so that there is a twist; it is finite where they are.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class StewartTask:
         if not match.complete:
             raise MessageError("missing legs" if match.missing else "ambiguous legs", match.problem)
         lengths = read_field(message.position, match, "position")
-        rates = _rates(message, match)
+        rates = read_field(message.velocity, match, "velocity") if message.velocity else None
         if self._offsets is not None:
             lengths = lengths + self._offsets
         if self._tracker is None:
@@ -199,15 +199,3 @@ class StewartTask:
         """Say what became of lengths, with the name of the leg where it is one."""
         leg = tracked.leg
         return tracked.message if leg is None else f"{self.legs.joints[leg]}: {tracked.message}"
-
-
-def _rates(message: JointState, match: JointMatch) -> Array | None:
-    """Leg rates [m/s]; None where the message has none, or not for every leg."""
-    if not message.velocity:
-        return None
-    rates = read_field(message.velocity, match, "velocity")
-    if all_finite(rates):
-        return rates
-    if np.isnan(rates).any():
-        return None
-    raise MessageError("not finite", "leg rates that are infinite")

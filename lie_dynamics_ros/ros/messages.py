@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LINEAR_FIRST = (3, 4, 5, 0, 1, 2)
+LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 """Place of each of ROS's six components (x, y, z, about x, about y, about z) among those of the library."""
-_COVARIANCE_ORDER = np.array([6 * row + column for row in LINEAR_FIRST for column in LINEAR_FIRST])
 QUATERNION_TOLERANCE = 1e-2
 """How far from 1 the norm of a quaternion in a message may be; it is normalised."""
 
@@ -93,13 +92,37 @@ def read_joint_state(message: JointState, match: JointMatch) -> tuple[Array, Arr
         raise MessageError("not finite", "positions that are not finite numbers")
     if not message.velocity:
         return position, np.zeros_like(position), True
-    velocity = read_field(message.velocity, match, "velocity")
-    if all_finite(velocity):
-        return position, velocity, False
-    velocity = np.where(np.isnan(velocity), 0.0, velocity)
-    if not all_finite(velocity):
-        raise MessageError("not finite", "velocities that are infinite")
-    return position, velocity, True
+    velocity, assumed = _without_nan(read_field(message.velocity, match, "velocity"), "velocities")
+    return position, velocity, assumed
+
+
+def read_efforts(message: JointState, match: JointMatch) -> tuple[Array, bool]:
+    """Efforts [N m or N] of a JointState in model order, shape (n,); absent and NaN ones count as zero.
+
+    Returns
+    -------
+    efforts : ndarray, shape (n,)
+    assumed : bool
+        Whether any had to be taken as zero.
+
+    Raises
+    ------
+    MessageError
+        The field has the wrong length, or an effort is infinite.
+    """
+    if not message.effort:
+        return np.zeros(len(match.indices)), True
+    return _without_nan(read_field(message.effort, match, "effort"), "efforts")
+
+
+def _without_nan(values: Array, what: str) -> tuple[Array, bool]:
+    """Return values with zero in place of NaN, and whether there was any; raises MessageError for infinite ones."""
+    if all_finite(values):
+        return values, False
+    values = np.where(np.isnan(values), 0.0, values)
+    if not all_finite(values):
+        raise MessageError("not finite", f"{what} that are infinite")
+    return values, True
 
 
 def read_accelerations(values: Sequence[float], match: JointMatch, joints: int) -> Array:
@@ -198,16 +221,3 @@ def fill_transform(transform: Transform, position: Array, quaternion: Array) -> 
 def fill_pose_from_matrix(pose: Pose, matrix: Array) -> None:
     """Write a homogeneous matrix, shape (4, 4) [m], into a ROS pose; its quaternion has w >= 0."""
     fill_pose(pose, matrix[:3, 3], so3.to_quaternion(matrix[:3, :3]))
-
-
-def fill_covariance(field: Array, covariance: Array) -> None:
-    """Write the covariance of a pose into the field of a ROS message.
-
-    Parameters
-    ----------
-    field : ndarray, shape (36,)
-        Rows of the covariance of (x, y, z, small rotations about x, y, z), as ROS orders it [m^2, m rad, rad^2].
-    covariance : ndarray, shape (6, 6)
-        Of (small rotations, displacement), as the library orders it, about and along the same axes.
-    """
-    np.take(covariance, _COVARIANCE_ORDER, out=field, mode="clip")

@@ -7,7 +7,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformS
 from rclpy.node import Node
 
 from . import qos
-from .messages import Array, fill_covariance, fill_pose, fill_transform, fill_twist
+from .messages import Array, fill_pose, fill_transform, fill_twist
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -31,6 +31,9 @@ class PoseOutputs:
     ----------
     tf : bool
         Whether TF is published.
+    covariance, covariance_matrix : ndarray, shapes (36,) and (1, 6, 6)
+        The memory of the message, to be filled before a pose is published: covariance of (displacement along, small
+        rotation about the axes of the base frame), as ROS orders it [m^2, m rad, rad^2].
     """
 
     def __init__(self, node: Node, tf: bool) -> None:
@@ -56,18 +59,13 @@ class PoseOutputs:
         for message in (self._pose_message, self._bare_message, self._twist_message, self._transform):
             message.header.frame_id = base
         self._with_covariance = self._pose_message.pose
+        self.covariance = self._with_covariance.covariance
+        self.covariance_matrix = self.covariance.reshape(1, 6, 6)
         if self.tf:
             self._tf_message = TFMessage(transforms=[self._transform])
 
-    def publish(
-        self,
-        pose: Array,
-        quaternion: Array,
-        covariance: Array,
-        body_twist: Array | None,
-        stamp: Time,
-    ) -> None:
-        """Publish one sample.
+    def publish_pose(self, pose: Array, quaternion: Array, stamp: Time) -> None:
+        """Publish a pose, with what is in `covariance`, and TF.
 
         Parameters
         ----------
@@ -75,30 +73,30 @@ class PoseOutputs:
             Of the moving frame in the base frame [m].
         quaternion : ndarray, shape (4,)
             The same rotation as x, y, z, w.
-        covariance : ndarray, shape (6, 6)
-            Of (small rotation, displacement) in the axes of the base frame [rad^2, rad m, m^2].
-        body_twist : ndarray, shape (6,), optional
-            (angular, linear) in the moving frame [rad/s, m/s]; None where it is not known.
         stamp : Time
-            Of the sample.
         """
         position = pose[:3, 3]
         message = self._pose_message
         message.header.stamp = stamp
         fill_pose(self._with_covariance.pose, position, quaternion)
-        fill_covariance(self._with_covariance.covariance, covariance)
         self._pose.publish(message)
         if self._bare.get_subscription_count():
-            message = self._bare_message
-            message.header.stamp = stamp
-            fill_pose(message.pose, position, quaternion)
-            self._bare.publish(message)
-        if body_twist is not None and self._twist.get_subscription_count():
-            message = self._twist_message
-            message.header.stamp = stamp
-            fill_twist(message.twist, body_twist, pose[:3, :3])
-            self._twist.publish(message)
+            self._bare_message.header.stamp = stamp
+            self._bare_message.pose = self._with_covariance.pose
+            self._bare.publish(self._bare_message)
         if self.tf and self._tf.get_subscription_count():
             self._transform.header.stamp = stamp
             fill_transform(self._transform.transform, position, quaternion)
             self._tf.publish(self._tf_message)
+
+    @property
+    def twist_wanted(self) -> bool:
+        """Whether somebody listens to the twist."""
+        return self._twist.get_subscription_count() > 0
+
+    def publish_twist(self, body_twist: Array, rotation: Array, stamp: Time) -> None:
+        """Publish a body twist (angular, linear), shape (6,) [rad/s, m/s], in the axes that ``rotation`` leads to."""
+        message = self._twist_message
+        message.header.stamp = stamp
+        fill_twist(message.twist, body_twist, rotation)
+        self._twist.publish(message)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ..kernels.compile import kernel, outline
 
 Array = npt.NDArray[np.float64]
+Order = npt.NDArray[np.int64]
 
 #: A Jacobian whose condition number, in the 1-norm, is above this is as good as singular.
 _SINGULAR = 4503599627370496.0  # 1 / machine epsilon
@@ -15,7 +16,7 @@ _SINGULAR = 4503599627370496.0  # 1 / machine epsilon
 
 @outline
 def aligned_jacobian(points: Array, poses: Array, i: int, work: Array) -> None:
-    """Write rows [R b x u, u] of pose i (a row of 16) to the left half of `work` (6, 12) and 1 to its right half."""
+    """Write rows [R b x u, u] of pose i to the left half of `work` (6, 12) and 1 to its right half."""
     for k in range(6):
         for c in range(6):
             work[k, 6 + c] = 1.0 if c == k else 0.0
@@ -75,11 +76,12 @@ def invert_left_half(work: Array) -> bool:
     return size * largest_column(work, 6) < _SINGULAR
 
 
-@kernel("(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1])")
-def covariances(points: Array, leg_covariance: Array, poses: Array, out: Array) -> None:
-    """Write J^-1 Sigma J^-T of each row of `poses` (n, 16) to `out` (n, 6, 6), J "aligned"; NaN where singular.
+@kernel("(float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1])")
+def covariances(points: Array, leg_covariance: Array, order: Order, poses: Array, out: Array) -> None:
+    """Write J^-1 Sigma J^-T of each row of `poses` to `out` (n, 6, 6), J "aligned"; NaN where singular.
 
-    `points` (12, 3) holds the joint centres on the base, then those on the platform.
+    The first 16 columns of `poses` hold a pose, row by row. `points` (12, 3) holds the joint centres on the base, then
+    those on the platform. Row and column i of the result are those of component `order[i]` of (rotation, displacement).
     """
     work = np.empty((6, 12))
     for i in range(poses.shape[0]):
@@ -96,5 +98,5 @@ def covariances(points: Array, leg_covariance: Array, poses: Array, out: Array) 
             for c in range(6):
                 value = 0.0
                 for k in range(6):
-                    value += work[r, k] * work[c, 6 + k]
+                    value += work[order[r], k] * work[order[c], 6 + k]
                 out[i, r, c] = value

@@ -15,6 +15,9 @@ from .platform import StewartPlatform
 
 Array = npt.NDArray[np.float64]
 
+#: Order of components: small rotations about x, y, z, then displacements along them.
+ANGULAR_FIRST = np.arange(6)
+
 
 class TrackingStatus(IntEnum):
     """Why a pose is valid, or why it is the last good one instead of that of the given lengths."""
@@ -126,7 +129,7 @@ class TrackedPath:
     @property
     def covariances(self) -> Array:
         """Covariances of the poses from the leg noise, (n, 6, 6), as `TrackedPose.covariance`; NaN where not valid."""
-        covariance = _covariances(self._platform, self._poses, self._leg_covariance)
+        covariance = _covariances(self._platform, self._rows, self._leg_covariance)
         covariance[~self.valid] = np.nan
         return covariance
 
@@ -224,8 +227,20 @@ class TrackedPose:
         path = self._path
         if not self.valid:
             return np.full((6, 6), np.nan)
-        covariance: Array = _covariances(path._platform, self.pose, path._leg_covariance)[0]
+        row = path._rows[self._row : self._row + 1]
+        covariance: Array = _covariances(path._platform, row, path._leg_covariance)[0]
         return covariance
+
+    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> None:
+        """Write the covariance of a valid pose where somebody else keeps it, in another order of components.
+
+        Parameters
+        ----------
+        out : ndarray, shape (1, 6, 6), contiguous; NaN where singular.
+        order : int64 ndarray, shape (6,), which of the components of `covariance` each row and column is.
+        """
+        path, row = self._path, self._row
+        covariances(path._platform.all_points, path._leg_covariance, order, path._rows[row : row + 1], out)
 
     @property
     def leg(self) -> int | None:
@@ -247,11 +262,10 @@ class TrackedPose:
         return f"TrackedPose({self.status.name}, position {self.pose[:3, 3].tolist()})"
 
 
-def _covariances(platform: StewartPlatform, poses: Array, leg_covariance: Array) -> Array:
-    """Return J^-1 Sigma J^-T of poses (n, 4, 4) or (4, 4) as (n, 6, 6), J "aligned"; NaN where singular."""
-    rows = poses.copy().reshape(-1, 16)
+def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) -> Array:
+    """Return J^-1 Sigma J^-T, (n, 6, 6), of the poses in rows (n, WIDTH), J "aligned"; NaN where singular."""
     out = np.empty((len(rows), 6, 6))
-    covariances(platform.all_points, leg_covariance, rows, out)
+    covariances(platform.all_points, leg_covariance, ANGULAR_FIRST, rows, out)
     return out
 
 
