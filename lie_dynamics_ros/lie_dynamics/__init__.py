@@ -49,6 +49,7 @@ from .tree.motion import (
     total_mass,
 )
 from .tree.parameters import Parameter
+from .tree.regressor import torque_regressor
 from .tree.sensitivity import (
     forward_dynamics_sensitivity,
     hybrid_dynamics_sensitivity,
@@ -104,6 +105,6 @@ __all__ = [
     "scalar_curvature",
     "sectional_curvature",
     "solve_mass_matrix",
-    "torque_regressor",
     "total_mass",
+    "torque_regressor",
 ]

@@ -39,6 +39,7 @@ def evaluate(
     threads: int = 1,
     explain: Callable[..., int] | None = None,
     fixed: Array | None = None,
+    extension: Callable[..., Array] = extend,
 ) -> list[Array]:
     """Validate and broadcast the inputs, run a kernel over all states, and return its outputs.
 
@@ -63,6 +64,8 @@ def evaluate(
         Kernel for one state, same inputs, whose status tells more about a result that is not finite.
     fixed : ndarray, optional
         One more array, the same for all states, which the kernel takes in place of the last but one of the three.
+    extension : callable
+        ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
     """
     arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
     names = list(inputs)
@@ -87,7 +90,7 @@ def evaluate(
     if model._custom:
         for name, array in flat.items():
             _require_finite(model, name, array, given)
-        q = extend(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
+        q = extension(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
     n = int(model._rows[0, layout.N_V])
     shapes = {"force": (n,), "matrix": (n, n), "columns": (6, n)}
     outputs = [np.empty((*batch, *(shapes[tail] if isinstance(tail, str) else tail)), kind) for tail in tails]

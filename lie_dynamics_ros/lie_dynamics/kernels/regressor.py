@@ -1,0 +1,126 @@
+"""The regressor: tau = Y pi, linear in the ten inertial parameters of each body.
+
+A body with the unit parameter p and no other inertia takes the wrench Phi_p; Y(k, p) = J_k . Phi_p for each row k on
+the path to it. In the world's axes, with a the acceleration of the body frame's origin and r_j the axes of that frame,
+
+    mass          m = 0,                                        f = a,
+    h along r_j   m = r_j x a,                                  f = al x r_j + w x (w x r_j),
+    I_jk          m = E al + w x E w,  E = r_j r_k^T + r_k r_j^T,  f = 0      (once where j = k),
+
+about the origin of the body frame, whence it is moved to that of the inertial frame.
+"""
+
+from __future__ import annotations
+
+from ..model.layout import (
+    BAD_QUATERNION,
+    BAD_SHAPE,
+    BODY,
+    BODY_ROTATION,
+    N_BODIES,
+    N_Q,
+    N_V,
+    NOT_FINITE,
+    OK,
+    PARENT,
+)
+from .batch import all_finite, make_batch
+from .compile import inline, kernel, outline
+from .derivative_terms import COLUMNS as TERM_COLUMNS
+from .derivative_terms import A, accelerations
+from .inverse_dynamics import NONE_GIVEN
+from .joints import check_quaternions, constants9
+from .lanes import get2, get3, get9, put, put2, workspace
+from .mass_matrix import clear
+from .spatial import add, cross, dot, matmul, scale
+from .world import J, P, R, V, poses_and_screws, reference_point, screw_rates, velocities
+
+#: Columns of the workspace for Phi: three moments of ten parameters, then three forces of the first four.
+MOMENTS, FORCES = TERM_COLUMNS, TERM_COLUMNS + 30
+COLUMNS = TERM_COLUMNS + 42
+
+
+@inline
+def _put_column(work, p, m, f):
+    for k in range(3):
+        put2(work, 0, MOMENTS + 10 * k + p, m[k])
+        if p < 4:
+            put2(work, 0, FORCES + 4 * k + p, f[k])
+
+
+@outline
+def unit_wrenches(rows, i, work):
+    """Fill the wrenches of the ten parameters of the body of row `i` into row 0, about the inertial frame's origin."""
+    p = get3(work, i, P)
+    r = matmul(get9(work, i, R), constants9(rows, i, BODY_ROTATION))
+    w, al = get3(work, i, V), get3(work, i, A)
+    v = add(get3(work, i, V + 3), cross(w, p))
+    a = add(add(get3(work, i, A + 3), cross(al, p)), cross(w, v))
+    x, y, z = (r[0], r[3], r[6]), (r[1], r[4], r[7]), (r[2], r[5], r[8])
+    _put_column(work, 0, cross(p, a), a)
+    wx, wy, wz = cross(w, x), cross(w, y), cross(w, z)
+    fx, fy, fz = add(cross(al, x), cross(w, wx)), add(cross(al, y), cross(w, wy)), add(cross(al, z), cross(w, wz))
+    _put_column(work, 1, add(cross(x, a), cross(p, fx)), fx)
+    _put_column(work, 2, add(cross(y, a), cross(p, fy)), fy)
+    _put_column(work, 3, add(cross(z, a), cross(p, fz)), fz)
+    bx, by, bz = dot(x, w), dot(y, w), dot(z, w)
+    cx, cy, cz = dot(x, al), dot(y, al), dot(z, al)
+    _put_column(work, 4, add(scale(cx, x), scale(bx, wx)), a)
+    _put_column(work, 5, add(add(scale(cy, x), scale(by, wx)), add(scale(cx, y), scale(bx, wy))), a)
+    _put_column(work, 6, add(add(scale(cz, x), scale(bz, wx)), add(scale(cx, z), scale(bx, wz))), a)
+    _put_column(work, 7, add(scale(cy, y), scale(by, wy)), a)
+    _put_column(work, 8, add(add(scale(cz, y), scale(bz, wy)), add(scale(cy, z), scale(by, wz))), a)
+    _put_column(work, 9, add(scale(cz, z), scale(bz, wz)), a)
+
+
+@outline
+def rows_of_body(rows, i, work, out):
+    """Write the ten columns of the body of row `i`."""
+    width = 10 * int(rows[0, N_BODIES])
+    at = 10 * int(rows[i, BODY])
+    k = i
+    while k > 0:
+        w, v = get3(work, k, J), get3(work, k, J + 3)
+        to = (k - 1) * width + at
+        for p in range(4):
+            put(out, to + p, w[0] * get2(work, 0, MOMENTS + p) + w[1] * get2(work, 0, MOMENTS + 10 + p)
+                + w[2] * get2(work, 0, MOMENTS + 20 + p) + v[0] * get2(work, 0, FORCES + p)
+                + v[1] * get2(work, 0, FORCES + 4 + p) + v[2] * get2(work, 0, FORCES + 8 + p))  # fmt: skip
+        for p in range(4, 10):
+            put(out, to + p, w[0] * get2(work, 0, MOMENTS + p) + w[1] * get2(work, 0, MOMENTS + 10 + p)
+                + w[2] * get2(work, 0, MOMENTS + 20 + p))  # fmt: skip
+        k = int(rows[k, PARENT])
+
+
+@inline
+def regressor_core(rows, q, qd, qdd, _c, _d, _given, out, _z, work):
+    """Fill `out` (nv 10 n_bodies) with the regressor of one state, or of one tile."""
+    clear(out)
+    n = int(rows[0, N_V])
+    if n == 0:
+        return
+    poses_and_screws(rows, q, reference_point(rows, q), work)
+    velocities(rows, qd, work)
+    screw_rates(rows, q, work)
+    accelerations(rows, qd, qdd, NONE_GIVEN, work)
+    for i in range(1, n + 1):
+        if rows[i, BODY] >= 0.0:
+            unit_wrenches(rows, i, work)
+            rows_of_body(rows, i, work, out)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1])")
+def regressor(rows, q, qd, qdd, out):
+    """Write Y (nv, 10 n_bodies) of one state to `out` and return a status of `layout`."""
+    n = qd.shape[0]
+    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or qdd.shape[0] != n or out.shape[0] != n:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(n + 1, COLUMNS, q)
+    flat = out.reshape(out.size)
+    regressor_core(rows, q, qd, qdd, q, q, NONE_GIVEN, flat, flat, work)
+    return OK if all_finite(flat) else NOT_FINITE
+
+
+regressor_batch = make_batch(regressor_core, COLUMNS)

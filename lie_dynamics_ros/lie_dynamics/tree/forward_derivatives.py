@@ -1,0 +1,246 @@
+"""Derivatives of forward and hybrid dynamics along all coordinates at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.forward_dynamics import forward_dynamics as _forward
+from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
+from ..kernels.hybrid_derivatives import hybrid_derivatives as _single
+from ..kernels.hybrid_derivatives import hybrid_derivatives_batch as _batch
+from ..model import layout
+from ..model.configuration import shaped
+from ..model.model import Model
+from ..model.user_derivatives import extend_twice
+from .coupled_derivatives import coupled_hybrid_derivatives
+from .forward_dynamics import _mask
+from .inputs import NO_WRENCH, evaluate
+from .losses import joint_losses
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+_new = tuple.__new__
+_NONE = np.zeros(0)
+_NO_TABLE = np.zeros((0, 0))
+_NO_MASK = np.zeros(0, np.bool_)
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Derivatives of the accelerations that joint forces cause, each (..., nv, nv): [i, k] is that of qdd_i along k.
+
+    Attributes
+    ----------
+    dq : ndarray
+        Along the configuration: for ball and free joints along their tangent, as `Model.integrate` moves it [1/s^2].
+    dqd : ndarray
+        Along the rates [1/s].
+    dtau : ndarray
+        Along the joint forces: the inverse of the mass matrix [1/(kg m^2)].
+    qdd : ndarray, shape (..., nv)
+        The accelerations themselves [rad/s^2, m/s^2].
+    """
+
+    dq: Array
+    dqd: Array
+    dtau: Array
+    qdd: Array
+
+
+class HybridDynamicsDerivatives(NamedTuple):
+    """Derivatives of the complete accelerations and joint forces of hybrid dynamics, each (..., nv, nv).
+
+    Entry [i, k] is the derivative of entry i of qdd or tau along q_k (the tangent, as `Model.integrate` moves it),
+    qd_k, or what is given at k: its acceleration where `prescribed`, else its force. Rows of what is itself given are
+    zero, and in `..._dgiven` rows of the unit matrix.
+
+    Attributes
+    ----------
+    dqdd_dq, dqdd_dqd, dqdd_dgiven : ndarray, shape (..., nv, nv)
+        Of the accelerations.
+    dtau_dq, dtau_dqd, dtau_dgiven : ndarray, shape (..., nv, nv)
+        Of the joint forces.
+    qdd, tau : ndarray, shape (..., nv)
+        Accelerations and forces themselves, complete.
+    """
+
+    dqdd_dq: Array
+    dqdd_dqd: Array
+    dqdd_dgiven: Array
+    dtau_dq: Array
+    dtau_dqd: Array
+    dtau_dgiven: Array
+    qdd: Array
+    tau: Array
+
+
+def forward_dynamics_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> ForwardDynamicsDerivatives:
+    """Return the derivatives of `forward_dynamics` along q, qd and tau, and the accelerations.
+
+    They are exact, for every joint type, along `Model.integrate`: column k of `.dq` is the derivative at t = 0 of
+    ``forward_dynamics(model, model.integrate(q, t e_k), qd, tau, f_ext)``. Those of inverse dynamics at the solution
+    are solved with the mass matrix, factorised along the branches of the tree.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, tau : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s] and joint forces [N m, N].
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
+        the body.
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    ForwardDynamicsDerivatives
+        Named tuple of `dq`, `dqd` and `dtau`, each (..., nv, nv), and `qdd` (..., nv).
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`.
+    """
+    if model._plain:
+        try:
+            if qd.ndim == 1:  # type: ignore[union-attr]
+                n = model.nv
+                y = _empty((3 * n + 1, n))
+                wrench = NO_WRENCH if f_ext is None else f_ext
+                if _single(model._rows, q, qd, tau, wrench, _NONE, _NO_MASK, y, _NO_TABLE) == 0:
+                    parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
+                    return _new(ForwardDynamicsDerivatives, parts)  # type: ignore[type-var]
+        except (AttributeError, TypeError, ValueError):
+            pass
+    if model._coupling is not None:
+        free = np.zeros(model.nv, np.bool_)
+        found = HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext))
+    else:
+        found = _general(model, {"q": q, "qd": qd, "tau": tau}, _NO_MASK, f_ext, threads)
+    return ForwardDynamicsDerivatives(found.dqdd_dq, found.dqdd_dqd, found.dqdd_dgiven, found.qdd)
+
+
+def hybrid_dynamics_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> HybridDynamicsDerivatives:
+    """Return the derivatives of `hybrid_dynamics` along q, qd and what is given of qdd and tau, and the results.
+
+    All False, the derivatives of qdd are those of forward dynamics; all True, those of tau are those of inverse
+    dynamics.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
+    qdd, tau : array-like, shape (..., nv)
+        Accelerations, read where `prescribed` is True, and joint forces, read elsewhere; NaN where they are not read.
+    prescribed : array-like of bool, shape (nv,)
+        True where the acceleration is given, False where the force is. Any mask, also within a joint.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
+        the body.
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    HybridDynamicsDerivatives
+        Named tuple of `dqdd_dq`, `dqdd_dqd`, `dqdd_dgiven`, `dtau_dq`, `dtau_dqd`, `dtau_dgiven`, each (..., nv, nv),
+        and `qdd` and `tau` (..., nv).
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `hybrid_dynamics`.
+    """
+    if model._plain:
+        try:
+            if qd.ndim == 1:  # type: ignore[union-attr]
+                n = model.nv
+                out = _empty((2, 3 * n + 1, n))
+                y, z = out[0], out[1]
+                wrench = NO_WRENCH if f_ext is None else f_ext
+                if _single(model._rows, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
+                    return _parts(y, z, n)
+        except (AttributeError, TypeError, ValueError):
+            pass
+    mask = _mask(model, prescribed)
+    if model._coupling is not None:
+        return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext))
+    return _general(model, {"q": q, "qd": qd, "tau": tau, "qdd": qdd}, mask, f_ext, threads)
+
+
+def _parts(y: Array, z: Array, n: int) -> HybridDynamicsDerivatives:
+    """Split what a kernel writes into the parts of the result."""
+    a, b = slice(1, n + 1), slice(n + 1, 2 * n + 1)
+    c = slice(2 * n + 1, None)
+    return HybridDynamicsDerivatives(
+        y[..., a, :], y[..., b, :], y[..., c, :], z[..., a, :], z[..., b, :], z[..., c, :], y[..., 0, :], z[..., 0, :]
+    )
+
+
+def _general(
+    model: Model, inputs: dict[str, Any], given: npt.NDArray[np.bool_], f_ext: npt.ArrayLike | None, threads: int
+) -> HybridDynamicsDerivatives:
+    n = model.nv
+    losses = None
+    if model._actuation_terms is not None:
+        losses = joint_losses(model, shaped(inputs["qd"], n, "qd", model))
+        inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
+    tails: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
+    explain = _explain_hybrid if given.size else _explain_forward
+    out = evaluate(model, _batch, inputs, tails, f_ext, given, threads, explain, extension=extend_twice)
+    found = _parts(out[0], out[-1], n)
+    if model._actuation_terms is not None:
+        _add_losses(found, given, model._actuation_terms[0])
+        if given.size:
+            found.tau[...] += losses
+    return found
+
+
+def _add_losses(found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], damping: Array) -> None:
+    """Let damping take its part of the given forces, and of the forces of given accelerations."""
+    unknown = ~given if given.size else np.ones(damping.size, np.bool_)
+    lost = damping * unknown
+    found.dqdd_dqd[...] -= found.dqdd_dgiven * lost
+    if given.size:
+        found.dtau_dqd[..., given, :] -= (found.dtau_dgiven * lost)[..., given, :]
+        found.dtau_dqd[..., given, given] += damping[given]
+
+
+def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, y: Array) -> int:
+    """Return the status of forward dynamics at a state whose derivatives are not finite."""
+    return _forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd))
+
+
+def _explain_hybrid(
+    rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, y: Array, z: Array
+) -> int:
+    out = np.empty_like(qd), np.empty_like(qd)
+    return _hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out)
