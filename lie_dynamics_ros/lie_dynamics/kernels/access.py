@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numba.extending import overload
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
 
+from .compile import HELPER
 from .simd import WIDTH
 
+#: Numbers that a kernel for a single state may keep on the stack, a quarter of a megabyte; it touches what it needs.
+STACK = 32768
 
-@njit
+
+@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def aligned_numbers(vectors):
     """Allocate vectors that start at multiples of their size: those that straddle cache lines are slower by half."""
     numbers = np.empty((vectors + 1) * WIDTH)
@@ -17,11 +24,70 @@ def aligned_numbers(vectors):
     return numbers[skip : skip + vectors * WIDTH]
 
 
+def _array_at(context, builder, array_type, data, shape):
+    """Return an array of the numbers at `data`, which somebody else keeps alive."""
+    array = make_array(array_type)(context, builder)
+    size = ir.Constant(shape[0].type, 8)
+    strides = []
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        size = builder.mul(size, extent)
+    populate_array(
+        array, data=data, shape=cgutils.pack_array(builder, shape), strides=cgutils.pack_array(builder, strides),
+        itemsize=ir.Constant(shape[0].type, 8), meminfo=None,
+    )  # fmt: skip
+    return array._getvalue()
+
+
+def _stack_array(size):
+    """Return an intrinsic that returns `size` numbers on the stack of the function that calls it."""
+    array_type = types.Array(types.float64, 1, "C")
+
+    @intrinsic
+    def stack_array(typing_context):
+        def codegen(context, builder, sig, args):
+            with builder.goto_entry_block():  # cgutils.alloca_once would fill it with zeros
+                data = builder.alloca(ir.ArrayType(ir.DoubleType(), size))
+            data.align = 8 * WIDTH
+            pointer = builder.bitcast(data, ir.DoubleType().as_pointer())
+            return _array_at(context, builder, array_type, pointer, [ir.Constant(ir.IntType(64), size)])
+
+        return array_type(), codegen
+
+    return stack_array
+
+
+stack_numbers = _stack_array(STACK)
+stack_transforms = _stack_array(12 * WIDTH)
+
+
+@intrinsic
+def single_workspace(typing_context, numbers, rows, columns, like):
+    """Return the first of `numbers` as a table; they must outlive it."""
+    array_type = types.Array(types.float64, 2, "C")
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return _array_at(context, builder, array_type, data, [args[1], args[2]])
+
+    return array_type(numbers, types.intp, types.intp, like), codegen
+
+
+@intrinsic
+def on_stack(typing_context, rows, columns):
+    """Tell whether `stack_numbers` has room for a table."""
+
+    def codegen(context, builder, sig, args):
+        return builder.icmp_signed("<=", builder.mul(args[0], args[1]), ir.Constant(ir.IntType(64), STACK))
+
+    return types.boolean(types.intp, types.intp), codegen
+
+
 def register(shared_integer, workspace, vector_space, width):
     """Overload what `lanes` allocates, for scalars (last axis absent) and lanes (last axis present)."""
     assert width == WIDTH
 
-    @overload(shared_integer)
+    @overload(shared_integer, jit_options=HELPER)
     def _shared_integer(a, i):
         return (lambda a, i: int(a[i])) if a.ndim == 1 else (lambda a, i: int(a[i, 0]))
 

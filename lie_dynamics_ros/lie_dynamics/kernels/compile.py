@@ -35,8 +35,8 @@ except ImportError:
 KERNELS: list[Any] = []
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
-# Helpers count no references and are called from no Python: wrappers for it would be a third of all compile time.
-_HELPER: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: Options of helpers: they count no references and are called from no Python; wrappers would be a third of all time.
+HELPER: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inline(function: F) -> F:
@@ -45,12 +45,12 @@ def inline(function: F) -> F:
     Helpers do not count references to the arrays they are given, which would cost more than their
     arithmetic: so they cannot allocate, and kernels allocate for them.
     """
-    return _njit(forceinline=True, **_HELPER)(function) if COMPILED else function
+    return _njit(forceinline=True, **HELPER)(function) if COMPILED else function
 
 
 def outline(function: F) -> F:
     """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
-    return _njit(**_HELPER)(function) if COMPILED else function
+    return _njit(**HELPER)(function) if COMPILED else function
 
 
 def straight(function: F) -> F:
@@ -65,13 +65,16 @@ def straight(function: F) -> F:
     return make_straight(function)  # type: ignore[no-any-return]
 
 
-def kernel(*signatures: str) -> Callable[[Callable[..., Any]], Callable[..., int]]:
+def kernel(*signatures: str, quick: bool = False) -> Callable[[Callable[..., Any]], Callable[..., int]]:
     """Make an entry point, compiled lazily for the given numba signatures and no others.
 
     Parameters
     ----------
     *signatures : str
         Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
+    quick : bool
+        Keep the interpreter lock, and count no references to the arguments: for kernels that take microseconds, where
+        this costs more than it gives. Such a kernel cannot allocate.
 
     Returns
     -------
@@ -83,7 +86,7 @@ def kernel(*signatures: str) -> Callable[[Callable[..., Any]], Callable[..., int
     def decorate(function: Callable[..., Any]) -> Callable[..., int]:
         if not COMPILED:
             return _interpreted(function, signatures)
-        return _lazy_dispatcher(function, signatures)
+        return _lazy_dispatcher(function, signatures, quick)
 
     return decorate
 
@@ -108,12 +111,12 @@ def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> C
     return interpreted
 
 
-def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...]) -> Callable[..., int]:
+def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], quick: bool) -> Callable[..., int]:
     from numba.core import sigutils
 
     from .cache import enable_cache
 
-    dispatcher = _njit(**_OPTIONS)(function)
+    dispatcher = _njit(**{**_OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
     enable_cache(dispatcher)
     allowed: list[tuple[Any, ...]] = []
 

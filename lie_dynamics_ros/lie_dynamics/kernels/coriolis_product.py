@@ -25,6 +25,7 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    TOO_LARGE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
@@ -39,7 +40,7 @@ from .joints import (
     project,
     row_transform,
 )
-from .lanes import add3, get, get3, get9, put, put2, put3, put9, workspace
+from .lanes import add3, get, get3, get9, on_stack, put, put2, put3, put9, single_workspace, stack_numbers
 from .spatial import add, cross, momentum, scale, sub, symmetric_times, twist_cross, twist_into, wrench_out
 
 # Columns of the workspace: transform, V, V_r, X, wrench, and V_r of the parent as the joint's first row sees it.
@@ -114,7 +115,7 @@ def coriolis_product_core(rows, q, qd, reference, _c, _d, given, out, _z, work):
         add3(work, parent, _F, f)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1])", quick=True)
 def coriolis_product(rows, q, qd, reference, ploen, out):
     """Write C q_r (nv,) of one state to `out` and return a status of `layout`."""
     n = rows[0, N_V]
@@ -122,7 +123,10 @@ def coriolis_product(rows, q, qd, reference, ploen, out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(out.shape[0] + 1, _COLUMNS, q)
+    if not on_stack(out.shape[0] + 1, _COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
     coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
     return OK if all_finite(out) else NOT_FINITE
 

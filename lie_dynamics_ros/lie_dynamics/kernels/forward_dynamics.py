@@ -27,6 +27,7 @@ from ..model.layout import (
     ROUND_OFF,
     SINGULAR,
     STATUS_STEP,
+    TOO_LARGE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
@@ -40,7 +41,6 @@ from .joints import (
     constants6,
     has_transform,
     project,
-    row_transform,
 )
 from .lanes import (
     add3,
@@ -52,12 +52,15 @@ from .lanes import (
     get6,
     get9,
     lift,
+    on_stack,
     positive,
     put,
     put2,
     put3,
     put6,
     put9,
+    single_workspace,
+    stack_numbers,
     workspace,
 )
 from .spatial import (
@@ -73,6 +76,7 @@ from .spatial import (
     wrench_cross,
     wrench_out,
 )
+from .steps import prepare_transforms, transform
 
 # Columns of the workspace. Accelerations take the place of the velocities in the last sweep.
 _R, _P, _W, _V, _AW, _AV, _CW, _CV = 0, 9, 12, 15, 18, 21, 24, 27
@@ -83,6 +87,7 @@ COLUMNS = 65
 @inline
 def velocities_and_inertias(rows, q, qd, f_ext, work):
     """First sweep, outwards: velocities, eta, and each body's own inertia and bias."""
+    prepare_transforms(rows, q, work, _R)
     for k in range(_W, _AW):
         put2(work, 0, k, 0.0)
     loaded = f_ext.shape[0] > 0
@@ -91,9 +96,7 @@ def velocities_and_inertias(rows, q, qd, f_ext, work):
         x = get(qd, i - 1)
         w, v = get3(work, parent, _W), get3(work, parent, _V)
         if has_transform(rows, i):
-            r, p = row_transform(rows, i, q)
-            put9(work, i, _R, r)
-            put3(work, i, _P, p)
+            r, p = transform(rows, i, q, work, _R)
             w, v = twist_into(r, p, w, v)
             aw, av = w, v
             if i != int(rows[i, LAST]):  # further rows of the joint want to know
@@ -217,7 +220,7 @@ def _status(given, qdd, tau, work):
     return NOT_FINITE
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])", quick=True)
 def forward_dynamics(rows, q, qd, tau, f_ext, out):
     """Write qdd of one state to `out` and return a status of `layout`."""
     n = qd.shape[0]
@@ -227,14 +230,18 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work, none = workspace(n + 1, COLUMNS, q), q[:0]
+    if not on_stack(n + 1, COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work, none = single_workspace(scratch, n + 1, COLUMNS, q), q[:0]
     hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), none, NONE_GIVEN, out, none, work)
     return _status(NONE_GIVEN, out, none, work)
 
 
 @kernel(
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
-    " float64[::1], float64[::1])"
+    " float64[::1], float64[::1])",
+    quick=True,
 )
 def hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
     """Write qdd and tau of one state to the outputs and return a status of `layout`."""
@@ -245,7 +252,21 @@ def hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(n + 1, COLUMNS, q)
+    if not on_stack(n + 1, COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, n + 1, COLUMNS, q)
+    hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), qdd, given, qdd_out, tau_out, work)
+    return _status(given, qdd_out, tau_out, work)
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
+    " float64[::1], float64[::1])"
+)
+def explain_hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
+    """Return the status of a state of any size, arguments as `hybrid_dynamics_core` and of the right shapes."""
+    work = workspace(qd.shape[0] + 1, COLUMNS, q)
     hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), qdd, given, qdd_out, tau_out, work)
     return _status(given, qdd_out, tau_out, work)
 

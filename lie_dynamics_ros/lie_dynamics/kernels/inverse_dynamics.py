@@ -22,6 +22,7 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    TOO_LARGE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
@@ -34,10 +35,10 @@ from .joints import (
     constants9,
     has_transform,
     project,
-    row_transform,
 )
-from .lanes import add3, get, get3, get9, put, put2, put3, put9, workspace
+from .lanes import add3, get, get3, get9, on_stack, put, put2, put3, single_workspace, stack_numbers
 from .spatial import add, momentum, rotate, sub, twist_into, wrench_cross, wrench_out
+from .steps import prepare_transforms, transform
 
 #: Mask for kernels that need none.
 NONE_GIVEN = np.zeros(0, np.bool_)
@@ -81,6 +82,7 @@ def wrench_fits(rows, f_ext):
 def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
     """Fill `out` with the joint forces of one state, or of one tile of states."""
     n = int(rows[0, N_V])
+    prepare_transforms(rows, q, work, _R)
     set_base(rows, work)
     loaded = f_ext.shape[0] > 0
 
@@ -93,9 +95,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
             first = int(rows[i, FIRST])
             aw, av = get3(work, first, _AW), get3(work, first, _AV)
         else:
-            r, p = row_transform(rows, i, q)
-            put9(work, i, _R, r)
-            put3(work, i, _P, p)
+            r, p = transform(rows, i, q, work, _R)
             w, v = twist_into(r, p, w, v)
             dw, dv = twist_into(r, p, dw, dv)
             aw, av = w, v
@@ -136,7 +136,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
             add3(work, parent, _F, f)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
     """Write tau of one state without external wrenches to `out` and return a status of `layout`."""
     n = rows[0, N_V]
@@ -144,12 +144,15 @@ def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(out.shape[0] + 1, _COLUMNS, q)
+    if not on_stack(out.shape[0] + 1, _COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
     inverse_dynamics_core(rows, q, qd, qdd, q[:0], q, NONE_GIVEN, out, out, work)
     return OK if all_finite(out) else NOT_FINITE
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])", quick=True)
 def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
     """Write tau of one state with external wrenches to `out` and return a status of `layout`."""
     n = rows[0, N_V]
@@ -159,7 +162,10 @@ def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(out.shape[0] + 1, _COLUMNS, q)
+    if not on_stack(out.shape[0] + 1, _COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
     inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, work)
     return OK if all_finite(out) else NOT_FINITE
 

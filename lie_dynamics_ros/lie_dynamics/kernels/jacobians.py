@@ -7,7 +7,7 @@ from .batch import all_finite, make_batch
 from .compile import inline, kernel
 from .inverse_dynamics import NONE_GIVEN
 from .joints import check_quaternions, custom_rate, has_transform, is_custom, row_transform, subspace
-from .lanes import get, lift, put, shared_integer, vector_space
+from .lanes import get, lift, put, shared_integer
 from .mass_matrix import clear
 from .spatial import add, cross, matmul, rotate, scale, twist_cross, twist_into
 
@@ -101,14 +101,14 @@ def jacobian_core(rows, q, qd, where, _c, _d, _given, out, rate, _work):
         i = int(rows[i, PARENT])
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True)
 def jacobian(rows, q, where, out):
     """Write J (6, nv) of one state to `out` and return a status of `layout`."""
     if q.shape[0] != rows[0, N_Q] or out.shape[1] != rows[0, N_V]:
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    flat, none = out.reshape(out.size), vector_space(0, q)
+    flat, none = out.reshape(out.size), q[:0]
     jacobian_core(rows, q, q, where, q, q, NONE_GIVEN, flat, none, none)
     return OK if all_finite(flat) else NOT_FINITE
 

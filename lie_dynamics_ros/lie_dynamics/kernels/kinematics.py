@@ -13,13 +13,15 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    TOO_LARGE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
 from .inverse_dynamics import NONE_GIVEN
-from .joints import check_quaternions, constants9, has_transform, row_transform
-from .lanes import get3, get9, put, put2, put3, put9, workspace
+from .joints import check_quaternions, constants9, has_transform
+from .lanes import get3, get9, on_stack, put, put2, put3, put9, single_workspace, stack_numbers
 from .spatial import add, matmul, rotate
+from .steps import passing_transform, prepare_transforms
 
 #: Columns of the table of poses: rotation by rows, then origin, in the world frame.
 POSE_R, POSE_P, POSE_COLUMNS = 0, 9, 12
@@ -28,6 +30,7 @@ POSE_R, POSE_P, POSE_COLUMNS = 0, 9, 12
 @inline
 def world_poses(rows, q, work):
     """Fill columns 0 to 11 of `work` with each row's pose T_{0,i} of the kernel frame."""
+    prepare_transforms(rows, q, work, POSE_R)
     for k in range(POSE_COLUMNS):
         put2(work, 0, k, 0.0)
     put2(work, 0, 0, 1.0)
@@ -37,7 +40,7 @@ def world_poses(rows, q, work):
         parent = int(rows[i, PARENT])
         rp, pp = get9(work, parent, POSE_R), get3(work, parent, POSE_P)
         if has_transform(rows, i):
-            r, p = row_transform(rows, i, q)
+            r, p = passing_transform(rows, i, q, work, POSE_R)
             pp = add(pp, rotate(rp, p))
             rp = matmul(rp, r)
         put9(work, i, POSE_R, rp)
@@ -64,14 +67,17 @@ def forward_kinematics_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         put(out, k + 15, 1.0)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[:,:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", quick=True)
 def forward_kinematics(rows, q, out):
     """Write the poses (n_bodies, 4, 4) of one state to `out` and return a status of `layout`."""
     if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_BODIES]:
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(int(rows[0, N_V]) + 1, POSE_COLUMNS, q)
+    if not on_stack(int(rows[0, N_V]) + 1, POSE_COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, int(rows[0, N_V]) + 1, POSE_COLUMNS, q)
     flat = out.reshape(out.size)
     forward_kinematics_core(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, work)
     return OK if all_finite(flat) else NOT_FINITE

@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..model.layout import LANES as LANES
 from .compile import COMPILED, straight
-
-#: States per SIMD vector: one AVX-512 register, two of AVX2.
-LANES = 8
 
 
 def is_symbol(x):
     """Tell whether `x` stands for a value of a kernel that is being compiled; see `straight`."""
-    return hasattr(x, "widened")
+    return hasattr(x, "is_symbol")
 
 
 @straight
@@ -66,6 +64,20 @@ def workspace(rows, columns, like):
     return np.empty((rows, columns, *like.shape[1:]), like.dtype)
 
 
+def stack_numbers():
+    """Return scratch memory of a kernel for a single state; what is made of it must not leave the kernel."""
+
+
+def single_workspace(scratch, rows, columns, like):
+    """Return a workspace for one state, made of `stack_numbers`: ask `on_stack` before."""
+    return workspace(rows, columns, like)
+
+
+def on_stack(rows, columns):
+    """Tell whether `stack_numbers` suffice for a workspace."""
+    return True
+
+
 def vector_space(n, like):
     """Allocate `n` scalars of the kind that the array `like` holds."""
     return np.empty((n, *like.shape[1:]), like.dtype)
@@ -81,6 +93,7 @@ if COMPILED:
     from . import access
 
     access.register(shared_integer, workspace, vector_space, LANES)
+    stack_numbers, on_stack, single_workspace = access.stack_numbers, access.on_stack, access.single_workspace
 
 
 if COMPILED:
@@ -92,6 +105,45 @@ else:
     def sincos(x):
         """Return (sin x, cos x)."""
         return np.sin(x), np.cos(x)
+
+
+@straight
+def at(a, k):
+    """Return number `k` of an array read as a flat one."""
+    return a.flat(k) if is_symbol(a) else a.reshape(-1)[k]
+
+
+@straight
+def place(a, k, x):
+    """Store number `k` of an array read as a flat one."""
+    if is_symbol(a):
+        a.put_flat(k, x)
+    else:
+        a.reshape(-1)[k] = x
+
+
+@straight
+def vector_at(a, k):
+    """Return vector `k` of `LANES` numbers of an array read as a flat one."""
+    return a.flat(k, "lanes") if is_symbol(a) else a.reshape(-1)[k * LANES : (k + 1) * LANES]
+
+
+@straight
+def place_vector(a, k, x):
+    """Store vector `k` of `LANES` numbers of an array read as a flat one."""
+    if is_symbol(a):
+        a.put_flat(k, x, "lanes")
+    else:
+        a.reshape(-1)[k * LANES : (k + 1) * LANES] = x
+
+
+@straight
+def place_vector_from(a, k, x):
+    """Store a vector in the numbers `k` to `k + LANES - 1` of an array read as a flat one."""
+    if is_symbol(a):
+        a.put_flat(k, x, "lanes", 1)
+    else:
+        a.reshape(-1)[k : k + LANES] = x
 
 
 @straight

@@ -22,12 +22,27 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    TOO_LARGE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
-from .inverse_dynamics import NONE_GIVEN
 from .joints import check_quaternions
-from .lanes import add3, add9, get2, get3, get6, get9, lift, put, put2, put3, put9, workspace
+from .lanes import (
+    add3,
+    add9,
+    get2,
+    get3,
+    get6,
+    get9,
+    lift,
+    on_stack,
+    put,
+    put2,
+    put3,
+    put9,
+    single_workspace,
+    stack_numbers,
+)
 from .spatial import cross, dot, scale, sub, unrotate
 from .world import (
     COLUMNS,
@@ -148,20 +163,7 @@ def coriolis_core(rows, q, qd, _b, _c, _d, given, out, _z, work):
             add3(work, parent, L, l)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[:,::1])")
-def mass_matrix(rows, q, out):
-    """Write M (nv, nv) of one state to `out` and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_V] or out.shape[1] != rows[0, N_V]:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    work = workspace(out.shape[0] + 1, INERTIA_COLUMNS, q)
-    flat = out.reshape(out.size)
-    mass_matrix_core(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, work)
-    return OK if all_finite(flat) else NOT_FINITE
-
-
-@kernel("(float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1])", quick=True)
 def coriolis(rows, q, qd, ploen, out):
     """Write C (nv, nv) of one state to `out` and return a status of `layout`."""
     n = rows[0, N_V]
@@ -169,7 +171,10 @@ def coriolis(rows, q, qd, ploen, out):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(out.shape[0] + 1, COLUMNS, q)
+    if not on_stack(out.shape[0] + 1, COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, out.shape[0] + 1, COLUMNS, q)
     flat = out.reshape(out.size)
     coriolis_core(rows, q, qd, q, q, q, ploen, flat, flat, work)
     return OK if all_finite(flat) else NOT_FINITE

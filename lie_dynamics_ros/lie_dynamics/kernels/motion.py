@@ -14,12 +14,13 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    TOO_LARGE,
 )
 from .batch import all_finite, make_batch
 from .compile import inline, kernel
 from .inverse_dynamics import NONE_GIVEN
 from .joints import add_bias, add_step, check_quaternions, constants9, has_transform, row_transform
-from .lanes import get, get2, get3, lift, put, put2, put3, workspace
+from .lanes import get, get2, get3, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
 from .mass_matrix import clear
 from .spatial import add, cross, dot, scale, sub, twist_into, unrotate
 from .world import (
@@ -139,14 +140,17 @@ def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
             put(out, (k + 3) * n + i - 1, f[k])
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def body_sums(rows, q, qd, out):
     """Write the sums of one state (`SUM_SIZE`) to `out` and return a status of `layout`."""
     if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or out.shape[0] != SUM_SIZE:
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work = workspace(qd.shape[0] + 1, COLUMNS, q)
+    if not on_stack(qd.shape[0] + 1, COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, qd.shape[0] + 1, COLUMNS, q)
     body_sums_core(rows, q, qd, q, q, q, NONE_GIVEN, out, out, work)
     return OK if all_finite(out) else NOT_FINITE
 

@@ -36,6 +36,7 @@ class Symbol:
     """A value of the running kernel: an integer, a float64 or a vector of `WIDTH` of them."""
 
     __slots__ = ("_builder", "kind", "value")
+    is_symbol = True
 
     def __init__(self, builder: Any, value: Any, kind: str) -> None:
         self._builder = builder
@@ -118,6 +119,8 @@ class Symbol:
 class SymbolArray:
     """A C-contiguous float64 array of the running kernel; an index short of the last axis means a vector of lanes."""
 
+    is_symbol = True
+
     def __init__(self, context: Any, builder: Any, array_type: Any, value: Any) -> None:
         self._builder, self._ndim = builder, array_type.ndim
         self._data = None
@@ -131,31 +134,44 @@ class SymbolArray:
     def _place(self, key: Any) -> tuple[Any, str]:
         indices = key if isinstance(key, tuple) else (key,)
         if not self._ndim - 1 <= len(indices) <= self._ndim:
-            raise TypeError(
-                f"an array of {self._ndim} axes takes {self._ndim} indices, or one less for a vector of lanes"
-            )
-        kind = "number" if len(indices) == self._ndim else "lanes"
+            raise TypeError(f"{self._ndim} axes take {self._ndim} indices, or one less for a vector of lanes")
         offset: Any = indices[0]
         for index, size in zip(indices[1:], self.shape[1:], strict=False):
             offset = offset * size + index
+        kind = "number" if len(indices) == self._ndim else "lanes"
+        return self._pointer(offset, kind), kind
+
+    def _pointer(self, offset: Any, kind: str, unit: int = WIDTH) -> Any:
         builder = self._builder
         if isinstance(builder, _NoBuilder):
-            return None, kind
+            return None
         if isinstance(offset, int):
             offset = Symbol(builder, ir.Constant(_INTEGER, offset), "integer")
         if kind == "number":
-            return builder.gep(self._data, [offset.value], inbounds=True), kind
-        pointer = builder.gep(self._data, [(offset * WIDTH).value], inbounds=True)
-        return builder.bitcast(pointer, _VECTOR.as_pointer()), kind
+            return builder.gep(self._data, [offset.value], inbounds=True)
+        pointer = builder.gep(self._data, [(offset * unit).value], inbounds=True)
+        return builder.bitcast(pointer, _VECTOR.as_pointer())
 
-    def __getitem__(self, key: Any) -> Symbol:
-        pointer, kind = self._place(key)
+    def _load(self, pointer: Any, kind: str) -> Symbol:
         return Symbol(self._builder, self._builder.load(pointer, align=8), kind)
 
-    def __setitem__(self, key: Any, x: Any) -> None:
-        pointer, kind = self._place(key)
+    def _store(self, pointer: Any, kind: str, x: Any) -> None:
         symbol = x if isinstance(x, Symbol) else Symbol(self._builder, ir.Constant(_DOUBLE, float(x)), "number")
         self._builder.store(symbol.widened(kind).value, pointer, align=8)
+
+    def __getitem__(self, key: Any) -> Symbol:
+        return self._load(*self._place(key))
+
+    def __setitem__(self, key: Any, x: Any) -> None:
+        self._store(*self._place(key), x)
+
+    def flat(self, offset: Any, kind: str = "number") -> Symbol:
+        """Return number or vector `offset` of the array read as a flat one."""
+        return self._load(self._pointer(offset, kind), kind)
+
+    def put_flat(self, offset: Any, x: Any, kind: str = "number", unit: int = WIDTH) -> None:
+        """Store number or vector `offset` of the array read as a flat one; a vector's offset counts `unit` numbers."""
+        self._store(self._pointer(offset, kind, unit), kind, x)
 
 
 def _symbols(context: Any, builder: Any, kind: Any, value: Any) -> Any:

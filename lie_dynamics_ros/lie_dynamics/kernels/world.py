@@ -21,7 +21,7 @@ from ..model.layout import (
     N_V,
     PARENT,
 )
-from .compile import inline
+from .compile import inline, straight
 from .joints import (
     constants3,
     constants6,
@@ -33,6 +33,7 @@ from .joints import (
 )
 from .lanes import add3, add6, get, get2, get3, get6, get9, lift, put2, put3, put6, put9
 from .spatial import add, congruence, cross, dot, matmul, rotate, scale, sub, symmetric_times, twist_cross
+from .steps import passing_transform, prepare_transforms
 
 #: Columns of the workspace: pose, screw J, composite inertia, velocity, dJ/dt, and the D and l of `coriolis`.
 R, P, J, MASS_C, MOMENT_C, INERTIA_C = 0, 9, 12, 18, 19, 22
@@ -54,6 +55,7 @@ def reference_point(rows, q):
 @inline
 def poses_and_screws(rows, q, origin, work):
     """Fill each row's pose and screw J = Ad_T S, seen from the inertial frame at `origin`."""
+    prepare_transforms(rows, q, work, R)
     zero = lift(0.0, origin[0])
     one = lift(1.0, origin[0])
     put9(work, 0, R, (one, zero, zero, zero, one, zero, zero, zero, one))
@@ -62,7 +64,7 @@ def poses_and_screws(rows, q, origin, work):
         parent = int(rows[i, PARENT])
         r, p = get9(work, parent, R), get3(work, parent, P)
         if has_transform(rows, i):
-            rr, pp = row_transform(rows, i, q)
+            rr, pp = passing_transform(rows, i, q, work, R)
             p = add(p, rotate(r, pp))
             r = matmul(r, rr)
         put9(work, i, R, r)
@@ -98,21 +100,26 @@ def own_inertias(rows, work):
             continue
         r = get9(work, i, R)
         mass = rows[i, MASS]
-        h = rotate(r, constants3(rows, i, MOMENT))
-        s = congruence(r, constants6(rows, i, INERTIA))
-        # Steiner's theorem for a shift of the origin by p, with first moment h before it.
-        t = add(h, scale(mass, p))
-        a = dot(h, p) + dot(t, p)
+        t, s = inertia_at(r, p, mass, constants3(rows, i, MOMENT), constants6(rows, i, INERTIA))
         put2(work, i, MASS_C, mass)
         put3(work, i, MOMENT_C, t)
-        put6(work, i, INERTIA_C, (
-            s[0] + a - h[0] * p[0] - p[0] * t[0],
-            s[1] - h[0] * p[1] - p[0] * t[1],
-            s[2] - h[0] * p[2] - p[0] * t[2],
-            s[3] + a - h[1] * p[1] - p[1] * t[1],
-            s[4] - h[1] * p[2] - p[1] * t[2],
-            s[5] + a - h[2] * p[2] - p[2] * t[2],
-        ))  # fmt: skip
+        put6(work, i, INERTIA_C, s)
+
+
+@straight
+def inertia_at(r, p, mass, h, s):
+    """Return moment and inertia, given in a frame at (R, p), seen from where the frame is: Steiner's theorem."""
+    h, s = rotate(r, h), congruence(r, s)
+    t = add(h, scale(mass, p))
+    a = dot(h, p) + dot(t, p)
+    return t, (
+        s[0] + a - h[0] * p[0] - p[0] * t[0],
+        s[1] - h[0] * p[1] - p[0] * t[1],
+        s[2] - h[0] * p[2] - p[0] * t[2],
+        s[3] + a - h[1] * p[1] - p[1] * t[1],
+        s[4] - h[1] * p[2] - p[1] * t[2],
+        s[5] + a - h[2] * p[2] - p[2] * t[2],
+    )
 
 
 @inline

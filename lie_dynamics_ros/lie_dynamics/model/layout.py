@@ -17,6 +17,10 @@ N_V = 1
 GRAVITY = 2  # three columns, world frame [m/s^2]
 N_QUATERNIONS = 5
 N_BODIES = 6
+COLUMNS_AT = 7  # place in the flat table where the appended columns begin, a multiple of LANES
+BLOCKS = 8  # vectors of LANES that one appended column takes
+N_COMPOUND = 9  # ball, free and user-defined joints
+DEPTH_FIRST = 10  # 1 where the rows beyond a row are those that follow it, up to SUBTREE_END
 
 # Columns of the other rows.
 PARENT = 0  # row of lambda(i)
@@ -37,6 +41,22 @@ ARMATURE = 36
 BODY_ROTATION = 37  # nine columns: rotation of the body frame seen from the kernel frame
 ROUND_OFF = 46  # an articulated inertia along S that is no larger may be round-off of an eliminated one
 ROW_SIZE = 47
+
+# After the rows come some of their columns once more, one after the other and each filled up with zeros to a multiple
+# of LANES, so that vectors of LANES rows can be read from them: row i is entry i - 1. Kernels find them behind the rows
+# that they are given, which therefore must be those of a `Model` and not a copy of them.
+LANES = 8
+PLACEMENT_C = 0  # nine
+ORIGIN_C = 9  # three
+AXIS_W_C = 12
+AXIS_V_C = 13
+SUBSPACE_C = 14  # six
+MASS_C = 20
+MOMENT_C = 21  # three
+INERTIA_C = 24  # six
+Q_INDEX_C = 30
+SUBTREE_END_C = 31  # last row of the subtree that begins here
+N_COLUMNS = 32
 
 # Kinds of row.
 AXIS = 0.0  # screw, rotation or translation about z
@@ -59,6 +79,7 @@ BAD_SHAPE = 1
 BAD_QUATERNION = 2
 NOT_FINITE = 3
 SINGULAR = 4  # plus STATUS_STEP times the row whose articulated inertia vanishes
+TOO_LARGE = 5  # for the stack, which kernels of single states live on; the kernels of batches have no limit
 STATUS_STEP = 16
 
 #: How far the square of a quaternion's norm may be from one.

@@ -15,7 +15,7 @@ from ..lie import SpatialInertia
 from ..lie._arrays import numbers
 from . import configuration, layout
 from .coupling import Coupling, couple
-from .pack import get_inertia, put_inertia, put_round_off
+from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns, with_columns
 from .structure import Frame, Joint, JointLimits
 
 Array = npt.NDArray[np.float64]
@@ -42,7 +42,7 @@ class Model:
     """
 
     __slots__ = (
-        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows",
+        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_table",
         "_vector_q", "_vector_v", "_where", "_zero",
         "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
     )  # fmt: skip
@@ -54,7 +54,8 @@ class Model:
     joints: tuple[Joint, ...]
     frames: Mapping[str, Frame]
     limits: JointLimits
-    _rows: Array
+    _rows: Array  # a view of the rows of _table, without the columns appended to them
+    _table: Array
     _by_name: Mapping[str, Joint]
     _body_rows: npt.NDArray[np.intp]
     _coupling: Coupling | None
@@ -80,6 +81,7 @@ class Model:
         for index, row in enumerate(rows[1:], 1):
             if row[layout.BODY] >= 0.0:
                 body_rows[int(row[layout.BODY])] = index
+        table = with_columns(rows)
         values = {
             "name": name,
             "nq": limits.lower.size,
@@ -88,7 +90,8 @@ class Model:
             "joints": joints,
             "frames": MappingProxyType(dict(frames)),
             "limits": limits,
-            "_rows": rows,
+            "_rows": table[: rows.shape[0]],
+            "_table": table,
             "_by_name": {joint.name: joint for joint in joints},
             "_custom": tuple(j for j in joints if j.type.custom is not None),
             "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
@@ -236,9 +239,9 @@ class Model:
             raise InputError(
                 f"gravity: three finite numbers are expected, got {gravity!r}", name="gravity", value=gravity
             )
-        rows = self._rows.copy()
-        rows[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
-        return self._changed(rows)
+        table = copied(self._table)
+        table[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
+        return self._changed(table)
 
     def with_inertia(self, body: str | int, inertia: SpatialInertia) -> Model:
         """Return this model with another inertia, in the body frame, of one moving body and all welded to it.
@@ -253,10 +256,9 @@ class Model:
         frame = self._moving(body)
         name = self.joints[frame.body].body
         inertia.check(name)
-        rows = self._rows.copy()
-        put_inertia(rows[self._body_row(frame.body)], inertia.transformed(frame.placement))
-        put_round_off(rows)
-        return self._changed(rows)
+        table = copied(self._table)
+        put_inertia(table[self._body_row(frame.body)], inertia.transformed(frame.placement))
+        return self._changed_inertia(table)
 
     def with_payload(
         self, body: str | int, mass: float, com: npt.ArrayLike, inertia: npt.ArrayLike | None = None
@@ -284,24 +286,23 @@ class Model:
         frame = self._moving(body)
         payload = SpatialInertia(mass, np.asarray(com), np.zeros((3, 3)) if inertia is None else np.asarray(inertia))
         payload.check(f"payload on {frame.name}")
-        rows = self._rows.copy()
-        row = rows[self._body_row(frame.body)]
+        table = copied(self._table)
+        row = table[self._body_row(frame.body)]
         put_inertia(row, get_inertia(row) + payload.transformed(frame.placement))
-        put_round_off(rows)
-        return self._changed(rows)
+        return self._changed_inertia(table)
 
     def with_joint_terms(self, armature: bool = False, damping: bool = False, friction: bool = False) -> Model:
         """Return this model with rotor inertia, viscous damping or dry friction of `limits` as part of its dynamics.
 
         They are left out by default: then the dynamics are those of the rigid bodies alone.
         """
-        rows = self._rows.copy()
+        table = copied(self._table)
         limits = self.limits if self._coupling is None else self._coupling.limits
-        rows[1:, layout.ARMATURE] = limits.armature if armature else 0.0
+        table[1 : self._rows.shape[0], layout.ARMATURE] = limits.armature if armature else 0.0
         zero = np.zeros(self.nv)
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         terms = losses if damping or friction else None
-        return self._changed(rows, terms)
+        return self._changed(table, terms)
 
     def with_coupled_mimics(self) -> Model:
         """Return this model with its mimic joints coupled: they lose their coordinates to the joints they follow.
@@ -324,12 +325,18 @@ class Model:
         damping, friction = self._actuation_terms
         return _with_terms(model, (coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction))
 
-    def _changed(self, rows: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
-        # Everything but the rows is shared: a changed copy costs microseconds.
+    def _changed_inertia(self, table: Array) -> Model:
+        put_round_off(table[: self._rows.shape[0]])
+        refresh_columns(table)
+        return self._changed(table)
+
+    def _changed(self, table: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
+        # Everything but the table is shared: a changed copy costs microseconds.
         model = object.__new__(Model)
         for key in Model.__slots__:
             object.__setattr__(model, key, getattr(self, key))
-        object.__setattr__(model, "_rows", rows)
+        object.__setattr__(model, "_table", table)
+        object.__setattr__(model, "_rows", table[: self._rows.shape[0]])
         return model if terms == "same" else _with_terms(model, terms)
 
     # -- configurations --------------------------------------------------------------------------------------------

@@ -79,6 +79,66 @@ def put_round_off(rows: Array) -> None:
     rows[:, layout.ROUND_OFF] = found
 
 
+def with_columns(rows: Array) -> Array:
+    """Return the table of these rows (nv + 1, ROW_SIZE) with columns appended as `layout` says, aligned to vectors."""
+    n = rows.shape[0] - 1
+    blocks = -(-n // layout.LANES)
+    at = -(-rows.size // layout.LANES) * layout.LANES
+    n_rows = -(-(at + layout.N_COLUMNS * blocks * layout.LANES) // layout.ROW_SIZE)
+    table = _aligned(n_rows)
+    table[: n + 1] = rows
+    kinds = rows[1:, layout.KIND]
+    end, depth_first = _subtree_ends(rows[:, layout.PARENT].astype(int).tolist())
+    table[0, layout.COLUMNS_AT : layout.DEPTH_FIRST + 1] = (
+        at, blocks, np.isin(kinds, (layout.SPHERICAL, layout.FREE, layout.CUSTOM)).sum(), depth_first
+    )  # fmt: skip
+    _columns(table)[layout.SUBTREE_END_C, :n] = end[1:]
+    refresh_columns(table)
+    return table
+
+
+def refresh_columns(table: Array) -> None:
+    """Bring the appended columns up to date with the rows of a table."""
+    n = int(table[0, layout.N_V])
+    _columns(table)[: len(_COPIED), :n] = table[1 : n + 1, _COPIED].T
+
+
+def copied(table: Array) -> Array:
+    """Return a copy of a table, aligned too."""
+    new = _aligned(table.shape[0])
+    new[...] = table
+    return new
+
+
+_COPIED = [
+    *range(layout.PLACEMENT, layout.PLACEMENT + 9), *range(layout.ORIGIN, layout.ORIGIN + 3),
+    layout.AXIS_W, layout.AXIS_V, *range(layout.SUBSPACE, layout.SUBSPACE + 6),
+    layout.MASS, *range(layout.MOMENT, layout.MOMENT + 3), *range(layout.INERTIA, layout.INERTIA + 6), layout.Q_INDEX,
+]  # fmt: skip
+
+
+def _aligned(n_rows: int) -> Array:
+    size = n_rows * layout.ROW_SIZE
+    numbers = np.zeros(size + layout.LANES)
+    skip = -(numbers.ctypes.data >> 3) % layout.LANES
+    return numbers[skip : skip + size].reshape(n_rows, layout.ROW_SIZE)
+
+
+def _columns(table: Array) -> Array:
+    at, padded = int(table[0, layout.COLUMNS_AT]), int(table[0, layout.BLOCKS]) * layout.LANES
+    return table.reshape(-1)[at : at + layout.N_COLUMNS * padded].reshape(layout.N_COLUMNS, padded)
+
+
+def _subtree_ends(parents: Sequence[int]) -> tuple[list[int], bool]:
+    """Return the largest row beyond each row, and whether no others lie between."""
+    n = len(parents)
+    end, count = list(range(n)), [1] * n
+    for i in range(n - 1, 0, -1):
+        end[parents[i]] = max(end[parents[i]], end[i])
+        count[parents[i]] += count[i]
+    return end, all(end[i] - i + 1 == count[i] for i in range(n))
+
+
 def put_inertia(row: Array, inertia: SpatialInertia) -> None:
     """Write a body's inertia, given in its body frame, into its row."""
     turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)

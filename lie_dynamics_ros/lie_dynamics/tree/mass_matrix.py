@@ -12,8 +12,8 @@ from ..kernels.gravity import gravity_force as _gravity
 from ..kernels.gravity import gravity_force_batch as _gravity_batch
 from ..kernels.mass_matrix import coriolis as _coriolis
 from ..kernels.mass_matrix import coriolis_batch as _coriolis_batch
-from ..kernels.mass_matrix import mass_matrix as _mass
 from ..kernels.mass_matrix import mass_matrix_batch as _mass_batch
+from ..kernels.mass_matrix_columns import mass_matrix as _mass
 from ..model.model import Model
 from .forward_dynamics import forward_dynamics
 from .inputs import evaluate
