@@ -45,6 +45,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            f"hybrid_dynamics = {PACKAGE}.nodes.hybrid_dynamics:main",
             f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics:main",
             f"simulated_robot = {PACKAGE}.nodes.simulated_robot:main",
             f"demo = {PACKAGE}.demo.__main__:main",
