@@ -17,7 +17,9 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["lie_dynamics/py.typed", "lie_dynamics/*/*.npz", "ros/*.xml", "urdf/*.urdf", "platforms/*.yaml"]},
+    package_data={
+        PACKAGE: ["lie_dynamics/py.typed", "lie_dynamics/*/*.npz", "ros/*.xml", "urdf/*.urdf", "platforms/*.yaml"]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

@@ -23,7 +23,7 @@ def generate_launch_description():
                 default_value="",
                 description="Geometry: YAML text, file path, file:// or package:// URI; empty: the reference platform.",
             ),
-            DeclareLaunchArgument("base_frame", default_value="", description="Frame of the base; empty: stewart_base."),
+            DeclareLaunchArgument("base_frame", default_value="", description="Base frame; empty: stewart_base."),
             DeclareLaunchArgument("rate", default_value="", description="Joint states per second [Hz]; empty: 500."),
             DeclareLaunchArgument(
                 "length_noise", default_value="", description="Noise of the leg lengths [m]; empty: 1e-5."
