@@ -14,7 +14,7 @@ from ..kernels.compile import inline, kernel, outline
 from ..kernels.forward_dynamics import _D, _E, _P, _R, _UF, _UM, accelerate, articulate, velocities_and_inertias
 from ..kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
 from ..kernels.joints import check_quaternions, has_transform, subspace
-from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2, put3, workspace
+from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2, workspace
 from ..kernels.spatial import add, dot, scale, wrench_out
 from ..model.layout import (
     AXIS,
@@ -170,7 +170,7 @@ def constrained_state(
             if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
                 break
         solve(g, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
-        if 0 < rank and rank < m:
+        if rank > 0 and rank < m:
             shorten(g, m, rank, vectors[_SCALE], vectors[_ORDER], h, vectors[_STEP], vectors[_SPARE])
         for k in range(m):
             vectors[_MULTIPLIER, k] = vectors[_MULTIPLIER, k] - vectors[_STEP, k]

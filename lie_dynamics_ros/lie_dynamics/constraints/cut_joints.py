@@ -20,6 +20,7 @@ SIZES = {
     "cylindrical": 4,
     "spherical": 3,
     "planar": 3,
+    "welded_in_plane": 3,
     "point_on_line": 2,
     "point_in_plane": 1,
     "distance": 1,
@@ -62,6 +63,7 @@ def scalars(kind: str, axis: Array, second_axis: Array, length: float) -> Array:
         "cylindrical": line + parallel,
         "spherical": point,
         "planar": [_scalar(lk.ALONG, axis), *parallel],
+        "welded_in_plane": [*line, _scalar(lk.ANGLE, e2, e1)],
         "point_on_line": line,
         "point_in_plane": [_scalar(lk.ALONG, axis)],
         "distance": [_scalar(lk.DISTANCE, offset=length)],
@@ -77,6 +79,9 @@ def upright(kind: str, axis: Array, second_axis: Array) -> Array:
     """
     if kind in ("welded", "prismatic"):
         return np.array([_scalar(lk.ANGLE, a, b, float(a @ b)) for a in (_X, _Y, _Z) for b in (_X, _Y, _Z)])
+    if kind == "welded_in_plane":
+        e1, _ = perpendicular(axis)
+        return np.array([_scalar(lk.ANGLE, e1, e1, 1.0)])
     if kind in ("revolute", "cylindrical", "planar"):
         return np.array([_scalar(lk.ANGLE, axis, second_axis, 1.0)])
     return np.empty((0, lk.SCALAR_SIZE))

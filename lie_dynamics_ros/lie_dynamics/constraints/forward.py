@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.configuration import shaped
 from ..model.layout import OK
 from ..model.model import Model
 from ..tree.losses import joint_losses

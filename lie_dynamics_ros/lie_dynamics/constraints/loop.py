@@ -28,7 +28,8 @@ class Loop:
         The cut joint. "welded": the frames coincide. "revolute": origins coincide, axes are parallel. "universal":
         origins coincide, `axis` and `second_axis` are perpendicular. "spherical": origins coincide. "prismatic":
         frame 2 slides along `axis` without turning. "cylindrical": it may turn about the axis, too. "planar": it slides
-        in the plane normal to `axis`, and turns about it. "point_in_plane": its origin stays in the plane through the
+        in the plane normal to `axis`, and turns about it. "welded_in_plane": the frames coincide as seen along `axis`, for
+        mechanisms that cannot leave a plane anyway and have no use for the other three. "point_in_plane": its origin stays in the plane through the
         origin of frame 1 normal to `axis`. "point_on_line": its origin stays on the axis. "distance": the origins stay
         `length` apart.
     first, second : str
