@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import JumpThreshold, TimeJump
-from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from ..lie_dynamics import LieDynamicsError, Model
+from ..lie_dynamics import Model
 from . import diagnostics, qos
 from .described_node import DescribedNode
-from .diagnostics import Report, StreamStatistics
-from .errors import MessageError, RequestError
-from .messages import Array, nanoseconds, read_joint_state, wrench_to_array
+from .diagnostics import Report
+from .errors import RequestError
+from .messages import Array, read_joint_state, wrench_to_array
 from .model_loading import INERTIA_CHECK, load_model
 from .parameters import Setting
 from .robot_options import MODEL_SETTINGS, RobotOptions
 from .robot_task import RobotTask
 from .services import Services
-from .state_times import StateTimes
+from .state_stream import STATE_TIMEOUT, StateStream
 
 ROBOT_SETTINGS = (
     Setting(
@@ -36,13 +33,7 @@ ROBOT_SETTINGS = (
     ),
     INERTIA_CHECK,
     *MODEL_SETTINGS,
-    Setting(
-        "state_timeout",
-        0.1,
-        "States older than this, by their time stamp, are not answered [s]. 0: no limit.",
-        low=0.0,
-        high=3600.0,
-    ),
+    STATE_TIMEOUT,
     Setting(
         "wrench_timeout",
         0.1,
@@ -77,18 +68,12 @@ class RobotNode(DescribedNode, Generic[Task]):
     def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
         self.task: Task | None = None
         self.answering: Task | None = None
-        self._statistics = StreamStatistics()
-        self._times = StateTimes()
-        self._last_state: float | None = None  # steady time [s]
-        self._activated = 0.0  # steady time [s]
         self._velocity_assumed = False
         super().__init__(name, settings, **kwargs)
         self.offers = Services(self)
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
-        self._states = self.listen(JointState, "joint_states", self._on_state)
+        self.stream = StateStream(self, self._answer, self._start_afresh)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
-        backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
-        self._jumps = self.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
         self.set_timeouts()
 
     def listen(
@@ -131,7 +116,7 @@ class RobotNode(DescribedNode, Generic[Task]):
 
     def set_timeouts(self) -> None:
         """Take over the timeouts among the parameters."""
-        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        self.stream.set_timeout()
         self._wrench_timeout = round(self.settings["wrench_timeout"] * 1e9)
 
     def configure_model(self, description: str) -> None:
@@ -147,57 +132,33 @@ class RobotNode(DescribedNode, Generic[Task]):
 
     def activate(self) -> None:
         """Begin to answer states."""
-        self._times.reset()
-        self._last_state = None
-        self._activated = time.monotonic()
         self.forget_inputs()
         self.answering = self.task
+        self.stream.start()
 
     def deactivate(self) -> None:
         """Stop answering."""
+        self.stream.stop()
         self.answering = None
 
     def cleanup(self) -> None:
         """Let go of the robot."""
         self.answering = self.task = None
 
-    def _on_time_jump(self, _: TimeJump) -> None:
-        """Start afresh where time ran backwards, as when a bag is played again."""
-        self._times.reset()
+    def _start_afresh(self) -> None:
+        """Forget what was received before time ran backwards, as when a bag is played again."""
         if self.task is not None:
             self.task.wrenches.clear()
         self.forget_inputs()
 
-    # Messages. Nothing that arrives may end the node, hence the broad except.
+    # Messages.
 
-    def _on_state(self, message: JointState) -> None:
+    def _answer(self, message: JointState, now: int) -> None:
         task = self.answering
-        if task is None:
-            return
-        begin = time.perf_counter()
-        statistics = self._statistics
-        statistics.received += 1
-        try:
-            self._last_state = time.monotonic()
-            now = self.ros_time()
-            age = self._times.check(nanoseconds(message.header.stamp), now)
-            task.position, task.velocity, assumed = read_joint_state(message, task.states.match(message.name))
-            self._velocity_assumed |= assumed
-            self.answer(task, message, task.wrenches.on_bodies(now, self._wrench_timeout), now)
-        except MessageError as error:
-            statistics.reject(error.kind, str(error))
-            return
-        except LieDynamicsError as error:
-            statistics.reject("no result", str(error))
-            return
-        except Exception as error:
-            self._unexpected(error)
-            return
-        statistics.answered += 1
-        duration = time.perf_counter() - begin
-        statistics.callback.add(duration)
-        if age:
-            statistics.latency.add(age * 1e-9 + duration)
+        assert task is not None
+        task.position, task.velocity, assumed = read_joint_state(message, task.states.match(message.name))
+        self._velocity_assumed |= assumed
+        self.answer(task, message, task.wrenches.on_bodies(now, self._wrench_timeout), now)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         task = self.answering
@@ -207,20 +168,7 @@ class RobotNode(DescribedNode, Generic[Task]):
 
     def accept(self, take: Callable[[], None]) -> bool:
         """Take in a message that is not a state; whatever is wrong with it is counted. Tells whether it was taken."""
-        try:
-            take()
-        except MessageError as error:
-            self._statistics.reject(error.kind, str(error))
-        except Exception as error:
-            self._unexpected(error)
-        else:
-            return True
-        return False
-
-    def _unexpected(self, error: Exception) -> None:
-        text = f"{type(error).__name__}: {error}"
-        self._statistics.reject("unexpected error", text)
-        self.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
+        return self.stream.accept(take)
 
     # Services.
 
@@ -252,7 +200,7 @@ class RobotNode(DescribedNode, Generic[Task]):
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
         super().describe(report, period)
-        rejected = self._statistics.describe(report, period)
+        self.stream.describe(report, period)
         self.offers.describe(report)
         task = self.task
         if task is None:
@@ -264,20 +212,9 @@ class RobotNode(DescribedNode, Generic[Task]):
         report.values["external wrenches at"] = ", ".join(task.wrenches.frames) or "none"
         if self.answering is None:
             return
-        if rejected:
-            report.add(diagnostics.ERROR, f"{rejected} messages dropped: {self._statistics.problem}")
-        self._describe_silence(report)
         if self._velocity_assumed:
             report.add(diagnostics.WARN, "velocities are absent or NaN and taken as zero")
             self._velocity_assumed = False
         saturated = task.take_saturated()
         if saturated:
             report.add(diagnostics.WARN, f"efforts limited: {', '.join(saturated)}")
-
-    def _describe_silence(self, report: Report) -> None:
-        topic = self._states.topic_name
-        silence = time.monotonic() - (self._activated if self._last_state is None else self._last_state)
-        if self._last_state is None:
-            report.add(diagnostics.WARN, f"no state received on {topic} yet")
-        elif silence > max(self.settings["state_timeout"], diagnostics.PERIOD):
-            report.add(diagnostics.ERROR, f"stale: no state received on {topic} for {silence:.1f} s")
