@@ -20,7 +20,7 @@ from ..model.layout import (
     PARENT,
 )
 from .batch import all_finite, load_tile, store_tile, tile_width
-from .branch_solve import counts, factorize, solve_many, solve_one, subtract_coupled
+from .branch_solve import counts, factorize, list_paths, paths_size, solve_many, solve_one, subtract_coupled
 from .compile import inline, kernel, outline
 from .derivative_terms import (
     COLUMNS as TERM_COLUMNS,
@@ -73,12 +73,12 @@ def joint_force(work, i):
 
 
 @outline
-def solution(rows, tau, qdd, given, m, work, y):
+def solution(rows, tau, qdd, given, paths, m, work, y):
     """Write the complete accelerations to the start of `y`."""
     n = int(rows[0, N_V])
     for i in range(1, n + 1):
         put(y, i - 1, get(tau, i - 1) - joint_force(work, i) if counts(given, i) else get(qdd, i - 1))
-    solve_one(rows, given, m, y)
+    solve_one(rows, given, paths, m, y)
 
 
 @outline
@@ -165,11 +165,11 @@ def hand_out(rows, tau, given, x, width, work, y, z):
 
 
 @inline
-def hybrid_derivatives_core(rows, q, qd, tau, f_ext, qdd, given, y, z, work, m, x, width, wide, chunks):
+def hybrid_derivatives_core(rows, q, qd, tau, f_ext, qdd, given, y, z, work, paths, m, x, width, wide, chunks):
     """Fill y and z (nv + 3 nv nv each) of one state or one tile: qdd and tau, each with d / dq, d / dqd, d / dgiven.
 
-    `z` may be empty where every force is given. `m` (nv nv) and `x` (nv width) are workspace; `wide` (nv chunks) is
-    the memory of `x` in scalars or in vectors of its columns.
+    `z` may be empty where every force is given. `paths`, `m` (nv nv) and `x` (nv width) are workspace; `wide`
+    (nv chunks) is the memory of `x` in scalars or in vectors of its columns.
     """
     if rows[0, N_V] == 0.0:
         return
@@ -178,12 +178,13 @@ def hybrid_derivatives_core(rows, q, qd, tau, f_ext, qdd, given, y, z, work, m, 
     own_wrenches(rows, f_ext, work)
     masses(rows, work, m)
     clear(x)
-    factorize(rows, given, m)
-    solution(rows, tau, qdd, given, m, work, y)
+    list_paths(rows, given, paths)
+    factorize(rows, given, paths, m)
+    solution(rows, tau, qdd, given, paths, m, work, y)
     accelerate(rows, given, y, work)
     put_variations(rows, q, qd, y, work)
     right_sides(rows, q, given, work, m, x, width)
-    solve_many(rows, given, m, wide, chunks)
+    solve_many(rows, given, paths, m, wide, chunks)
     if given.shape[0] > 0:
         subtract_coupled(rows, given, m, wide, chunks)
     hand_out(rows, tau, given, x, width, work, y, z)
@@ -208,9 +209,9 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
     wide = vector_space(n * width // LANES, np.empty((0, LANES), q.dtype))
     x = wide.reshape(n * width)
     flat = y.reshape(y.size)
-    load = f_ext.reshape(f_ext.size)
+    load, paths = f_ext.reshape(f_ext.size), np.empty(paths_size(n), np.int64)
     hybrid_derivatives_core(
-        rows, q, qd, tau, load, qdd, given, flat, z.reshape(z.size), work, m, x, width, wide, width // LANES
+        rows, q, qd, tau, load, qdd, given, flat, z.reshape(z.size), work, paths, m, x, width, wide, width // LANES
     )
     return OK if all_finite(flat) and all_finite(z.reshape(z.size)) else NOT_FINITE
 
@@ -225,6 +226,7 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
     tc, td = vector_space(f_ext.shape[1], tq), vector_space(qdd.shape[1], tq)
     ty, tz = vector_space(y.shape[1], tq), vector_space(z.shape[1], tq)
     work, m, x = workspace(n + 1, COLUMNS, tq), vector_space(n * n, tq), vector_space(3 * n * n, tq)
+    paths = np.empty(paths_size(n), np.int64)
     for start in range(0, count, states):
         fit = True
         for s in range(start, min(start + states, count)):
@@ -237,7 +239,7 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
         load_tile(tau, start, tb)
         load_tile(f_ext, start, tc)
         load_tile(qdd, start, td)
-        hybrid_derivatives_core(rows, tq, ta, tb, tc, td, given, ty, tz, work, m, x, 3 * n, x, 3 * n)
+        hybrid_derivatives_core(rows, tq, ta, tb, tc, td, given, ty, tz, work, paths, m, x, 3 * n, x, 3 * n)
         good = store_tile(ty, start, y)
         if not (store_tile(tz, start, z) and good):
             status = max(status, NOT_FINITE)
