@@ -13,6 +13,7 @@ from ..kernels.batch import all_finite
 from ..kernels.compile import inline, kernel, outline
 from ..kernels.forward_dynamics import _D, _E, _P, _R, _UF, _UM, accelerate, articulate, velocities_and_inertias
 from ..kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
+from ..kernels.inverse_dynamics import NONE_GIVEN
 from ..kernels.joints import check_quaternions, has_transform, subspace
 from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2, workspace
 from ..kernels.spatial import add, dot, scale, wrench_out
@@ -32,11 +33,14 @@ from ..model.layout import (
     SINGULAR,
     STATUS_STEP,
 )
-from .loop_kernels import BIAS, COUNT, ERROR, RATE, SIZE, START, VALUE_ROWS, loop_rows
+from .loop_kernels import BIAS, COUNT, ERROR, LOOP_SIZE, RATE, SCALAR_SIZE, SIZE, START, VALUE_ROWS, loop_rows
 from .small_solve_kernels import factorize, shorten, solve
 
 #: Entries of the settings: gains of the rates and errors of loops, and the tolerance of the rank.
 RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
+
+#: Numbers before the tables in the packed array of `constrained_forward`.
+HEADER = 7
 
 #: Entries of the report: rank, and the largest |A qdd + target| relative to its terms.
 RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
@@ -203,6 +207,42 @@ def status_of(rows, given, qdd, multipliers, work):
     return NOT_FINITE
 
 
+@inline
+def work_size(n, m, loop_scalars):
+    """Return how many numbers the workspace of `constrained_state` holds."""
+    groups = (m + LANES - 1) // LANES
+    lanes = ((n + 1) * (2 * groups + 6) + groups * LANES * groups) * LANES
+    return lanes + (n + 1) * (TREE_COLUMNS + 7) + m * (m + _VECTORS) + 6 * loop_scalars
+
+
+@inline
+def in_workspace(
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+    qdd_out, tau_out, multipliers, wrenches_out, report, space,
+):  # fmt: skip
+    """Evaluate one state in a workspace of `work_size` numbers, and return its status."""
+    n, m, ml = qd.shape[0], multipliers.shape[0], scalars.shape[0]
+    groups = (m + LANES - 1) // LANES
+    columns, width = 2 * groups + 6, groups * LANES
+    a = (n + 1) * columns * LANES
+    b = a + width * width
+    c = b + (n + 1) * TREE_COLUMNS
+    d = c + (n + 1) * 6
+    e = d + n + 1
+    f = e + m * m
+    g = f + m * _VECTORS
+    work = space[b:c].reshape((n + 1, TREE_COLUMNS))
+    constrained_state(
+        rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+        qdd_out, tau_out, multipliers, wrenches_out, report,
+        work, space[c:d].reshape((n + 1, 6)), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
+        space[:a].reshape((n + 1, columns * LANES)), space[a:b].reshape((width, groups, LANES)),
+        space[a:b].reshape((width, width)), space[e:f].reshape((m, m)), space[f:g].reshape((_VECTORS, m)),
+        space[g : g + 6 * ml].reshape((ml, 6)),
+    )  # fmt: skip
+    return status_of(rows, given, qdd_out, multipliers, work)
+
+
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[::1],"  # the model, loops, scalars, support
     " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
@@ -222,33 +262,46 @@ def constrained_dynamics(
         return BAD_SHAPE
     if tau.shape[0] != q.shape[0] or (f_ext.shape[0] > 0 and f_ext.shape[1] != 6 * rows[0, N_BODIES]):
         return BAD_SHAPE
-    groups = (m + LANES - 1) // LANES
-    one = q[0]
-    lanes = np.empty((0, LANES), q.dtype)
-    work, columns, weights = workspace(n + 1, TREE_COLUMNS, one), workspace(n + 1, 6, one), np.empty(n + 1, q.dtype)
-    table = workspace(n + 1, 2 * groups + 6, lanes)
-    entries = table.reshape((n + 1, (2 * groups + 6) * LANES))
-    g3 = workspace(groups * LANES, groups, lanes)
-    g = g3.reshape((groups * LANES, groups * LANES))
-    h = np.empty((m, m), q.dtype)
-    vectors, wrenches = workspace(_VECTORS, m, one), workspace(scalars.shape[0], 6, one)
+    space, none = np.empty(work_size(n, m, scalars.shape[0]), q.dtype), q[0, :0]
     status = OK
     for s in range(q.shape[0]):
         if not check_quaternions(rows, q[s]):
             status = max(status, BAD_QUATERNION)
             continue
-        f = f_ext[s] if f_ext.shape[0] > 0 else q[0, :0]
-        a = qdd[s] if qdd.shape[0] > 0 else q[0, :0]
-        t = tau_out[s] if tau_out.shape[0] > 0 else q[0, :0]
-        x = shift[s] if shift.shape[0] > 0 else q[0, :0]
-        c = s if fixed.shape[0] > 1 else 0
-        v = s if fixed_values.shape[0] > 1 else 0
-        constrained_state(
-            rows, loops, scalars, support, q[s], qd[s], tau[s], f, a, given, fixed[c], fixed_values[v], x, settings,
-            qdd_out[s], t, multipliers[s], wrenches_out[s], report[s],
-            work, columns, weights, table, entries, g3, g, h, vectors, wrenches,
+        found = in_workspace(
+            rows, loops, scalars, support, q[s], qd[s], tau[s], f_ext[s] if f_ext.shape[0] > 0 else none,
+            qdd[s] if qdd.shape[0] > 0 else none, given, fixed[s if fixed.shape[0] > 1 else 0],
+            fixed_values[s if fixed_values.shape[0] > 1 else 0], shift[s] if shift.shape[0] > 0 else none, settings,
+            qdd_out[s], tau_out[s] if tau_out.shape[0] > 0 else none, multipliers[s], wrenches_out[s], report[s], space,
         )  # fmt: skip
-        found = status_of(rows, given, qdd_out[s], multipliers[s], work)
-        if found != OK and (status == OK or found > status):
+        if found > status:
             status = found
     return status
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])")
+def constrained_forward(rows, packed, q, qd, tau, out):
+    """Evaluate forward dynamics of one state, without external wrenches, from constraints in one array.
+
+    `packed` holds the numbers of loops, scalars, entries of the support and couplings, the settings, and then loops,
+    scalars, support, couplings and twice as many zeros. `out` takes accelerations, multipliers, wrenches, report.
+    """
+    nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
+    n, m = qd.shape[0], ml + nf
+    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[0] != n:
+        return BAD_SHAPE
+    if out.shape[0] != n + m + 6 * nl + REPORT_SIZE:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    a = HEADER + nl * LOOP_SIZE
+    b = a + ml * SCALAR_SIZE
+    c = b + ns
+    d = c + nf * n
+    space, none = np.empty(work_size(n, m, ml), q.dtype), q[:0]
+    return in_workspace(
+        rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
+        q, qd, tau, none, none, NONE_GIVEN, packed[c:d].reshape((nf, n)), packed[d : d + 2 * nf].reshape((nf, 2)),
+        none, packed[4:HEADER], out[:n], none, out[n : n + m], out[n + m : n + m + 6 * nl].reshape((nl, 6)),
+        out[n + m + 6 * nl :], space,
+    )  # fmt: skip

@@ -120,6 +120,15 @@ class ConstraintSet:
         self._user_size = sum(c.size for c in self.user)
         self._support = self._make_support(model)
         self._settings = np.array([0.0, 0.0, self.rank_tolerance])
+        self._packed = self.packed(self._settings)
+        self._result_size = n + self.size + 6 * len(self.loops) + 2
+
+    def packed(self, settings: Array) -> Array:
+        """Return loops, couplings and settings in the one array that `constrained_forward` takes."""
+        k = len(self.couplings)
+        counts = [len(self.loops), len(self._scalars), self._support.size, k]
+        parts = [self._loops.ravel(), self._scalars.ravel(), self._support, self._couplings.ravel(), np.zeros(2 * k)]
+        return np.concatenate([counts, settings, *parts])
 
     def _make_support(self, model: Model) -> Array:
         """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""

@@ -86,28 +86,16 @@ def constrained_forward_dynamics(
     SingularityError
         If the tree has a massless body that its cut loops leave free; names the joint.
     """
-    if model._plain and type(constraints) is ConstraintSet and constraints._joints is model.joints:
+    if model._plain and f_ext is None and stabilization is None:
         try:
-            if qd.ndim == 1 and f_ext is None and not constraints.user:  # type: ignore[union-attr]
-                if stabilization is None:
-                    settings, values = constraints._settings, constraints._fixed_values
-                else:
-                    settings = _settings(constraints, stabilization)
-                    values = constraints.fixed_rows(model, q[None], None)[1]  # type: ignore[call-overload,index]
-                qdd, multipliers = _empty((1, model.nv)), _empty((1, constraints.size))
-                wrenches, report = _empty((1, len(constraints.loops), 6)), _empty((1, 2))
-                status = ck.constrained_dynamics(
-                    model._rows, constraints._loops, constraints._scalars, constraints._support,
-                    q[None], qd[None], tau[None], _NONE, _NONE, _NO_MASK,  # type: ignore[index,call-overload]
-                    constraints._fixed, values, _NONE, settings,
-                    qdd, _NONE, multipliers, wrenches, report,
-                )  # fmt: skip
-                if status == OK:
-                    rank, residual = report[0].tolist()
+            if constraints._joints is model.joints and not constraints.user and qd.ndim == 1:  # type: ignore[union-attr]
+                out = _empty(constraints._result_size)
+                if ck.constrained_forward(model._rows, constraints._packed, q, qd, tau, out) == OK:
+                    n, m = model.nv, model.nv + constraints.size
                     return ConstrainedDynamics(
-                        qdd[0], tau, multipliers[0], wrenches[0], int(rank), residual  # type: ignore[arg-type]
+                        out[:n], tau, out[n:m], out[m:-2].reshape(-1, 6), int(out[-2]), float(out[-1])  # type: ignore[arg-type]
                     )
-        except (AttributeError, TypeError, ValueError, IndexError):
+        except (AttributeError, TypeError, ValueError):
             pass
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "tau": tau}
     states = read_states(model, constraints, inputs, f_ext)
