@@ -50,6 +50,7 @@ from .tree.motion import (
 )
 from .tree.parameters import Parameter
 from .tree.regressor import torque_regressor
+from .tree.second_derivatives import inverse_dynamics_second_derivatives
 from .tree.sensitivity import (
     forward_dynamics_sensitivity,
     hybrid_dynamics_sensitivity,
@@ -90,6 +91,7 @@ __all__ = [
     "hybrid_dynamics_sensitivity",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives",
     "inverse_dynamics_sensitivity",
     "is_flat",
     "jacobian",
