@@ -50,7 +50,7 @@ _TARGET, _MULTIPLIER, _STEP, _REST, _TERMS, _SCALE, _ORDER, _SPARE = range(VALUE
 _VECTORS = VALUE_ROWS + 8
 
 #: A residual relative to its terms below which no further refinement is tried, and the number of corrections.
-_GOOD_RESIDUAL, _CORRECTIONS = 2e-15, 2
+_GOOD_RESIDUAL, _CORRECTIONS = 1e-14, 2
 
 
 @inline
@@ -217,11 +217,15 @@ def work_size(n, m, loop_scalars):
 
 @inline
 def in_workspace(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
-    qdd_out, tau_out, multipliers, wrenches_out, report, space,
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out,
+    space,
 ):  # fmt: skip
-    """Evaluate one state in a workspace of `work_size` numbers, and return its status."""
-    n, m, ml = qd.shape[0], multipliers.shape[0], scalars.shape[0]
+    """Evaluate one state in a workspace of `work_size` numbers, and return its status.
+
+    `out` takes accelerations (n), multipliers (m), wrenches (6 for each loop) and the report.
+    """
+    n, nl, ml = qd.shape[0], loops.shape[0], scalars.shape[0]
+    m = ml + fixed.shape[0]
     groups = (m + LANES - 1) // LANES
     columns, width = 2 * groups + 6, groups * LANES
     a = (n + 1) * columns * LANES
@@ -232,9 +236,11 @@ def in_workspace(
     f = e + m * m
     g = f + m * _VECTORS
     work = space[b:c].reshape((n + 1, TREE_COLUMNS))
+    h = n + m + 6 * nl
+    qdd_out, multipliers = out[:n], out[n : n + m]
     constrained_state(
         rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
-        qdd_out, tau_out, multipliers, wrenches_out, report,
+        qdd_out, tau_out, multipliers, out[n + m : h].reshape((nl, 6)), out[h:],
         work, space[c:d].reshape((n + 1, 6)), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
         space[:a].reshape((n + 1, columns * LANES)), space[a:b].reshape((width, groups, LANES)),
         space[a:b].reshape((width, width)), space[e:f].reshape((m, m)), space[f:g].reshape((_VECTORS, m)),
@@ -247,22 +253,22 @@ def in_workspace(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[::1],"  # the model, loops, scalars, support
     " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
     " float64[:,:,::1], float64[:,:,::1], float64[:,::1], float64[::1],"  # fixed rows, their values, shift, settings
-    " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1])"
+    " float64[:,::1], float64[:,::1])"
 )
 def constrained_dynamics(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
-    qdd_out, tau_out, multipliers, wrenches_out, report,
-):  # fmt: skip
-    """Fill accelerations, forces, multipliers, loop wrenches and reports of a batch; return the worst status.
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out
+):
+    """Fill the results of a batch, packed as `in_workspace` says, and forces; return the worst status.
 
     `f_ext` is (B or 0, 6 n_bodies); `fixed` and `fixed_values` have one entry for all states, or one for each.
     """
-    n, m = qd.shape[1], multipliers.shape[1]
+    n = qd.shape[1]
     if q.shape[1] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[1] != n or q.shape[0] != qd.shape[0]:
         return BAD_SHAPE
     if tau.shape[0] != q.shape[0] or (f_ext.shape[0] > 0 and f_ext.shape[1] != 6 * rows[0, N_BODIES]):
         return BAD_SHAPE
-    space, none = np.empty(work_size(n, m, scalars.shape[0]), q.dtype), q[0, :0]
+    space = np.empty(work_size(n, scalars.shape[0] + fixed.shape[1], scalars.shape[0]), q.dtype)
+    none = q[0, :0]
     status = OK
     for s in range(q.shape[0]):
         if not check_quaternions(rows, q[s]):
@@ -272,7 +278,7 @@ def constrained_dynamics(
             rows, loops, scalars, support, q[s], qd[s], tau[s], f_ext[s] if f_ext.shape[0] > 0 else none,
             qdd[s] if qdd.shape[0] > 0 else none, given, fixed[s if fixed.shape[0] > 1 else 0],
             fixed_values[s if fixed_values.shape[0] > 1 else 0], shift[s] if shift.shape[0] > 0 else none, settings,
-            qdd_out[s], tau_out[s] if tau_out.shape[0] > 0 else none, multipliers[s], wrenches_out[s], report[s], space,
+            out[s], tau_out[s] if tau_out.shape[0] > 0 else none, space,
         )  # fmt: skip
         if found > status:
             status = found
@@ -284,7 +290,7 @@ def constrained_forward(rows, packed, q, qd, tau, out):
     """Evaluate forward dynamics of one state, without external wrenches, from constraints in one array.
 
     `packed` holds the numbers of loops, scalars, entries of the support and couplings, the settings, and then loops,
-    scalars, support, couplings and twice as many zeros. `out` takes accelerations, multipliers, wrenches, report.
+    scalars, support, couplings and twice as many zeros. `out` is packed as `in_workspace` says.
     """
     nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
     n, m = qd.shape[0], ml + nf
@@ -302,6 +308,5 @@ def constrained_forward(rows, packed, q, qd, tau, out):
     return in_workspace(
         rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
         q, qd, tau, none, none, NONE_GIVEN, packed[c:d].reshape((nf, n)), packed[d : d + 2 * nf].reshape((nf, 2)),
-        none, packed[4:HEADER], out[:n], none, out[n : n + m], out[n + m : n + m + 6 * nl].reshape((nl, 6)),
-        out[n + m + 6 * nl :], space,
+        none, packed[4:HEADER], out, none, space,
     )  # fmt: skip

@@ -87,7 +87,8 @@ def constrained_hybrid_dynamics(
         states.f_ext,
     )
     shared = distribute(model, constraints, full, mask, states.arrays["tau"], goal, None, False)
-    return shared._replace(rank=found.rank, residual=found.residual)
+    shared._packed[..., -2:] = found._packed[..., -2:]
+    return shared
 
 
 def _refuse(

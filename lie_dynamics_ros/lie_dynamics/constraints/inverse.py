@@ -119,10 +119,10 @@ def distribute(
     for k, loop in enumerate(constraints.loops):
         part = constraints.slices[loop.name]
         wrenches[:, k] = (force[:, None, part] @ unit[:, part])[:, 0]
-    outputs = [a.reshape(*states.batch, *a.shape[1:]) for a in (qdd, tau, force, wrenches)]
-    if not states.batch:
-        return ConstrainedDynamics(*outputs, int(rank[0]), float(residual[0]))
-    return ConstrainedDynamics(*outputs, rank.reshape(states.batch), residual.reshape(states.batch))
+    packed = np.concatenate([qdd, force, wrenches.reshape(count, -1), rank[:, None], residual[:, None]], axis=1)
+    return ConstrainedDynamics(
+        packed.reshape(*states.batch, packed.shape[1]), model.nv, m, tau.reshape(*states.batch, model.nv)
+    )
 
 
 def _bounds(

@@ -15,7 +15,7 @@ from .quantities import quantities_of
 Array = npt.NDArray[np.float64]
 
 
-def project(
+def project_to_constraints(
     model: Model,
     constraints: ConstraintSet,
     q: npt.ArrayLike,
