@@ -2,15 +2,18 @@
 
 from .integrators import Motion, integrate_motion, rkmk4_step, semi_implicit_step
 from .joint_physics import JointPhysics, joint_forces
+from .linearization import Linearization, linearize
 from .simulator import Simulation, Simulator, simulate
 
 __all__ = [
     "JointPhysics",
+    "Linearization",
     "Motion",
     "Simulation",
     "Simulator",
     "integrate_motion",
     "joint_forces",
+    "linearize",
     "rkmk4_step",
     "semi_implicit_step",
     "simulate",
