@@ -63,9 +63,9 @@ def assemble(
 ) -> Assembly:
     """Find a configuration near `q` that closes the loops.
 
-    Levenberg-Marquardt along `Model.integrate`, on a sum of squares in which a loop closed upside down (an axis reversed,
-    a frame turned by half a turn) is no minimum. Round-off of q limits what can be reached to some 1e-15 of the size of
-    the mechanism.
+    Levenberg-Marquardt along `Model.integrate`, on a sum of squares in which a loop closed upside down (an axis
+    reversed, a frame turned by half a turn) is no minimum. Round-off of q limits what can be reached to some 1e-15 of
+    the size of the mechanism.
 
     Parameters
     ----------
@@ -100,9 +100,10 @@ def assemble(
     tables = constraints._upright_tables()
     error, matrix = _equations(model, constraints, tables, state)
     damping, best, count, goal = 1e-3, float(error @ error), 0, min(1.0, 1e-2 * tolerance)
-    for count in range(1, iterations + 1):
+    while count < iterations:
         if np.abs(error).max(initial=0.0) <= goal:
             break
+        count += 1
         u, s, vt = np.linalg.svd(matrix[:, free], full_matrices=False)
         top = float(s.max(initial=0.0))
         if top == 0.0:
@@ -124,9 +125,7 @@ def assemble(
     return _report(model, constraints, state, tolerance, count, bool(np.abs(error).max(initial=0.0) <= tolerance))
 
 
-def _equations(
-    model: Model, constraints: ConstraintSet, tables: tuple[Array, Array], q: Array
-) -> tuple[Array, Array]:
+def _equations(model: Model, constraints: ConstraintSet, tables: tuple[Array, Array], q: Array) -> tuple[Array, Array]:
     states = read_states(model, constraints, {"q": q, "qd": model._zero})
     loops, scalars = tables
     matrix, values, _ = _loops(model, loops, scalars, states.extended, states.arrays["qd"])

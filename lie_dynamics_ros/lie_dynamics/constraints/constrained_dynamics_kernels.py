@@ -1,8 +1,8 @@
 """Constrained forward and hybrid dynamics, Kim (67)-(69) and (74)-(80), by the articulated recursions alone.
 
 With M = L^T D L, the factorisation that the recursion of articulated inertias performs, A M^-1 A^T = E^T D^-1 E with
-E = L^-T A^T. A column of E is the inward half of a bias-free recursion; eight columns go at a time, one in each lane. The
-multipliers then enter the outward recursion through E, so accelerations need no columns of M^-1 A^T at all.
+E = L^-T A^T. A column of E is the inward half of a bias-free recursion; eight columns go at a time, one in each lane.
+The multipliers then enter the outward recursion through E, so accelerations need no columns of M^-1 A^T at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..kernels.forward_dynamics import _D, _E, _P, _R, _UF, _UM, accelerate, art
 from ..kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
 from ..kernels.inverse_dynamics import NONE_GIVEN
 from ..kernels.joints import check_quaternions, has_transform, subspace
-from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2, workspace
+from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2
 from ..kernels.spatial import add, dot, scale, wrench_out
 from ..model.layout import (
     AXIS,
@@ -152,7 +152,7 @@ def constrained_state(
     sum_up(table, entries, groups, m, weights, g3)
     rank = factorize(g, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
 
-    # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects what is left.
+    # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
     worst = 0.0
     for attempt in range(_CORRECTIONS + 1):
         accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,7 +27,8 @@ class Baumgarte:
 
     A qdd + dA/dt qd = -2 damping_ratio frequency A qd - frequency^2 f
 
-    It keeps drift small, not zero, and does a little work. `project_to_constraints` removes drift altogether; use that for simulation.
+    It keeps drift small, not zero, and does a little work. `project_to_constraints` removes drift altogether; use that
+    for simulation.
 
     Parameters
     ----------

@@ -110,8 +110,8 @@ def _refuse(
     worst = float(rest[constraints.slices[name]].max())
     rank = int(np.atleast_1d(found.rank).flat[at])
     raise InputError(
-        f"qdd: the prescribed accelerations contradict constraint {name!r}: at best {worst:.3g} of A qdd + dA/dt qd = 0 "
-        f"is left there. {constraints.size} constraints have rank {rank} at the coordinates that are free to follow; "
+        f"qdd: the prescribed accelerations contradict constraint {name!r}: at best {worst:.3g} of A qdd + dA/dt qd "
+        f"= 0 is left there. {constraints.size} constraints have rank {rank} at the coordinates free to follow; "
         "prescribe fewer accelerations, or consistent ones (consistent_acceleration)",
         name=name,
         value=worst,

@@ -48,15 +48,17 @@ def constrained_inverse_dynamics(
     actuated : array-like, optional
         Coordinates with actuators: truth values (nv,), or names of joints; all when left out.
     resolution : {"least_constraint_force", "least_torque", "weighted"}
-        What is smallest where there are more actuators than needed: the sum of squares of the multipliers, Kim (59); of
-        the joint forces, Kim (62)-(66); or of both with weights. Without redundancy all give the one solution, Kim (58).
+        What is smallest where there are more actuators than needed: the sum of squares of the multipliers, Kim (59);
+        of the joint forces, Kim (62)-(66); or of both with weights. Without redundancy all give the one solution,
+        Kim (58).
     passive_torque : array-like, shape (..., nv), optional
         Joint forces at the other coordinates, such as springs; zero when left out. Entries of actuated ones are not
         read. Damping and friction that are part of the model count by themselves.
     torque_weights, force_weights : array-like, optional
         For "weighted": of the squares of the actuated joint forces (n_a,) and of the multipliers (m,), or one number.
     torque_limits : array-like, optional
-        Largest joint forces (nv,), or a pair of smallest and largest. A quadratic program then finds the optimum within.
+        Largest joint forces (nv,), or a pair of smallest and largest. A quadratic program then finds the optimum
+        within.
 
     Returns
     -------

@@ -28,10 +28,10 @@ class Loop:
         The cut joint. "welded": the frames coincide. "revolute": origins coincide, axes are parallel. "universal":
         origins coincide, `axis` and `second_axis` are perpendicular. "spherical": origins coincide. "prismatic":
         frame 2 slides along `axis` without turning. "cylindrical": it may turn about the axis, too. "planar": it slides
-        in the plane normal to `axis`, and turns about it. "welded_in_plane": the frames coincide as seen along `axis`, for
-        mechanisms that cannot leave a plane anyway and have no use for the other three. "point_in_plane": its origin stays in the plane through the
-        origin of frame 1 normal to `axis`. "point_on_line": its origin stays on the axis. "distance": the origins stay
-        `length` apart.
+        in the plane normal to `axis`, and turns about it. "welded_in_plane": the frames coincide as seen along `axis`,
+        for mechanisms that cannot leave a plane anyway and have no use for the other three. "point_in_plane": its
+        origin stays in the plane through the origin of frame 1 normal to `axis`. "point_on_line": its origin stays on
+        the axis. "distance": the origins stay `length` apart.
     first, second : str
         Names of bodies or frames of the model; the name of the inertial frame stands for the world.
     name : str, optional
@@ -102,7 +102,7 @@ class Loop:
         norm = np.linalg.norm(vector)
         if vector.shape != (3,) or not 0.0 < norm < np.inf:
             self._refuse(f"{key}: three numbers, not all zero, are expected", value)
-        vector = vector / norm
+        vector = np.asarray(vector / norm)
         vector.flags.writeable = False
         return vector
 

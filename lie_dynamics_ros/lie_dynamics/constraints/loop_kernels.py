@@ -1,8 +1,8 @@
 """Loops in kernels: relative pose of two frames, and each scalar constraint's error, rate, Jacobian row and bias.
 
 A loop holds two frames, 1 and 2, together. X = T_1^-1 T_2 = (R, p) is the pose of frame 2 in frame 1, W its twist in
-frame 2. A scalar constraint f(X) = 0 has the rate c . W, where c is the unit wrench of its multiplier on the second body,
-in frame 2. Every cut joint is made of three kinds of scalars, all polynomial in R and p.
+frame 2. A scalar constraint f(X) = 0 has the rate c . W, where c is the unit wrench of its multiplier on the second
+body, in frame 2. Every cut joint is made of three kinds of scalars, all polynomial in R and p.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ DISTANCE = 2.0  # (p . p / offset - offset) / 2
 #: Columns of the table of transforms that `walk` reads: the first ones of all recursions' workspaces.
 R, P, TRANSFORM_COLUMNS = 0, 9, 12
 
-#: Rows of the table of what is found for each scalar: error, its rate, dA/dt qd, and the sum of what A could be at most.
+#: Rows of the table of what is found for each scalar: error, its rate, dA/dt qd, and what its diagonal entry of
+#: A M^-1 A^T could be at most.
 ERROR, RATE, BIAS, SIZE, VALUE_ROWS = 0, 1, 2, 3, 4
 
 

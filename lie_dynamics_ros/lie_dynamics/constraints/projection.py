@@ -27,7 +27,7 @@ def project_to_constraints(
     """Return the configuration and rates nearest to the given ones that satisfy the constraints.
 
     Nearest in the metric of the mass matrix: q moves by Newton steps -M^-1 A^T (A M^-1 A^T)^-1 f, and rates lose their
-    part M^-1 A^T (A M^-1 A^T)^-1 A qd, as by an impulse, so kinetic energy never grows by it. All by the O(n) recursion.
+    part M^-1 A^T (A M^-1 A^T)^-1 A qd, as by an impulse, so kinetic energy never grows by it. By the O(n) recursion.
     To be called after each step of a simulation; for a guess far from closed, use `assemble`.
 
     Parameters

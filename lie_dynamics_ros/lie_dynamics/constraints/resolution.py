@@ -1,4 +1,7 @@
-"""Joint forces and multipliers that share a load, Kim (56)-(66): tau_a + A_a^T lambda = tau_ar, A_p^T lambda = tau_pr - tau_p."""
+"""Joint forces and multipliers that share a load: tau_a + A_a^T lambda = tau_ar, A_p^T lambda = tau_pr - tau_p.
+
+Kim (56)-(66).
+"""
 
 from __future__ import annotations
 
