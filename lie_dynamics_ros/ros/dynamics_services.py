@@ -53,7 +53,7 @@ class DynamicsServices:
     def offer(self, *names: str) -> None:
         """Offer services by their names in `TYPES`, as ``~/compute_<name>``."""
         for name in names:
-            self._node.offers.offer(TYPES[name], f"~/compute_{name}", getattr(self, name))
+            self._node.offers.offer(TYPES[name], f"~/compute_{name}", getattr(self, name), self._node.worker)
 
     def _begin(self, request: Any, response: Any) -> tuple[Model, Batch, Array]:
         """Model, states and their positions; fills in what all responses have."""

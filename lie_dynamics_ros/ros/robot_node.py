@@ -23,6 +23,7 @@ from .robot_options import MODEL_SETTINGS, RobotOptions
 from .robot_task import RobotTask
 from .services import Services
 from .state_stream import STATE_TIMEOUT, StateStream
+from .worker import Worker
 
 ROBOT_SETTINGS = (
     Setting(
@@ -44,7 +45,7 @@ ROBOT_SETTINGS = (
     Setting(
         "max_batch",
         1000,
-        "Largest number of states in one service request; joint states wait while a request is served.",
+        "Largest number of states in one service request.",
         low=1,
         high=1_000_000,
     ),
@@ -63,6 +64,8 @@ class RobotNode(DescribedNode, Generic[Task]):
     answering : RobotTask or None
         The same while the node is active.
     offers : Services
+    worker : Worker
+        For services that compute: joint states are answered meanwhile.
     """
 
     def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
@@ -71,10 +74,16 @@ class RobotNode(DescribedNode, Generic[Task]):
         self._velocity_assumed = False
         super().__init__(name, settings, **kwargs)
         self.offers = Services(self)
+        self.worker = Worker(self)
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.stream = StateStream(self, self._answer, self._start_afresh)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
         self.set_timeouts()
+
+    def destroy_node(self) -> None:
+        """End the thread of the services with the node."""
+        self.worker.close()
+        super().destroy_node()
 
     def listen(
         self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.STREAM_INPUT
