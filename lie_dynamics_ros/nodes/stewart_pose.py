@@ -131,6 +131,8 @@ class StewartPoseNode(ManagedNode):
         self.stream.set_timeout()
         if self._task is not None:
             self._task.set_options(Options.from_values(self.settings))
+        else:
+            self.start()  # where autostart waits for something to be put right
 
     def configure(self) -> None:
         """Read the platform; raises with the reason where it cannot be used."""

@@ -146,7 +146,9 @@ def test_reports_how_it_tracks(shared):
     bench, node, poses = shared
     go(bench, poses, TRUE, [0.0] * 6)
     status = bench.wait_status(
-        node, lambda s, v: v.get("branch") == "certified" and v.get("condition number", "").startswith("5.7"), "tracking"
+        node,
+        lambda s, v: v.get("branch") == "certified" and v.get("condition number", "").startswith("5.7"),
+        "tracking",
     )
     values = {v.key: v.value for v in status.values}
     assert float(values["certificate h"]) < 0.5
