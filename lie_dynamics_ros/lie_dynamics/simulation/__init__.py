@@ -1,5 +1,6 @@
 """Simulation: integrators on the configuration manifold, joint physics, and robots that move."""
 
+from .constrained import simulate_constrained
 from .integrators import Motion, integrate_motion, rkmk4_step, semi_implicit_step
 from .joint_physics import JointPhysics, joint_forces
 from .linearization import Linearization, linearize
@@ -17,4 +18,5 @@ __all__ = [
     "rkmk4_step",
     "semi_implicit_step",
     "simulate",
+    "simulate_constrained",
 ]
