@@ -114,7 +114,7 @@ def test_hybrid_dynamics_at_its_extremes(rng):
     forward = forward_dynamics_derivatives(model, q, qd, tau)
     hybrid = hybrid_dynamics_derivatives(model, q, qd, qdd, tau, none)
     for name, b in zip(BLOCKS[:3], forward[:3], strict=True):
-        np.testing.assert_array_equal(getattr(hybrid, name), b)
+        assert relative(getattr(hybrid, name), b) < 1e-10  # condition of M up to 1e6
     for block, unit in zip(blocks_of(hybrid)[3:], (0.0, 0.0, np.eye(model.nv)), strict=True):
         np.testing.assert_array_equal(block, np.broadcast_to(unit, block.shape))
     inverse = inverse_dynamics_derivatives(model, q, qd, qdd)
