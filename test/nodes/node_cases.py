@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from node_harness import Bench
+from node_platforms import LEGS, TRUE, as_numbers, jacobian, lengths
 from node_robots import ARM, ARM_JOINTS, oracle
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -38,6 +39,8 @@ class Case:
         Returns what they should be for that state; None where that depends on what came before.
     noise : callable
         Given a bench, the node's name and a random generator, returns functions that send rubbish to its other inputs.
+    forgives : tuple of str
+        Unusable states, by the names that tests give them, that this node can use all the same.
     """
 
     module: str
@@ -49,6 +52,7 @@ class Case:
     numbers: Callable[[Any], Any]
     expected: Callable[[], np.ndarray | None]
     noise: Callable[[Bench, str, np.random.Generator], list[Callable[[], None]]] = field(default=lambda *_: [])
+    forgives: tuple[str, ...] = ()
 
     def start(self, bench: Bench, name: str | None = None, **parameters: Any) -> tuple[str, list[Any]]:
         """Start the node; returns its name and the list that its answers go to."""
@@ -147,6 +151,18 @@ def _falling() -> np.ndarray:
     return np.array(pin.aba(model, model.createData(), ARM_POSITION, np.zeros(7), np.zeros(7)))
 
 
+def _pose_numbers(answer: Any) -> list[float]:
+    """Position, quaternion and covariance."""
+    pose = answer.pose.pose
+    place = [getattr(pose.position, c) for c in "xyz"] + [getattr(pose.orientation, c) for c in "xyzw"]
+    return [*place, *answer.pose.covariance]
+
+
+def _true_pose() -> np.ndarray:
+    inverse = np.linalg.inv(jacobian(TRUE))
+    return np.array([*as_numbers(TRUE), *(1e-10 * inverse @ inverse.T).ravel()])
+
+
 CASES = (
     Case(
         module="inverse_dynamics",
@@ -169,5 +185,16 @@ CASES = (
         numbers=lambda answer: answer.points[0].accelerations,
         expected=_falling,
         noise=_hybrid_noise,
+    ),
+    Case(
+        module="stewart_pose",
+        parameters={},
+        answer=PoseWithCovarianceStamped,
+        topic="pose",
+        names=LEGS,
+        position=lengths(TRUE),
+        numbers=_pose_numbers,
+        expected=_true_pose,
+        forgives=("infinite velocity", "overflow"),  # the pose is right; there is no twist
     ),
 )
