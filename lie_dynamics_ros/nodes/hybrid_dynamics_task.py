@@ -66,8 +66,8 @@ class HybridDynamicsTask(RobotTask):
         assert isinstance(options, Options)
         super().set_options(options)
         self.options = options
-        for wrenches in (None, np.zeros((self.model.n_bodies, 6))):
-            self.solve(False, wrenches)
+        held = np.ones(len(self.zero), dtype=bool)  # has an answer for every robot
+        hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, held)
 
     def solve(self, commanded: bool, wrenches: Array | None = None) -> tuple[Array, Array]:
         """Accelerations and efforts for the present state, in model order, each of shape (n,).
