@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 from support.compare import relative
 from support.constraint_oracle import loop_rows
-from support.sample_trees import around, to_model, unit, zoo
+from support.loops import random_loop, random_loops
+from support.sample_trees import around, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,
     Coupling,
-    Loop,
     UserConstraint,
     constraint_bias,
     constraint_error,
@@ -18,41 +17,10 @@ from lie_dynamics_ros.lie_dynamics import (
     constraint_quantities,
     loop_wrenches,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES, WITH_AXIS, WITH_SECOND_AXIS
+from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES
 
 TREES = {kind: (lambda rng, kind=kind: around(rng, kind)) for kind in ("universal", "spherical", "free", "custom_six")}
 TREES["zoo"] = zoo
-
-
-def random_pose(rng):
-    T = np.eye(4)
-    T[:3, :3] = Rotation.random(random_state=int(rng.integers(2**31))).as_matrix()
-    T[:3, 3] = rng.uniform(-0.5, 0.5, 3)
-    return T
-
-
-def random_loop(rng, kind, first, second, name=""):
-    axis = unit(rng) if kind in WITH_AXIS and kind != "welded_in_plane" else None
-    return Loop(
-        kind,
-        first,
-        second,
-        name=name or kind,
-        axis=axis,
-        second_axis=unit(rng) if kind in WITH_SECOND_AXIS else None,
-        length=0.6 if kind == "distance" else None,
-        first_placement=random_pose(rng),
-        second_placement=random_pose(rng),
-    )
-
-
-def random_loops(rng, tree):
-    """One loop of each kind between random bodies, some of them the world."""
-    loops = []
-    for k, kind in enumerate(SIZES):
-        a, b = rng.choice(tree.moving, 2, replace=False).tolist()
-        loops.append(random_loop(rng, kind, *((a, "world"), ("world", b), (a, b))[k % 3]))
-    return loops
 
 
 @pytest.mark.parametrize("name", TREES)

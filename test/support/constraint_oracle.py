@@ -46,8 +46,8 @@ def taylor(loop, tree, q, v):
                 loop.kind,
                 (a + a1 * t + 0.5 * a2 * t * t) @ loop.first_placement,
                 (b + b1 * t + 0.5 * b2 * t * t) @ loop.second_placement,
-                loop.axis,
-                loop.second_axis,
+                np.array([0.0, 0.0, 1.0]) if loop.axis is None else loop.axis,
+                np.array([0.0, 0.0, 1.0]) if loop.second_axis is None else loop.second_axis,
                 loop.length,
             )
             for t in _TIMES
@@ -64,7 +64,7 @@ def loop_rows(loop, tree, q, v):
 
 
 def constrained_forward(M, b, tau, A, bias):
-    """Solve M qdd + b = tau + A^T x, A qdd + bias = 0 as one linear system; the shortest solution where it is not unique."""
+    """Solve M qdd + b = tau + A^T x, A qdd + bias = 0 as one system; the shortest solution where it is not unique."""
     m, n = A.shape
     matrix = np.block([[M, -A.T], [A, np.zeros((m, m))]])
     scale = 1.0 / np.sqrt(np.abs(matrix).max(axis=1))  # symmetric scaling, so that the rank cut means something

@@ -101,7 +101,7 @@ class ConstraintSet:
     def _pack(self, model: Model) -> None:
         n = model.nv
         self._loops = np.zeros((len(self.loops), lk.LOOP_SIZE))
-        parts = [scalars(c.kind, c.axis, c.second_axis, c.length or 1.0) for c in self.loops]
+        parts = [scalars(c.kind, c.axis, c.second_axis, c.length) for c in self.loops]
         self._scalars = np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
         self._loops[:, lk.COUNT] = [len(p) for p in parts]
         self._loops[:, lk.START] = np.cumsum(self._loops[:, lk.COUNT]) - self._loops[:, lk.COUNT]
@@ -182,7 +182,7 @@ class ConstraintSet:
     def _upright_tables(self) -> tuple[Array, Array]:
         """Return loops and scalars for assembly, with those that tell upright from upside down."""
         parts = [
-            np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length or 1.0), extra])
+            np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length), extra])
             for c in self.loops
             for extra in [upright(c.kind, c.axis, c.second_axis)]
         ]

@@ -71,13 +71,14 @@ class Loop:
         for key, allowed in (("axis", WITH_AXIS), ("second_axis", WITH_SECOND_AXIS)):
             if getattr(self, key) is not None and self.kind not in allowed:
                 self._refuse(f"a {self.kind} cut joint has no {key}", getattr(self, key))
-        default = [1.0, 0.0, 0.0] if self.kind == "universal" else [0.0, 0.0, 1.0]
-        axis = self._unit("axis", default if self.axis is None else self.axis)
-        other = [0.0, 1.0, 0.0] if self.kind == "universal" else axis
-        object.__setattr__(self, "axis", axis)
-        object.__setattr__(
-            self, "second_axis", self._unit("second_axis", other if self.second_axis is None else self.second_axis)
-        )
+        universal = self.kind == "universal"
+        if self.kind in WITH_AXIS:
+            default = [1.0, 0.0, 0.0] if universal else [0.0, 0.0, 1.0]
+            object.__setattr__(self, "axis", self._unit("axis", default if self.axis is None else self.axis))
+        if self.kind in WITH_SECOND_AXIS:
+            other = [0.0, 1.0, 0.0] if universal else self.axis
+            axis = self._unit("second_axis", other if self.second_axis is None else self.second_axis)
+            object.__setattr__(self, "second_axis", axis)
         if self.kind == "distance":
             if self.length is None or not 0.0 < self.length < np.inf:
                 self._refuse("length: a distance above zero [m] is expected; for zero use 'spherical'", self.length)

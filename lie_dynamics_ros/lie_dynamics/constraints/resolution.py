@@ -14,7 +14,7 @@ from ..errors import InputError, SingularityError
 
 Array = npt.NDArray[np.float64]
 
-#: Singular values of A_p that are smaller, relative to the largest, count as zero.
+#: Singular values that are smaller, relative to the norm of A, count as zero.
 RANK_CUT = 1e-10
 
 RESOLUTIONS = ("least_constraint_force", "least_torque", "weighted")
@@ -70,7 +70,7 @@ def resolve(
         If no tau_a within the bounds does it.
     """
     u, s, vt = np.linalg.svd(passive)
-    rank = int((s > RANK_CUT * s.max(initial=0.0)).sum())
+    rank = int((s > RANK_CUT * np.hypot(np.linalg.norm(active), np.linalg.norm(passive))).sum())
     base = u[:, :rank] @ ((vt[:rank] @ load_p) / s[:rank])  # Kim (59), the pseudo-inverse
     null = u[:, rank:]
     torque = load_a - active.T @ base
@@ -83,7 +83,8 @@ def resolve(
     rows = np.concatenate([goal.torque[:, None] * slope, goal.force[:, None] * null])
     wanted = np.concatenate([goal.torque * torque, -goal.force * base])
     p, d, qt = np.linalg.svd(rows, full_matrices=False)
-    keep = d > RANK_CUT * d.max(initial=0.0)
+    # Measured by A itself: where null directions are of no consequence for torques, slope is round-off throughout.
+    keep = d > RANK_CUT * np.hypot(np.linalg.norm(goal.torque[:, None] * active.T), goal.force.max(initial=0.0))
     basis = qt[keep].T / d[keep]  # of those s that matter; the others would only make lambda longer
     best = p[:, keep].T @ wanted
     if bounds is not None:
