@@ -17,13 +17,16 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["lie_dynamics/py.typed", "lie_dynamics/*/*.npz", "ros/*.xml", "urdf/*.urdf"]},
+    package_data={
+        PACKAGE: ["lie_dynamics/py.typed", "lie_dynamics/*/*.npz", "ros/*.xml", "urdf/*.urdf", "platforms/*.yaml"]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
         (f"share/{PACKAGE}/launch", glob("launch/*.launch.py")),
         (f"share/{PACKAGE}/config", glob("config/*.yaml")),
         (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf")),
+        (f"share/{PACKAGE}/platforms", glob(f"{PACKAGE}/platforms/*.yaml")),
     ],
     zip_safe=False,
     # ROS itself (rclpy and the messages) comes from the ROS installation, or from the wheels
@@ -45,8 +48,11 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            f"hybrid_dynamics = {PACKAGE}.nodes.hybrid_dynamics:main",
             f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics:main",
             f"simulated_robot = {PACKAGE}.nodes.simulated_robot:main",
+            f"simulated_stewart = {PACKAGE}.nodes.simulated_stewart:main",
+            f"stewart_pose = {PACKAGE}.nodes.stewart_pose:main",
             f"demo = {PACKAGE}.demo.__main__:main",
         ],
     },

@@ -28,12 +28,10 @@ CALLS = 100
 
 def run() -> tuple[list[Figure], Any]:
     """Measure; returns figures and the medians of all turns."""
-    return measure(INVERSE_DYNAMICS, InverseDynamicsNode, lambda node: node._on_state)
+    return measure(INVERSE_DYNAMICS, InverseDynamicsNode)
 
 
-def measure(
-    subject: Subject, make_node: Callable[..., Any], callback_of: Callable[[Any], Callable[[Any], None]]
-) -> tuple[list[Figure], Any]:
+def measure(subject: Subject, make_node: Callable[..., Any]) -> tuple[list[Figure], Any]:
     """Measure one node."""
     with ros():
         relay = Relay(subject)
@@ -43,7 +41,7 @@ def measure(
         for name in ("relay", subject.node):
             listener.create_subscription(subject.answer, f"{name}/{subject.topic}", lambda _: None, qos.STREAM_INPUT)
         times: dict[str, list[float]] = {"relay": [], "node": []}
-        callbacks = {"relay": relay.on_state, "node": callback_of(node)}
+        callbacks = {"relay": relay.on_state, "node": node.stream.on_state}
         for _ in range(TURNS):
             for name, callback in callbacks.items():
                 # As messages come from DDS: a new object each time.
@@ -55,7 +53,7 @@ def measure(
                     callback(message)
                     spent.append(time.perf_counter() - begin)
                 times[name].append(float(np.median(spent)) * 1e6)
-        answered = node._statistics.answered
+        answered = node.stream.statistics.answered
         for each in (relay, node, listener):
             each.destroy_node()
     if answered != TURNS * CALLS:

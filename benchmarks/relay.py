@@ -25,7 +25,7 @@ class Relay(Node):
     def __init__(self, subject: Subject, name: str = "relay", **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         self._publisher = self.create_publisher(subject.answer, f"~/{subject.topic}", qos.OUTPUT)
-        self._answer = subject.answer()
+        self._answer = (subject.make_answer or subject.answer)()
         self.on_state = self._return if subject.answer is JointState else self._respond
         self.create_subscription(JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
 

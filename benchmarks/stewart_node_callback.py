@@ -16,4 +16,4 @@ from .subjects import STEWART_POSE
 
 def run() -> tuple[list[Figure], Any]:
     """Measure; returns figures and the medians of all turns."""
-    return measure(STEWART_POSE, StewartPoseNode, lambda node: node._on_lengths)
+    return measure(STEWART_POSE, StewartPoseNode)

@@ -8,6 +8,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 
@@ -28,6 +29,8 @@ class Subject:
         Makes a joint state that it can answer.
     parameters : dict
         What it is started with.
+    make_answer : callable
+        Makes a message as large as its answers, for the relay; by default an empty one, for types of fixed size.
     """
 
     node: str
@@ -35,12 +38,19 @@ class Subject:
     topic: str
     make_state: Callable[[], JointState]
     parameters: dict[str, Any] = field(default_factory=dict)
+    make_answer: Callable[[], Any] | None = None
 
 
 def arm_state() -> JointState:
     """A joint state of the arm."""
     names = [f"panda_joint{i}" for i in range(1, 8)]
     return JointState(name=names, position=[0.1 * i for i in range(7)], velocity=[0.2 * i for i in range(7)])
+
+
+def arm_accelerations() -> JointTrajectory:
+    """Accelerations of the arm."""
+    point = JointTrajectoryPoint(accelerations=[0.1 * i for i in range(7)])
+    return JointTrajectory(joint_names=arm_state().name, points=[point])
 
 
 def leg_lengths() -> JointState:
@@ -50,8 +60,9 @@ def leg_lengths() -> JointState:
     return JointState(name=names, position=lengths, velocity=[0.01 * i for i in range(6)])
 
 
-INVERSE_DYNAMICS = Subject(
-    "inverse_dynamics", JointState, "joint_efforts", arm_state, {"robot_description": ARM}
+INVERSE_DYNAMICS = Subject("inverse_dynamics", JointState, "joint_efforts", arm_state, {"robot_description": ARM})
+HYBRID_DYNAMICS = Subject(
+    "hybrid_dynamics", JointTrajectory, "joint_accelerations", arm_state, {"robot_description": ARM}, arm_accelerations
 )
 STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths)
-SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, STEWART_POSE)}
+SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, STEWART_POSE)}

@@ -89,6 +89,8 @@ class SimulatedStewart(ManagedNode):
         """Apply what may change while it moves."""
         if self._motion is not None:
             self._motion.options = self._options()
+        else:
+            self.start()  # where autostart waits for something to be put right
 
     def _options(self) -> MotionOptions:
         settings = self.settings

@@ -6,7 +6,6 @@ See doc/nodes/stewart_pose.md for topics, services, parameters, frames and signs
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,17 +21,17 @@ from ..lie_dynamics.stewart import (
     solve_forward_kinematics,
     solve_from_home,
 )
-from ..ros import diagnostics, qos
-from ..ros.diagnostics import Report, StreamStatistics
+from ..ros import diagnostics
+from ..ros.diagnostics import Report
 from ..ros.errors import MessageError, ParameterError, RequestError
 from ..ros.managed_node import ManagedNode
-from ..ros.messages import LINEAR_FIRST, all_finite, nanoseconds
+from ..ros.messages import LINEAR_FIRST, all_finite
 from ..ros.parameters import Setting
 from ..ros.platform_loading import PLATFORM_SETTINGS, check_platform_settings, load_platform
 from ..ros.pose_outputs import PoseOutputs
 from ..ros.services import Services
 from ..ros.spinning import run
-from ..ros.state_times import StateTimes
+from ..ros.state_stream import STATE_TIMEOUT, StateStream
 from ..ros.worker import Worker
 from .stewart_answers import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 from .stewart_markers import StewartMarkers
@@ -64,13 +63,7 @@ SETTINGS = (
         low=1,
         high=100_000,
     ),
-    Setting(
-        "state_timeout",
-        0.1,
-        "Leg lengths older than this, by their time stamp, are not answered [s]. 0: no limit.",
-        low=0.0,
-        high=3600.0,
-    ),
+    STATE_TIMEOUT,
     Setting(
         "condition_warning",
         100.0,
@@ -90,31 +83,20 @@ SETTINGS = (
     Setting("max_batch", 1000, "Largest number of states in one service request.", low=1, high=1_000_000),
 )
 
-BRANCH_JUMP = 500_000_000
-"""Time stamps that go back by more than this [ns] mean that a recording starts again, not that messages overtook."""
-
 
 class StewartPoseNode(ManagedNode):
     """Leg lengths in, poses out."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._task: StewartTask | None = None
-        self._answering: StewartTask | None = None  # the same, while active
-        self._times = StateTimes()
-        self._statistics = StreamStatistics()
-        self._last_state: float | None = None  # steady time [s]
-        self._activated = 0.0  # steady time [s]
         self._rates_missing = False
         self._restarts = 0
         self._marked: TrackedPose | None = None
         self._marker_timer = None
         super().__init__("stewart_pose", SETTINGS, **kwargs)
-        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
         self._outputs = PoseOutputs(self, self.settings["publish_tf"])
         self._markers = StewartMarkers(self)
-        self._lengths = self.create_subscription(
-            JointState, "joint_states", self._on_lengths, qos.STREAM_INPUT, qos_overriding_options=qos.overridable()
-        )
+        self.stream = StateStream(self, self._answer, self._restart, "leg lengths")
         self.create_service(Trigger, "~/reset", self._reset)
         self._worker = Worker(self)
         self._offers = Services(self)
@@ -146,9 +128,11 @@ class StewartPoseNode(ManagedNode):
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
-        self._times.timeout = round(self.settings["state_timeout"] * 1e9)
+        self.stream.set_timeout()
         if self._task is not None:
             self._task.set_options(Options.from_values(self.settings))
+        else:
+            self.start()  # where autostart waits for something to be put right
 
     def configure(self) -> None:
         """Read the platform; raises with the reason where it cannot be used."""
@@ -180,64 +164,32 @@ class StewartPoseNode(ManagedNode):
         """Begin to answer; the branch is that of the start pose."""
         assert self._task is not None
         self._task.restart()
-        self._times.reset()
-        self._last_state = None
-        self._activated = time.perf_counter()
-        self._answering = self._task
+        self.stream.start()
         if self.settings["marker_rate"]:
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._marker_timer = self.create_timer(1.0 / self.settings["marker_rate"], self._mark, clock=steady)
 
     def deactivate(self) -> None:
         """Stop answering."""
-        self._answering = None
+        self.stream.stop()
         if self._marker_timer is not None:
             self.destroy_timer(self._marker_timer)
             self._marker_timer = None
 
     def cleanup(self) -> None:
         """Let go of the platform."""
-        self._answering = self._task = self._marked = None
+        self._task = self._marked = None
 
-    # Messages. Nothing that arrives may end the node, hence the broad except.
+    # Messages.
 
-    def _on_lengths(self, message: JointState) -> None:
-        task = self._answering
-        if task is None:
-            return
-        begin = self._last_state = time.perf_counter()
-        statistics = self._statistics
-        statistics.received += 1
-        try:
-            age = self._answer(task, message)
-        except MessageError as error:
-            statistics.reject(error.kind, str(error))
-            return
-        except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            statistics.reject("unexpected error", text)
-            self.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
-            return
-        statistics.answered += 1
-        duration = time.perf_counter() - begin
-        statistics.callback.add(duration)
-        if age:
-            statistics.latency.add(age * 1e-9 + duration)
-
-    def _answer(self, task: StewartTask, message: JointState) -> int:
-        """Publish the pose for one set of leg lengths; returns its age [ns] on arrival."""
+    def _answer(self, message: JointState, now: int) -> None:
+        """Publish the pose for one set of leg lengths."""
+        task, outputs = self._task, self._outputs
+        assert task is not None
         stamp = message.header.stamp
-        at = nanoseconds(stamp)
-        try:
-            age = self._times.check(at, self.ros_time())
-        except MessageError as error:
-            if error.kind == "time ran backwards" and self._times.went_back > BRANCH_JUMP:
-                self._restart(task)
-            raise
-        if not at:
+        if not (stamp.sec or stamp.nanosec):
             stamp = self.get_clock().now().to_msg()
         tracked, moving = task.track(message)
-        outputs = self._outputs
         tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST)
         if not all_finite(outputs.covariance):
             raise MessageError("not finite", "the leg lengths lead to a covariance that is not finite")
@@ -251,15 +203,16 @@ class StewartPoseNode(ManagedNode):
                 outputs.publish_twist(twist, pose[:3, :3], stamp)
             else:
                 self._rates_missing = True
-        return age
 
-    def _restart(self, task: StewartTask) -> None:
-        task.restart()
-        self._restarts += 1
+    def _restart(self) -> None:
+        """Forget which branch the platform is on: the next lengths are followed from the start pose."""
+        if self._task is not None:
+            self._task.restart()
+            self._restarts += 1
 
     def _mark(self) -> None:
         """Publish markers of a pose that is new since the last ones."""
-        task = self._answering
+        task = self._task
         if task is None or task.tracked is None or task.tracked is self._marked or not self._markers.wanted:
             return
         self._marked = task.tracked
@@ -272,7 +225,7 @@ class StewartPoseNode(ManagedNode):
         if task is None:
             response.success, response.message = False, "the node is not configured"
             return response
-        self._restart(task)
+        self._restart()
         response.success, response.message = True, f"the next leg lengths are followed from the {task.start}"
         return response
 
@@ -294,7 +247,7 @@ class StewartPoseNode(ManagedNode):
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
-        rejected = self._statistics.describe(report, period)
+        self.stream.describe(report, period)
         self._offers.describe(report)
         task = self._task
         if task is None:
@@ -305,18 +258,15 @@ class StewartPoseNode(ManagedNode):
         values["restarts"] = self._restarts
         values["TF"] = "published" if self._outputs.tf else "not published"
         self._describe_tracking(task, report)
-        if self._answering is None:
+        if not self.stream.open:
             return
-        if rejected:
-            report.add(diagnostics.ERROR, f"{rejected} messages dropped: {self._statistics.problem}")
-        elif task.last is not None and not task.last.valid:
+        if task.last is not None and not task.last.valid:
             report.add(diagnostics.ERROR, f"not tracking: {task.describe(task.last)}")
         if task.start_is_assumed:
             report.add(diagnostics.WARN, "nobody gave a home pose: the branch is that of a level pose, assumed")
         if self._rates_missing:
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
             self._rates_missing = False
-        self._describe_silence(report)
 
     def _describe_tracking(self, task: StewartTask, report: Report) -> None:
         last, tracked, values = task.last, task.tracked, report.values
@@ -338,14 +288,6 @@ class StewartPoseNode(ManagedNode):
             values["nearest leg limit [m]"] = f"{margins[leg]:.4g} at {task.legs.joints[leg]}"
         if condition > self.settings["condition_warning"]:
             report.add(diagnostics.WARN, f"close to a singular pose: condition number {condition:.3g}")
-
-    def _describe_silence(self, report: Report) -> None:
-        topic = self._lengths.topic_name
-        silence = time.perf_counter() - (self._activated if self._last_state is None else self._last_state)
-        if self._last_state is None:
-            report.add(diagnostics.WARN, f"no leg lengths received on {topic} yet")
-        elif silence > max(self.settings["state_timeout"], diagnostics.PERIOD):
-            report.add(diagnostics.ERROR, f"stale: no leg lengths received on {topic} for {silence:.1f} s")
 
 
 def main(args: Sequence[str] | None = None) -> int:

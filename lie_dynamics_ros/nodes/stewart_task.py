@@ -171,7 +171,7 @@ class StewartTask:
         """
         match = self.legs.match(message.name)
         if not match.complete:
-            raise MessageError("missing legs" if match.missing else "ambiguous legs", match.problem)
+            raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
         lengths = read_field(message.position, match, "position")
         rates = read_field(message.velocity, match, "velocity") if message.velocity else None
         if self._offsets is not None:

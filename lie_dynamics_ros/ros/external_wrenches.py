@@ -50,6 +50,10 @@ class ExternalWrenches:
             raise MessageError("external wrenches", str(error)) from error
         self._latest[frame] = now, on_bodies
 
+    def clear(self) -> None:
+        """Forget all wrenches."""
+        self._latest.clear()
+
     def on_bodies(self, now: int, timeout: int) -> Array | None:
         """Sum of the wrenches on each body in its own frame, shape (n_bodies, 6); None where there are none.
 

@@ -9,6 +9,7 @@ from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from . import qos
 from .messages import Array
@@ -38,6 +39,35 @@ class JointEfforts:
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in the order of the joints, under the time stamp of the state they answer."""
+        self._values[:] = values
+        self._message.header.stamp = stamp
+        self._publisher.publish(self._message)
+
+
+class JointAccelerations:
+    """Publishes accelerations by name as a JointTrajectory with one point, the message that has a place for them.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        Publishes only while it is active.
+    topic : str
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._publisher = node.create_lifecycle_publisher(
+            JointTrajectory, topic, qos.OUTPUT, qos_overriding_options=qos.overridable()
+        )
+        self.set_joints(())
+
+    def set_joints(self, joints: Sequence[str]) -> None:
+        """Make the message for these joints."""
+        point = JointTrajectoryPoint(accelerations=[0.0] * len(joints))
+        self._message = JointTrajectory(joint_names=list(joints), points=[point])
+        self._values = np.frombuffer(point.accelerations) if joints else np.empty(0)
+
+    def publish(self, values: Array, stamp: Time) -> None:
+        """Publish accelerations [rad/s^2 or m/s^2], in the order of the joints, under the stamp of their state."""
         self._values[:] = values
         self._message.header.stamp = stamp
         self._publisher.publish(self._message)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .errors import MessageError
 
+BACKWARDS = "time ran backwards"
+"""Kind of the error for a state that is older than the one before."""
+
 
 class StateTimes:
     """Refuses states that are too old, from the future, or older than the one before.
@@ -42,7 +45,7 @@ class StateTimes:
         age = now - stamp
         if stamp < last:
             self.went_back = last - stamp
-            raise MessageError("time ran backwards", f"the time stamp went back by {(last - stamp) * 1e-9:.6f} s")
+            raise MessageError(BACKWARDS, f"the time stamp went back by {(last - stamp) * 1e-9:.6f} s")
         if self.timeout:
             if age > self.timeout:
                 raise MessageError(

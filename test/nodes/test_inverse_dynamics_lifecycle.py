@@ -1,4 +1,4 @@
-"""Lifecycle of the inverse_dynamics node, where its robot comes from, and what happens when that changes."""
+"""Where the inverse_dynamics node gets its robot from, and what happens when that changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import signal
 
 import numpy as np
 import pytest
-from node_harness import stamp_of
 from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle, pendulum
 from sensor_msgs.msg import JointState
 
@@ -16,32 +15,6 @@ Q = np.linspace(-0.4, 0.6, 7)
 def assert_arm_torques(answer):
     expected = oracle(ARM, Q)
     np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-
-
-def test_goes_through_its_states_by_hand_and_publishes_only_when_active(bench):
-    node = bench.start("inverse_dynamics", autostart=False, robot_description=ARM)
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
-    arm = lambda: bench.make_state(ARM_JOINTS, Q)  # noqa: E731
-    assert bench.state(node) == "unconfigured"
-    assert not bench.change_state(node, "activate")
-    for expected in ("inactive", "unconfigured", "inactive"):
-        assert bench.change_state(node, "configure" if expected == "inactive" else "cleanup")
-        assert bench.state(node) == expected
-    # Let states reach the node while it is inactive; the transition after them is served after them.
-    while_inactive = set()
-    bench.wait(lambda: bench.states.get_subscription_count() == 1, "the node to listen")
-    for _ in range(20):
-        message = arm()
-        while_inactive.add(stamp_of(message))
-        bench.states.publish(message)
-    assert bench.change_state(node, "activate")
-    assert_arm_torques(bench.ask(arm, answers))
-    assert bench.change_state(node, "deactivate")
-    assert bench.change_state(node, "activate")
-    assert_arm_torques(bench.ask(arm, answers))
-    assert not while_inactive & {stamp_of(answer) for answer in answers}
-    assert bench.change_state(node, "shutdown")
-    assert bench.state(node) == "finalized"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

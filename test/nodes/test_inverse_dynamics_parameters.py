@@ -91,7 +91,8 @@ def test_every_parameter_is_described(shared):
         assert descriptor.description.endswith((".", "]."))
         assert descriptor.read_only == (setting.when == "at start")
         if setting.low is not None:
-            assert descriptor.floating_point_range[0].to_value == setting.high
+            (range_,) = descriptor.floating_point_range or descriptor.integer_range
+            assert (range_.from_value, range_.to_value) == (setting.low, setting.high)
 
 
 def test_quality_of_service_can_be_overridden(bench):

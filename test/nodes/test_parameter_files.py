@@ -6,12 +6,13 @@ import pytest
 import yaml
 from node_robots import ARM
 
-from lie_dynamics_ros.nodes import inverse_dynamics, simulated_robot
+from lie_dynamics_ros.nodes import hybrid_dynamics, inverse_dynamics, simulated_robot
 from lie_dynamics_ros.ros.described_node import DESCRIPTION_SETTINGS
 from lie_dynamics_ros.ros.managed_node import COMMON_SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = {
+    "hybrid_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *hybrid_dynamics.SETTINGS),
     "inverse_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *inverse_dynamics.SETTINGS),
     "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
 }
@@ -40,7 +41,7 @@ def test_the_page_names_every_parameter_with_its_rule(name):
 def test_the_node_starts_with_its_parameter_file(bench, name):
     file = ROOT / "config" / f"{name}.yaml"
     node = bench.start(name, arguments=["--params-file", str(file)])
-    if name == "inverse_dynamics":
+    if name in ("hybrid_dynamics", "inverse_dynamics"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")
     assert bench.get(node, "executor") == "events"

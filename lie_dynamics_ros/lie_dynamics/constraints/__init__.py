@@ -1,1 +1,44 @@
 """Closed loops, couplings and other constraints on a tree, and the dynamics under them. See ``doc/closed_loops.md``."""
+
+from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
+from .constraint_set import ConstraintSet
+from .coupling import Coupling, mimic_couplings
+from .forward import Baumgarte, constrained_forward_dynamics
+from .hybrid import constrained_hybrid_dynamics
+from .inputs import ConstrainedDynamics
+from .inverse import constrained_inverse_dynamics
+from .loop import Loop
+from .projection import project_to_constraints
+from .quantities import (
+    ConstraintQuantities,
+    constraint_bias,
+    constraint_error,
+    constraint_jacobian,
+    constraint_quantities,
+    loop_wrenches,
+)
+from .user import UserConstraint
+
+__all__ = [
+    "Assembly",
+    "Baumgarte",
+    "ConstrainedDynamics",
+    "ConstraintQuantities",
+    "ConstraintSet",
+    "Coupling",
+    "Loop",
+    "UserConstraint",
+    "assemble",
+    "consistent_acceleration",
+    "consistent_velocity",
+    "constrained_forward_dynamics",
+    "constrained_hybrid_dynamics",
+    "constrained_inverse_dynamics",
+    "constraint_bias",
+    "constraint_error",
+    "constraint_jacobian",
+    "constraint_quantities",
+    "loop_wrenches",
+    "mimic_couplings",
+    "project_to_constraints",
+]

@@ -1,8 +1,8 @@
 """Constrained forward and hybrid dynamics, Kim (67)-(69) and (74)-(80), by the articulated recursions alone.
 
 With M = L^T D L, the factorisation that the recursion of articulated inertias performs, A M^-1 A^T = E^T D^-1 E with
-E = L^-T A^T. A column of E is the inward half of a bias-free recursion; eight columns go at a time, one in each lane. The
-multipliers then enter the outward recursion through E, so accelerations need no columns of M^-1 A^T at all.
+E = L^-T A^T. A column of E is the inward half of a bias-free recursion; eight columns go at a time, one in each lane.
+The multipliers then enter the outward recursion through E, so accelerations need no columns of M^-1 A^T at all.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from ..kernels.batch import all_finite
 from ..kernels.compile import inline, kernel, outline
 from ..kernels.forward_dynamics import _D, _E, _P, _R, _UF, _UM, accelerate, articulate, velocities_and_inertias
 from ..kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
+from ..kernels.inverse_dynamics import NONE_GIVEN
 from ..kernels.joints import check_quaternions, has_transform, subspace
-from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2, put3, workspace
+from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2
 from ..kernels.spatial import add, dot, scale, wrench_out
 from ..model.layout import (
     AXIS,
@@ -32,11 +33,14 @@ from ..model.layout import (
     SINGULAR,
     STATUS_STEP,
 )
-from .loop_kernels import BIAS, COUNT, ERROR, RATE, SIZE, START, VALUE_ROWS, loop_rows
+from .loop_kernels import BIAS, COUNT, ERROR, LOOP_SIZE, RATE, SCALAR_SIZE, SIZE, START, VALUE_ROWS, loop_rows
 from .small_solve_kernels import factorize, shorten, solve
 
 #: Entries of the settings: gains of the rates and errors of loops, and the tolerance of the rank.
 RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
+
+#: Numbers before the tables in the packed array of `constrained_forward`.
+HEADER = 7
 
 #: Entries of the report: rank, and the largest |A qdd + target| relative to its terms.
 RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
@@ -46,7 +50,7 @@ _TARGET, _MULTIPLIER, _STEP, _REST, _TERMS, _SCALE, _ORDER, _SPARE = range(VALUE
 _VECTORS = VALUE_ROWS + 8
 
 #: A residual relative to its terms below which no further refinement is tried, and the number of corrections.
-_GOOD_RESIDUAL, _CORRECTIONS = 2e-15, 2
+_GOOD_RESIDUAL, _CORRECTIONS = 1e-14, 2
 
 
 @inline
@@ -148,7 +152,7 @@ def constrained_state(
     sum_up(table, entries, groups, m, weights, g3)
     rank = factorize(g, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
 
-    # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects what is left.
+    # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
     worst = 0.0
     for attempt in range(_CORRECTIONS + 1):
         accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
@@ -170,7 +174,7 @@ def constrained_state(
             if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
                 break
         solve(g, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
-        if 0 < rank and rank < m:
+        if rank > 0 and rank < m:
             shorten(g, m, rank, vectors[_SCALE], vectors[_ORDER], h, vectors[_STEP], vectors[_SPARE])
         for k in range(m):
             vectors[_MULTIPLIER, k] = vectors[_MULTIPLIER, k] - vectors[_STEP, k]
@@ -203,52 +207,106 @@ def status_of(rows, given, qdd, multipliers, work):
     return NOT_FINITE
 
 
+@inline
+def work_size(n, m, loop_scalars):
+    """Return how many numbers the workspace of `constrained_state` holds."""
+    groups = (m + LANES - 1) // LANES
+    lanes = ((n + 1) * (2 * groups + 6) + groups * LANES * groups) * LANES
+    return lanes + (n + 1) * (TREE_COLUMNS + 7) + m * (m + _VECTORS) + 6 * loop_scalars
+
+
+@inline
+def in_workspace(
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out,
+    space,
+):  # fmt: skip
+    """Evaluate one state in a workspace of `work_size` numbers, and return its status.
+
+    `out` takes accelerations (n), multipliers (m), wrenches (6 for each loop) and the report.
+    """
+    n, nl, ml = qd.shape[0], loops.shape[0], scalars.shape[0]
+    m = ml + fixed.shape[0]
+    groups = (m + LANES - 1) // LANES
+    columns, width = 2 * groups + 6, groups * LANES
+    a = (n + 1) * columns * LANES
+    b = a + width * width
+    c = b + (n + 1) * TREE_COLUMNS
+    d = c + (n + 1) * 6
+    e = d + n + 1
+    f = e + m * m
+    g = f + m * _VECTORS
+    work = space[b:c].reshape((n + 1, TREE_COLUMNS))
+    h = n + m + 6 * nl
+    qdd_out, multipliers = out[:n], out[n : n + m]
+    constrained_state(
+        rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+        qdd_out, tau_out, multipliers, out[n + m : h].reshape((nl, 6)), out[h:],
+        work, space[c:d].reshape((n + 1, 6)), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
+        space[:a].reshape((n + 1, columns * LANES)), space[a:b].reshape((width, groups, LANES)),
+        space[a:b].reshape((width, width)), space[e:f].reshape((m, m)), space[f:g].reshape((_VECTORS, m)),
+        space[g : g + 6 * ml].reshape((ml, 6)),
+    )  # fmt: skip
+    return status_of(rows, given, qdd_out, multipliers, work)
+
+
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[::1],"  # the model, loops, scalars, support
     " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
     " float64[:,:,::1], float64[:,:,::1], float64[:,::1], float64[::1],"  # fixed rows, their values, shift, settings
-    " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1])"
+    " float64[:,::1], float64[:,::1])"
 )
 def constrained_dynamics(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
-    qdd_out, tau_out, multipliers, wrenches_out, report,
-):  # fmt: skip
-    """Fill accelerations, forces, multipliers, loop wrenches and reports of a batch; return the worst status.
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out
+):
+    """Fill the results of a batch, packed as `in_workspace` says, and forces; return the worst status.
 
     `f_ext` is (B or 0, 6 n_bodies); `fixed` and `fixed_values` have one entry for all states, or one for each.
     """
-    n, m = qd.shape[1], multipliers.shape[1]
+    n = qd.shape[1]
     if q.shape[1] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[1] != n or q.shape[0] != qd.shape[0]:
         return BAD_SHAPE
     if tau.shape[0] != q.shape[0] or (f_ext.shape[0] > 0 and f_ext.shape[1] != 6 * rows[0, N_BODIES]):
         return BAD_SHAPE
-    groups = (m + LANES - 1) // LANES
-    one = q[0]
-    lanes = np.empty((0, LANES), q.dtype)
-    work, columns, weights = workspace(n + 1, TREE_COLUMNS, one), workspace(n + 1, 6, one), np.empty(n + 1, q.dtype)
-    table = workspace(n + 1, 2 * groups + 6, lanes)
-    entries = table.reshape((n + 1, (2 * groups + 6) * LANES))
-    g3 = workspace(groups * LANES, groups, lanes)
-    g = g3.reshape((groups * LANES, groups * LANES))
-    h = np.empty((m, m), q.dtype)
-    vectors, wrenches = workspace(_VECTORS, m, one), workspace(scalars.shape[0], 6, one)
+    space = np.empty(work_size(n, scalars.shape[0] + fixed.shape[1], scalars.shape[0]), q.dtype)
+    none = q[0, :0]
     status = OK
     for s in range(q.shape[0]):
         if not check_quaternions(rows, q[s]):
             status = max(status, BAD_QUATERNION)
             continue
-        f = f_ext[s] if f_ext.shape[0] > 0 else q[0, :0]
-        a = qdd[s] if qdd.shape[0] > 0 else q[0, :0]
-        t = tau_out[s] if tau_out.shape[0] > 0 else q[0, :0]
-        x = shift[s] if shift.shape[0] > 0 else q[0, :0]
-        c = s if fixed.shape[0] > 1 else 0
-        v = s if fixed_values.shape[0] > 1 else 0
-        constrained_state(
-            rows, loops, scalars, support, q[s], qd[s], tau[s], f, a, given, fixed[c], fixed_values[v], x, settings,
-            qdd_out[s], t, multipliers[s], wrenches_out[s], report[s],
-            work, columns, weights, table, entries, g3, g, h, vectors, wrenches,
+        found = in_workspace(
+            rows, loops, scalars, support, q[s], qd[s], tau[s], f_ext[s] if f_ext.shape[0] > 0 else none,
+            qdd[s] if qdd.shape[0] > 0 else none, given, fixed[s if fixed.shape[0] > 1 else 0],
+            fixed_values[s if fixed_values.shape[0] > 1 else 0], shift[s] if shift.shape[0] > 0 else none, settings,
+            out[s], tau_out[s] if tau_out.shape[0] > 0 else none, space,
         )  # fmt: skip
-        found = status_of(rows, given, qdd_out[s], multipliers[s], work)
-        if found != OK and (status == OK or found > status):
+        if found > status:
             status = found
     return status
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])")
+def constrained_forward(rows, packed, q, qd, tau, out):
+    """Evaluate forward dynamics of one state, without external wrenches, from constraints in one array.
+
+    `packed` holds the numbers of loops, scalars, entries of the support and couplings, the settings, and then loops,
+    scalars, support, couplings and twice as many zeros. `out` is packed as `in_workspace` says.
+    """
+    nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
+    n, m = qd.shape[0], ml + nf
+    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[0] != n:
+        return BAD_SHAPE
+    if out.shape[0] != n + m + 6 * nl + REPORT_SIZE:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    a = HEADER + nl * LOOP_SIZE
+    b = a + ml * SCALAR_SIZE
+    c = b + ns
+    d = c + nf * n
+    space, none = np.empty(work_size(n, m, ml), q.dtype), q[:0]
+    return in_workspace(
+        rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
+        q, qd, tau, none, none, NONE_GIVEN, packed[c:d].reshape((nf, n)), packed[d : d + 2 * nf].reshape((nf, 2)),
+        none, packed[4:HEADER], out, none, space,
+    )  # fmt: skip

@@ -101,7 +101,7 @@ class ConstraintSet:
     def _pack(self, model: Model) -> None:
         n = model.nv
         self._loops = np.zeros((len(self.loops), lk.LOOP_SIZE))
-        parts = [scalars(c.kind, c.axis, c.second_axis, c.length or 1.0) for c in self.loops]
+        parts = [scalars(c.kind, c.axis, c.second_axis, c.length) for c in self.loops]
         self._scalars = np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
         self._loops[:, lk.COUNT] = [len(p) for p in parts]
         self._loops[:, lk.START] = np.cumsum(self._loops[:, lk.COUNT]) - self._loops[:, lk.COUNT]
@@ -120,6 +120,15 @@ class ConstraintSet:
         self._user_size = sum(c.size for c in self.user)
         self._support = self._make_support(model)
         self._settings = np.array([0.0, 0.0, self.rank_tolerance])
+        self._packed = self.packed(self._settings)
+        self._result_size = n + self.size + 6 * len(self.loops) + 2
+
+    def packed(self, settings: Array) -> Array:
+        """Return loops, couplings and settings in the one array that `constrained_forward` takes."""
+        k = len(self.couplings)
+        counts = [len(self.loops), len(self._scalars), self._support.size, k]
+        parts = [self._loops.ravel(), self._scalars.ravel(), self._support, self._couplings.ravel(), np.zeros(2 * k)]
+        return np.concatenate([counts, settings, *parts])
 
     def _make_support(self, model: Model) -> Array:
         """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""
@@ -173,7 +182,7 @@ class ConstraintSet:
     def _upright_tables(self) -> tuple[Array, Array]:
         """Return loops and scalars for assembly, with those that tell upright from upside down."""
         parts = [
-            np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length or 1.0), extra])
+            np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length), extra])
             for c in self.loops
             for extra in [upright(c.kind, c.axis, c.second_axis)]
         ]

@@ -20,6 +20,7 @@ SIZES = {
     "cylindrical": 4,
     "spherical": 3,
     "planar": 3,
+    "welded_in_plane": 3,
     "point_on_line": 2,
     "point_in_plane": 1,
     "distance": 1,
@@ -47,8 +48,10 @@ def perpendicular(axis: Array) -> tuple[Array, Array]:
     return first, np.cross(axis, first)
 
 
-def scalars(kind: str, axis: Array, second_axis: Array, length: float) -> Array:
+def scalars(kind: str, axis: Array | None, second_axis: Array | None, length: float | None) -> Array:
     """Return the scalars of a cut joint (SIZES[kind], SCALAR_SIZE): translations first."""
+    axis = _Z if axis is None else axis
+    second_axis = axis if second_axis is None else second_axis
     e1, e2 = perpendicular(axis)
     point = [_scalar(lk.ALONG, e) for e in (_X, _Y, _Z)]
     line = [_scalar(lk.ALONG, e) for e in (e1, e2)]
@@ -62,14 +65,15 @@ def scalars(kind: str, axis: Array, second_axis: Array, length: float) -> Array:
         "cylindrical": line + parallel,
         "spherical": point,
         "planar": [_scalar(lk.ALONG, axis), *parallel],
+        "welded_in_plane": [*line, _scalar(lk.ANGLE, e2, e1)],
         "point_on_line": line,
         "point_in_plane": [_scalar(lk.ALONG, axis)],
-        "distance": [_scalar(lk.DISTANCE, offset=length)],
+        "distance": [_scalar(lk.DISTANCE, offset=length or 1.0)],
     }
     return np.array(made[kind])
 
 
-def upright(kind: str, axis: Array, second_axis: Array) -> Array:
+def upright(kind: str, axis: Array | None, second_axis: Array | None) -> Array:
     """Return further scalars (k, SCALAR_SIZE) that are zero too, and tell a closed loop from one closed upside down.
 
     The scalars of a cut joint also vanish where an axis points the other way, or where a welded frame is turned by
@@ -77,6 +81,10 @@ def upright(kind: str, axis: Array, second_axis: Array) -> Array:
     """
     if kind in ("welded", "prismatic"):
         return np.array([_scalar(lk.ANGLE, a, b, float(a @ b)) for a in (_X, _Y, _Z) for b in (_X, _Y, _Z)])
+    axis = _Z if axis is None else axis
+    if kind == "welded_in_plane":
+        e1, _ = perpendicular(axis)
+        return np.array([_scalar(lk.ANGLE, e1, e1, 1.0)])
     if kind in ("revolute", "cylindrical", "planar"):
         return np.array([_scalar(lk.ANGLE, axis, second_axis, 1.0)])
     return np.empty((0, lk.SCALAR_SIZE))

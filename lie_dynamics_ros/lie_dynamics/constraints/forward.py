@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.configuration import shaped
 from ..model.layout import OK
 from ..model.model import Model
 from ..tree.losses import joint_losses
@@ -29,7 +27,8 @@ class Baumgarte:
 
     A qdd + dA/dt qd = -2 damping_ratio frequency A qd - frequency^2 f
 
-    It keeps drift small, not zero, and does a little work. `project` removes drift altogether; use that for simulation.
+    It keeps drift small, not zero, and does a little work. `project_to_constraints` removes drift altogether; use that
+    for simulation.
 
     Parameters
     ----------
@@ -87,28 +86,13 @@ def constrained_forward_dynamics(
     SingularityError
         If the tree has a massless body that its cut loops leave free; names the joint.
     """
-    if model._plain and type(constraints) is ConstraintSet and constraints._joints is model.joints:
+    if model._plain and f_ext is None and stabilization is None:
         try:
-            if qd.ndim == 1 and f_ext is None and not constraints.user:  # type: ignore[union-attr]
-                if stabilization is None:
-                    settings, values = constraints._settings, constraints._fixed_values
-                else:
-                    settings = _settings(constraints, stabilization)
-                    values = constraints.fixed_rows(model, q[None], None)[1]  # type: ignore[call-overload,index]
-                qdd, multipliers = _empty((1, model.nv)), _empty((1, constraints.size))
-                wrenches, report = _empty((1, len(constraints.loops), 6)), _empty((1, 2))
-                status = ck.constrained_dynamics(
-                    model._rows, constraints._loops, constraints._scalars, constraints._support,
-                    q[None], qd[None], tau[None], _NONE, _NONE, _NO_MASK,  # type: ignore[index,call-overload]
-                    constraints._fixed, values, _NONE, settings,
-                    qdd, _NONE, multipliers, wrenches, report,
-                )  # fmt: skip
-                if status == OK:
-                    rank, residual = report[0].tolist()
-                    return ConstrainedDynamics(
-                        qdd[0], tau, multipliers[0], wrenches[0], int(rank), residual  # type: ignore[arg-type]
-                    )
-        except (AttributeError, TypeError, ValueError, IndexError):
+            if constraints._joints is model.joints and not constraints.user and qd.ndim == 1:  # type: ignore[union-attr]
+                out = _empty(constraints._result_size)
+                if ck.constrained_forward(model._rows, constraints._packed, q, qd, tau, out) == OK:
+                    return ConstrainedDynamics(out, model.nv, constraints.size, tau)  # type: ignore[arg-type]
+        except (AttributeError, TypeError, ValueError):
             pass
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "tau": tau}
     states = read_states(model, constraints, inputs, f_ext)
@@ -125,30 +109,27 @@ def run(
 ) -> ConstrainedDynamics:
     """Run the kernel over validated states; `shift` (B, m) is added to the targets' left-hand side."""
     q, qd, tau = states.extended, states.arrays["qd"], states.arrays["tau"]
-    count, n, m, kind = len(q), model.nv, constraints.size, q.dtype
+    count, n, kind = len(q), model.nv, q.dtype
     given = _NO_MASK if prescribed is None else prescribed
     qdd_in: Array = np.zeros((0, 0), kind) if prescribed is None else states.arrays["qdd"]
     losses = joint_losses(model, qd) if model._actuation_terms is not None else np.zeros(1)
     force = tau - losses
     fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, stabilization is not None)
-    qdd, tau_out = np.empty((count, n), kind), np.empty((count if given.size else 0, n), kind)
-    multipliers, report = np.empty((count, m), kind), np.empty((count, 2))
-    wrenches = np.empty((count, len(constraints.loops), 6), kind)
+    out = np.empty((count, constraints._result_size), kind)
+    tau_out = np.empty((count if given.size else 0, n), kind)
     if count:
         status = ck.constrained_dynamics(
             model._rows, constraints._loops, constraints._scalars, constraints._support,
             q, qd, force, states.f_ext, qdd_in, given,
             fixed.astype(kind), values.astype(kind), shift.astype(kind), _settings(constraints, stabilization),
-            qdd, tau_out, multipliers, wrenches, report,
+            out, tau_out,
         )  # fmt: skip
         if status != OK:
             refuse(model, int(status))
     full = states.arrays["tau"] if prescribed is None else tau_out + losses
-    outputs: list[Any] = [a.reshape(*states.batch, *a.shape[1:]) for a in (qdd, full, multipliers, wrenches)]
-    rank, residual = report[:, 0].astype(int), report[:, 1]
-    if not states.batch:
-        return ConstrainedDynamics(*outputs, int(rank[0]), float(residual[0]))
-    return ConstrainedDynamics(*outputs, rank.reshape(states.batch), residual.reshape(states.batch))
+    return ConstrainedDynamics(
+        out.reshape(*states.batch, out.shape[1]), n, constraints.size, full.reshape(*states.batch, n)
+    )
 
 
 def _settings(constraints: ConstraintSet, stabilization: Baumgarte | None) -> Array:

@@ -19,7 +19,7 @@ from .constraint_set import ConstraintSet
 Array = npt.NDArray[np.float64]
 
 
-class ConstrainedDynamics(NamedTuple):
+class ConstrainedDynamics:
     """Motion and forces of a constrained model, M qdd + b = tau + A^T multipliers.
 
     Attributes
@@ -38,12 +38,44 @@ class ConstrainedDynamics(NamedTuple):
         inverse dynamics. Round-off unless the constraints contradict each other.
     """
 
-    qdd: Array
+    # Results come from the kernel in one array; views of its parts are made when they are asked for.
+    __slots__ = ("_m", "_n", "_packed", "tau")
+
     tau: Array
-    multipliers: Array
-    wrenches: Array
-    rank: Any
-    residual: Any
+
+    def __init__(self, packed: Array, n: int, m: int, tau: Array) -> None:
+        self._packed, self._n, self._m, self.tau = packed, n, m, tau
+
+    @property
+    def qdd(self) -> Array:
+        """Accelerations (..., nv)."""
+        return self._packed[..., : self._n]
+
+    @property
+    def multipliers(self) -> Array:
+        """Constraint forces (..., m)."""
+        return self._packed[..., self._n : self._n + self._m]
+
+    @property
+    def wrenches(self) -> Array:
+        """Wrenches of the cut joints on their second bodies (..., n_loops, 6)."""
+        return self._packed[..., self._n + self._m : -2].reshape(*self._packed.shape[:-1], -1, 6)
+
+    @property
+    def rank(self) -> Any:
+        """Number of independent constraints."""
+        return np.real(self._packed[..., -2]).astype(int)[()]
+
+    @property
+    def residual(self) -> Any:
+        """Largest relative violation."""
+        return np.real(self._packed[..., -1])[()]
+
+    def __repr__(self) -> str:
+        return (
+            f"ConstrainedDynamics(qdd={self.qdd!r}, tau={self.tau!r}, multipliers={self.multipliers!r}, "
+            f"wrenches={self.wrenches!r}, rank={self.rank!r}, residual={self.residual!r})"
+        )
 
 
 class States(NamedTuple):

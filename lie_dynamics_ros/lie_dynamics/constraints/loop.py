@@ -28,9 +28,10 @@ class Loop:
         The cut joint. "welded": the frames coincide. "revolute": origins coincide, axes are parallel. "universal":
         origins coincide, `axis` and `second_axis` are perpendicular. "spherical": origins coincide. "prismatic":
         frame 2 slides along `axis` without turning. "cylindrical": it may turn about the axis, too. "planar": it slides
-        in the plane normal to `axis`, and turns about it. "point_in_plane": its origin stays in the plane through the
-        origin of frame 1 normal to `axis`. "point_on_line": its origin stays on the axis. "distance": the origins stay
-        `length` apart.
+        in the plane normal to `axis`, and turns about it. "welded_in_plane": the frames coincide as seen along `axis`,
+        for mechanisms that cannot leave a plane anyway and have no use for the other three. "point_in_plane": its
+        origin stays in the plane through the origin of frame 1 normal to `axis`. "point_on_line": its origin stays on
+        the axis. "distance": the origins stay `length` apart.
     first, second : str
         Names of bodies or frames of the model; the name of the inertial frame stands for the world.
     name : str, optional
@@ -70,13 +71,14 @@ class Loop:
         for key, allowed in (("axis", WITH_AXIS), ("second_axis", WITH_SECOND_AXIS)):
             if getattr(self, key) is not None and self.kind not in allowed:
                 self._refuse(f"a {self.kind} cut joint has no {key}", getattr(self, key))
-        default = [1.0, 0.0, 0.0] if self.kind == "universal" else [0.0, 0.0, 1.0]
-        axis = self._unit("axis", default if self.axis is None else self.axis)
-        other = [0.0, 1.0, 0.0] if self.kind == "universal" else axis
-        object.__setattr__(self, "axis", axis)
-        object.__setattr__(
-            self, "second_axis", self._unit("second_axis", other if self.second_axis is None else self.second_axis)
-        )
+        universal = self.kind == "universal"
+        if self.kind in WITH_AXIS:
+            default = [1.0, 0.0, 0.0] if universal else [0.0, 0.0, 1.0]
+            object.__setattr__(self, "axis", self._unit("axis", default if self.axis is None else self.axis))
+        if self.kind in WITH_SECOND_AXIS:
+            other = [0.0, 1.0, 0.0] if universal else self.axis
+            axis = self._unit("second_axis", other if self.second_axis is None else self.second_axis)
+            object.__setattr__(self, "second_axis", axis)
         if self.kind == "distance":
             if self.length is None or not 0.0 < self.length < np.inf:
                 self._refuse("length: a distance above zero [m] is expected; for zero use 'spherical'", self.length)
@@ -101,7 +103,7 @@ class Loop:
         norm = np.linalg.norm(vector)
         if vector.shape != (3,) or not 0.0 < norm < np.inf:
             self._refuse(f"{key}: three numbers, not all zero, are expected", value)
-        vector = vector / norm
+        vector = np.asarray(vector / norm)
         vector.flags.writeable = False
         return vector
 

@@ -1,8 +1,8 @@
 """Loops in kernels: relative pose of two frames, and each scalar constraint's error, rate, Jacobian row and bias.
 
 A loop holds two frames, 1 and 2, together. X = T_1^-1 T_2 = (R, p) is the pose of frame 2 in frame 1, W its twist in
-frame 2. A scalar constraint f(X) = 0 has the rate c . W, where c is the unit wrench of its multiplier on the second body,
-in frame 2. Every cut joint is made of three kinds of scalars, all polynomial in R and p.
+frame 2. A scalar constraint f(X) = 0 has the rate c . W, where c is the unit wrench of its multiplier on the second
+body, in frame 2. Every cut joint is made of three kinds of scalars, all polynomial in R and p.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ DISTANCE = 2.0  # (p . p / offset - offset) / 2
 #: Columns of the table of transforms that `walk` reads: the first ones of all recursions' workspaces.
 R, P, TRANSFORM_COLUMNS = 0, 9, 12
 
-#: Rows of the table of what is found for each scalar: error, its rate, dA/dt qd, and the sum of what A could be at most.
+#: Rows of the table of what is found for each scalar: error, its rate, dA/dt qd, and what its diagonal entry of
+#: A M^-1 A^T could be at most.
 ERROR, RATE, BIAS, SIZE, VALUE_ROWS = 0, 1, 2, 3, 4
 
 
@@ -80,17 +81,26 @@ def walk(rows, q, qd, work, leaf, stop, r, p, columns):
 
 
 @inline
-def put_scalar(rows, k, leaf, stop, m, f, weights, columns, sign, matrix, values):
+def put_scalar(rows, k, leaf, stop, m, f, columns, sign, matrix):
     """Fill the entries of scalar `k` along one branch: the wrench (m, f) times the columns of J."""
     i = leaf
-    mm, ff = dot(m, m), dot(f, f)
-    size = values[SIZE, k]
     while i != stop:
-        jw, jv = get3(columns, i, 0), get3(columns, i, 3)
-        matrix[i, k] = sign * (dot(m, jw) + dot(f, jv))
-        size = size + weights[i] * (mm * dot(jw, jw) + ff * dot(jv, jv))
+        matrix[i, k] = sign * (dot(m, get3(columns, i, 0)) + dot(f, get3(columns, i, 3)))
         i = int(rows[i, PARENT])
-    values[SIZE, k] = size
+
+
+@inline
+def squares(rows, leaf, stop, columns, weights):
+    """Return the weighted sums of the squares of the columns of J along one branch, angular and linear."""
+    angular = lift(0.0, weights[0])
+    linear = angular
+    i = leaf
+    while i != stop:
+        w, v = get3(columns, i, 0), get3(columns, i, 3)
+        angular = angular + weights[i] * dot(w, w)
+        linear = linear + weights[i] * dot(v, v)
+        i = int(rows[i, PARENT])
+    return angular, linear
 
 
 @outline
@@ -124,6 +134,8 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
         bw, bv = add(bw, cw), add(add(bv, cv), cross(w, v))  # with w x v: the rate of R^T dp/dt
         first = int(loops[j, START])
         zero = lift(0.0, w[0])
+        aw, av = squares(rows, a, stop, columns, weights)
+        sw, sv = squares(rows, b, stop, columns, weights)
         for k in range(first, first + int(loops[j, COUNT])):
             kind, offset = scalars[k, TYPE], scalars[k, OFFSET]
             m, f = (zero, zero, zero), (zero, zero, zero)
@@ -143,12 +155,14 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
             values[ERROR, k] = error
             values[RATE, k] = dot(m, w) + dot(f, v)
             values[BIAS, k] = bias
-            values[SIZE, k] = zero
+            values[SIZE, k] = dot(m, m) * sw + dot(f, f) * sv
             put3(wrenches, k, 0, m)
             put3(wrenches, k, 3, f)
-            put_scalar(rows, k, b, stop, m, f, weights, columns, 1.0, matrix, values)
-            m, f = wrench_out(r, p, m, f)
-            put_scalar(rows, k, a, stop, m, f, weights, columns, -1.0, matrix, values)
+            put_scalar(rows, k, b, stop, m, f, columns, 1.0, matrix)
+            if a != stop:
+                m, f = wrench_out(r, p, m, f)
+                values[SIZE, k] += dot(m, m) * aw + dot(f, f) * av
+                put_scalar(rows, k, a, stop, m, f, columns, -1.0, matrix)
 
 
 @kernel(

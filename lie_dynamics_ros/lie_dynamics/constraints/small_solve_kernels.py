@@ -15,7 +15,7 @@ def factorize(g, m, sizes, scales, order, tolerance):
     ----------
     g : (at least m, at least m), symmetric. Afterwards row i holds L below the diagonal and D on it, of S G S with its
         rows and columns in the order `order`, S = diag(scales).
-    sizes : (m), what the diagonal of G could be if nothing cancelled; a pivot that is `tolerance` times smaller is zero.
+    sizes : (m), what the diagonal of G could be if nothing cancelled; a pivot `tolerance` times smaller is zero.
     scales : (m), filled with 1 / sqrt(sizes).
     order : (m), filled.
     """

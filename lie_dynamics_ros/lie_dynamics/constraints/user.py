@@ -67,7 +67,7 @@ class UserConstraint:
         """Return A (size, nv)."""
         if self.jacobian is not None:
             return self._checked("jacobian", self.jacobian(q), (self.size, model.nv))
-        columns = [first_difference(lambda x: self.error(x), model, q, e) for e in np.eye(model.nv)]
+        columns = [first_difference(self.error, model, q, e) for e in np.eye(model.nv)]
         return np.array(columns).T.reshape(self.size, model.nv)
 
     def rate_of_matrix(self, model: Model, q: Array, qd: Array) -> Array:

@@ -19,8 +19,8 @@ from ..model.layout import (
     OK,
     PARENT,
 )
-from .batch import all_finite, load_tile, store_tile, tile_width
-from .branch_solve import counts, factorize, solve_many, solve_one, subtract_coupled
+from .batch import all_finite, load_tile, tile_width
+from .branch_solve import add_coupled, counts, factorize, list_paths, paths_size, solve_many, solve_one
 from .compile import inline, kernel, outline
 from .derivative_terms import (
     COLUMNS as TERM_COLUMNS,
@@ -40,6 +40,7 @@ from .joints import check_quaternions
 from .lanes import LANES, add3, get, get3, lift, put, put2, put3, vector_space, workspace
 from .mass_matrix import clear
 from .spatial import add, dot, scale
+from .transpose import BATCH_SIGNATURE, quaternions_fit, store_line, store_matrices
 from .world import J, inertia_times
 
 #: I J of each row, and the change of acceleration once the unknown accelerations are known.
@@ -73,12 +74,12 @@ def joint_force(work, i):
 
 
 @outline
-def solution(rows, tau, qdd, given, m, work, y):
+def solution(rows, tau, qdd, given, paths, m, work, y):
     """Write the complete accelerations to the start of `y`."""
     n = int(rows[0, N_V])
     for i in range(1, n + 1):
         put(y, i - 1, get(tau, i - 1) - joint_force(work, i) if counts(given, i) else get(qdd, i - 1))
-    solve_one(rows, given, m, y)
+    solve_one(rows, given, paths, m, y)
 
 
 @outline
@@ -117,42 +118,43 @@ def accelerate(rows, given, y, work):
 
 
 @outline
-def right_sides(rows, q, given, work, m, x, width):
-    """Fill `x` (nv width) with R for q, qd and what is given, side by side."""
+def right_sides(rows, q, given, work, m, x, stride, block):
+    """Fill `x` with R for q, qd and what is given, side by side: columns of R are `block` entries apart."""
     n = int(rows[0, N_V])
     for i in range(n, 0, -1):
-        columns_of_row(rows, i, work, get3(work, i, T), get3(work, i, T + 3), x, 0, x, n, width)
-    users_rows(rows, q, work, x, width)
+        columns_of_row(rows, i, work, get3(work, i, T), get3(work, i, T + 3), x, 0, x, block, stride)
+    users_rows(rows, q, work, x, stride)
+    mixed = given.shape[0] > 0
     for i in range(1, n + 1):
         if counts(given, i):
-            put(x, (i - 1) * width + 2 * n + i - 1, -1.0)
-        k = i
+            put(x, (i - 1) * stride + 2 * block + i - 1, -1.0)
+        k = i if mixed else 0
         while k > 0:
             y = get(m, (i - 1) * n + k - 1)
             if not counts(given, k):
-                put(x, (i - 1) * width + 2 * n + k - 1, y)
+                put(x, (i - 1) * stride + 2 * block + k - 1, y)
             if not counts(given, i):
-                put(x, (k - 1) * width + 2 * n + i - 1, y)
+                put(x, (k - 1) * stride + 2 * block + i - 1, y)
             k = int(rows[k, PARENT])
 
 
 @outline
-def hand_out(rows, tau, given, x, width, work, y, z):
-    """Copy what was found to the outputs: qdd and its derivatives, then tau and its derivatives where `z` is wanted."""
+def hand_out(rows, tau, given, x, stride, block, work, y, z):
+    """Copy what was found to the outputs y and z: qdd and tau, each with its derivatives; `z` may be empty."""
     n = int(rows[0, N_V])
     both = z.shape[0] > 0
     for i in range(1, n + 1):
-        source, to = (i - 1) * width, n + (i - 1) * n
+        source, to = (i - 1) * stride, n + (i - 1) * n
         unknown = counts(given, i)
         if both:
             force = joint_force(work, i) + rows[i, ARMATURE] * get(y, i - 1)
             put(z, i - 1, get(tau, i - 1) if unknown else force)
-        for block in range(3):
+        for b in range(3):
             for k in range(n):
-                e = to + block * n * n + k
-                value = get(x, source + block * n + k)
+                e = to + b * n * n + k
+                value = get(x, source + b * block + k)
                 if unknown:
-                    put(y, e, -value)
+                    put(y, e, value)
                 else:
                     put(z, e, value)
                     put(y, e, 0.0)
@@ -165,34 +167,38 @@ def hand_out(rows, tau, given, x, width, work, y, z):
 
 
 @inline
-def hybrid_derivatives_core(rows, q, qd, tau, f_ext, qdd, given, y, z, work, m, x, width, wide, chunks):
-    """Fill y and z (nv + 3 nv nv each) of one state or one tile: qdd and tau, each with d / dq, d / dqd, d / dgiven.
+def hybrid_derivatives_core(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, x, stride, block, wide):
+    """Find accelerations, in `y`, and in `x` their derivatives along q, qd and what is given, of one state or one tile.
 
-    `z` may be empty where every force is given. `m` (nv nv) and `x` (nv width) are workspace; `wide` (nv chunks) is
-    the memory of `x` in scalars or in vectors of its columns.
+    Rows of `x` whose acceleration is given hold the derivatives of their forces. `paths`, `m` (nv nv) and `x`
+    (nv stride) are workspace; `wide` is the memory of `x` in vectors of its columns, or `x` itself.
     """
-    if rows[0, N_V] == 0.0:
+    n = int(rows[0, N_V])
+    if n == 0:
         return
     kinematics(rows, q, qd, work)
     accelerations(rows, qd, qdd, given, work)
     own_wrenches(rows, f_ext, work)
+    clear(m)
     masses(rows, work, m)
     clear(x)
-    factorize(rows, given, m)
-    solution(rows, tau, qdd, given, m, work, y)
+    list_paths(rows, given, paths)
+    factorize(rows, given, paths, m)
+    solution(rows, tau, qdd, given, paths, m, work, y)
     accelerate(rows, given, y, work)
     put_variations(rows, q, qd, y, work)
-    right_sides(rows, q, given, work, m, x, width)
-    solve_many(rows, given, m, wide, chunks)
+    right_sides(rows, q, given, work, m, x, stride, block)
+    sparse = wide.shape[0] == x.shape[0]
+    blocks = 3 if sparse else 1
+    solve_many(rows, given, paths, m, wide, blocks, wide.shape[0] // (n * blocks), sparse)
     if given.shape[0] > 0:
-        subtract_coupled(rows, given, m, wide, chunks)
-    hand_out(rows, tau, given, x, width, work, y, z)
+        add_coupled(rows, given, m, wide, wide.shape[0] // n)
 
 
-_SIGNATURE = "(float64[:,::1], {0}, {0}, {0}, {1}, {0}, boolean[::1], {2}, {2})"
-
-
-@kernel(_SIGNATURE.format("float64[::1]", "float64[:,::1]", "float64[:,::1]"))
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
+    " float64[:,::1], float64[:,::1])"
+)
 def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
     """Write what `hybrid_derivatives_core` finds for one state to y and z (3 nv + 1, nv) and return a status."""
     n = qd.shape[0]
@@ -208,14 +214,13 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
     wide = vector_space(n * width // LANES, np.empty((0, LANES), q.dtype))
     x = wide.reshape(n * width)
     flat = y.reshape(y.size)
-    load = f_ext.reshape(f_ext.size)
-    hybrid_derivatives_core(
-        rows, q, qd, tau, load, qdd, given, flat, z.reshape(z.size), work, m, x, width, wide, width // LANES
-    )
+    load, paths = f_ext.reshape(f_ext.size), np.empty(paths_size(n), np.int64)
+    hybrid_derivatives_core(rows, q, qd, tau, load, qdd, given, flat, work, paths, m, x, width, n, wide)
+    hand_out(rows, tau, given, x, width, n, work, flat, z.reshape(z.size))
     return OK if all_finite(flat) and all_finite(z.reshape(z.size)) else NOT_FINITE
 
 
-@kernel(_SIGNATURE.format("float64[:,::1]", "float64[:,::1]", "float64[:,::1]"))
+@kernel(BATCH_SIGNATURE)
 def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
     """Write what `hybrid_derivatives_core` finds for each state of a batch and return the worst status."""
     status = OK
@@ -224,12 +229,11 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
     ta, tb = vector_space(n, tq), vector_space(n, tq)
     tc, td = vector_space(f_ext.shape[1], tq), vector_space(qdd.shape[1], tq)
     ty, tz = vector_space(y.shape[1], tq), vector_space(z.shape[1], tq)
-    work, m, x = workspace(n + 1, COLUMNS, tq), vector_space(n * n, tq), vector_space(3 * n * n, tq)
+    block = (n + 2) // 3 * 3
+    work, m, x = workspace(n + 1, COLUMNS, tq), vector_space(n * n, tq), vector_space(3 * n * block, tq)
+    paths = np.empty(paths_size(n), np.int64)
     for start in range(0, count, states):
-        fit = True
-        for s in range(start, min(start + states, count)):
-            fit = fit and check_quaternions(rows, q[s])
-        if not fit:
+        if not quaternions_fit(rows, q, start, min(start + states, count)):
             status = max(status, BAD_QUATERNION)
             continue
         load_tile(q, start, tq)
@@ -237,8 +241,16 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
         load_tile(tau, start, tb)
         load_tile(f_ext, start, tc)
         load_tile(qdd, start, td)
-        hybrid_derivatives_core(rows, tq, ta, tb, tc, td, given, ty, tz, work, m, x, 3 * n, x, 3 * n)
-        good = store_tile(ty, start, y)
-        if not (store_tile(tz, start, z) and good):
+        hybrid_derivatives_core(rows, tq, ta, tb, tc, td, given, ty, work, paths, m, x, 3 * block, block, x)
+        if given.shape[0] == 0:
+            good = store_line(ty, 0, n, start, y, 0)
+            for i in range(n):
+                for b in range(3):
+                    to = n + (b * n + i) * n
+                    good = store_line(x, (3 * i + b) * block, n, start, y, to) and good
+        else:
+            hand_out(rows, tb, given, x, 3 * block, block, work, ty, tz)
+            good = store_matrices(ty, start, y)
+        if not (store_matrices(tz, start, z) and good):
             status = max(status, NOT_FINITE)
     return status

@@ -8,6 +8,8 @@ too, whatever the order, and J_k x* F is left out.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..model.layout import (
     ARMATURE,
     BAD_QUATERNION,
@@ -20,7 +22,7 @@ from ..model.layout import (
     OK,
     PARENT,
 )
-from .batch import all_finite, make_batch
+from .batch import all_finite, load_tile, tile_width
 from .compile import inline, kernel, outline
 from .derivative_terms import (
     COLUMNS,
@@ -41,9 +43,10 @@ from .derivative_terms import (
 )
 from .inverse_dynamics import NONE_GIVEN, wrench_fits
 from .joints import check_quaternions
-from .lanes import get, get3, put, workspace
+from .lanes import get, get3, put, vector_space, workspace
 from .mass_matrix import clear
 from .spatial import add, dot, wrench_cross
+from .transpose import BATCH_SIGNATURE, quaternions_fit, store_matrices
 from .world import J, inertia_times
 
 
@@ -149,4 +152,23 @@ def inverse_derivatives(rows, q, qd, qdd, f_ext, out):
     return OK if all_finite(flat) else NOT_FINITE
 
 
-inverse_derivatives_batch = make_batch(inverse_derivatives_core, COLUMNS)
+@kernel(BATCH_SIGNATURE)
+def inverse_derivatives_batch(rows, q, qd, qdd, f_ext, _c, given, out, _z):
+    """Write what `inverse_derivatives_core` finds for each state of a batch and return the worst status."""
+    status = OK
+    count, n, states = q.shape[0], qd.shape[1], tile_width(q.shape[0])
+    tq = vector_space(q.shape[1], np.empty((0, states), q.dtype))
+    ta, tb, tc = vector_space(n, tq), vector_space(n, tq), vector_space(f_ext.shape[1], tq)
+    tile, work = vector_space(out.shape[1], tq), workspace(n + 1, COLUMNS, tq)
+    for start in range(0, count, states):
+        if not quaternions_fit(rows, q, start, min(start + states, count)):
+            status = max(status, BAD_QUATERNION)
+            continue
+        load_tile(q, start, tq)
+        load_tile(qd, start, ta)
+        load_tile(qdd, start, tb)
+        load_tile(f_ext, start, tc)
+        inverse_derivatives_core(rows, tq, ta, tb, tc, tq, given, tile, tile, work)
+        if not store_matrices(tile, start, out):
+            status = max(status, NOT_FINITE)
+    return status

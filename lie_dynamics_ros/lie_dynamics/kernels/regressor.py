@@ -12,6 +12,8 @@ about the origin of the body frame, whence it is moved to that of the inertial f
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..model.layout import (
     BAD_QUATERNION,
     BAD_SHAPE,
@@ -24,15 +26,16 @@ from ..model.layout import (
     OK,
     PARENT,
 )
-from .batch import all_finite, make_batch
+from .batch import all_finite, load_tile, tile_width
 from .compile import inline, kernel, outline
 from .derivative_terms import COLUMNS as TERM_COLUMNS
 from .derivative_terms import A, accelerations
 from .inverse_dynamics import NONE_GIVEN
 from .joints import check_quaternions, constants9
-from .lanes import get2, get3, get9, put, put2, workspace
+from .lanes import get2, get3, get9, put, put2, vector_space, workspace
 from .mass_matrix import clear
 from .spatial import add, cross, dot, matmul, scale
+from .transpose import BATCH_SIGNATURE, quaternions_fit, store_line
 from .world import J, P, R, V, poses_and_screws, reference_point, screw_rates, velocities
 
 #: Columns of the workspace for Phi: three moments of ten parameters, then three forces of the first four.
@@ -74,39 +77,25 @@ def unit_wrenches(rows, i, work):
 
 
 @outline
-def rows_of_body(rows, i, work, out):
-    """Write the ten columns of the body of row `i`."""
-    width = 10 * int(rows[0, N_BODIES])
-    at = 10 * int(rows[i, BODY])
-    k = i
-    while k > 0:
-        w, v = get3(work, k, J), get3(work, k, J + 3)
-        to = (k - 1) * width + at
-        for p in range(4):
-            put(out, to + p, w[0] * get2(work, 0, MOMENTS + p) + w[1] * get2(work, 0, MOMENTS + 10 + p)
-                + w[2] * get2(work, 0, MOMENTS + 20 + p) + v[0] * get2(work, 0, FORCES + p)
-                + v[1] * get2(work, 0, FORCES + 4 + p) + v[2] * get2(work, 0, FORCES + 8 + p))  # fmt: skip
-        for p in range(4, 10):
-            put(out, to + p, w[0] * get2(work, 0, MOMENTS + p) + w[1] * get2(work, 0, MOMENTS + 10 + p)
-                + w[2] * get2(work, 0, MOMENTS + 20 + p))  # fmt: skip
-        k = int(rows[k, PARENT])
+def put_row(work, k, out, at):
+    """Write the ten entries of row `k` for the parameters in row 0 to `out` from entry `at`."""
+    w, v = get3(work, k, J), get3(work, k, J + 3)
+    for p in range(4):
+        x = w[0] * get2(work, 0, MOMENTS + p) + w[1] * get2(work, 0, MOMENTS + 10 + p)
+        x = x + w[2] * get2(work, 0, MOMENTS + 20 + p) + v[0] * get2(work, 0, FORCES + p)
+        put(out, at + p, x + v[1] * get2(work, 0, FORCES + 4 + p) + v[2] * get2(work, 0, FORCES + 8 + p))
+    for p in range(4, 10):
+        x = w[0] * get2(work, 0, MOMENTS + p) + w[1] * get2(work, 0, MOMENTS + 10 + p)
+        put(out, at + p, x + w[2] * get2(work, 0, MOMENTS + 20 + p))
 
 
-@inline
-def regressor_core(rows, q, qd, qdd, _c, _d, _given, out, _z, work):
-    """Fill `out` (nv 10 n_bodies) with the regressor of one state, or of one tile."""
-    clear(out)
-    n = int(rows[0, N_V])
-    if n == 0:
-        return
+@outline
+def motion(rows, q, qd, qdd, work):
+    """Fill poses, screws, velocities and accelerations."""
     poses_and_screws(rows, q, reference_point(rows, q), work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
     accelerations(rows, qd, qdd, NONE_GIVEN, work)
-    for i in range(1, n + 1):
-        if rows[i, BODY] >= 0.0:
-            unit_wrenches(rows, i, work)
-            rows_of_body(rows, i, work, out)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1])")
@@ -119,8 +108,50 @@ def regressor(rows, q, qd, qdd, out):
         return BAD_QUATERNION
     work = workspace(n + 1, COLUMNS, q)
     flat = out.reshape(out.size)
-    regressor_core(rows, q, qd, qdd, q, q, NONE_GIVEN, flat, flat, work)
+    clear(flat)
+    if n > 0:
+        motion(rows, q, qd, qdd, work)
+    for i in range(1, n + 1):
+        if rows[i, BODY] >= 0.0:
+            unit_wrenches(rows, i, work)
+            k = i
+            while k > 0:
+                put_row(work, k, flat, (k - 1) * out.shape[1] + 10 * int(rows[i, BODY]))
+                k = int(rows[k, PARENT])
     return OK if all_finite(flat) else NOT_FINITE
 
 
-regressor_batch = make_batch(regressor_core, COLUMNS)
+@kernel(BATCH_SIGNATURE)
+def regressor_batch(rows, q, qd, qdd, _f_ext, _c, _given, out, _z):
+    """Write Y of each state of a batch and return the worst status.
+
+    Most of it is zero: what is not goes straight to the states, and through no tile.
+    """
+    status = OK
+    count, n, states = q.shape[0], qd.shape[1], tile_width(q.shape[0])
+    width = 10 * int(rows[0, N_BODIES])
+    tq = vector_space(q.shape[1], np.empty((0, states), q.dtype))
+    ta, tb, work = vector_space(n, tq), vector_space(n, tq), workspace(n + 1, COLUMNS, tq)
+    line = vector_space(10, tq)
+    for start in range(0, count, states):
+        stop = min(start + states, count)
+        if not quaternions_fit(rows, q, start, stop):
+            status = max(status, BAD_QUATERNION)
+            continue
+        load_tile(q, start, tq)
+        load_tile(qd, start, ta)
+        load_tile(qdd, start, tb)
+        out[start:stop] = 0.0
+        motion(rows, tq, ta, tb, work)
+        good = True
+        for i in range(1, n + 1):
+            if rows[i, BODY] >= 0.0:
+                unit_wrenches(rows, i, work)
+                k = i
+                while k > 0:
+                    put_row(work, k, line, 0)
+                    good = store_line(line, 0, 10, start, out, (k - 1) * width + 10 * int(rows[i, BODY])) and good
+                    k = int(rows[k, PARENT])
+        if not good:
+            status = max(status, NOT_FINITE)
+    return status

@@ -35,17 +35,14 @@ from .lanes import get, get2, get3, get9, lift, put, put2, put3, vector_space, w
 from .spatial import (
     add,
     cross,
-    dot,
     matmul,
     momentum,
     rotate,
-    scale,
     sub,
-    twist_cross,
     twist_into,
-    wrench_cross,
     wrench_out,
 )
+from .twists import add_twist, bracket, clear_twist, get_twist, on_wrench, outward, plus, power, put_twist, times
 from .world import (
     RATE,
     J,
@@ -64,70 +61,6 @@ from .world import (
 # that of all beyond it, its external wrench; then what belongs to one parameter: E, u, a and the change of the wrench.
 _A, _F, _FC, _X, _E, _U, _B, _G = 40, 46, 52, 58, 64, 70, 76, 82
 COLUMNS = 88
-
-
-@inline
-def get_twist(work, i, k):
-    """Return six scalars of a row as a pair of 3-vectors."""
-    return get3(work, i, k), get3(work, i, k + 3)
-
-
-@inline
-def put_twist(work, i, k, x):
-    """Store a pair of 3-vectors."""
-    put3(work, i, k, x[0])
-    put3(work, i, k + 3, x[1])
-
-
-@inline
-def add_twist(work, i, k, x):
-    """Add a pair of 3-vectors to what is stored."""
-    put3(work, i, k, add(get3(work, i, k), x[0]))
-    put3(work, i, k + 3, add(get3(work, i, k + 3), x[1]))
-
-
-@inline
-def clear_twist(work, i, k):
-    """Store zeros."""
-    for c in range(k, k + 6):
-        put2(work, i, c, 0.0)
-
-
-@inline
-def bracket(x, y):
-    """Return [x, y] = ad_x y of two twists."""
-    return twist_cross(x[0], x[1], y[0], y[1])
-
-
-@inline
-def on_wrench(x, f):
-    """Return -ad*_x f."""
-    return wrench_cross(x[0], x[1], f[0], f[1])
-
-
-@inline
-def plus(x, y):
-    """Return x + y."""
-    return add(x[0], y[0]), add(x[1], y[1])
-
-
-@inline
-def times(s, x):
-    """Return s x."""
-    return scale(s, x[0]), scale(s, x[1])
-
-
-@inline
-def power(x, f):
-    """Return x . f."""
-    return dot(x[0], f[0]) + dot(x[1], f[1])
-
-
-@inline
-def outward(r, p, x):
-    """Return Ad_T x for T = (R, p)."""
-    w = rotate(r, x[0])
-    return w, add(rotate(r, x[1]), cross(p, w))
 
 
 @outline

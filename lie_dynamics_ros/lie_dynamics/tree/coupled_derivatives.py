@@ -20,8 +20,8 @@ def coupled_hybrid_derivatives(
     tau: npt.ArrayLike,
     given: npt.NDArray[np.bool_],
     f_ext: npt.ArrayLike | None,
-) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array]:
-    """Return the fields of `HybridDynamicsDerivatives`, by a dense solve with those of inverse dynamics."""
+) -> tuple[Array, Array]:
+    """Return what `HybridDynamicsDerivatives` holds, by a dense solve with those of inverse dynamics."""
     acceleration, force = coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext)
     at = inverse_dynamics_derivatives(model, q, qd, acceleration, f_ext)
     free, n = ~given, model.nv
@@ -34,8 +34,8 @@ def coupled_hybrid_derivatives(
     motion[..., given, 2 * n :] = unit[..., given, :]
     effort[..., free, : 2 * n] = 0.0
     effort[..., free, 2 * n :] = unit[..., free, :]
-    a, b, c = (slice(k * n, k * n + n) for k in range(3))
-    return (
-        motion[..., a], motion[..., b], motion[..., c], effort[..., a], effort[..., b], effort[..., c],
-        acceleration, force,
-    )  # fmt: skip
+    n_columns = (*acceleration.shape[:-1], n, 3, n)
+    blocks = (np.swapaxes(x.reshape(n_columns), -3, -2).reshape(*n_columns[:-3], 3 * n, n) for x in (motion, effort))
+    along = zip((acceleration, force), blocks, strict=True)
+    first, second = (np.concatenate([value[..., None, :], block], axis=-2) for value, block in along)
+    return first, second

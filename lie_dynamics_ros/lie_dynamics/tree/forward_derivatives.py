@@ -49,7 +49,7 @@ class ForwardDynamicsDerivatives(NamedTuple):
     qdd: Array
 
 
-class HybridDynamicsDerivatives(NamedTuple):
+class HybridDynamicsDerivatives:
     """Derivatives of the complete accelerations and joint forces of hybrid dynamics, each (..., nv, nv).
 
     Entry [i, k] is the derivative of entry i of qdd or tau along q_k (the tangent, as `Model.integrate` moves it),
@@ -66,14 +66,51 @@ class HybridDynamicsDerivatives(NamedTuple):
         Accelerations and forces themselves, complete.
     """
 
-    dqdd_dq: Array
-    dqdd_dqd: Array
-    dqdd_dgiven: Array
-    dtau_dq: Array
-    dtau_dqd: Array
-    dtau_dgiven: Array
-    qdd: Array
-    tau: Array
+    __slots__ = ("_accelerations", "_forces")
+
+    def __init__(self, accelerations: Array, forces: Array) -> None:
+        # (..., 3 nv + 1, nv): values, then what is derived along q, qd and what is given. Views of it are made when
+        # they are asked for: making eight would cost as much as all the arithmetic of a small robot.
+        self._accelerations = accelerations
+        self._forces = forces
+
+    @property
+    def qdd(self) -> Array:  # noqa: D102
+        return self._accelerations[..., 0, :]
+
+    @property
+    def tau(self) -> Array:  # noqa: D102
+        return self._forces[..., 0, :]
+
+    @property
+    def dqdd_dq(self) -> Array:  # noqa: D102
+        return _block(self._accelerations, 0)
+
+    @property
+    def dqdd_dqd(self) -> Array:  # noqa: D102
+        return _block(self._accelerations, 1)
+
+    @property
+    def dqdd_dgiven(self) -> Array:  # noqa: D102
+        return _block(self._accelerations, 2)
+
+    @property
+    def dtau_dq(self) -> Array:  # noqa: D102
+        return _block(self._forces, 0)
+
+    @property
+    def dtau_dqd(self) -> Array:  # noqa: D102
+        return _block(self._forces, 1)
+
+    @property
+    def dtau_dgiven(self) -> Array:  # noqa: D102
+        return _block(self._forces, 2)
+
+
+def _block(values: Array, k: int) -> Array:
+    """Return one of the three matrices in (..., 3 nv + 1, nv)."""
+    n = values.shape[-1]
+    return values[..., 1 + k * n : 1 + k * n + n, :]
 
 
 def forward_dynamics_derivatives(
@@ -123,7 +160,7 @@ def forward_dynamics_derivatives(
                 wrench = NO_WRENCH if f_ext is None else f_ext
                 if _single(model._rows, q, qd, tau, wrench, _NONE, _NO_MASK, y, _NO_TABLE) == 0:
                     parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
-                    return _new(ForwardDynamicsDerivatives, parts)  # type: ignore[type-var]
+                    return _new(ForwardDynamicsDerivatives, parts)
         except (AttributeError, TypeError, ValueError):
             pass
     if model._coupling is not None:
@@ -183,11 +220,11 @@ def hybrid_dynamics_derivatives(
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 n = model.nv
-                out = _empty((2, 3 * n + 1, n))
-                y, z = out[0], out[1]
+                shape = (3 * n + 1, n)
+                y, z = _empty(shape), _empty(shape)
                 wrench = NO_WRENCH if f_ext is None else f_ext
                 if _single(model._rows, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
-                    return _parts(y, z, n)
+                    return HybridDynamicsDerivatives(y, z)
         except (AttributeError, TypeError, ValueError):
             pass
     mask = _mask(model, prescribed)
@@ -196,31 +233,22 @@ def hybrid_dynamics_derivatives(
     return _general(model, {"q": q, "qd": qd, "tau": tau, "qdd": qdd}, mask, f_ext, threads)
 
 
-def _parts(y: Array, z: Array, n: int) -> HybridDynamicsDerivatives:
-    """Split what a kernel writes into the parts of the result."""
-    a, b = slice(1, n + 1), slice(n + 1, 2 * n + 1)
-    c = slice(2 * n + 1, None)
-    return HybridDynamicsDerivatives(
-        y[..., a, :], y[..., b, :], y[..., c, :], z[..., a, :], z[..., b, :], z[..., c, :], y[..., 0, :], z[..., 0, :]
-    )
-
-
 def _general(
     model: Model, inputs: dict[str, Any], given: npt.NDArray[np.bool_], f_ext: npt.ArrayLike | None, threads: int
 ) -> HybridDynamicsDerivatives:
     n = model.nv
-    losses = None
+    losses = np.zeros(n)
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(inputs["qd"], n, "qd", model))
         inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
     tails: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
     explain = _explain_hybrid if given.size else _explain_forward
     out = evaluate(model, _batch, inputs, tails, f_ext, given, threads, explain, extension=extend_twice)
-    found = _parts(out[0], out[-1], n)
+    found = HybridDynamicsDerivatives(out[0], out[-1])
     if model._actuation_terms is not None:
         _add_losses(found, given, model._actuation_terms[0])
         if given.size:
-            found.tau[...] += losses
+            found.tau[...] += losses  # what was given gets back what was taken
     return found
 
 

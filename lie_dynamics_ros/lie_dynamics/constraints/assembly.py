@@ -1,0 +1,233 @@
+"""Assembly: configurations, rates and accelerations that satisfy the constraints, from a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.model import Model
+from ..tree.mass_matrix import mass_matrix
+from .constraint_set import ConstraintSet
+from .forward import as_mask
+from .inputs import read_states
+from .quantities import _loops, constraint_quantities
+
+Array = npt.NDArray[np.float64]
+
+#: Singular values of A that are smaller, relative to the largest, count as zero.
+RANK_CUT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """What `assemble` found.
+
+    Attributes
+    ----------
+    q : ndarray, shape (nq,)
+        The configuration.
+    converged : bool
+        Whether all constraints hold there, to the tolerance asked for.
+    residual : float
+        Largest error of a constraint [m or rad].
+    worst : str
+        Name of the constraint that has it.
+    rank : int
+        Number of independent constraints there.
+    mobility : int
+        Number of coordinates that remain free, nv - rank, whether held or not.
+    iterations : int
+        Number of steps.
+    """
+
+    q: Array
+    converged: bool
+    residual: float
+    worst: str
+    rank: int
+    mobility: int
+    iterations: int
+
+
+def assemble(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    *,
+    held: npt.ArrayLike | None = None,
+    tolerance: float = 1e-12,
+    iterations: int = 200,
+) -> Assembly:
+    """Find a configuration near `q` that closes the loops.
+
+    Levenberg-Marquardt along `Model.integrate`, on a sum of squares in which a loop closed upside down (an axis
+    reversed, a frame turned by half a turn) is no minimum. Round-off of q limits what can be reached to some 1e-15 of
+    the size of the mechanism.
+
+    Parameters
+    ----------
+    model : Model
+        The tree.
+    constraints : ConstraintSet
+        What is to hold.
+    q : array-like, shape (nq,)
+        Guess. Closed loops usually have several assembly modes; the guess decides.
+    held : array-like, optional
+        Coordinates that stay as they are: truth values (nv,), or names of joints.
+    tolerance : float
+        Largest error that counts as closed [m or rad].
+    iterations : int
+        Largest number of steps.
+
+    Returns
+    -------
+    Assembly
+        With `converged` False where no such configuration was found: the loops may be too short to close.
+
+    Raises
+    ------
+    InputError, GroupError
+        For a wrong shape, NaN, or a quaternion of another norm than one.
+    """
+    states = read_states(model, constraints, {"q": q, "qd": model._zero})
+    if states.batch:
+        raise InputError(f"q: one configuration ({model.nq},) is expected, got a batch {states.batch}", name="q")
+    state = states.arrays["q"][0].copy()
+    free = np.ones(model.nv, np.bool_) if held is None else ~as_mask(model, held, "held")
+    tables = constraints._upright_tables()
+    error, matrix = _equations(model, constraints, tables, state)
+    damping, best, count, goal = 1e-3, float(error @ error), 0, min(1.0, 1e-2 * tolerance)
+    while count < iterations:
+        if np.abs(error).max(initial=0.0) <= goal:
+            break
+        count += 1
+        u, s, vt = np.linalg.svd(matrix[:, free], full_matrices=False)
+        top = float(s.max(initial=0.0))
+        if top == 0.0:
+            break
+        step = np.zeros(model.nv)
+        gain = np.where(s > RANK_CUT * top, s / (s * s + damping * top * top), 0.0)
+        step[free] = -vt.T @ (gain * (u.T @ error))
+        trial = model.integrate(state, step)
+        new_error, new_matrix = _equations(model, constraints, tables, trial)
+        value = float(new_error @ new_error)
+        if value < best:
+            improvement = best / max(value, 1e-300)
+            state, error, matrix, best = trial, new_error, new_matrix, value
+            damping = 0.0 if damping < 1e-12 else damping * (0.01 if improvement > 4.0 else 0.3)
+        elif np.abs(error).max() <= tolerance or damping > 1e12:
+            break
+        else:
+            damping = max(10.0 * damping, 1e-10)
+    return _report(model, constraints, state, tolerance, count, bool(np.abs(error).max(initial=0.0) <= tolerance))
+
+
+def _equations(model: Model, constraints: ConstraintSet, tables: tuple[Array, Array], q: Array) -> tuple[Array, Array]:
+    states = read_states(model, constraints, {"q": q, "qd": model._zero})
+    loops, scalars = tables
+    matrix, values, _ = _loops(model, loops, scalars, states.extended, states.arrays["qd"])
+    fixed, fixed_values = constraints.fixed_rows(model, states.arrays["q"], None)
+    return np.concatenate([values[0, 0], fixed_values[0, :, 0]]), np.concatenate([matrix[0, 1:].T, fixed[0]])
+
+
+def _report(
+    model: Model, constraints: ConstraintSet, q: Array, tolerance: float, count: int, upright: bool
+) -> Assembly:
+    found = constraint_quantities(model, constraints, q, model._zero)
+    error = np.abs(found.error)
+    rank = constraint_rank(found.jacobian)
+    residual, worst = 0.0, ""
+    for name, part in constraints.slices.items():
+        if error[part].max() >= residual:
+            residual, worst = float(error[part].max()), name
+    return Assembly(q, upright and residual <= tolerance, residual, worst, rank, model.nv - rank, count)
+
+
+def constraint_rank(jacobian: Array) -> int:
+    """Return the number of independent rows of A (m, nv)."""
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return int((values > RANK_CUT * values.max(initial=0.0)).sum())
+
+
+def consistent_velocity(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    *,
+    held: npt.ArrayLike | None = None,
+) -> Array:
+    """Return the rates (nv,) nearest to `qd` with A qd = 0, in the metric of the kinetic energy.
+
+    Parameters
+    ----------
+    model, constraints
+        The tree and what holds.
+    q, qd : array-like, shape (nq,) and (nv,)
+        A closed configuration, and rates.
+    held : array-like, optional
+        Coordinates whose rates stay as given: truth values (nv,), or names of joints.
+
+    Raises
+    ------
+    InputError
+        If no rates with those held satisfy the constraints; names the worst.
+    """
+    found = constraint_quantities(model, constraints, q, qd)
+    return _nearest(model, constraints, q, qd, found.jacobian, 0.0 * found.bias, held, "qd")
+
+
+def consistent_acceleration(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    *,
+    held: npt.ArrayLike | None = None,
+) -> Array:
+    """Return the accelerations (nv,) nearest to `qdd` with A qdd + dA/dt qd = 0; otherwise as `consistent_velocity`."""
+    found = constraint_quantities(model, constraints, q, qd)
+    return _nearest(model, constraints, q, qdd, found.jacobian, found.bias, held, "qdd")
+
+
+def _nearest(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    given: npt.ArrayLike,
+    matrix: Array,
+    bias: Array,
+    held: npt.ArrayLike | None,
+    name: str,
+) -> Array:
+    x = np.array(given, dtype=float)
+    if matrix.ndim != 2 or x.shape != (model.nv,):
+        raise InputError(f"{name}: one state is expected, {name} of shape ({model.nv},), got {x.shape}", name=name)
+    free = np.ones(model.nv, np.bool_) if held is None else ~as_mask(model, held, "held")
+    rest = matrix @ x + bias
+    terms = np.abs(matrix) @ np.abs(x) + np.abs(bias)
+    if free.any():
+        # In coordinates y = L^T x the kinetic energy is |y|^2 / 2.
+        try:
+            factor = np.linalg.cholesky(mass_matrix(model, q)[np.ix_(free, free)])
+        except np.linalg.LinAlgError:  # massless parts: the nearest in the coordinates themselves
+            factor = np.eye(int(free.sum()))
+        scaled = np.linalg.solve(factor, matrix[:, free].T).T
+        for _ in range(2):  # the second time for what round-off left
+            x[free] -= np.linalg.solve(factor.T, np.linalg.pinv(scaled, RANK_CUT) @ rest)
+            rest = matrix @ x + bias
+    terms = terms + np.abs(matrix) @ np.abs(x)
+    for key, part in constraints.slices.items():
+        if (np.abs(rest[part]) > 1e-9 * np.maximum(terms[part], terms.max(initial=0.0) * 1e-3)).any():
+            worst = float(np.abs(rest[part]).max())
+            raise InputError(
+                f"{name}: no {'rates' if name == 'qd' else 'accelerations'} satisfy constraint {key!r}, "
+                f"{worst:.3g} is left; with fewer coordinates held, or in a regular configuration, they may",
+                name=key,
+                value=worst,
+            )
+    return x

@@ -1,0 +1,118 @@
+"""Constrained hybrid dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.model import Model
+from .constraint_set import ConstraintSet
+from .forward import Baumgarte, as_mask, run
+from .inputs import ConstrainedDynamics, States, read_states
+from .inverse import distribute
+from .quantities import quantities_of
+from .resolution import objective
+
+Array = npt.NDArray[np.float64]
+
+#: What is left of A qdd + dA/dt qd = 0, relative to its terms, in accelerations that count as consistent.
+CONSISTENT = 1e-8
+
+
+def constrained_hybrid_dynamics(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    resolution: str = "least_constraint_force",
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+    stabilization: Baumgarte | None = None,
+) -> ConstrainedDynamics:
+    """Return motion and forces where for each coordinate the acceleration (set u) or the force (set v) is given.
+
+    Kim (70)-(80), in O(n) + O(m^3).
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut.
+    constraints : ConstraintSet
+        What holds.
+    q, qd : array-like, shape (..., nq) and (..., nv)
+        Configuration and rates.
+    qdd, tau : array-like, shape (..., nv)
+        Accelerations, read where `prescribed` is True, and joint forces, read where it is False.
+    prescribed : array-like
+        Set u: truth values (nv,), or names of joints.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    resolution, torque_weights, force_weights
+        Which forces at u to choose where they are not unique, as in `constrained_inverse_dynamics`.
+    stabilization : Baumgarte, optional
+        Let errors of the state decay.
+
+    Returns
+    -------
+    ConstrainedDynamics
+        `rank` is that of the constraints at v. Where it is less than m, the given accelerations satisfy some
+        constraints by themselves, and forces at u are shared out by `resolution`.
+
+    Raises
+    ------
+    InputError
+        If the given accelerations contradict the constraints, so that none of the others satisfy them: as it happens
+        when more are given than the mechanism has degrees of freedom. Names the worst constraint.
+    SingularityError, GroupError
+        As `constrained_forward_dynamics`.
+    """
+    mask = as_mask(model, prescribed, "prescribed")
+    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
+    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
+    found = run(model, constraints, states, mask, stabilization)
+    if np.max(found.residual, initial=0.0) > CONSISTENT:
+        _refuse(model, constraints, states, found, stabilization)
+    if resolution == "least_constraint_force" or np.min(found.rank, initial=constraints.size) == constraints.size:
+        return found
+    full = States(
+        states.batch,
+        states.extended,
+        {**states.arrays, "qdd": found.qdd.reshape(-1, model.nv)},
+        states.f_ext,
+    )
+    shared = distribute(model, constraints, full, mask, states.arrays["tau"], goal, None, False)
+    shared._packed[..., -2:] = found._packed[..., -2:]
+    return shared
+
+
+def _refuse(
+    model: Model,
+    constraints: ConstraintSet,
+    states: States,
+    found: ConstrainedDynamics,
+    stabilization: Baumgarte | None,
+) -> None:
+    """Raise an InputError that names the constraint that the given accelerations violate most."""
+    at = int(np.argmax(np.atleast_1d(found.residual)))
+    quantities, _ = quantities_of(model, constraints, states)
+    target = quantities.bias[at]
+    if stabilization is not None:
+        f, z = stabilization.frequency, stabilization.damping_ratio
+        target = target + 2.0 * z * f * quantities.rate[at] + f * f * quantities.error[at]
+    rest = np.abs(quantities.jacobian[at] @ found.qdd.reshape(-1, model.nv)[at] + target)
+    name = max(constraints.slices, key=lambda key: float(rest[constraints.slices[key]].max()))
+    worst = float(rest[constraints.slices[name]].max())
+    rank = int(np.atleast_1d(found.rank).flat[at])
+    raise InputError(
+        f"qdd: the prescribed accelerations contradict constraint {name!r}: at best {worst:.3g} of A qdd + dA/dt qd "
+        f"= 0 is left there. {constraints.size} constraints have rank {rank} at the coordinates free to follow; "
+        "prescribe fewer accelerations, or consistent ones (consistent_acceleration)",
+        name=name,
+        value=worst,
+    )

@@ -1,0 +1,152 @@
+"""Constrained inverse dynamics."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.model import Model
+from ..tree.inverse_dynamics import inverse_dynamics
+from .assembly import constraint_rank
+from .constraint_set import ConstraintSet
+from .forward import as_mask
+from .inputs import ConstrainedDynamics, States, read_states
+from .quantities import quantities_of
+from .resolution import Objective, objective, refuse_rank, resolve
+
+Array = npt.NDArray[np.float64]
+
+
+def constrained_inverse_dynamics(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    actuated: npt.ArrayLike | None = None,
+    resolution: str = "least_constraint_force",
+    passive_torque: npt.ArrayLike | None = None,
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+    torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+) -> ConstrainedDynamics:
+    """Return the joint forces that a motion of a closed mechanism takes, and the constraint forces. Kim (56)-(66).
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut.
+    constraints : ConstraintSet
+        What holds.
+    q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
+        Motion, consistent with the constraints: see `assemble`, `consistent_velocity`, `consistent_acceleration`.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    actuated : array-like, optional
+        Coordinates with actuators: truth values (nv,), or names of joints; all when left out.
+    resolution : {"least_constraint_force", "least_torque", "weighted"}
+        What is smallest where there are more actuators than needed: the sum of squares of the multipliers, Kim (59);
+        of the joint forces, Kim (62)-(66); or of both with weights. Without redundancy all give the one solution,
+        Kim (58).
+    passive_torque : array-like, shape (..., nv), optional
+        Joint forces at the other coordinates, such as springs; zero when left out. Entries of actuated ones are not
+        read. Damping and friction that are part of the model count by themselves.
+    torque_weights, force_weights : array-like, optional
+        For "weighted": of the squares of the actuated joint forces (n_a,) and of the multipliers (m,), or one number.
+    torque_limits : array-like, optional
+        Largest joint forces (nv,), or a pair of smallest and largest. A quadratic program then finds the optimum
+        within.
+
+    Returns
+    -------
+    ConstrainedDynamics
+        `rank` is that of A_p, and `residual` tells how far the equations of motion are from solved, relative to their
+        terms.
+
+    Raises
+    ------
+    InputError
+        If there are fewer constraints than passive coordinates (the message tells the way out), or if no forces within
+        the limits do it; for wrong shapes and NaN.
+    SingularityError
+        If the configuration is one where the constraints do not hold all passive coordinates.
+    """
+    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
+    mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
+    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
+    passive = np.zeros(model.nv) if passive_torque is None else np.asarray(passive_torque, dtype=float)
+    try:
+        passive = np.broadcast_to(passive, (*states.batch, model.nv)).reshape(-1, model.nv)
+    except ValueError:
+        raise InputError(
+            f"passive_torque: shape (..., {model.nv}) is expected, got {passive.shape}", name="passive_torque"
+        ) from None
+    return distribute(model, constraints, states, mask, passive, goal, _bounds(model, torque_limits, mask), True)
+
+
+def distribute(
+    model: Model,
+    constraints: ConstraintSet,
+    states: States,
+    mask: npt.NDArray[np.bool_],
+    passive: Array,
+    goal: Objective,
+    bounds: tuple[Array, Array] | None,
+    strict: bool,
+) -> ConstrainedDynamics:
+    """Return joint forces and multipliers of a motion; `strict` refuses one that the constraints cannot hold."""
+    found, unit = quantities_of(model, constraints, states)
+    q, qd, qdd = (states.arrays[k] for k in ("q", "qd", "qdd"))
+    f_ext = states.f_ext.reshape(len(q), model.n_bodies, 6) if states.f_ext.size else None
+    load = inverse_dynamics(model, q, qd, qdd, f_ext)
+    count, m = len(q), constraints.size
+    tau, force = np.where(mask, 0.0, passive), np.zeros((count, m))
+    rank, residual = np.zeros(count, int), np.zeros(count)
+    for s in range(count):
+        A = found.jacobian[s]
+        active, held = A[:, mask], A[:, ~mask]
+        torque, force[s], rank[s] = resolve(
+            active, held, load[s, mask], load[s, ~mask] - passive[s, ~mask], goal, bounds
+        )
+        if strict and rank[s] < held.shape[1]:
+            refuse_rank(model.name, constraint_rank(A), held.shape[1], int(rank[s]))
+        tau[s, mask] = torque
+        rest = np.abs(load[s] - tau[s] - A.T @ force[s])
+        terms = np.abs(load[s]) + np.abs(tau[s]) + np.abs(A.T) @ np.abs(force[s])
+        residual[s] = rest.max(initial=0.0) / max(terms.max(initial=0.0), 1e-300)
+    wrenches = np.zeros((count, len(constraints.loops), 6))
+    for k, loop in enumerate(constraints.loops):
+        part = constraints.slices[loop.name]
+        wrenches[:, k] = (force[:, None, part] @ unit[:, part])[:, 0]
+    packed = np.concatenate([qdd, force, wrenches.reshape(count, -1), rank[:, None], residual[:, None]], axis=1)
+    return ConstrainedDynamics(
+        packed.reshape(*states.batch, packed.shape[1]), model.nv, m, tau.reshape(*states.batch, model.nv)
+    )
+
+
+def _bounds(
+    model: Model,
+    limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None,
+    mask: npt.NDArray[np.bool_],
+) -> tuple[Array, Array] | None:
+    if limits is None:
+        return None
+    try:
+        if isinstance(limits, tuple) and len(limits) == 2:
+            lower, upper = (np.broadcast_to(np.asarray(x, dtype=float), (model.nv,)) for x in limits)
+        else:
+            upper = np.broadcast_to(np.asarray(limits, dtype=float), (model.nv,))
+            lower = -upper
+    except (TypeError, ValueError):
+        lower = upper = np.full(model.nv, np.nan)
+    if not (lower <= upper).all():
+        raise InputError(
+            f"torque_limits: {model.nv} numbers of at least zero, or a pair of smallest and largest, are expected, "
+            f"got {limits!r}",
+            name="torque_limits",
+            value=limits,
+        )
+    return lower[mask], upper[mask]

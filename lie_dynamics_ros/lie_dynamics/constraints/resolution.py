@@ -1,0 +1,156 @@
+"""Joint forces and multipliers that share a load: tau_a + A_a^T lambda = tau_ar, A_p^T lambda = tau_pr - tau_p.
+
+Kim (56)-(66).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, SingularityError
+
+Array = npt.NDArray[np.float64]
+
+#: Singular values that are smaller, relative to the norm of A, count as zero.
+RANK_CUT = 1e-10
+
+RESOLUTIONS = ("least_constraint_force", "least_torque", "weighted")
+
+
+class Objective(NamedTuple):
+    """Square roots of the weights in sum of (torque_i tau_i)^2 + sum of (force_k lambda_k)^2."""
+
+    torque: Array
+    force: Array
+
+
+def objective(
+    resolution: str, n_a: int, m: int, torque_weights: npt.ArrayLike | None, force_weights: npt.ArrayLike | None
+) -> Objective:
+    """Return what is minimised where forces are not unique.
+
+    Raises
+    ------
+    InputError
+        For an unknown resolution, or weights that do not fit.
+    """
+    if resolution not in RESOLUTIONS:
+        raise InputError(f"resolution: one of {list(RESOLUTIONS)} is expected, got {resolution!r}", name="resolution")
+    if resolution != "weighted":
+        if torque_weights is not None or force_weights is not None:
+            raise InputError(f"weights belong to resolution 'weighted', not {resolution!r}", name="resolution")
+        least = resolution == "least_torque"
+        return Objective(np.full(n_a, 1.0 if least else 0.0), np.full(m, 0.0 if least else 1.0))
+    roots = []
+    for name, given, size in (("torque_weights", torque_weights, n_a), ("force_weights", force_weights, m)):
+        values = np.asarray(0.0 if given is None else given, dtype=float)
+        if values.shape not in ((), (size,)) or not np.isfinite(values).all() or (values < 0.0).any():
+            raise InputError(f"{name}: one number or {size}, none negative, are expected, got {given!r}", name=name)
+        roots.append(np.sqrt(np.broadcast_to(values, (size,))))
+    if not ((roots[0] > 0.0).all() or (roots[1] > 0.0).all()):
+        raise InputError(
+            "torque_weights, force_weights: all of the one or all of the other must be above zero, or the optimum is "
+            "not unique",
+            name="torque_weights",
+        )
+    return Objective(*roots)
+
+
+def resolve(
+    active: Array, passive: Array, load_a: Array, load_p: Array, goal: Objective, bounds: tuple[Array, Array] | None
+) -> tuple[Array, Array, int]:
+    """Return tau_a, lambda and the rank of A_p, for A_a (m, n_a), A_p (m, n_p), tau_ar, tau_pr - tau_p.
+
+    Raises
+    ------
+    InputError
+        If no tau_a within the bounds does it.
+    """
+    u, s, vt = np.linalg.svd(passive)
+    rank = int((s > RANK_CUT * np.hypot(np.linalg.norm(active), np.linalg.norm(passive))).sum())
+    base = u[:, :rank] @ ((vt[:rank] @ load_p) / s[:rank])  # Kim (59), the pseudo-inverse
+    null = u[:, rank:]
+    torque = load_a - active.T @ base
+    if null.shape[1] == 0:
+        if bounds is not None:
+            _check_bounds(torque, bounds)
+        return torque, base, rank
+    # Over lambda = base + null s, the torques are torque - slope s.
+    slope = active.T @ null
+    rows = np.concatenate([goal.torque[:, None] * slope, goal.force[:, None] * null])
+    wanted = np.concatenate([goal.torque * torque, -goal.force * base])
+    p, d, qt = np.linalg.svd(rows, full_matrices=False)
+    # Measured by A itself: where null directions are of no consequence for torques, slope is round-off throughout.
+    keep = d > RANK_CUT * np.hypot(np.linalg.norm(goal.torque[:, None] * active.T), goal.force.max(initial=0.0))
+    basis = qt[keep].T / d[keep]  # of those s that matter; the others would only make lambda longer
+    best = p[:, keep].T @ wanted
+    if bounds is not None:
+        best = best + _within(slope @ basis, torque - slope @ (basis @ best), bounds)
+    shift = basis @ best
+    return torque - slope @ shift, base + null @ shift, rank
+
+
+def _within(slope: Array, torque: Array, bounds: tuple[Array, Array]) -> Array:
+    """Return the shortest x with lower <= torque - slope x <= upper: least distance programming by way of NNLS."""
+    lower, upper = bounds
+    rows = np.concatenate([-slope, slope])
+    needs = np.concatenate([lower - torque, torque - upper])
+    finite = np.isfinite(needs)
+    rows, needs = rows[finite], needs[finite]
+    if (needs <= 0.0).all():
+        return np.zeros(slope.shape[1])
+    from scipy.optimize import nnls
+
+    scale = max(float(np.abs(needs).max()), 1e-300)
+    system = np.concatenate([rows.T, needs[None] / scale])
+    target = np.append(np.zeros(slope.shape[1]), 1.0)
+    rest = system @ nnls(system, target)[0] - target
+    if np.linalg.norm(rest) > 1e-9:
+        x = -scale * rest[:-1] / rest[-1]
+        _check_bounds(torque - slope @ x, bounds, 1e-6)
+        return np.asarray(x)
+    _check_bounds(torque, bounds)
+    return np.zeros(slope.shape[1])  # unreachable: some bound is violated at x = 0
+
+
+def _check_bounds(torque: Array, bounds: tuple[Array, Array], slack: float = 1e-9) -> None:
+    lower, upper = bounds
+    over = np.maximum(lower - torque, torque - upper)
+    worst = int(np.argmax(over))
+    if over[worst] > slack * (1.0 + np.abs(torque).max()):
+        raise InputError(
+            f"torque_limits: no joint forces within them do this motion; actuated coordinate {worst} would need "
+            f"{torque[worst]:.6g}, from {lower[worst]:.6g} to {upper[worst]:.6g} is allowed",
+            name="torque_limits",
+            value=float(torque[worst]),
+        )
+
+
+def refuse_rank(model_name: str, independent: int, n_p: int, rank: int) -> None:
+    """Raise where the constraints cannot hold the passive coordinates: m < n_p, or A_p singular.
+
+    `independent` is the rank of A, `rank` that of A_p.
+    """
+    if rank >= n_p:
+        return
+    way_out = (
+        "give accelerations to the actuated coordinates only, and let the others move as they do: "
+        "constrained_hybrid_dynamics"
+    )
+    if independent < n_p:
+        raise InputError(
+            f"model {model_name!r}: {independent} independent constraints cannot hold {n_p} passive coordinates, so no "
+            f"forces of the actuated ones make this motion exactly; actuate {n_p - independent} more, or {way_out}",
+            name="actuated",
+            value=independent,
+            expected=f"at least {n_p} independent constraints",
+        )
+    raise SingularityError(
+        f"model {model_name!r}: at this configuration the constraints hold only {rank} of {n_p} passive coordinates "
+        f"(rank of A_p), so no forces of the actuated ones make this motion; actuate more, or {way_out}",
+        name="actuated",
+        value=rank,
+    )

@@ -1,0 +1,81 @@
+"""Estimation of external forces from the generalised momentum."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..model.model import Model
+from ..tree.jacobians import jacobian
+from ..tree.losses import joint_losses
+from ..tree.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
+from .tracking_error import gains
+
+Array = npt.NDArray[np.float64]
+
+
+class MomentumObserver:
+    """External joint torques without accelerations or force sensors. De Luca and Mattone 2003.
+
+    The momentum p = M qd changes by dp/dt = tau + C^T qd - g + tau_ext, since dM/dt = C + C^T. The residual
+
+        r = K (p - p_0 - integral (tau + C^T qd - g + r) dt)
+
+    obeys dr/dt = K (tau_ext - r): it is the external torque through a low pass of bandwidth K [1/s]. The integral takes
+    r implicitly, so any bandwidth and period is stable, and the rest by trapezoids. For ball and free joints both terms
+    are in their moving frames, with the C of `coriolis_matrix`, whose symmetric part is dM/dt / 2 there too.
+
+    Parameters
+    ----------
+    model : Model
+        The robot; losses that the model includes are accounted for.
+    bandwidth : array-like, shape () or (nv,)
+        K [1/s]. The delay of the estimate is 1 / K.
+
+    Attributes
+    ----------
+    residual : ndarray, shape (nv,)
+        Estimated external joint torques [N m, N], those that the surroundings exert on the robot.
+    """
+
+    def __init__(self, model: Model, bandwidth: npt.ArrayLike) -> None:
+        self.model = model
+        self.bandwidth = gains(model, bandwidth, "bandwidth")
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again: the first update after it only notes the state."""
+        self.residual = np.zeros(self.model.nv)
+        self._sum: Array | None = None
+        self._last = np.zeros(self.model.nv)
+
+    def update(self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, period: float) -> Array:
+        """Return the residual (nv,) for a state (nq,), (nv,) measured `period` [s] after the last one.
+
+        `tau` (nv,) are the torques that acted over the time between the two.
+        """
+        model, rate = self.model, np.asarray(qd, np.float64)
+        momentum = mass_matrix(model, q) @ rate
+        known = rate @ coriolis_matrix(model, q, qd) - gravity_force(model, q)
+        if model._actuation_terms is not None:
+            known = known - joint_losses(model, rate)
+        if self._sum is None:
+            self._sum = momentum
+        else:
+            self._sum = self._sum + period * (0.5 * (known + self._last) + np.asarray(tau, np.float64))
+            self.residual = self.bandwidth * (momentum - self._sum) / (1.0 + self.bandwidth * period)
+            self._sum = self._sum + period * self.residual
+        self._last = known
+        return self.residual
+
+    def wrench(self, q: npt.ArrayLike, frame: str | int, damping: float = 1e-6) -> Array:
+        """Return the wrench (6,), moment first, on a frame and in it, that explains the residual best [N m, N].
+
+        The least wrench with J^T F near r, (J J^T + damping^2 s)^-1 J r with s the largest squared singular value of J:
+        exact where all external torques come from a contact at that frame and J has full row rank; components that
+        the joints do not feel come out zero.
+        """
+        J = jacobian(self.model, q, frame)
+        square = J @ J.T
+        scale = max(float(np.linalg.eigvalsh(square)[-1]), np.finfo(float).tiny)
+        return np.asarray(np.linalg.solve(square + damping**2 * scale * np.eye(6), J @ self.residual))

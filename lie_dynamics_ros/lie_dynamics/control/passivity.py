@@ -1,0 +1,118 @@
+"""Passivity-based control after Slotine and Li."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..closed_form.coriolis import coriolis_product
+from ..model import layout
+from ..model.model import Model
+from ..tree.inverse_dynamics import inverse_dynamics
+from ..tree.losses import joint_losses
+from .tracking_error import gains, position_rate, tracking_error
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SlidingReference:
+    """The reference motion of Slotine and Li, all (..., nv).
+
+    Attributes
+    ----------
+    velocity : ndarray
+        v_r = Ad_E qd_d + Lambda e.
+    acceleration : ndarray
+        Its rate.
+    sliding : ndarray
+        s = qd - v_r; where it is zero, e decays by de/dt = -Lambda e on every joint, balls included.
+    """
+
+    velocity: Array
+    acceleration: Array
+    sliding: Array
+
+
+def sliding_reference(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    desired_q: npt.ArrayLike,
+    desired_qd: npt.ArrayLike,
+    desired_qdd: npt.ArrayLike,
+    rate: npt.ArrayLike,
+) -> SlidingReference:
+    """Return the reference motion for a tracking task.
+
+    `rate` is Lambda [1/s], one number or (nv,), the same for all coordinates of a ball or free joint: e is then an
+    eigenvector of the Jacobians of exp, and the error shrinks along itself. Other parameters as `tracking_error`.
+    """
+    shrink = gains(model, rate, "rate", one_per_joint=True)
+    error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
+    velocity = error.reference_velocity + shrink * error.position
+    acceleration = error.reference_acceleration + shrink * position_rate(model, error)
+    return SlidingReference(velocity, acceleration, np.asarray(qd, np.float64) - velocity)
+
+
+def slotine_li_force(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    reference_velocity: npt.ArrayLike,
+    reference_acceleration: npt.ArrayLike,
+    method: Literal["christoffel", "ploen"] = "christoffel",
+) -> Array:
+    """Return M a_r + C(q, qd) v_r + g (..., nv) in O(n), plus the losses that the model includes.
+
+    Either C makes dM/dt - 2 C skew, as the proof of `passivity_based` wants.
+    """
+    at_rest = np.zeros(model.nv)
+    force = inverse_dynamics(model, q, at_rest, reference_acceleration)
+    force = force + coriolis_product(model, q, qd, reference_velocity, method)
+    return force if model._actuation_terms is None else np.asarray(force + joint_losses(model, qd))
+
+
+def passivity_based(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    desired_q: npt.ArrayLike,
+    desired_qd: npt.ArrayLike,
+    desired_qdd: npt.ArrayLike,
+    rate: npt.ArrayLike,
+    kd: npt.ArrayLike,
+    method: Literal["christoffel", "ploen"] = "christoffel",
+) -> Array:
+    """Return torques tau = M a_r + C(q, qd) v_r + g - Kd s (..., nv). Slotine and Li 1987.
+
+    The closed loop is M ds/dt + C s = -Kd s. With V = s^T M s / 2 and dM/dt - 2 C skew, dV/dt = -s^T Kd s: no
+    cancellation of C qd is needed, and errors of the model enter as bounded disturbances.
+
+    Parameters
+    ----------
+    model, q, qd, desired_q, desired_qd, desired_qdd
+        As `computed_torque`.
+    rate : array-like, shape () or (nv,)
+        Lambda [1/s], see `sliding_reference`.
+    kd : array-like, shape () or (nv,)
+        Damping of s [N m s/rad, N s/m].
+    method : {"christoffel", "ploen"}
+        Which Coriolis matrix.
+
+    Raises
+    ------
+    InputError, GroupError
+        For bad input or gains; names the joint.
+    """
+    r = sliding_reference(model, q, qd, desired_q, desired_qd, desired_qdd, rate)
+    force = slotine_li_force(model, q, qd, r.velocity, r.acceleration, method)
+    return np.asarray(force - gains(model, kd, "kd") * r.sliding)
+
+
+def armature(model: Model) -> Array:
+    """Return the rotor inertias (nv,) that the model includes: part of M, but not of any body's parameters."""
+    return np.asarray(model._rows[1:, layout.ARMATURE])

@@ -1,0 +1,144 @@
+"""Tracking errors on the configuration manifold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..lie import se3, so3
+from ..model.model import Model
+from ..model.structure import Joint
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingError:
+    """How a motion differs from the desired one, all (..., nv), in the tangent space at the actual configuration.
+
+    For a ball or free joint, with the desired pose seen from the actual one E = T^-1 T_d = exp(e), a desired twist is
+    carried to the actual frame by Ad_E. On axis joints all this is plain subtraction.
+
+    Attributes
+    ----------
+    position : ndarray
+        e, ``model.difference(q, q_d)``.
+    velocity : ndarray
+        de = Ad_E qd_d - qd, with dE/dt = hat(de) E; so the rate of e is J_l(e)^-1 de.
+    reference_velocity, reference_acceleration : ndarray
+        Ad_E qd_d and its rate Ad_E qdd_d + ad_de Ad_E qd_d: the desired motion as seen from the actual frame.
+    """
+
+    position: Array
+    velocity: Array
+    reference_velocity: Array
+    reference_acceleration: Array
+
+
+def tracking_error(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    desired_q: npt.ArrayLike,
+    desired_qd: npt.ArrayLike,
+    desired_qdd: npt.ArrayLike,
+) -> TrackingError:
+    """Return how the state (q, qd) differs from a desired motion.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q, qd : array-like, shape (..., nq), (..., nv)
+        Actual state [rad, m and rates].
+    desired_q, desired_qd, desired_qdd : array-like, shape (..., nq), (..., nv), (..., nv)
+        Desired motion.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape, NaN or infinity; names the joint.
+    """
+    position = model.difference(q, desired_q)
+    rate, wanted = np.asarray(qd, np.float64), np.asarray(desired_qd, np.float64)
+    acceleration = np.asarray(desired_qdd, np.float64)
+    if model.nq == model.nv:
+        return TrackingError(position, wanted - rate, wanted, acceleration)
+    shape = np.broadcast_shapes(position.shape, rate.shape, wanted.shape, acceleration.shape)
+    wanted, acceleration = (np.array(np.broadcast_to(x, shape)) for x in (wanted, acceleration))
+    velocity = wanted - rate
+    for joint in _manifold_joints(model):
+        at, e = joint.v_slice, position[..., joint.v_slice]
+        carry, bracket = (so3.exp, so3.hat) if joint.kind == "spherical" else (_twist_carrier, se3.ad)
+        E = carry(e)
+        wanted[..., at] = _apply(E, wanted[..., at])
+        velocity[..., at] = wanted[..., at] - rate[..., at]
+        acceleration[..., at] = _apply(E, acceleration[..., at]) + _apply(bracket(velocity[..., at]), wanted[..., at])
+    return TrackingError(position, velocity, wanted, acceleration)
+
+
+def gradient(model: Model, position: Array, gain: Array) -> Array:
+    """Return J_l(e)^-T K e (..., nv), the slope of e^T K e / 2 along de, for a diagonal gain K.
+
+    Its power de . (J_l^-T K e) is the rate of that function, which makes it the restoring force of a spring; with one
+    gain for a whole ball joint it is K e.
+    """
+    force = gain * position
+    for joint in _manifold_joints(model):
+        jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
+        at = joint.v_slice
+        force[..., at] = _apply(np.swapaxes(jacobian(position[..., at]), -1, -2), force[..., at])
+    return np.asarray(force)
+
+
+def position_rate(model: Model, error: TrackingError) -> Array:
+    """Return de/dt = J_l(e)^-1 de (..., nv) of the position error."""
+    rate = np.array(error.velocity)
+    for joint in _manifold_joints(model):
+        jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
+        at = joint.v_slice
+        rate[..., at] = _apply(jacobian(error.position[..., at]), rate[..., at])
+    return rate
+
+
+def gains(model: Model, value: npt.ArrayLike, name: str, one_per_joint: bool = False) -> Array:
+    """Return gains as an array (nv,), from one number or one for each coordinate; none may be negative.
+
+    Raises
+    ------
+    InputError
+        For anything else, or if `one_per_joint` is asked for and a ball or free joint has several.
+    """
+    try:
+        array = np.array(np.broadcast_to(np.asarray(value, np.float64), (model.nv,)))
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: one number or {model.nv} are expected, got {value!r}", name=name) from None
+    if not (np.isfinite(array) & (array >= 0.0)).all():
+        raise InputError(f"{name}: finite numbers >= 0 are expected, got {array.tolist()}", name=name, value=array)
+    if one_per_joint:
+        for joint in _manifold_joints(model):
+            part = array[joint.v_slice]
+            if (part != part[0]).any():
+                raise InputError(
+                    f"{name}: one number for all coordinates of joint {joint.name!r} is expected, got {part.tolist()}",
+                    name=joint.name,
+                    value=part,
+                )
+    return array
+
+
+def _manifold_joints(model: Model) -> list[Joint]:
+    if model.nq == model.nv:
+        return []
+    return [joint for joint in model.joints if joint.kind in ("spherical", "free")]
+
+
+def _twist_carrier(e: Array) -> Array:
+    return se3.Ad(se3.exp(e))
+
+
+def _apply(matrix: Array, vector: Array) -> Array:
+    return np.asarray((matrix @ vector[..., None])[..., 0])

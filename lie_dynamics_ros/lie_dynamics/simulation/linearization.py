@@ -1,0 +1,164 @@
+"""Derivatives of one step of an integrator, for model predictive control and iterative LQR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..lie import se3, so3
+from ..model.configuration import checked
+from ..model.model import Model
+from ..tree.forward_derivatives import forward_dynamics_derivatives
+
+Array = npt.NDArray[np.float64]
+
+_TINY = 1e-30
+_STAGES = ((0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """One step of an integrator and its derivative: d(next) = A d(now) + B dtau.
+
+    Changes of states are tangent vectors (dq, dqd) of 2 nv entries, dq along `Model.integrate` at the configuration
+    that they belong to: ``difference(next.q, q of the changed step) = A[:nv] d(now) + B[:nv] dtau`` to first order.
+
+    Attributes
+    ----------
+    A : ndarray, shape (..., 2 nv, 2 nv)
+        Derivative along the state.
+    B : ndarray, shape (..., 2 nv, nv)
+        Derivative along joint forces that are held over the step.
+    q, qd : ndarray, shape (..., nq), (..., nv)
+        State after the step.
+    """
+
+    A: Array
+    B: Array
+    q: Array
+    qd: Array
+
+
+def linearize(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    dt: float,
+    integrator: Literal["semi_implicit", "rkmk4"] = "semi_implicit",
+    f_ext: npt.ArrayLike | None = None,
+) -> Linearization:
+    """Return the exact derivative of one step of an integrator under forward dynamics.
+
+    Parameters
+    ----------
+    model : Model
+        The robot. Losses that it counts (`with_joint_terms`) act as `forward_dynamics` has them, at the beginning of a
+        step or stage; the derivative of dry friction is that of sliding.
+    q, qd, tau : array-like, shape (..., nq), (..., nv), (..., nv)
+        State, and joint forces held over the step.
+    dt : float
+        Step [s].
+    integrator : {"semi_implicit", "rkmk4"}
+        `semi_implicit_step` or `rkmk4_step` of `simulation`.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        External wrenches on the bodies, constant in their frames.
+
+    Returns
+    -------
+    Linearization
+        A, B and the state after the step.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`; also for an unknown integrator or a step that is not positive.
+    """
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise InputError(f"dt: a positive time is expected, got {dt}", name="dt", value=dt)
+    steps = {"semi_implicit": _semi_implicit, "rkmk4": _rkmk4}
+    if integrator not in steps:
+        raise InputError(f"integrator: one of {list(steps)} is expected, got {integrator!r}", name="integrator")
+    q, qd = checked(q, model.nq, "q", model), checked(qd, model.nv, "qd", model)
+    tau = checked(tau, model.nv, "tau", model)
+    wrench = None if f_ext is None else np.asarray(f_ext, dtype=np.float64)
+    shapes = [q.shape[:-1], qd.shape[:-1], tau.shape[:-1]] + ([] if wrench is None else [wrench.shape[:-2]])
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise InputError(f"batch dimensions of q, qd, tau and f_ext do not fit each other: {shapes}") from None
+    q, qd, tau = (np.broadcast_to(a, (*batch, a.shape[-1])) for a in (q, qd, tau))
+    after_q, after_qd, change_q, change_qd = steps[integrator](model, q, qd, tau, dt, wrench)
+    whole = np.concatenate([change_q, change_qd], axis=-2)
+    n = 2 * model.nv
+    return Linearization(whole[..., :n].copy(), whole[..., n:].copy(), after_q, after_qd)
+
+
+_Step = tuple[Array, Array, Array, Array]
+
+
+def _units(model: Model, batch: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Return dq, dqd and dtau (..., nv, 3 nv) as functions of themselves."""
+    n = model.nv
+    unit = np.broadcast_to(np.eye(3 * n), (*batch, 3 * n, 3 * n))
+    return unit[..., :n, :], unit[..., n : 2 * n, :], unit[..., 2 * n :, :]
+
+
+def _semi_implicit(model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None) -> _Step:
+    dq, dqd, dtau = _units(model, q.shape[:-1])
+    at = forward_dynamics_derivatives(model, q, qd, tau, f_ext)
+    after = qd + dt * at.qdd
+    dafter = dqd + dt * (at.dq @ dq + at.dqd @ dqd + at.dtau @ dtau)
+    back, right, _ = _manifold(model, dt * after)
+    return model.integrate(q, dt * after), after, back @ dq + dt * right @ dafter, dafter
+
+
+def _rkmk4(model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None) -> _Step:
+    dq, dqd, dtau = _units(model, q.shape[:-1])
+    ku, kv, dku, dkv = np.zeros_like(qd), np.zeros_like(qd), np.zeros_like(dq), np.zeros_like(dq)
+    sum_u, sum_v, dsum_u, dsum_v = ku, kv, dku, dkv
+    for part, weight in _STAGES:
+        u, v, du, dv = part * dt * ku, qd + part * dt * kv, part * dt * dku, dqd + part * dt * dkv
+        back, right, rate = _manifold(model, u)
+        at = forward_dynamics_derivatives(model, model.integrate(q, u), v, tau, f_ext)
+        kv = at.qdd
+        dkv = at.dq @ (back @ dq + right @ du) + at.dqd @ dv + at.dtau @ dtau
+        ku, dku = (rate @ v[..., None])[..., 0], rate @ dv + _rate_slope(model, u, v) @ du
+        sum_u, sum_v = sum_u + weight * dt * ku, sum_v + weight * dt * kv
+        dsum_u, dsum_v = dsum_u + weight * dt * dku, dsum_v + weight * dt * dkv
+    back, right, _ = _manifold(model, sum_u)
+    return model.integrate(q, sum_u), qd + sum_v, back @ dq + right @ dsum_u, dqd + dsum_v
+
+
+def _manifold(model: Model, u: Array) -> tuple[Array, Array, Array]:
+    """Return Ad_exp(-u), the right Jacobian of exp at u, and its inverse, each (..., nv, nv); 1 for axis joints."""
+    unit = np.broadcast_to(np.eye(model.nv), (*u.shape, model.nv))
+    back, right, inverse = unit.copy(), unit.copy(), unit.copy()
+    for joint in model.joints:
+        at = (..., joint.v_slice, joint.v_slice)
+        x = u[..., joint.v_slice]
+        if joint.kind == "spherical":
+            back[at], right[at] = so3.exp(-x), so3.right_jacobian(x)
+            inverse[at] = so3.right_jacobian_inverse(x)
+        elif joint.kind == "free":
+            back[at], right[at] = se3.Ad(se3.exp(-x)), se3.right_jacobian(x)
+            inverse[at] = se3.right_jacobian_inverse(x)
+    return back, right, inverse
+
+
+def _rate_slope(model: Model, u: Array, v: Array) -> Array:
+    """Return the derivative along u of the inverse right Jacobian times v, (..., nv, nv), by complex steps."""
+    slope = np.zeros((*u.shape, model.nv))
+    for joint in model.joints:
+        group = {"spherical": so3, "free": se3}.get(joint.kind)
+        if group is None:
+            continue
+        x, y = u[..., joint.v_slice], v[..., joint.v_slice]
+        for k, unit in enumerate(np.eye(joint.type.nv)):
+            moved = group.right_jacobian_inverse(x + 1j * _TINY * unit) @ y[..., None]
+            slope[..., joint.v_slice, joint.v_slice.start + k] = moved[..., 0].imag / _TINY
+    return slope

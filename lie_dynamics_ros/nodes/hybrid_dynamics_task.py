@@ -1,0 +1,130 @@
+"""What the hybrid dynamics node computes, without ROS: one robot, one state and command in, all that follows out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lie_dynamics import Model, hybrid_dynamics
+from ..ros.errors import MessageError
+from ..ros.messages import Array
+from ..ros.robot_options import RobotOptions
+from ..ros.robot_task import RobotTask
+
+UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
+
+LARGEST = float(np.finfo(float).max)
+
+
+@dataclass(frozen=True)
+class Options(RobotOptions):
+    """What may change at run time; see the parameters of the node."""
+
+    unnamed: str
+    saturate: bool
+
+    @staticmethod
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that parameter values stand for; raises ParameterError."""
+        return {
+            **RobotOptions.read(values),
+            "unnamed": values["unnamed_joints"],
+            "saturate": values["saturate_efforts"],
+        }
+
+
+class HybridDynamicsTask(RobotTask):
+    """Hybrid dynamics of one robot; see `RobotTask`.
+
+    Attributes
+    ----------
+    named : ndarray of bool, shape (n,)
+        Joints that the command names.
+    prescribed : ndarray of bool, shape (n,)
+        Of these, those whose acceleration it gives; the effort of the others.
+    values : ndarray, shape (n,)
+        What it gives [rad/s^2, m/s^2 or N m, N]; zero for joints that it does not name.
+    effort : ndarray, shape (n,)
+        Measured efforts [N m, N].
+    """
+
+    options: Options
+
+    def __init__(self, model: Model, joints: Sequence[str], options: Options) -> None:
+        n = len(model.joint_names)
+        self.named: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self.prescribed: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self.values = self.effort = np.zeros(n)
+        super().__init__(model, joints, options)
+
+    def set_options(self, options: RobotOptions) -> None:
+        """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
+        assert isinstance(options, Options)
+        super().set_options(options)
+        self.options = options
+        held = np.ones(len(self.zero), dtype=bool)  # has an answer for every robot
+        hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, held)
+
+    def solve(self, commanded: bool, wrenches: Array | None = None) -> tuple[Array, Array]:
+        """Accelerations and efforts for the present state, in model order, each of shape (n,).
+
+        Parameters
+        ----------
+        commanded : bool
+            Use the command; otherwise no joint counts as named.
+        wrenches : ndarray, shape (n_bodies, 6), optional
+            Wrench that the environment exerts on each body, in its frame [N m, N].
+
+        Returns
+        -------
+        accelerations : ndarray, shape (n,) [rad/s^2 or m/s^2]
+        efforts : ndarray, shape (n,) [N m or N]
+            Where they are limited, the accelerations are those that the limited efforts cause.
+
+        Raises
+        ------
+        MessageError
+            The state leads to results that are not finite.
+        LieDynamicsError
+            There is no result: a body without mass is free to move.
+        """
+        values = self.values if commanded else self.zero
+        prescribed, effort = self._complete(commanded, values)
+        return self._within_limits(values, effort, prescribed, wrenches)
+
+    def _complete(self, commanded: bool, values: Array) -> tuple[NDArray[np.bool_], Array]:
+        """Return which accelerations are given, and all efforts, also for the joints that are not named."""
+        unnamed = self.options.unnamed
+        if unnamed == "zero_acceleration":
+            return (self.prescribed | ~self.named if commanded else np.ones(len(values), dtype=bool)), values
+        prescribed = self.prescribed if commanded else np.zeros(len(values), dtype=bool)
+        if unnamed == "zero_effort":
+            return prescribed, values
+        return prescribed, np.where(self.named, values, self.effort) if commanded else self.effort
+
+    def _within_limits(
+        self, acceleration: Array, effort: Array, prescribed: NDArray[np.bool_], wrenches: Array | None
+    ) -> tuple[Array, Array]:
+        model, saturate = self.dynamics, self.options.saturate
+        # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
+        while True:
+            accelerations, efforts = hybrid_dynamics(
+                model, self.position, self.velocity, acceleration, effort, prescribed, wrenches
+            )
+            # Loops over plain floats cost less than array operations; infinity and NaN are outside of all bounds.
+            if all(-LARGEST <= a <= LARGEST for a in accelerations.tolist()) and all(
+                -bound <= e <= bound for e, bound in zip(efforts.tolist(), self.bounds, strict=True)
+            ):
+                return accelerations, efforts
+            if not (np.isfinite(accelerations).all() and np.isfinite(efforts).all()):
+                raise MessageError("not finite", "the state leads to results that are not finite")
+            over = np.abs(efforts) > self.limit
+            if not saturate or not over.any():
+                return accelerations, efforts
+            self.saturated |= over
+            effort = np.where(over, np.clip(efforts, -self.limit, self.limit), effort)
+            prescribed = prescribed & ~over

@@ -1,0 +1,160 @@
+"""Joint states on their way through a node: checked for their time, answered, counted; nothing they hold ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+
+from ..lie_dynamics import LieDynamicsError
+from . import diagnostics, qos
+from .diagnostics import Report, StreamStatistics
+from .errors import MessageError
+from .managed_node import ManagedNode
+from .messages import nanoseconds
+from .parameters import Setting
+from .state_times import BACKWARDS, StateTimes
+
+STATE_TIMEOUT = Setting(
+    "state_timeout",
+    0.1,
+    "Joint states older than this, by their time stamp, are not answered [s]. 0: no limit.",
+    low=0.0,
+    high=3600.0,
+)
+
+AGAIN = 500_000_000
+"""Time stamps that go back by more than this [ns] may mean that a recording begins again."""
+
+
+class StateStream:
+    """The topic ``joint_states`` of a node, and what became of the states.
+
+    Parameters
+    ----------
+    node : ManagedNode
+        With the parameter `STATE_TIMEOUT`.
+    answer : callable
+        Publishes the answer to a state, ``answer(message, now)`` with the time of arrival [ns]; raises `MessageError`
+        or `LieDynamicsError` where there is none.
+    restart : callable
+        Called when time ran backwards, as when a recording starts again: forgets what belongs to the time before.
+    what : str
+        What the states are to this node, for the diagnostics.
+
+    Attributes
+    ----------
+    open : bool
+        Whether states are answered.
+    statistics : StreamStatistics
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode,
+        answer: Callable[[JointState, int], None],
+        restart: Callable[[], None],
+        what: str = "state",
+    ) -> None:
+        self._node, self._answer, self._restart, self._what = node, answer, restart, what
+        self.open = False
+        self.statistics = StreamStatistics()
+        self._times = StateTimes()
+        self._last: float | None = None  # steady time [s]
+        self._opened = 0.0  # steady time [s]
+        self.set_timeout()
+        self._subscription = node.create_subscription(
+            JointState, "joint_states", self.on_state, qos.STREAM_INPUT, qos_overriding_options=qos.overridable()
+        )
+        backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
+
+    def set_timeout(self) -> None:
+        """Take over the parameter ``state_timeout``."""
+        self._times.timeout = round(self._node.settings["state_timeout"] * 1e9)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._times.reset()
+        self._last = None
+        self._opened = time.perf_counter()
+        self.open = True
+
+    def stop(self) -> None:
+        """Stop answering."""
+        self.open = False
+
+    def on_state(self, message: JointState) -> None:
+        """Answer a state."""
+        if not self.open:
+            return
+        begin = self._last = time.perf_counter()
+        statistics = self.statistics
+        statistics.received += 1
+        try:
+            now = self._node.ros_time()
+            age = self._times.check(nanoseconds(message.header.stamp), now)
+            self._answer(message, now)
+        except MessageError as error:
+            statistics.reject(error.kind, str(error))
+            if error.kind == BACKWARDS and self._begins_again():
+                self._restart()
+            return
+        except LieDynamicsError as error:
+            statistics.reject("no result", str(error))
+            return
+        except Exception as error:
+            self._unexpected(error)
+            return
+        statistics.answered += 1
+        duration = time.perf_counter() - begin
+        statistics.callback.add(duration)
+        if age:
+            statistics.latency.add(age * 1e-9 + duration)
+
+    def _begins_again(self) -> bool:
+        """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
+
+        Where states are held against the system's clock, an old one is but late: the robot is where it was.
+        """
+        simulated = self._node.get_parameter("use_sim_time").value
+        return self._times.went_back > AGAIN and (simulated or not self._times.timeout)
+
+    def accept(self, take: Callable[[], None]) -> bool:
+        """Take in a message that is not a state; whatever is wrong with it is counted. Tells whether it was taken."""
+        try:
+            take()
+        except MessageError as error:
+            self.statistics.reject(error.kind, str(error))
+        except Exception as error:
+            self._unexpected(error)
+        else:
+            return True
+        return False
+
+    def _unexpected(self, error: Exception) -> None:
+        text = f"{type(error).__name__}: {error}"
+        self.statistics.reject("unexpected error", text)
+        self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
+
+    def _on_time_jump(self, _: TimeJump) -> None:
+        self._times.reset()
+        self._restart()
+
+    def describe(self, report: Report, period: float) -> None:
+        """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
+        rejected = self.statistics.describe(report, period)
+        if not self.open:
+            return
+        if rejected:
+            report.add(diagnostics.ERROR, f"{rejected} messages dropped: {self.statistics.problem}")
+        topic = self._subscription.topic_name
+        if self._last is None:
+            report.add(diagnostics.WARN, f"no {self._what} received on {topic} yet")
+            return
+        silence = time.perf_counter() - self._last
+        if silence > max(self._node.settings["state_timeout"], diagnostics.PERIOD):
+            report.add(diagnostics.ERROR, f"stale: no {self._what} received on {topic} for {silence:.1f} s")

@@ -1,0 +1,387 @@
+"""Services of the dynamics nodes over DDS, against another library, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from node_robots import ARM, ARM_JOINTS, oracle
+
+srv = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
+pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
+
+from geometry_msgs.msg import Inertia, Vector3, WrenchStamped  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+COUNT = 3
+RNG = np.random.default_rng(31)
+Q, QD, QDD, TAU = RNG.uniform(-1, 1, (4, COUNT, 7)) * np.array([1, 2, 5, 20])[:, None, None]
+SHUFFLED = RNG.permutation(7)
+NAMES = [ARM_JOINTS[i] for i in SHUFFLED]
+WRENCH = np.array([3.0, -20.0, 15.0, 1.0, 2.0, -0.5])  # force, torque
+MODEL = pin.buildModelFromXML(ARM)
+
+
+@pytest.fixture(scope="module")
+def nodes(module_bench):
+    names = {m: module_bench.start(m, robot_description=ARM) for m in ("inverse_dynamics", "hybrid_dynamics")}
+    for name in names.values():
+        module_bench.wait_state(name, "active")
+    return module_bench, names
+
+
+def ask(nodes, kind, node="inverse_dynamics", **fields):
+    bench, names = nodes
+    type_ = getattr(srv, "Compute" + "".join(word.capitalize() for word in kind.split("_")))
+    fields = {k: v.ravel().tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
+    return bench.call(type_, f"{names[node]}/compute_{kind}", type_.Request(**fields))
+
+
+def shuffled(rows):
+    """In the order of the request, with the number of a joint that the robot does not have in between."""
+    return np.insert(rows[:, SHUFFLED], 2, 99.0, axis=1)
+
+
+REQUEST_NAMES = [*NAMES[:2], "finger", *NAMES[2:]]
+
+
+def wrench_on_flange():
+    message = WrenchStamped()
+    message.header.frame_id = "panda_link8"
+    force, torque = message.wrench.force, message.wrench.torque
+    force.x, force.y, force.z, torque.x, torque.y, torque.z = WRENCH
+    return message
+
+
+def effort_of_wrench(q):
+    jacobian = pin.computeFrameJacobian(MODEL, MODEL.createData(), q, MODEL.getFrameId("panda_link8"), pin.LOCAL)
+    return jacobian.T @ WRENCH
+
+
+def assert_close(found, expected, tolerance=1e-12):
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(
+        np.reshape(found, expected.shape), expected, rtol=0, atol=tolerance * np.abs(expected).max()
+    )
+
+
+def assert_good(response, names):
+    assert response.success, response.message
+    assert response.message == ""
+    assert list(response.joint_names) == list(names)
+    assert response.count == COUNT
+
+
+def test_inverse_dynamics_of_many_states_with_joints_by_name(nodes):
+    response = ask(
+        nodes,
+        "inverse_dynamics",
+        joint_names=REQUEST_NAMES,
+        count=COUNT,
+        position=shuffled(Q),
+        velocity=shuffled(QD),
+        acceleration=shuffled(QDD),
+        external_wrenches=[wrench_on_flange()],
+    )
+    assert_good(response, NAMES)
+    expected = [oracle(ARM, q, qd, qdd) - effort_of_wrench(q) for q, qd, qdd in zip(Q, QD, QDD, strict=True)]
+    assert_close(response.effort, np.array(expected)[:, SHUFFLED])
+
+
+def test_what_is_left_out_is_zero_and_counted(nodes):
+    response = ask(nodes, "inverse_dynamics", position=Q)
+    assert_good(response, ARM_JOINTS)
+    assert_close(response.effort, [oracle(ARM, q) for q in Q])
+
+
+def test_wrenches_add_up_and_frames_may_begin_with_a_slash(nodes):
+    again = wrench_on_flange()
+    again.header.frame_id = "/panda_link8"
+    response = ask(nodes, "inverse_dynamics", position=Q, external_wrenches=[wrench_on_flange(), again])
+    assert_good(response, ARM_JOINTS)
+    assert_close(response.effort, [oracle(ARM, q) - 2 * effort_of_wrench(q) for q in Q])
+
+
+def test_mass_matrix(nodes):
+    response = ask(nodes, "mass_matrix", joint_names=REQUEST_NAMES, position=shuffled(Q))
+    assert_good(response, NAMES)
+    assert (response.rows, response.cols) == (7, 7)
+    expected = []
+    for q in Q:
+        upper = np.triu(pin.crba(MODEL, MODEL.createData(), q))
+        expected.append((upper + upper.T - np.diag(np.diag(upper)))[np.ix_(SHUFFLED, SHUFFLED)])
+    assert_close(response.mass_matrix, expected)
+
+
+def test_bias_gravity_and_coriolis_matrix(nodes):
+    response = ask(nodes, "bias_force", joint_names=REQUEST_NAMES, position=shuffled(Q), velocity=shuffled(QD))
+    assert_good(response, NAMES)
+    data = MODEL.createData()
+    assert_close(response.bias, [pin.nonLinearEffects(MODEL, data, *s)[SHUFFLED] for s in zip(Q, QD, strict=True)])
+    assert_close(response.gravity, [oracle(ARM, q)[SHUFFLED] for q in Q])
+    matrices = np.reshape(response.coriolis_matrix, (COUNT, response.rows, response.cols))
+    expected = [
+        pin.computeCoriolisMatrix(MODEL, data, q, qd)[np.ix_(SHUFFLED, SHUFFLED)] for q, qd in zip(Q, QD, strict=True)
+    ]
+    assert_close(matrices, expected)
+
+
+def test_forward_dynamics(nodes):
+    response = ask(
+        nodes,
+        "forward_dynamics",
+        "hybrid_dynamics",
+        joint_names=REQUEST_NAMES,
+        position=shuffled(Q),
+        velocity=shuffled(QD),
+        effort=shuffled(TAU),
+        external_wrenches=[wrench_on_flange()],
+    )
+    assert_good(response, NAMES)
+    data = MODEL.createData()
+    expected = [
+        pin.aba(MODEL, data, q, qd, tau + effort_of_wrench(q))[SHUFFLED] for q, qd, tau in zip(Q, QD, TAU, strict=True)
+    ]
+    assert_close(response.acceleration, expected, 1e-11)
+
+
+GIVEN = np.array([True, False, True, True, False, False, True])
+
+
+def test_hybrid_dynamics(nodes):
+    accelerations, efforts = np.where(GIVEN, QDD, np.nan), np.where(GIVEN, np.inf, TAU)
+    response = ask(
+        nodes,
+        "hybrid_dynamics",
+        "hybrid_dynamics",
+        joint_names=REQUEST_NAMES,
+        acceleration_given=np.insert(GIVEN[SHUFFLED], 2, False).tolist(),
+        position=shuffled(Q),
+        velocity=shuffled(QD),
+        acceleration=shuffled(accelerations),
+        effort=shuffled(efforts),
+    )
+    assert_good(response, NAMES)
+    inverse = np.argsort(SHUFFLED)
+    qdd = np.reshape(response.acceleration, (COUNT, 7))[:, inverse]
+    tau = np.reshape(response.effort, (COUNT, 7))[:, inverse]
+    np.testing.assert_array_equal(qdd[:, GIVEN], QDD[:, GIVEN])
+    np.testing.assert_array_equal(tau[:, ~GIVEN], TAU[:, ~GIVEN])
+    assert_close(tau, [oracle(ARM, *state) for state in zip(Q, QD, qdd, strict=True)])
+
+
+def differences(f, x, step=1e-6):
+    columns = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(7)]
+    return np.array(columns).T
+
+
+def test_derivatives_of_inverse_and_forward_dynamics(nodes):
+    response = ask(nodes, "dynamics_derivatives", position=Q, velocity=QD, acceleration=QDD)
+    assert_good(response, ARM_JOINTS)
+    data = MODEL.createData()
+    found = [np.reshape(getattr(response, f), (COUNT, 7, 7)) for f in ("by_position", "by_velocity", "by_input")]
+    for k in range(COUNT):
+        by_q, by_qd, by_qdd = pin.computeRNEADerivatives(MODEL, data, Q[k], QD[k], QDD[k])
+        symmetric = np.triu(by_qdd) + np.triu(by_qdd, 1).T
+        for matrices, expected in zip(found, (by_q, by_qd, symmetric), strict=True):
+            assert_close(matrices[k], expected, 1e-11)
+    kind = srv.ComputeDynamicsDerivatives.Request.FORWARD
+    response = ask(nodes, "dynamics_derivatives", dynamics=kind, position=Q, velocity=QD, effort=TAU)
+    assert_good(response, ARM_JOINTS)
+    found = [np.reshape(getattr(response, f), (COUNT, 7, 7)) for f in ("by_position", "by_velocity", "by_input")]
+    for k in range(COUNT):
+        for matrices, expected in zip(found, pin.computeABADerivatives(MODEL, data, Q[k], QD[k], TAU[k]), strict=True):
+            # The inverse of the mass matrix carries its condition, 1e4 for an arm.
+            assert_close(matrices[k], np.array(expected), 1e-9)
+
+
+def test_derivatives_of_hybrid_dynamics_by_name(nodes):
+    kind = srv.ComputeDynamicsDerivatives.Request.HYBRID
+    response = ask(
+        nodes,
+        "dynamics_derivatives",
+        "hybrid_dynamics",
+        dynamics=kind,
+        joint_names=NAMES,
+        acceleration_given=GIVEN[SHUFFLED].tolist(),
+        position=Q[:, SHUFFLED],
+        velocity=QD[:, SHUFFLED],
+        acceleration=QDD[:, SHUFFLED],
+        effort=TAU[:, SHUFFLED],
+    )
+    assert_good(response, NAMES)
+
+    def output(q, qd, given_values):
+        """What is not given, by dense algebra: efforts where accelerations are given, accelerations elsewhere."""
+        upper = np.triu(pin.crba(MODEL, MODEL.createData(), q))
+        m = upper + np.triu(upper, 1).T
+        bias = pin.nonLinearEffects(MODEL, MODEL.createData(), q, qd)
+        a, free = np.flatnonzero(GIVEN), np.flatnonzero(~GIVEN)
+        qdd = np.where(GIVEN, given_values, 0.0)
+        qdd[free] = np.linalg.solve(
+            m[np.ix_(free, free)], given_values[free] - bias[free] - m[np.ix_(free, a)] @ given_values[a]
+        )
+        return np.where(GIVEN, m @ qdd + bias, qdd)
+
+    inverse = np.argsort(SHUFFLED)
+    values = np.where(GIVEN, QDD, TAU)
+    for k in range(COUNT):
+        expected = (
+            differences(lambda x, k=k: output(x, QD[k], values[k]), Q[k]),
+            differences(lambda x, k=k: output(Q[k], x, values[k]), QD[k]),
+            differences(lambda x, k=k: output(Q[k], QD[k], x), values[k]),
+        )
+        for field, matrix in zip(("by_position", "by_velocity", "by_input"), expected, strict=True):
+            found = np.reshape(getattr(response, field), (COUNT, 7, 7))[k][np.ix_(inverse, inverse)]
+            assert_close(found, matrix, 1e-7)  # the accuracy of differences
+
+
+NAN = Q.copy()
+NAN[1, 2] = math.nan
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "reason"),
+    [
+        ("mass_matrix", {}, "no states"),
+        ("mass_matrix", {"position": Q.ravel()[:-1]}, "position has 20 entries; expected 21: 3 x 7"),
+        ("mass_matrix", {"position": Q, "count": 2}, "position has 21 entries; expected 14"),
+        ("mass_matrix", {"position": NAN}, "position of panda_joint3 in state 1 is nan"),
+        ("mass_matrix", {"position": Q, "joint_names": [*ARM_JOINTS[:6], "elbow"]}, "joints missing: panda_joint7"),
+        ("mass_matrix", {"position": Q, "joint_names": ["panda_joint1"] * 7}, "named more than once: panda_joint1"),
+        ("mass_matrix", {"position": np.zeros((1001, 7))}, "1001 states in one request; max_batch allows 1000"),
+        ("mass_matrix", {"position": Q, "count": 4_000_000_000}, "max_batch"),
+        ("inverse_dynamics", {"position": Q, "velocity": Q[:1]}, "velocity has 7 entries; expected 21"),
+        ("inverse_dynamics", {"position": Q, "acceleration": [math.inf] * 21}, "acceleration of panda_joint1"),
+        ("inverse_dynamics", {"position": Q, "velocity": [1e200] * 21}, ""),
+        ("inverse_dynamics", {"position": Q, "external_wrenches": [WrenchStamped()]}, ""),
+        ("dynamics_derivatives", {"position": Q, "dynamics": 7}, "expected INVERSE (0), FORWARD (1) or HYBRID (2)"),
+        ("dynamics_derivatives", {"position": Q, "acceleration_given": [True] * 7}, "for HYBRID only"),
+        ("dynamics_derivatives", {"position": Q, "dynamics": 2, "acceleration_given": [True]}, "one for each of 7"),
+        ("dynamics_derivatives", {"position": Q, "dynamics": 2, "effort": NAN}, "effort holds numbers"),
+    ],
+)
+def test_refuses_malformed_requests_and_says_why(nodes, kind, fields, reason):
+    response = ask(nodes, kind, **fields)
+    assert not response.success
+    assert reason in response.message and response.message
+    assert response.count == 0
+    empty = [getattr(response, f) for f, t in response.get_fields_and_field_types().items() if "double" in t]
+    assert empty and not any(len(field) for field in empty)
+
+
+def test_a_large_request_of_nothing_but_a_count_is_refused(nodes):
+    response = ask(nodes, "inverse_dynamics", count=10**9)
+    assert not response.success and "max_batch" in response.message
+
+
+def test_needs_a_robot(bench):
+    node = bench.start("inverse_dynamics")
+    nodes = bench, {"inverse_dynamics": node}
+    response = ask(nodes, "mass_matrix", position=Q)
+    assert not response.success and "not configured" in response.message
+    assert not bench.call(srv.SetPayload, f"{node}/set_payload", srv.SetPayload.Request()).success
+    bench.publish_description(ARM)
+    bench.wait_state(node, "active")
+    assert bench.change_state(node, "deactivate")
+    assert ask(nodes, "mass_matrix", position=Q).success
+
+
+def with_payload(frame, mass, com, inertia):
+    """The arm with a payload, by another library."""
+    model = pin.buildModelFromXML(ARM)
+    place = model.frames[model.getFrameId(frame)]
+    model.inertias[place.parentJoint] += place.placement * pin.Inertia(mass, np.array(com), np.array(inertia))
+    return model
+
+
+def inertia_message(mass, com, inertia):
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
+    return Inertia(m=mass, com=Vector3(x=com[0], y=com[1], z=com[2]), ixx=xx, ixy=xy, ixz=xz, iyy=yy, iyz=yz, izz=zz)
+
+
+@pytest.mark.parametrize("module", ["inverse_dynamics", "hybrid_dynamics"])
+def test_a_payload_is_part_of_everything_until_it_is_taken_away(bench, module):
+    node = bench.start(module, robot_description=ARM, unnamed_joints="zero_acceleration", saturate_efforts=False)
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    mass, com, inertia = 2.0, [0.02, -0.03, 0.1], [[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.025]]
+    loaded = with_payload("panda_link8", mass, com, inertia)
+
+    def set_payload(frame, message):
+        return bench.call(
+            srv.SetPayload, f"{node}/set_payload", srv.SetPayload.Request(frame_id=frame, inertia=message)
+        )
+
+    def efforts():
+        answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0], QD[0]), answers)
+        return np.array(answer.effort)
+
+    without = oracle(ARM, Q[0], QD[0])
+    assert_close(efforts(), without)
+    response = set_payload("panda_link8", inertia_message(mass, com, inertia))
+    assert response.success, response.message
+    carrying = pin.rnea(loaded, loaded.createData(), Q[0], QD[0], np.zeros(7))
+    assert np.abs(carrying - without).max() > 1.0
+    assert_close(efforts(), carrying)
+    assert bench.get(node, "payload_frame") == "panda_link8" and bench.get(node, "payload_mass") == mass
+    # What cannot be carried is refused, and changes nothing.
+    for frame, message, reason in (
+        ("panda_link99", inertia_message(1.0, com, inertia), "panda_link99"),
+        ("panda_link0", inertia_message(1.0, com, inertia), "panda_link0"),
+        ("", inertia_message(1.0, com, inertia), "payload_frame"),
+        ("panda_link8", inertia_message(-1.0, com, inertia), "payload_mass"),
+        ("panda_link8", inertia_message(math.nan, com, inertia), "payload_mass"),
+        ("panda_link8", inertia_message(1.0, [math.nan, 0, 0], inertia), "finite"),
+        ("panda_link8", inertia_message(1.0, com, [[-1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), "inertia"),
+    ):
+        response = set_payload(frame, message)
+        assert not response.success and reason in response.message, response.message
+    assert_close(efforts(), carrying)
+    assert set_payload("", Inertia()).success
+    assert_close(efforts(), without)
+
+
+def test_the_payload_may_come_with_the_parameters(bench):
+    values = {"payload_frame": "panda_link7", "payload_mass": 1.5, "payload_center_of_mass": [0.0, 0.1, 0.0]}
+    node = bench.start("inverse_dynamics", robot_description=ARM, **values)
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
+    loaded = with_payload("panda_link7", 1.5, [0.0, 0.1, 0.0], np.zeros((3, 3)))
+    assert_close(answer.effort, pin.computeGeneralizedGravity(loaded, loaded.createData(), Q[0]))
+    result = bench.set(node, payload_frame="panda_link99")
+    assert not result.successful and "panda_link99" in result.reason
+    assert bench.set(node, payload_mass=0.0, payload_frame="panda_link99").successful
+
+
+def test_a_payload_on_a_frame_that_is_not_there_keeps_the_node_from_starting(bench):
+    node = bench.start("inverse_dynamics", robot_description=ARM, payload_frame="gripper", payload_mass=1.0)
+    bench.wait_status(node, lambda s, v: s.level == b"\x02" and "gripper" in s.message, "the reason")
+    assert bench.state(node) == "unconfigured"
+    assert bench.set(node, payload_frame="panda_link8").successful
+    bench.wait(lambda: bench.change_state(node, "configure"), "it to be put right")
+
+
+def test_states_are_answered_while_requests_keep_coming(nodes):
+    bench, names = nodes
+    answers = bench.listen(JointState, f"{names['inverse_dynamics']}/joint_efforts")
+    for _ in range(20):
+        assert ask(nodes, "mass_matrix", position=np.zeros((1000, 7))).success
+        bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
+
+
+def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_path):
+    # A package of that name without services stands in its place.
+    (tmp_path / "lie_dynamics_interfaces").mkdir()
+    (tmp_path / "lie_dynamics_interfaces/__init__.py").touch()
+    import os
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    for module in ("inverse_dynamics", "hybrid_dynamics"):
+        node = bench.start(module, robot_description=ARM)
+        answers = bench.listen(JointState, f"{node}/joint_efforts")
+        bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
+        lines = [line for line in bench.processes[-1].output.splitlines() if "lie_dynamics_interfaces" in line]
+        assert len(lines) == 1 and "without services" in lines[0]
+        offered = [name for name, _ in bench.node.get_service_names_and_types_by_node(module, bench.namespace)]
+        assert offered and not [name for name in offered if "compute" in name]

@@ -1,0 +1,97 @@
+"""Rubbish in quantity, and more of everything than expected; the same for every node."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from node_cases import CASES, random_state
+from node_harness import Bench, stamp_of
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.module)
+MESSAGES = 10_000
+BURST = 50
+GROWTH = 4 * 2**20
+"""Most that a node may grow by [bytes]; one kept state in ten would come to more."""
+
+
+def resident(pid):
+    """Memory of a process [bytes]; 0 where the system does not tell."""
+    file = Path(f"/proc/{pid}/statm")
+    return int(file.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if file.exists() else 0
+
+
+@each_case
+def test_survives_ten_thousand_random_messages(bench, case):
+    prefix = f"qos_overrides.{bench.namespace}/joint_states.subscription"
+    node, answers = case.start(
+        bench, state_timeout=0.0, **{f"{prefix}.reliability": "reliable", f"{prefix}.depth": 2 * BURST}
+    )
+    states = bench.states = bench.node.create_publisher(JointState, "joint_states", QoSProfile(depth=2 * BURST))
+    rng = np.random.default_rng(3)
+    noise = case.noise(bench, node, rng)
+    process = bench.processes[-1].process.pid
+    bench.ask(lambda: case.state(bench), answers)
+    count = finite = 0
+    before = None
+    while count < MESSAGES:
+        for _ in range(BURST):
+            names, position, velocity, effort = random_state(rng, case)
+            message = bench.make_state(names, position, velocity)
+            message.effort = effort
+            states.publish(message)
+            if noise and rng.random() < 0.2:
+                noise[rng.integers(len(noise))]()
+        count += BURST
+        # Nothing is sent faster than the node takes it in: none of it is lost.
+        bench.ask(lambda: case.state(bench), answers)
+        assert all(np.isfinite(case.numbers(answer)).all() for answer in answers)
+        finite += len(answers)
+        answers.clear()
+        if before is None and count >= MESSAGES // 5:
+            before = resident(process)
+    assert finite >= MESSAGES / BURST
+    assert resident(process) - before < GROWTH
+    status = bench.wait_status(node, lambda s, v: int(v["states received"]) >= MESSAGES, "all messages counted")
+    values = {v.key: v.value for v in status.values}
+    assert "dropped: unexpected error" not in values, values["last problem"]
+
+
+@each_case
+def test_keeps_up_with_ten_times_the_rate(bench, case):
+    _, answers = case.start(bench)
+    bench.ask(lambda: case.state(bench), answers)
+    answers.clear()
+    # As fast as they can be made: ten thousand a second. The queue holds one, so what comes too fast is dropped
+    # and the rest is answered while it is new.
+    sent = [case.state(bench) for _ in range(5000)]
+    for message in sent:
+        bench.states.publish(message)
+    last = stamp_of(bench.ask(lambda: case.state(bench), answers))
+    stamps = [stamp_of(answer) for answer in answers]
+    assert stamps == sorted(set(stamps))
+    assert last in stamps
+    case.check(answers[-1])
+
+
+@each_case
+def test_two_robots_in_namespaces_do_not_meet(bench, case):
+    other = Bench()
+    try:
+        pairs = [(b, *case.start(b)) for b in (bench, other)]
+        for b, _, answers in pairs:
+            case.check(b.ask(lambda b=b: case.state(b), answers))
+        for answers in (answers for *_, answers in pairs):
+            answers.clear()
+        (one, _, mine), (_, _, theirs) = pairs
+        for _ in range(20):
+            one.ask(lambda: case.state(one), mine)
+        for _ in range(5):
+            other.executor.spin_once(timeout_sec=0.01)
+        assert mine and not theirs
+    finally:
+        other.close()

@@ -1,0 +1,89 @@
+"""Lifecycle transitions in every order, and ends of processes on either side; the same for every node."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+from node_cases import CASES
+from node_harness import Bench, stamp_of
+from sensor_msgs.msg import JointState
+
+TRANSITIONS = {
+    ("unconfigured", "configure"): "inactive",
+    ("inactive", "activate"): "active",
+    ("active", "deactivate"): "inactive",
+    ("inactive", "cleanup"): "unconfigured",
+}
+LABELS = ("configure", "activate", "deactivate", "cleanup")
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.module)
+def case(request):
+    return request.param
+
+
+def test_transitions_in_every_order(bench, case):
+    node, answers = case.start(bench, autostart=False)
+    rng = np.random.default_rng(11)
+    state, tried = "unconfigured", set()
+    everything = {(s, label) for s in ("unconfigured", "inactive", "active") for label in LABELS}
+    while tried != everything:
+        label = str(rng.choice(LABELS))
+        wanted = TRANSITIONS.get((state, label))
+        assert bench.change_state(node, label) == (wanted is not None), f"{label} while {state}"
+        tried.add((state, label))
+        state = wanted or state
+        assert bench.state(node) == state
+        if state == "active":
+            case.check(bench.ask(lambda: case.state(bench), answers))
+    assert bench.change_state(node, "shutdown")
+    for label in LABELS:
+        assert not bench.change_state(node, label)
+    assert bench.state(node) == "finalized"
+
+
+def test_publishes_only_when_active(bench, case):
+    node, answers = case.start(bench, autostart=False)
+    assert bench.change_state(node, "configure")
+    bench.wait(lambda: bench.states.get_subscription_count() == 1, "the node to listen")
+    while_inactive = set()
+    for _ in range(20):
+        message = case.state(bench)
+        while_inactive.add(stamp_of(message))
+        bench.states.publish(message)
+    # The transition is served after what came before it.
+    assert bench.change_state(node, "activate")
+    case.check(bench.ask(lambda: case.state(bench), answers))
+    assert not while_inactive & {stamp_of(answer) for answer in answers}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_node_started_again_goes_on_beside_a_running_driver(bench, case, how):
+    _, answers = case.start(bench)
+    case.check(bench.ask(lambda: case.state(bench), answers))
+    process = bench.processes.pop()
+    process.process.send_signal(how)
+    # The driver goes on meanwhile.
+    bench.wait(lambda: bench.states.publish(case.state(bench)) or process.process.poll() is not None, "its end")
+    assert process.process.returncode == (0 if how == signal.SIGINT else -how)
+    answers.clear()
+    bench.start(case.module, **case.parameters)
+    case.check(bench.ask(lambda: case.state(bench), answers))
+
+
+def test_goes_on_when_the_driver_is_started_again(bench, case):
+    node, answers = case.start(bench)
+    case.check(bench.ask(lambda: case.state(bench), answers))
+    bench.node.destroy_publisher(bench.states)
+    bench.wait_status(node, lambda s, v: "stale: no " in s.message, "silence")
+    # Another process, with names and clock of its own.
+    driver = Bench()
+    try:
+        driver.states = driver.node.create_publisher(JointState, f"{bench.namespace}/joint_states", 1)
+        answers = driver.listen(case.answer, f"{node}/{case.topic}")
+        case.check(driver.ask(lambda: case.state(driver), answers))
+    finally:
+        driver.close()
+    assert bench.state(node) == "active"

@@ -1,0 +1,155 @@
+"""What no node may answer, what it says about it, and that it goes on afterwards; the same for every node."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from node_cases import CASES
+from node_harness import stamp_of
+from rosgraph_msgs.msg import Clock
+
+SECOND = 10**9
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.module)
+def case(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def shared(module_bench, case):
+    """A node that several tests share."""
+    return (module_bench, *case.start(module_bench, f"shared_{case.module}"))
+
+
+@pytest.fixture
+def start(bench, case):
+    """Start the node, wait until it answers; returns its name and answers."""
+
+    def start(**parameters):
+        node, answers = case.start(bench, **parameters)
+        bench.ask(lambda: case.state(bench), answers)
+        return node, answers
+
+    return start
+
+
+def dropped(bench, node, kind):
+    status = bench.status(node)
+    return int({v.key: v.value for v in status.values}.get(f"dropped: {kind}", 0)) if status else 0
+
+
+def send_until_dropped(bench, node, make, kind):
+    """Publish states until the node reports one more as dropped; returns their time stamps."""
+    before = dropped(bench, node, kind)
+    stamps = set()
+
+    def reported():
+        message = make()
+        stamps.add(stamp_of(message))
+        bench.states.publish(message)
+        bench.executor.spin_once(timeout_sec=0.02)
+        return dropped(bench, node, kind) > before
+
+    bench.wait(reported, f"a report of a dropped message: {kind}")
+    return stamps
+
+
+UNUSABLE = {
+    "one joint missing": (lambda n, q: (n[:-1], q[:-1], ()), "missing joints", lambda n: n[-1]),
+    "all joints missing": (lambda n, q: ((), (), ()), "missing joints", lambda n: n[0]),
+    "joint named twice": (lambda n, q: ((*n, n[2]), [*q, q[2]], ()), "ambiguous joints", lambda n: n[2]),
+    "positions too short": (lambda n, q: (n, q[:5], ()), "malformed", lambda n: "position has 5 entries"),
+    "no positions": (lambda n, q: (n, (), ()), "malformed", lambda n: "position has 0 entries"),
+    "velocities too short": (lambda n, q: (n, q, q[:3]), "malformed", lambda n: "velocity has 3 entries"),
+    "NaN position": (lambda n, q: (n, [*q[:-1], math.nan], ()), "not finite", lambda n: ""),
+    "infinite position": (lambda n, q: (n, [-math.inf, *q[1:]], ()), "not finite", lambda n: ""),
+    "infinite velocity": (lambda n, q: (n, q, [math.inf] * len(n)), "not finite", lambda n: ""),
+    "overflow": (lambda n, q: (n, q, [1e200] * len(n)), "not finite", lambda n: ""),
+}
+
+
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_does_not_answer_unusable_states(shared, case, what):
+    if what in case.forgives:
+        pytest.skip("this node can use such states")
+    bench, node, answers = shared
+    spoil, kind, detail = UNUSABLE[what]
+    state = spoil(case.names, case.position)
+    stamps = send_until_dropped(bench, node, lambda: bench.make_state(*state), kind)
+    status = bench.wait_status(
+        node, lambda s, v: detail(case.names) in v.get("last problem", ""), f"{what}: {detail(case.names)}"
+    )
+    assert status.level == b"\x02"
+    case.check(bench.ask(lambda: case.state(bench), answers))
+    assert not stamps & {stamp_of(answer) for answer in answers}
+    assert all(np.isfinite(case.numbers(answer)).all() for answer in answers)
+
+
+def test_answers_states_without_a_time_stamp(shared, case):
+    bench, _, answers = shared
+    answers.clear()
+    bench.wait(lambda: bench.states.publish(case.state(bench, stamp=0)) or answers, "an answer")
+    case.check(answers[-1])
+
+
+@pytest.mark.parametrize(("offset", "kind"), [(-SECOND, "stale"), (+SECOND, "from the future")])
+def test_does_not_answer_states_of_another_time(bench, case, start, offset, kind):
+    node, answers = start(state_timeout=0.5)
+    # Steady from one to the next, so that only their age is wrong.
+    stamps = send_until_dropped(bench, node, lambda: case.state(bench, stamp=bench.now() + offset), kind)
+    bench.ask(lambda: case.state(bench), answers)
+    assert not stamps & {stamp_of(answer) for answer in answers}
+
+
+def test_answers_old_states_where_the_timeout_is_off(bench, case, start):
+    _, answers = start(state_timeout=0.0)
+    stamp = bench.now() + 100 * SECOND
+    assert stamp_of(bench.ask(lambda: case.state(bench, stamp=stamp), answers)) == stamp
+
+
+def test_says_when_states_stop_coming(bench, start):
+    node, _ = start()
+    bench.wait_status(node, lambda s, v: s.level == b"\x02" and "stale: no " in s.message, "silence")
+
+
+def test_stops_when_time_runs_backwards_and_resumes_when_it_runs_forwards(bench, case, start):
+    node, answers = start(state_timeout=0.0)
+    begin = bench.now() + 10 * SECOND
+    bench.ask(lambda: case.state(bench, stamp=begin), answers)
+    before = {stamp_of(answer) for answer in answers}
+    going_back = iter(range(begin - SECOND, 0, -SECOND))
+    stamps = send_until_dropped(bench, node, lambda: case.state(bench, stamp=next(going_back)), "time ran backwards")
+    assert not stamps & {stamp_of(answer) for answer in answers}
+    going_on = iter(range(next(going_back), begin, 1000))
+    answer = bench.ask(lambda: case.state(bench, stamp=next(going_on)), answers)
+    assert stamp_of(answer) not in before
+    case.check(answer)
+
+
+def test_follows_simulated_time_also_when_a_recording_starts_again(bench, case):
+    node, answers = case.start(bench, use_sim_time=True)
+    clock = bench.node.create_publisher(Clock, "/clock", 1)
+
+    def at(simulated, stamp):
+        message = Clock()
+        message.clock.sec, message.clock.nanosec = divmod(simulated, SECOND)
+        clock.publish(message)
+        bench.executor.spin_once(timeout_sec=0.01)
+        return case.state(bench, stamp=stamp)
+
+    assert stamp_of(bench.ask(lambda: at(50 * SECOND, 50 * SECOND), answers)) == 50 * SECOND
+    send_until_dropped(bench, node, lambda: at(50 * SECOND, bench.now()), "from the future")
+    answers.clear()
+    # The recording starts again: the node's clock and the stamps go back together.
+    steps = iter(range(5 * SECOND, 40 * SECOND, SECOND // 100))
+
+    def again():
+        now = next(steps)
+        return at(now, now)
+
+    answer = bench.ask(again, answers)
+    assert stamp_of(answer) < 40 * SECOND
+    case.check(answer)

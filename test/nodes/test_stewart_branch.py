@@ -1,0 +1,161 @@
+"""The branch that stewart_pose keeps: where it starts, when it refuses, how it goes on, and that it never guesses."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from node_harness import stamp_of
+from node_platforms import BRANCH, HOME, LEGS, TEXT, TRUE, as_numbers, lengths, matrix_of, motion
+from std_srvs.srv import Trigger
+
+
+@pytest.fixture
+def start(bench):
+    """Start a node; returns its name and poses."""
+
+    def start(**parameters):
+        node = bench.start("stewart_pose", **parameters)
+        return node, bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def shared(module_bench):
+    """A node that several tests share, and its poses."""
+    node = module_bench.start("stewart_pose", platform=TEXT + "\nleg_limits: [0.1, 0.9]\n")
+    return module_bench, node, module_bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+
+
+def go(bench, poses, T):
+    return bench.ask(lambda: bench.make_state(LEGS, lengths(T)), poses)
+
+
+def near(answer, T, atol=1e-12):
+    np.testing.assert_allclose(matrix_of(answer.pose.pose), T, rtol=0, atol=atol)
+
+
+def changed(leg, by):
+    values = lengths(TRUE)
+    values[leg] += by
+    return values
+
+
+REFUSED = {
+    "NaN": (changed(2, np.nan), "leg_3", "not finite"),
+    "negative": (-lengths(TRUE), "leg_1", "not positive"),
+    "too long": (changed(4, 0.5), "leg_5", "outside leg limits"),
+    "too short": (changed(1, -0.53), "leg_2", "outside leg limits"),
+    # 0.35 m less than in the true pose: no pose has these lengths.
+    "no pose": (changed(3, -0.35), "leg_", "no such pose"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refuses_lengths_that_cannot_be_and_goes_on_when_they_return(shared, what):
+    bench, node, poses = shared
+    bad, leg, kind = REFUSED[what]
+    go(bench, poses, TRUE)
+    stamps = set()
+
+    def send():
+        message = bench.make_state(LEGS, bad)
+        stamps.add(stamp_of(message))
+        bench.states.publish(message)
+        bench.executor.spin_once(timeout_sec=0.02)
+        status = bench.status(node)
+        values = {v.key: v.value for v in status.values} if status else {}
+        here = f"dropped: {kind}" in values and values.get("branch", "").startswith("kept")
+        return here and leg in status.message and status
+
+    status = bench.wait(send, f"{what} in the diagnostics")
+    assert status.level == b"\x02"
+    near(go(bench, poses, TRUE), TRUE)
+    assert not stamps & {stamp_of(pose) for pose in poses}
+
+
+def test_follows_a_jump_across_the_workspace_by_the_way_that_is_proven(shared):
+    bench, _, poses = shared
+    for T in (TRUE, HOME, motion(0.3), motion(2.3), TRUE):
+        near(go(bench, poses, T), T)
+
+
+def test_starts_from_the_pose_it_is_given(bench, start):
+    node, poses = start(start_pose=as_numbers(BRANCH))
+    assert np.abs(lengths(BRANCH) - lengths(TRUE)).max() < 1e-4  # the same lengths
+    near(go(bench, poses, TRUE), BRANCH, atol=1e-4)
+    # From the home pose, the same lengths mean the other one; but not before the next start.
+    assert bench.set(node, start_pose=[0.0]).successful
+    near(go(bench, poses, TRUE), BRANCH, atol=1e-4)
+    assert bench.set(node, start_pose=as_numbers(BRANCH)).successful
+
+
+def test_reset_starts_again_from_the_start_pose(bench, start):
+    node, poses = start()
+    near(go(bench, poses, TRUE), TRUE)
+    assert bench.set(node, start_pose=as_numbers(BRANCH)).successful
+    near(go(bench, poses, TRUE), TRUE)
+    answer = bench.call(Trigger, f"{node}/reset", Trigger.Request())
+    assert answer.success and "start_pose" in answer.message
+    near(go(bench, poses, TRUE), BRANCH, atol=1e-4)
+
+
+def test_reset_says_no_while_there_is_no_platform(bench, start):
+    node, _ = start(autostart=False)
+    answer = bench.call(Trigger, f"{node}/reset", Trigger.Request())
+    assert not answer.success and "not configured" in answer.message
+
+
+def test_assumes_a_level_pose_where_nobody_gives_one_and_says_so(bench, start):
+    text = "\n".join(line for line in TEXT.splitlines() if not line.startswith("home_pose"))
+    node, poses = start(platform=text)
+    near(go(bench, poses, TRUE), TRUE)
+    bench.wait_status(node, lambda s, v: s.level >= b"\x01" and "level pose, assumed" in s.message, "an assumption")
+
+
+def test_an_old_message_does_not_restart_the_branch_but_a_recording_that_begins_again_does(bench, start):
+    for timeout, restarts in ((0.5, "0"), (0.0, "1")):
+        node = bench.start("stewart_pose", f"timeout_{restarts}", state_timeout=timeout)
+        poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+        go(bench, poses, TRUE)
+        old = bench.now() - 10**10
+        bench.states.publish(bench.make_state(LEGS, lengths(TRUE), stamp=old))
+        status = bench.wait_status(node, lambda s, v: "dropped: time ran backwards" in v, "an old message")
+        assert {v.key: v.value for v in status.values}["restarts"] == restarts
+        bench.processes.pop().stop()
+
+
+def truth_and_poses(bench, driver, node):
+    truth = bench.listen(PoseStamped, f"{driver}/true_pose", 1000)
+    poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose", 1000)
+    return truth, poses
+
+
+def compare(truth, poses, count=20):
+    """Whether enough poses can be compared with the truth; they agree within the noise."""
+    by_stamp = {stamp_of(t): t for t in truth}
+    pairs = [(p, by_stamp[stamp_of(p)]) for p in poses if stamp_of(p) in by_stamp]
+    for pose, true in pairs:
+        deviation = np.sqrt(pose.pose.covariance.reshape(6, 6).diagonal())
+        error = (matrix_of(pose.pose.pose) - matrix_of(true.pose))[:3, 3]
+        assert (np.abs(error) < 8.0 * deviation[:3]).all()
+    return len(pairs) >= count
+
+
+def test_finds_the_pose_again_when_it_or_the_driver_is_killed_and_started_again(bench):
+    driver, node = bench.start("simulated_stewart", rate=200.0), bench.start("stewart_pose")
+    truth, poses = truth_and_poses(bench, driver, node)
+    bench.wait(lambda: compare(truth, poses), "poses")
+    for module in ("stewart_pose", "simulated_stewart"):
+        process = next(p for p in bench.processes if f"nodes.{module}" in p.process.args[2])
+        bench.processes.remove(process)
+        process.stop(signal.SIGKILL)
+        if module == "simulated_stewart":
+            bench.wait_status(node, lambda s, v: "stale" in s.message, "silence")
+        bench.start(module, **({"rate": 200.0} if module == "simulated_stewart" else {}))
+        truth.clear()
+        poses.clear()
+        bench.wait(lambda: compare(truth, poses), f"poses after {module} was killed")

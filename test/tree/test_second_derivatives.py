@@ -1,0 +1,142 @@
+"""Second derivatives of inverse dynamics, against extrapolated differences of complex steps of the dense definition."""
+
+import numpy as np
+import pytest
+from support.compare import relative
+from support.sample_trees import JOINTS, around, branched, to_model
+
+from lie_dynamics_ros.lie_dynamics import (
+    InputError,
+    ModelBuilder,
+    SpatialInertia,
+    inverse_dynamics,
+    inverse_dynamics_second_derivatives,
+    joint_types,
+    mass_matrix,
+)
+
+STEP = 1e-30
+NAMES = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
+KINDS = [kind for kind in JOINTS if kind != "fixed" and not kind.startswith("custom")]
+
+
+def slopes(function, h=4e-3):
+    """Derivative at 0 of a function of one number, by central differences of sixth order."""
+    return sum(w * (function(s * h) - function(-s * h)) / (2 * s * h)
+               for s, w in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
+
+
+def state_of(tree, model, seed):
+    rng = np.random.default_rng(seed)
+    return tree.random(rng), *rng.normal(size=(2, model.nv)), rng.normal(size=(model.n_bodies, 6))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_against_differences_of_the_definition(kind):
+    rng = np.random.default_rng(1)
+    tree = branched(rng, ["revolute", kind, "prismatic", kind, "helical"], [None, 0, 1, 1, 2])
+    model = to_model(tree)
+    q, qd, qdd, f = state_of(tree, model, 2)
+    found = inverse_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f)
+
+    def slope(u, w):
+        """Derivatives of tau along u of q, then w of qd, at given q and qd."""
+        return lambda q, qd: tree.inverse_dynamics(q, qd + 1j * STEP * w, qdd, f, step=1j * STEP * u).imag / STEP
+
+    zero = np.zeros(model.nv)
+    for u, w in rng.normal(size=(1 if model.nq > model.nv else 3, 2, model.nv)):
+        one_way = slopes(lambda t: slope(u, zero)(model.integrate(q, t * w), qd))  # noqa: B023
+        other_way = slopes(lambda t: slope(w, zero)(model.integrate(q, t * u), qd))  # noqa: B023
+        # One after the other is not symmetric on ball and free joints; along `integrate` it is.
+        assert relative(found.dq_dq @ w @ u, (one_way + other_way) / 2) < 1e-10
+        mixed = slopes(lambda t: slope(u, zero)(q, qd + t * w))  # noqa: B023
+        assert relative(found.dq_dqd @ w @ u, mixed) < 1e-10
+        assert relative(found.dqd_dqd @ w @ u, slopes(lambda t: slope(zero, u)(q, qd + t * w))) < 1e-10  # noqa: B023
+        assert relative(found.dq_dqdd @ w @ u, tree.mass_matrix_rate(q, u) @ w) < 1e-12
+    assert np.array_equal(found.dq_dq, np.swapaxes(found.dq_dq, 1, 2))
+    assert np.array_equal(found.dqd_dqd, np.swapaxes(found.dqd_dqd, 1, 2))
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free"])
+def test_symmetric_means_along_one_straight_line(kind):
+    """The second derivative of tau(integrate(q, t v)) at t = 0 is dq_dq v v."""
+    tree = around(np.random.default_rng(3), kind)
+    model = to_model(tree)
+    q, qd, qdd, f = state_of(tree, model, 4)
+    v = np.random.default_rng(5).normal(size=model.nv)
+    found = inverse_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f).dq_dq @ v @ v
+
+    def tau(t):
+        return inverse_dynamics(model, model.integrate(q, t * v), qd, qdd, f)
+
+    h, centre = 4e-3, tau(0.0)
+    expected = sum(w * (tau(s * h) - 2 * centre + tau(-s * h)) / (s * h) ** 2
+                   for s, w in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
+    assert relative(found, expected) < 1e-8  # of second differences
+
+
+def test_contracted_and_batches():
+    rng = np.random.default_rng(6)
+    tree = branched(rng, ["free", "universal", "spherical", "revolute", "prismatic"], [None, 0, 0, 2, 1])
+    model = to_model(tree)
+    q = np.array([tree.random(rng) for _ in range(5)])
+    qd, qdd, y = rng.normal(size=(3, 5, model.nv))
+    f = rng.normal(size=(5, model.n_bodies, 6))
+    full = inverse_dynamics_second_derivatives(model, q, qd, qdd, None, f)
+    contracted = inverse_dynamics_second_derivatives(model, q, qd, qdd, y, f)
+    for name in NAMES:
+        whole = getattr(full, name)
+        assert whole.shape == (5, model.nv, model.nv, model.nv)
+        assert relative(getattr(contracted, name), np.einsum("sr,srjk->sjk", y, whole)) < 1e-12, name
+        one = inverse_dynamics_second_derivatives(model, q[3], qd[3], qdd[3], f_ext=f[3])
+        assert relative(getattr(one, name), whole[3]) < 1e-12, name
+
+
+def test_structure():
+    """Quadratic in qd, linear in qdd, and homogeneous: tau(s qd) at rest apart from gravity is s^2."""
+    rng = np.random.default_rng(7)
+    tree = around(rng, "free")
+    model = to_model(tree)
+    q, qd, qdd, _ = state_of(tree, model, 8)
+    found = inverse_dynamics_second_derivatives(model, q, qd, qdd)
+    centrifugal = inverse_dynamics(model.with_gravity([0, 0, 0]), q, qd, 0 * qdd)
+    assert relative(0.5 * found.dqd_dqd @ qd @ qd, centrifugal) < 1e-12
+    # dM/dt qd is twice the kinetic energy's part of it, whatever the joint.
+    rate = np.einsum("rjk,j->rk", found.dq_dqdd, qd)
+    assert relative(rate, tree.mass_matrix_rate(q, qd)) < 1e-12
+    assert relative(rate, rate.T) < 1e-12
+
+
+def test_coupled_mimics_and_losses():
+    rng = np.random.default_rng(9)
+    builder, parent = ModelBuilder(), None
+    for name, mimic in (("a", None), ("b", None), ("c", ("joint b", -1.5, 0.2))):
+        body = SpatialInertia(1.0, rng.normal(size=3), np.eye(3))
+        kind = joint_types.revolute(rng.normal(size=3))
+        builder.add(
+            name, parent, kind, inertia=body, joint_name=f"joint {name}", mimic=mimic, damping=0.3, armature=0.2
+        )
+        parent = name
+    model = builder.build("coupled").with_coupled_mimics().with_joint_terms(True, True, True)
+    q, qd, qdd = rng.normal(size=(3, 2))
+    found = inverse_dynamics_second_derivatives(model, q, qd, qdd)
+
+    def tau(t, u):
+        return inverse_dynamics(model, q + t, qd + u, qdd)
+
+    zero, h = np.zeros(2), 1e-3
+    for j, e in enumerate(np.eye(2)):
+        for k, g in enumerate(np.eye(2)):
+            mixed = slopes(lambda t: slopes(lambda u: tau(t * e, u * g)))  # noqa: B023
+            assert np.abs(found.dq_dqd[:, j, k] - mixed).max() < 1e-8 * np.abs(found.dq_dqd).max()
+            mixed = slopes(lambda t: slopes(lambda u: tau(t * e + u * g, zero)))  # noqa: B023
+            assert np.abs(found.dq_dq[:, j, k] - mixed).max() < 1e-8 * np.abs(found.dq_dq).max()
+        rate = (mass_matrix(model, q + h * e) - mass_matrix(model, q - h * e)) / (2 * h)
+        assert np.abs(found.dq_dqdd[:, j] - rate).max() < 1e-5 * np.abs(found.dq_dqdd).max()  # of central differences
+
+
+def test_user_defined_joints_are_refused():
+    tree = around(np.random.default_rng(10), "custom_rail")
+    model = to_model(tree)
+    with pytest.raises(InputError, match=r"custom_rail 1.*third derivatives"):
+        inverse_dynamics_second_derivatives(model, model.neutral(), *np.zeros((2, model.nv)))
