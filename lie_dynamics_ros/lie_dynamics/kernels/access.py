@@ -16,7 +16,7 @@ from .simd import WIDTH
 STACK = 32768
 
 
-@njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit
 def aligned_numbers(vectors):
     """Allocate vectors that start at multiples of their size: those that straddle cache lines are slower by half."""
     numbers = np.empty((vectors + 1) * WIDTH)

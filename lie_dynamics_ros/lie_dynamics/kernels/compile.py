@@ -36,7 +36,7 @@ KERNELS: list[Any] = []
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
 #: Options of helpers: they count no references and are called from no Python; wrappers would be a third of all time.
-HELPER: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+HELPER: Any = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inline(function: F) -> F:

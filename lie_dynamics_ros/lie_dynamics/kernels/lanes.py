@@ -13,6 +13,8 @@ read and write them; `lift` widens a plain number.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..model.layout import LANES as LANES
@@ -90,10 +92,13 @@ def positive(x):
 
 
 if COMPILED:
-    from . import access
+    from . import access as _access
 
+    access: Any = _access
     access.register(shared_integer, workspace, vector_space, LANES)
-    stack_numbers, on_stack, single_workspace = access.stack_numbers, access.on_stack, access.single_workspace
+    stack_numbers = access.stack_numbers
+    on_stack = access.on_stack
+    single_workspace = access.single_workspace
 
 
 if COMPILED:
