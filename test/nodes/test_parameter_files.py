@@ -6,7 +6,13 @@ import pytest
 import yaml
 from node_robots import ARM
 
-from lie_dynamics_ros.nodes import hybrid_dynamics, inverse_dynamics, simulated_robot
+from lie_dynamics_ros.nodes import (
+    hybrid_dynamics,
+    inverse_dynamics,
+    simulated_robot,
+    simulated_stewart,
+    stewart_pose,
+)
 from lie_dynamics_ros.ros.described_node import DESCRIPTION_SETTINGS
 from lie_dynamics_ros.ros.managed_node import COMMON_SETTINGS
 
@@ -15,6 +21,8 @@ NODES = {
     "hybrid_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *hybrid_dynamics.SETTINGS),
     "inverse_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *inverse_dynamics.SETTINGS),
     "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
+    "simulated_stewart": (*COMMON_SETTINGS, *simulated_stewart.SETTINGS),
+    "stewart_pose": (*COMMON_SETTINGS, *stewart_pose.SETTINGS),
 }
 each_node = pytest.mark.parametrize("name", NODES)
 

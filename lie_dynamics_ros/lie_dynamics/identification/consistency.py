@@ -1,0 +1,54 @@
+"""Distance of a body from a reference that no step can make unphysical: the divergence of pseudo-inertias.
+
+``d(J, J0) = tr(J0^-1 J) - log det(J0^-1 J) - 4`` is zero for J = J0, convex in J, and infinite where J stops being
+positive definite, that is where no distribution of mass has these parameters any more. It does not depend on units or
+on the choice of the body's frame. (Lee, Wensing, Park, "Geometric robot dynamic identification", 2020.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..lie import SpatialInertia, inertial_parameters
+
+Array = npt.NDArray[np.float64]
+
+#: Radius of gyration [m] that a reference body has at least in every direction: thin rods and plates get a thickness.
+LEAST_RADIUS = 5e-3
+
+#: dJ/dpi, (10, 4, 4).
+BASIS: Array = inertial_parameters.pseudo_inertia(np.eye(10))
+
+
+def reference(inertia: SpatialInertia) -> Array:
+    """Return the pseudo-inertia (4, 4) of a body with mass, made thick enough to be positive definite."""
+    spread = 0.5 * np.trace(inertia.inertia) * np.eye(3) - inertia.inertia
+    values, axes = np.linalg.eigh(spread)
+    values = np.maximum(values, inertia.mass * LEAST_RADIUS**2)
+    spread = (axes * values) @ axes.T
+    thick = SpatialInertia(inertia.mass, inertia.com, np.trace(spread) * np.eye(3) - spread)
+    return thick.pseudo_inertia()
+
+
+def is_positive(J: Array) -> bool:
+    """Tell whether all of J (n, 4, 4) are positive definite."""
+    try:
+        np.linalg.cholesky(J)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def divergence(J: Array, J0: Array) -> float:
+    """Return the sum of d(J, J0) over bodies (n, 4, 4)."""
+    ratio = np.linalg.solve(J0, J)
+    return float((np.trace(ratio, axis1=1, axis2=2) - np.linalg.slogdet(ratio)[1] - 4.0).sum())
+
+
+def slopes(J: Array, J0: Array) -> tuple[Array, Array]:
+    """Return gradient (n, 10) and Hessian (n, 10, 10) of the divergence in the parameters of each body."""
+    inverse = np.linalg.inv(J)
+    gradient = np.einsum("nij,kji->nk", np.linalg.inv(J0) - inverse, BASIS)
+    turned = inverse[:, None] @ BASIS
+    return gradient, np.einsum("nkij,nlji->nkl", turned, turned)

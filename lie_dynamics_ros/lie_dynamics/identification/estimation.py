@@ -1,0 +1,253 @@
+"""Estimation of inertial parameters that a body can have, from recorded motion and joint forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..lie import SpatialInertia, inertial_parameters
+from ..model.configuration import checked
+from ..model.model import Model
+from . import consistency
+from .base_parameters import BaseParameters, reduce_columns
+from .newton import minimize
+from .regression import TERMS, JointTerms, Recorded, chunks, compressed, parameter_names, recording, regression
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What was identified.
+
+    Attributes
+    ----------
+    model : Model
+        The robot with the identified inertias.
+    parameters : ndarray, shape (n_bodies, 10)
+        Inertial parameters of all bodies; those that were not asked for as they were.
+    coefficients : dict of str to ndarray, shape (nv,)
+        Coefficients of each of the terms.
+    base : BaseParameters
+        What the recording tells apart.
+    base_values, base_deviations : ndarray, shape (rank,)
+        Base parameters by weighted least squares alone, without regard to what a body can have, and their standard
+        deviations. Of bodies that were not asked for, only the difference to the model's is in them.
+    deviation : ndarray, shape (nv,)
+        Standard deviation of the noise of each joint force that measurements were weighed by [N m, N].
+    residual : ndarray, shape (nv,)
+        Root mean square of measured less predicted joint forces [N m, N].
+    iterations : int
+        Newton steps that were taken.
+    """
+
+    model: Model
+    parameters: Array
+    coefficients: Mapping[str, Array]
+    base: BaseParameters
+    base_values: Array
+    base_deviations: Array
+    deviation: Array
+    residual: Array
+    iterations: int
+
+    def predict(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, slide: npt.ArrayLike | None = None
+    ) -> Array:
+        """Return the joint forces (..., nv) of a motion."""
+        Y = regression(self.model, q, qd, qdd, tuple(self.coefficients), slide)
+        return np.asarray(Y @ np.concatenate([self.parameters.ravel(), *self.coefficients.values()]))
+
+    def report(self) -> str:
+        """Return masses, coefficients and residuals, and how well each base parameter is known."""
+        lines = [f"{self.base.rank} base parameters identified in {self.iterations} steps"]
+        for body, pi in zip(self.model.body_names, self.parameters, strict=True):
+            com = ", ".join(f"{c:.4g}" for c in pi[1:4] / pi[0]) if pi[0] else "-"
+            lines.append(f"  {body}: mass {pi[0]:.4g} kg, centre of mass ({com}) m")
+        lines += [f"  {term}: " + ", ".join(f"{c:.4g}" for c in values) for term, values in self.coefficients.items()]
+        lines.append("  residual: " + ", ".join(f"{r:.3g}" for r in self.residual))
+        lines.append("base parameters and their standard deviations:")
+        for text, value, deviation in zip(self.base.expressions(), self.base_values, self.base_deviations, strict=True):
+            lines.append(f"  {value: .5g} +- {deviation:.2g}   {text}")
+        return "\n".join(lines)
+
+
+def identify(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    terms: JointTerms = (),
+    slide: npt.ArrayLike | None = None,
+    bodies: Sequence[str | int] | None = None,
+    deviation: npt.ArrayLike | None = None,
+    prior_weight: float = 1.0,
+) -> Identification:
+    """Identify the inertias of bodies, such that bodies with these inertias can exist.
+
+    Minimised is, over all parameters with positive definite pseudo-inertias and positive losses,
+
+        1/2 sum of ((Y x - tau) / deviation)^2 + prior_weight sum over bodies of d(J, J0)
+
+    with d the divergence from the model's own inertia J0 (see `consistency`). The problem is convex, so there is one
+    answer whatever the start. What the recording does not tell stays close to the model's; the rest follows the data,
+    the closer the more of them there are.
+
+    Parameters
+    ----------
+    model : Model
+        The robot, with the best guess of its inertias, such as those of its drawing.
+    q, qd, qdd, tau : array-like, shape (n, nq), (n, nv), (n, nv), (n, nv)
+        Recording: motion and joint forces of n states, e.g. of `filtered_motion`.
+    terms : sequence of {"damping", "friction", "armature", "offset"}
+        Terms of the joints to be identified with the inertias. Those of the model are not read otherwise.
+    slide : array-like, shape (n, nv), optional
+        What to take for sign(qd) in dry friction; sign(qd) when left out.
+    bodies : sequence of str or int, optional
+        Bodies to identify, the others keep their inertias; all that have mass when left out.
+    deviation : array-like, shape (nv,), optional
+        Standard deviations of the measured joint forces; estimated from what least squares leave when left out.
+    prior_weight : float
+        Weight of the model's inertias, in measurements: above zero.
+
+    Returns
+    -------
+    Identification
+        Parameters, a model that has them, base parameters with deviations, residuals.
+
+    Raises
+    ------
+    InputError
+        For bad input, a body without mass, or a model with coupled mimic joints.
+    """
+    motion = recording(model, q, qd, qdd, slide)
+    force = checked(tau, model.nv, "tau", model)
+    if force.shape != motion[1].shape:
+        raise InputError(f"tau: shape {motion[1].shape} of the recording is expected, got {force.shape}", name="tau")
+    if not (np.isfinite(prior_weight) and prior_weight > 0.0):
+        raise InputError(f"prior_weight: a positive number is expected, got {prior_weight}", name="prior_weight")
+    chosen = _bodies(model, bodies)
+    names = parameter_names(model, terms)
+    own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)]).reshape(-1, 10)
+    start = np.concatenate([own.ravel(), np.zeros(len(names) - own.size)])
+    kept = np.setdiff1d(np.arange(model.n_bodies), chosen)
+    columns = np.concatenate([(10 * np.array(chosen)[:, None] + np.arange(10)).ravel(),
+                              np.arange(own.size, len(names))]).astype(int)  # fmt: skip
+    known = np.where(np.isin(np.arange(len(names)) // 10, kept) & (np.arange(len(names)) < own.size), start, 0.0)
+    noise = _given_deviation(model, deviation)
+    unknown_noise = noise is None
+    scale = np.maximum(np.sqrt((force**2).mean(axis=0)), 1e-12)
+    for _ in range(2 if unknown_noise else 1):
+        R = compressed(model, motion, terms, force, scale if noise is None else noise)
+        z = R[:, -1] - R[:, :-1] @ known
+        base = reduce_columns(R[:, columns], [names[c] for c in columns], 1e-8)
+        values = np.linalg.lstsq(R[:, columns][:, base.independent], z, rcond=None)[0]
+        if unknown_noise:
+            x = known.copy()
+            x[columns[list(base.independent)]] += values
+            freedom = max(len(force) - base.rank / model.nv, 1.0)
+            noise = np.sqrt(_squares(model, motion, terms, force, x) / freedom)
+            noise = np.maximum(noise, 1e-6 * scale)
+    assert noise is not None
+    covariance = np.linalg.inv(R[:, columns][:, base.independent].T @ R[:, columns][:, base.independent])
+    guess = _guess(model, terms, motion, scale)
+    x = known.copy()
+    x[columns], iterations = _solve(R[:, columns], z, model, chosen, terms, guess, prior_weight)
+    parameters = x[: own.size].reshape(-1, 10)
+    identified = model
+    for b in chosen:
+        identified = identified.with_inertia(model.body_names[b], SpatialInertia.from_parameters(parameters[b]))
+    coefficients = {term: x[own.size + k * model.nv :][: model.nv] for k, term in enumerate(terms)}
+    residual = np.sqrt(_squares(model, motion, terms, force, x) / len(force))
+    return Identification(
+        identified,
+        parameters,
+        coefficients,
+        base,
+        np.asarray(values, dtype=np.float64),
+        np.asarray(np.sqrt(np.diag(covariance)), dtype=np.float64),
+        noise,
+        residual,
+        iterations,
+    )
+
+
+def _bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
+    if model._coupling is not None:
+        raise InputError(f"model {model.name!r}: mimic joints are coupled; identification needs them independent")
+    if bodies is None:
+        return [b for b in range(model.n_bodies) if model.inertia(b).mass > 0.0]
+    chosen = sorted({model._moving(b).body for b in bodies})
+    for b in chosen:
+        if model.inertia(b).mass <= 0.0:
+            name = model.body_names[b]
+            raise InputError(f"body {name!r} has no mass: a guess of its inertia is expected", name=name)
+    return chosen
+
+
+def _given_deviation(model: Model, deviation: npt.ArrayLike | None) -> Array | None:
+    if deviation is None:
+        return None
+    noise = checked(deviation, model.nv, "deviation", model)
+    if noise.shape != (model.nv,) or (noise <= 0.0).any():
+        raise InputError(f"deviation: {model.nv} positive numbers are expected, got {deviation!r}", name="deviation")
+    return noise
+
+
+def _squares(model: Model, motion: Recorded, terms: JointTerms, tau: Array, x: Array) -> Array:
+    """Return the sums of squares (nv,) of what is left of the joint forces."""
+    parts = [((tau[part] - Y @ x) ** 2).sum(axis=0) for part, Y in chunks(model, motion, terms)]
+    return np.asarray(sum(parts))
+
+
+def _guess(model: Model, terms: JointTerms, motion: Recorded, scale: Array) -> Array:
+    """Return a size for each coefficient: the model's where it has one, else what makes a tenth of the joint force."""
+    _, qd, qdd, _ = motion
+    found = []
+    for term in TERMS:
+        if term not in terms:
+            continue
+        column = {"damping": qd, "armature": qdd}.get(term, np.ones_like(qd))
+        size = 0.1 * scale / np.maximum(np.sqrt((column**2).mean(axis=0)), 1e-12)
+        own = getattr(model.limits, term, np.zeros(model.nv))
+        found.append((term, np.where(own > 0.0, own, size)))
+    by_name = dict(found)
+    return np.concatenate([np.zeros(0), *(by_name[term] for term in terms)])
+
+
+def _solve(
+    R: Array, z: Array, model: Model, chosen: list[int], terms: JointTerms, guess: Array, weight: float
+) -> tuple[Array, int]:
+    """Minimise the sum of data and divergence by Newton's method; return the parameters and the number of steps."""
+    J0 = np.array([consistency.reference(model.inertia(b)) for b in chosen]).reshape(-1, 4, 4)
+    size = 10 * len(chosen)
+    free = np.repeat(np.array([term == "offset" for term in terms], dtype=bool), model.nv)
+    first = np.concatenate([inertial_parameters.from_pseudo_inertia(J0).ravel(), np.where(free, 0.0, guess)])
+
+    def value(x: Array) -> float:
+        J, c = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10)), x[size:]
+        if not consistency.is_positive(J) or (c[~free] <= 0.0).any():
+            return np.inf
+        ratio = c / guess
+        prior = consistency.divergence(J, J0) + (ratio - np.log(np.where(free, 1.0, ratio)) - 1.0)[~free].sum()
+        return float(0.5 * ((R @ x - z) ** 2).sum() + weight * (prior + 0.5 * (ratio[free] ** 2).sum()))
+
+    def slopes(x: Array) -> tuple[Array, Array]:
+        gradient, hessian = R.T @ (R @ x - z), R.T @ R
+        J, c = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10)), x[size:]
+        first, second = consistency.slopes(J, J0)
+        gradient[:size] += weight * first.ravel()
+        for k in range(len(chosen)):
+            hessian[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += weight * second[k]
+        gradient[size:] += weight * np.where(free, c / guess**2, 1.0 / guess - 1.0 / np.where(free, 1.0, c))
+        at = np.arange(size, size + guess.size)
+        hessian[at, at] += weight * np.where(free, 1.0 / guess**2, 1.0 / np.where(free, 1.0, c) ** 2)
+        return gradient, hessian
+
+    return minimize(value, slopes, first)

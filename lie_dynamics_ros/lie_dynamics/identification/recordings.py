@@ -1,0 +1,114 @@
+"""From recorded positions and joint forces to what identification needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.configuration import checked
+from ..model.model import Model
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A filtered recording of n samples.
+
+    Attributes
+    ----------
+    time : ndarray, shape (n,)
+        Times [s].
+    q, qd, qdd, tau : ndarray, shape (n, nq), (n, nv), (n, nv), (n, nv)
+        Motion and joint forces.
+    slide : ndarray, shape (n, nv)
+        sign(qd), filtered as the joint forces are: what they show of dry friction.
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    slide: Array
+
+
+def filtered_motion(
+    model: Model,
+    time: npt.ArrayLike,
+    q: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    cutoff: float,
+    qd: npt.ArrayLike | None = None,
+    order: int = 4,
+) -> Recording:
+    """Return a recording low-pass filtered, all signals alike and without delay, with rates and accelerations.
+
+    Positions of axis joints are filtered; those of ball and free joints stay as they are. Rates are central differences
+    along the configuration manifold where they are not given, accelerations central differences of the filtered rates.
+    The filter is a Butterworth filter run forwards and backwards. Some samples at both ends are left out, since neither
+    filter nor differences are right there.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    time : array-like, shape (n,)
+        Times of the samples, evenly spaced [s].
+    q, tau : array-like, shape (n, nq), (n, nv)
+        Recorded configurations and joint forces.
+    cutoff : float
+        Frequency [Hz] that is kept to a half: above that of the motion, below that of the noise.
+    qd : array-like, shape (n, nv), optional
+        Recorded rates, where there are any better than differences of `q`.
+    order : int
+        Order of the filter.
+
+    Returns
+    -------
+    Recording
+        The inner samples.
+
+    Raises
+    ------
+    InputError
+        For bad input, uneven times, too few samples, or a cutoff that is not below half the sampling rate.
+    """
+    from scipy.signal import butter, sosfiltfilt
+
+    positions, forces = checked(q, model.nq, "q", model), checked(tau, model.nv, "tau", model)
+    times = np.asarray(time, dtype=np.float64)
+    n = len(times) if times.ndim == 1 else 0
+    if positions.shape != (n, model.nq) or forces.shape != (n, model.nv):
+        raise InputError(f"recording: n samples are expected, got {times.shape}, {positions.shape}, {forces.shape}")
+    steps = np.diff(times)
+    if n < 3 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
+        raise InputError("time: evenly spaced, growing times are expected", name="time", value=time)
+    step = float(steps.mean())
+    if not 0.0 < cutoff < 0.5 / step:
+        raise InputError(f"cutoff: a frequency below {0.5 / step:g} Hz is expected, got {cutoff}", name="cutoff")
+    edge = int(np.ceil(2.0 / (cutoff * step)))
+    if n < 4 * edge:
+        raise InputError(f"recording: at least {4 * edge} samples are expected for a cutoff of {cutoff} Hz, got {n}")
+    sections = butter(order, cutoff, output="sos", fs=1.0 / step)
+
+    def smooth(x: Array) -> Array:
+        return np.asarray(sosfiltfilt(sections, x, axis=0))
+
+    positions = positions.copy()
+    positions[:, model._vector_q] = smooth(positions[:, model._vector_q])
+    if qd is None:
+        rates = np.zeros_like(forces)
+        rates[1:-1] = model.difference(positions[:-2], positions[2:]) / (2.0 * step)
+        rates[0], rates[-1] = rates[1], rates[-2]
+        if len(model._vector_q) != model.nq:
+            rates = smooth(rates)
+    else:
+        rates = smooth(checked(qd, model.nv, "qd", model))
+    accelerations = np.gradient(rates, step, axis=0)
+    inner = slice(edge, n - edge)
+    results = (times, positions, rates, accelerations, smooth(forces), smooth(np.sign(rates)))
+    return Recording(*(a[inner] for a in results))
