@@ -1,1 +1,1 @@
-"""A demonstration: a driver and the inverse_dynamics node as separate processes, watched and checked."""
+"""A demonstration: simulated drivers and nodes as separate processes, watched and checked."""

@@ -1,7 +1,8 @@
-"""Watch the inverse_dynamics node turn joint states into torques: ``make demo``, or ``ros2 run lie_dynamics_ros demo``.
+"""Watch the nodes at work: ``make demo``, or ``ros2 run lie_dynamics_ros demo``.
 
-Starts a simulated driver and the node as separate processes over DDS, in a ROS domain of their own on this machine,
-shows rate, latency and torques while they run, compares every torque with the library, and draws them.
+Starts simulated drivers and nodes as separate processes over DDS, in a ROS domain of their own on this machine: an arm
+whose joint states become torques, and a Stewart platform whose leg lengths become poses. Shows what happens while they
+run, holds every torque against the library and every pose against the truth, and draws them.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..lie_dynamics import LieDynamicsError, Model
 from ..ros.domain import DomainReservation
 from ..ros.errors import NodeError
 from ..ros.robot_description import read_description
-from .check import Verdict, judge
+from .arm.showcase import ArmShowcase
+from .errors import ShortfallError
 from .processes import Children
-from .recorder import ShortfallError
+from .reports import Reports
+from .showcase import Showcase
+from .stewart.showcase import StewartShowcase
 from .watch import watch
 
 OWN_ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
@@ -56,7 +60,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="error",
         help="what to do with links whose inertia no body can have (default: %(default)s)",
     )
-    parser.add_argument("--output", type=Path, default=Path("demo_output/torques.png"), help="picture to write")
+    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for pictures")
     return parser.parse_args(argv)
 
 
@@ -67,43 +71,34 @@ def _demo(options: argparse.Namespace) -> int:
     if not model.nv or any(joint.kind not in ("revolute", "continuous", "prismatic") for joint in model.joints):
         raise ShortfallError("the robot needs at least one moving joint, and only joints with one coordinate")
     print(f"robot {model.name}: {model.nv} joints, from {options.urdf}")
+    showcases: list[Showcase] = [
+        ArmShowcase(model, source, options.rate, options.inertia_check),
+        StewartShowcase(options.rate),
+    ]
     reservation = DomainReservation()
     reservation.apply(os.environ)
     with tempfile.TemporaryDirectory(prefix="lie_dynamics_demo_") as directory:
         os.environ["ROS_LOG_DIR"] = directory
         with Children(Path(directory)) as children:
-            print(f"starting simulated_robot and inverse_dynamics as processes in ROS domain {reservation.domain} ...")
-            points, efforts = "/inverse_dynamics/joint_trajectory_point", "/inverse_dynamics/joint_efforts"
-            both = {"inertia_check": options.inertia_check}
-            driver = {"robot_description": source, "rate": options.rate, **_kept("/joint_states", points), **both}
-            children.start("simulated_robot", driver, {"~/joint_trajectory_point": points})
-            children.start("inverse_dynamics", {**_kept(efforts), **both}, {})
-            recorder = watch(model, children, options.seconds)
+            names = ", ".join(name.rpartition("/")[2] for showcase in showcases for name in showcase.nodes)
+            print(f"starting {names} as processes in ROS domain {reservation.domain} ...")
+            for showcase in showcases:
+                showcase.start(children)
+            reports = watch(showcases, children, options.seconds)
             codes = children.stop()
-    verdict = judge(recorder, model)
-    verdict.shortfalls += sorted(recorder.errors)
-    verdict.shortfalls += [f"{node} ended with exit code {code}" for node, code in codes.items() if code]
-    return _conclude(options, model, verdict, recorder.reported("inverse_dynamics"))
+    shortfalls = sorted(reports.errors)
+    shortfalls += [f"{node} ended with exit code {code}" for node, code in codes.items() if code]
+    return _conclude(showcases, options.output, reports, shortfalls)
 
 
-def _kept(*topics: str) -> dict[str, int]:
-    """Parameters that let publishers keep messages until the recorder has them; the nodes do not need that."""
-    return {f"qos_overrides.{topic}.publisher.depth": 2000 for topic in topics}
-
-
-def _conclude(options: argparse.Namespace, model: Model, verdict: Verdict, node: Mapping[str, str]) -> int:
-    from .plot import draw
-
-    draw(verdict, model, options.output)
-    p50, p95, p99 = (1e6 * value for value in verdict.latency)
-    print(f"\nstates answered     {verdict.answered} of {verdict.states} ({verdict.answered / verdict.states:.2%})")
-    latency, callback = (node.get(f"{name} p50 [us]", "-") for name in ("latency", "callback"))
-    print(f"state to answer     p50 {latency} us, of which {callback} us in the callback (as the node reports)")
-    print(f"state to torque     p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (until this process has it)")
-    print(f"against the library largest relative difference {verdict.error:.1e} in {verdict.answered} messages")
-    print(f"picture             {options.output}")
-    if verdict.shortfalls:
-        print("\ndemo failed:", *verdict.shortfalls, sep="\n  - ", file=sys.stderr)
+def _conclude(showcases: Sequence[Showcase], folder: Path, reports: Reports, shortfalls: list[str]) -> int:
+    figures = reports.figures()
+    for showcase in showcases:
+        conclusion = showcase.conclude(folder, figures)
+        print("", *conclusion.lines, sep="\n")
+        shortfalls += [f"{showcase.title}: {shortfall}" for shortfall in conclusion.shortfalls]
+    if shortfalls:
+        print("\ndemo failed:", *shortfalls, sep="\n  - ", file=sys.stderr)
         return 1
     print("\ndemo passed")
     return 0

@@ -1,69 +1,76 @@
-"""Listens for a while and shows what happens."""
+"""Listens to the nodes for a while and shows what happens."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import rclpy
 from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 
-from ..lie_dynamics import Model
 from ..ros.spinning import make_executor
+from .errors import ShortfallError
 from .processes import Children
-from .recorder import Recorder, ShortfallError
-from .view import Figures, View
+from .reports import Reports
+from .screen import Screen
+from .showcase import Moment, Showcase
 
 START_LIMIT = 120.0
-"""Longest time until the first torques [s]: the first start on a machine may have kernels to compile."""
+"""Longest time until the first answers [s]: the first start on a machine may have kernels to compile."""
 SETTLING = 1.0
-"""Time between the first torques and the recording [s]: discovery goes on, and messages come in bursts."""
+"""Time between the first answers and the recording [s]: discovery goes on, and messages come in bursts."""
 REFRESH = 0.1
 """Time between two updates of the view [s]."""
 WINDOW = 1.0
 """Time over which the shown figures are taken [s]."""
 
 
-def watch(model: Model, children: Children, duration: float) -> Recorder:
-    """Record for ``duration`` seconds from the first torques on, with a live view.
+def watch(showcases: Sequence[Showcase], children: Children, duration: float) -> Reports:
+    """Record all showcases for ``duration`` seconds from the time when all of them have answers, with a live view.
 
     Raises
     ------
     ShortfallError
-        A node ended, or no torques came.
+        A node ended, or answers did not come.
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("demo")
     executor = make_executor("events")
     executor.add_node(node)
+    reports = Reports()
     try:
-        recorder = Recorder(node)
-        _await_torques(recorder, executor, children)
-        _settle(recorder, executor)
-        _record(recorder, executor, children, model, duration)
-        return recorder
+        reports.listen(node)
+        for showcase in showcases:
+            showcase.listen(node)
+        _await_answers(showcases, reports, executor, children)
+        _settle(showcases, executor)
+        _record(showcases, executor, children, duration)
+        return reports
     finally:
         executor.shutdown()
         node.destroy_node()
         rclpy.shutdown()
 
 
-def _await_torques(recorder: Recorder, executor: Executor, children: Children) -> None:
+def _await_answers(showcases: Sequence[Showcase], reports: Reports, executor: Executor, children: Children) -> None:
     end = time.monotonic() + START_LIMIT
-    while not recorder.answers:
+    while silent := [showcase.title for showcase in showcases if not showcase.counts()[1]]:
         executor.spin_once(timeout_sec=0.05)
         _check_alive(children)
-        if recorder.errors or time.monotonic() > end:
-            said = [f"{name}: {status.message}" for name, status in recorder.diagnostics.items()]
-            raise ShortfallError("no torques came; " + ("; ".join(said) or "the nodes said nothing"))
+        if reports.errors or time.monotonic() > end:
+            said = [f"{name}: {status.message}" for name, status in reports.last.items()]
+            said_all = "; ".join(said) or "the nodes said nothing"
+            raise ShortfallError(f"no answers came from: {', '.join(silent)}; {said_all}")
 
 
-def _settle(recorder: Recorder, executor: Executor) -> None:
+def _settle(showcases: Sequence[Showcase], executor: Executor) -> None:
     end = time.monotonic() + SETTLING
     while time.monotonic() < end:
         executor.spin_once(timeout_sec=0.05)
-    recorder.start()
+    for showcase in showcases:
+        showcase.begin()
 
 
 def _check_alive(children: Children) -> None:
@@ -71,12 +78,10 @@ def _check_alive(children: Children) -> None:
         raise ShortfallError(f"{name} ended unexpectedly; it printed\n{children.output(name)}")
 
 
-def _record(
-    recorder: Recorder, executor: Executor, children: Children, model: Model, duration: float
-) -> None:
-    view = View(model)
+def _record(showcases: Sequence[Showcase], executor: Executor, children: Children, duration: float) -> None:
+    screen = Screen()
     start = time.monotonic()
-    history = [(0.0, len(recorder.states), len(recorder.answers))]
+    history = [(0.0, [showcase.counts() for showcase in showcases])]
     shown = 0.0
     while (now := time.monotonic() - start) < duration:
         executor.spin_once(timeout_sec=REFRESH)
@@ -84,35 +89,19 @@ def _record(
             continue
         shown = now
         _check_alive(children)
-        history.append((now, len(recorder.states), len(recorder.answers)))
+        history.append((now, [showcase.counts() for showcase in showcases]))
         while history[-1][0] - history[1][0] > WINDOW:
             del history[0]
-        figures = _figures(recorder, model, history, duration)
-        if figures is not None:
-            view.show(figures)
+        moments = [_moment(showcase, history, index) for index, showcase in enumerate(showcases)]
+        screen.show(now, duration, list(zip(showcases, moments, strict=True)))
 
 
-def _figures(
-    recorder: Recorder, model: Model, history: list[tuple[float, int, int]], duration: float
-) -> Figures | None:
-    (before, states_before, answers_before), (now, states, answers) = history[0], history[-1]
-    period = max(now - before, 1e-9)
-    stamp = next((stamp for stamp in reversed(recorder.answers) if stamp in recorder.states), None)
-    if stamp is None:
-        return None
-    names, position, _ = recorder.states[stamp]
-    recent = [answer.latency for answer in list(recorder.answers.values())[-500:]]
-    return Figures(
-        time=now,
-        duration=duration,
-        rate=(states - states_before) / period,
-        answered=min(1.0, (answers - answers_before) / max(1, states - states_before)),
-        latency=tuple(float(p) for p in np.percentile(recent, (50, 99))),
-        position=_ordered(names, position, model),
-        efforts=_ordered(recorder.names, recorder.answers[stamp].efforts, model),
+def _moment(showcase: Showcase, history: list[tuple[float, list[tuple[int, int]]]], index: int) -> Moment:
+    (before, counts_before), (now, counts) = history[0], history[-1]
+    states, answers = (new - old for new, old in zip(counts[index], counts_before[index], strict=True))
+    latencies = showcase.latencies()
+    return Moment(
+        rate=states / max(now - before, 1e-9),
+        answered=min(1.0, answers / max(1, states)),
+        latency=tuple(float(p) for p in np.percentile(latencies, (50, 99))) if len(latencies) else (),
     )
-
-
-def _ordered(names: list[str], values: np.ndarray, model: Model) -> np.ndarray:
-    by_name = dict(zip(names, values, strict=True))
-    return np.array([by_name[name] for name in model.joint_names])

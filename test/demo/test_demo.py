@@ -13,14 +13,22 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
-from lie_dynamics_ros.demo.check import judge
-from lie_dynamics_ros.demo.recorder import Answer, Recorder, ShortfallError
-from lie_dynamics_ros.demo.view import Figures, View
+from lie_dynamics_ros.demo.arm.check import judge
+from lie_dynamics_ros.demo.arm.recorder import Answer, Recorder
+from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
+from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.screen import Screen
+from lie_dynamics_ros.demo.showcase import Moment
+from lie_dynamics_ros.demo.stewart import check as stewart
+from lie_dynamics_ros.demo.stewart.recorder import Estimate
+from lie_dynamics_ros.demo.stewart.recorder import Recorder as StewartRecorder
+from lie_dynamics_ros.demo.stewart.showcase import StewartShowcase
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
 from lie_dynamics_ros.ros.robot_description import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 DEADLINE = 120.0
+NODES = 4
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +36,11 @@ def model():
     return Model.from_urdf(read_description(ARM))
 
 
-class Silent:
-    """Stands in for a node that subscribes."""
-
-    def create_subscription(self, *_):
-        pass
-
-
 @pytest.fixture
 def recording(model):
     """A faultless recording: 100 states, each answered with the acceleration that came just before it."""
     rng = np.random.default_rng(1)
-    recorder = Recorder(Silent())
+    recorder = Recorder()
     recorder.names = list(reversed(model.joint_names))
     for k in range(100):
         q, qd, qdd = rng.uniform(-1, 1, (3, 7))
@@ -80,6 +81,72 @@ def test_says_when_there_is_nothing_to_judge(recording, model):
         judge(recording, model)
 
 
+@pytest.fixture
+def poses():
+    """A recording of 1000 poses whose errors have the covariance that comes with them."""
+    rng = np.random.default_rng(2)
+    root = 1e-5 * rng.normal(size=(6, 6))
+    recorder = StewartRecorder()
+    for k in range(1, 1001):
+        turn = 0.3 * rng.normal(size=3)
+        true = _pose(rng.uniform(-0.1, 0.1, 3), turn)
+        error = root @ rng.normal(size=6)
+        estimate = _pose(true[:3, 3] + error[:3], turn)
+        estimate[:3, :3] = _pose(np.zeros(3), error[3:])[:3, :3] @ true[:3, :3]
+        recorder.truth[k] = true
+        recorder.estimates[k] = Estimate(estimate, root @ root.T, 1e-3)
+        recorder.true_twists[k] = rng.normal(size=6)
+        recorder.twists[k] = recorder.true_twists[k] + 1e-4
+    return recorder
+
+
+def _pose(position, turn):
+    """Homogeneous matrix of a position and a rotation vector, by the Rodrigues formula."""
+    angle = np.linalg.norm(turn)
+    x, y, z = turn / angle if angle else turn
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    T = np.eye(4)
+    T[:3, :3] += np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    T[:3, 3] = position
+    return T
+
+
+def test_accepts_poses_whose_errors_are_what_they_say(poses):
+    verdict = stewart.judge(poses)
+    assert verdict.shortfalls == []
+    assert (verdict.states, verdict.answered) == (1000, 1000)
+    assert 5.5 < verdict.square < 6.5
+
+
+def test_finds_one_pose_on_another_branch(poses):
+    poses.estimates[500].pose[2, 3] += 1e-2
+    shortfalls = stewart.judge(poses).shortfalls
+    assert "1 of 1000 poses are further from the truth" in shortfalls[0]
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_finds_covariances_that_are_wrong(poses, factor):
+    for estimate in poses.estimates.values():
+        estimate.covariance = factor * estimate.covariance
+    assert any("not what the covariances say" in shortfall for shortfall in stewart.judge(poses).shortfalls)
+
+
+def test_finds_poses_that_are_not_numbers(poses):
+    poses.estimates[500].pose[0, 0] = np.nan
+    assert "1 of 1000 poses" in stewart.judge(poses).shortfalls[0]
+
+
+def test_finds_missing_twists_and_missing_answers(poses):
+    poses.twists.clear()
+    assert "0 came with a twist" in stewart.judge(poses).shortfalls[0]
+    for k in range(10, 900):
+        del poses.estimates[k]
+    assert "only 110 of 1000" in stewart.judge(poses).shortfalls[-1]
+    poses.estimates.clear()
+    with pytest.raises(ShortfallError, match="1000 true poses and 0 estimates"):
+        stewart.judge(poses)
+
+
 class Terminal:
     def __init__(self, tty):
         self.tty, self.text = tty, ""
@@ -95,14 +162,24 @@ class Terminal:
 
 
 @pytest.mark.parametrize("tty", [True, False])
-def test_shows_the_largest_torque(model, tty):
+@pytest.mark.parametrize("lines", [60, 24, 8, 2])
+def test_shows_torques_and_poses_within_the_terminal(model, recording, poses, tty, lines, monkeypatch):
+    monkeypatch.setenv("LINES", str(lines))
+    monkeypatch.setenv("COLUMNS", "200")
     out = Terminal(tty)
-    efforts = np.array([0.0, -41.5, 3.0, 0.0, 0.0, 0.0, 0.0])
-    figures = Figures(1.0, 10.0, 500.0, 0.995, (2e-4, 5e-4), np.zeros(7), efforts)
-    View(model, out).show(figures)
-    assert "-41.5" in out.text and "panda_joint2" in out.text
-    assert " 99.5 % answered" in out.text and "p50 200 us" in out.text
+    arm, platform = ArmShowcase(model, ARM, 250.0, "error"), StewartShowcase(250.0)
+    recording.answers[100].efforts[:] = [0.0, 0.0, 0.0, 0.0, 3.0, -41.5, 0.0]  # from the last joint to the first
+    arm.recorder, platform.recorder = recording, poses
+    moment = Moment(500.0, 0.995, (2e-4, 5e-4))
+    Screen(out).show(1.0, 10.0, [(arm, moment), (platform, moment)])
+    if not tty:
+        assert "-41.5" in out.text and "panda_joint2" in out.text and "one sigma" in out.text
     assert ("\x1b" in out.text) == tty
+    if tty:
+        assert out.text.count("\n") < lines
+    if tty and lines >= 24:
+        assert "-41.5" in out.text and "panda_joint7" in out.text and "yaw" in out.text
+        assert " 99.5 % answered" in out.text and "p50 200 us" in out.text
 
 
 # The whole demo.
@@ -141,7 +218,8 @@ def test_passes_and_draws(tmp_path):
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
     assert "demo passed" in output
-    assert (tmp_path / "demo_output/torques.png").read_bytes().startswith(b"\x89PNG")
+    for picture in ("torques.png", "stewart.png"):
+        assert (tmp_path / "demo_output" / picture).read_bytes().startswith(b"\x89PNG")
     assert not children_of(demo.pid)
 
 
@@ -163,7 +241,7 @@ def test_fails_with_the_reason(tmp_path, text, reason):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_leaves_no_process_behind(tmp_path, how):
     demo = run("--seconds", "600", cwd=tmp_path)
-    wait_for(lambda: len(children_of(demo.pid)) == 2, "both nodes")
+    wait_for(lambda: len(children_of(demo.pid)) == NODES, "all nodes")
     os.kill(demo.pid, how)
     demo.communicate(timeout=DEADLINE)
     assert demo.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
@@ -172,7 +250,7 @@ def test_leaves_no_process_behind(tmp_path, how):
 
 def test_fails_when_a_node_dies(tmp_path):
     demo = run("--seconds", "600", cwd=tmp_path)
-    wait_for(lambda: len(children_of(demo.pid)) == 2, "both nodes")
+    wait_for(lambda: len(children_of(demo.pid)) == NODES, "all nodes")
     os.kill(children_of(demo.pid)[0], signal.SIGKILL)
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 1

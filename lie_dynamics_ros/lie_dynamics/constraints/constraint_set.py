@@ -120,6 +120,7 @@ class ConstraintSet:
         self._user_size = sum(c.size for c in self.user)
         self._support = self._make_support(model)
         self._settings = np.array([0.0, 0.0, self.rank_tolerance])
+        self._custom_loops = np.array([_through_custom(model, row) for row in self._loops], dtype=np.bool_)
         self._packed = self.packed(self._settings)
         self._result_size = n + self.size + 6 * len(self.loops) + 2
 
@@ -229,6 +230,17 @@ def _put_loop(row: Array, loop: Loop, model: Model) -> None:
     while i > 0 and i not in path:
         i = int(parent[i])
     row[lk.ANCESTOR] = i
+
+
+def _through_custom(model: Model, loop: Array) -> bool:
+    """Tell whether a loop passes a user-defined joint."""
+    for column in (lk.ROW_1, lk.ROW_2):
+        i = int(loop[column])
+        while i != int(loop[lk.ANCESTOR]):
+            if model._rows[i, layout.KIND] in (layout.CUSTOM, layout.CUSTOM_FOLLOW):
+                return True
+            i = int(model._rows[i, layout.PARENT])
+    return False
 
 
 def _single_joint(model: Model, name: str, coupling: Coupling) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..lie_dynamics import Model
+from ...lie_dynamics import Model
 from .check import Verdict
 
 SHOWN = 12

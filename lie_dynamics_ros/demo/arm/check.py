@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..lie_dynamics import Model, inverse_dynamics
-from .recorder import Recorder, ShortfallError
+from ...lie_dynamics import Model, inverse_dynamics
+from ..errors import ShortfallError
+from .recorder import Recorder
 
 TOLERANCE = 1e-12
 """Largest difference from the library, relative to the largest torque of the same state."""

@@ -1,0 +1,1 @@
+"""The arm: joint states in, torques out."""

@@ -1,0 +1,127 @@
+"""The node inverse_dynamics beside a simulated driver: torques live, and every one of them held against the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from rclpy.node import Node
+
+from ...lie_dynamics import Model
+from ..processes import Children
+from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
+from .check import judge
+from .plot import draw
+from .recorder import Recorder
+
+PICTURE = "torques.png"
+
+
+class ArmShowcase(Showcase):
+    """Joint states in, torques out.
+
+    Parameters
+    ----------
+    model : Model
+        The robot; all joints with one coordinate.
+    source : str
+        Where its description is.
+    rate : float
+        Joint states per second.
+    inertia_check : str
+        As for the nodes.
+    """
+
+    title = "arm"
+    nodes = ("simulated_robot", "inverse_dynamics")
+
+    def __init__(self, model: Model, source: str, rate: float, inertia_check: str) -> None:
+        self.model, self._source, self._rate, self._inertia_check = model, source, rate, inertia_check
+        self.recorder = Recorder()
+        self._largest = np.zeros(model.nv)
+
+    def start(self, children: Children) -> None:
+        """Start driver and node."""
+        points, efforts = "/inverse_dynamics/joint_trajectory_point", "/inverse_dynamics/joint_efforts"
+        both = {"inertia_check": self._inertia_check}
+        driver = {"robot_description": self._source, "rate": self._rate, **kept("/joint_states", points), **both}
+        children.start("simulated_robot", driver, {"~/joint_trajectory_point": points})
+        children.start("inverse_dynamics", {**kept(efforts), **both}, {})
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        self.recorder.listen(node)
+
+    def counts(self) -> tuple[int, int]:
+        """Return numbers of states and answers."""
+        return len(self.recorder.states), len(self.recorder.answers)
+
+    def begin(self) -> None:
+        """Begin the recording."""
+        self.recorder.begin()
+
+    def latencies(self) -> Sequence[float]:
+        """Return the latest latencies [s]."""
+        return [answer.latency for answer in islice(reversed(self.recorder.answers.values()), 500)]
+
+    def _latest(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Position and efforts of the latest state that was answered, in model order."""
+        recorder = self.recorder
+        stamp = next((stamp for stamp in reversed(recorder.answers) if stamp in recorder.states), None)
+        if stamp is None:
+            return None
+        names, position, _ = recorder.states[stamp]
+        return self._ordered(names, position), self._ordered(recorder.names, recorder.answers[stamp].efforts)
+
+    def _ordered(self, names: list[str], values: np.ndarray) -> np.ndarray:
+        by_name = dict(zip(names, values, strict=True))
+        return np.array([by_name[name] for name in self.model.joint_names])
+
+    def _unit(self, joint: int) -> str:
+        return "N" if self.model.joint(self.model.joint_names[joint]).kind == "prismatic" else "N m"
+
+    def line(self) -> str:
+        """Return the largest torque."""
+        latest = self._latest()
+        if latest is None:
+            return ""
+        _, efforts = latest
+        joint = int(np.argmax(np.abs(efforts)))
+        return f"largest {efforts[joint]:+.3f} {self._unit(joint)} at {self.model.joint_names[joint]}"
+
+    def table(self, rows: int) -> list[str]:
+        """Return a line for each joint."""
+        latest = self._latest()
+        if latest is None:
+            return []
+        position, efforts = latest
+        self._largest = np.maximum(self._largest, np.abs(efforts))
+        names = self.model.joint_names
+        shown = len(names) if len(names) < rows else max(1, rows - 2)
+        width = max(map(len, names))
+        scale = max(float(self._largest.max()), 1e-12)
+        lines = [f"{'joint':{width}}   position      torque"]
+        for joint in range(shown):
+            lines.append(
+                f"{names[joint]:{width}} {position[joint]:+10.4f} {efforts[joint]:+11.4f} {self._unit(joint):3} "
+                f"{bar(efforts[joint] / scale)}"
+            )
+        if shown < len(names):
+            lines.append(f"... and {len(names) - shown} more joints")
+        return lines
+
+    def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
+        """Hold every torque against the library."""
+        verdict = judge(self.recorder, self.model)
+        draw(verdict, self.model, folder / PICTURE)
+        node = reported.get("inverse_dynamics", {})
+        lines = answer_lines(
+            "arm: joint states in, torques out", verdict.answered, verdict.states, verdict.latency, node
+        )
+        lines += [
+            f"  against the library largest relative difference {verdict.error:.1e} in {verdict.answered} messages",
+            f"  picture             {folder / PICTURE}",
+        ]
+        return Conclusion(lines, verdict.shortfalls)

@@ -1,0 +1,140 @@
+"""What the demo shows: each showcase starts nodes, listens to them, shows figures while they run, and judges them.
+
+To add one, write a subclass of `Showcase` and name it in ``__main__``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from .processes import Children
+
+QUEUE = QoSProfile(depth=2000)
+"""With which showcases listen: nothing is lost while the view is drawn."""
+BAR = 20
+"""Half the width of a bar, in characters."""
+
+
+@dataclass
+class Moment:
+    """The stream of a showcase at one moment.
+
+    Attributes
+    ----------
+    rate : float
+        States per second.
+    answered : float
+        Share of them that was answered.
+    latency : tuple of float
+        Percentiles 50 and 99 of the time from a state's stamp until its answer came [s].
+    """
+
+    rate: float
+    answered: float
+    latency: tuple[float, ...]
+
+    def __str__(self) -> str:
+        p50, p99 = (f"{1e6 * value:.0f} us" for value in self.latency) if self.latency else ("-", "-")
+        return f"{self.rate:5.0f} states/s   {100.0 * self.answered:5.1f} % answered   latency p50 {p50}, p99 {p99}"
+
+
+@dataclass
+class Conclusion:
+    """What came out: lines to print, and what fell short; empty where all is well."""
+
+    lines: list[str]
+    shortfalls: list[str] = field(default_factory=list)
+
+
+class Showcase(ABC):
+    """Base of all showcases.
+
+    Attributes
+    ----------
+    title : str
+        A word or two.
+    nodes : tuple of str
+        Full names of the nodes it starts, as they stand in the diagnostics.
+    """
+
+    title: str
+    nodes: tuple[str, ...]
+
+    @abstractmethod
+    def start(self, children: Children) -> None:
+        """Start the nodes."""
+
+    @abstractmethod
+    def listen(self, node: Node) -> None:
+        """Subscribe to what they publish, with `QUEUE`."""
+
+    @abstractmethod
+    def counts(self) -> tuple[int, int]:
+        """Return how many states and how many answers have come since `begin`."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Forget what has come so far: a fair recording begins here."""
+
+    @abstractmethod
+    def latencies(self) -> Sequence[float]:
+        """Return the latest times from a state's stamp until its answer came [s]."""
+
+    @abstractmethod
+    def line(self) -> str:
+        """Return the state of things in a few words."""
+
+    @abstractmethod
+    def table(self, rows: int) -> list[str]:
+        """Return the state of things in at most so many lines."""
+
+    @abstractmethod
+    def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
+        """Judge the recording and draw it.
+
+        Parameters
+        ----------
+        folder : Path
+            Where pictures go.
+        reported : mapping
+            Key figures of each node's last diagnostics.
+
+        Raises
+        ------
+        ShortfallError
+            There is next to nothing to judge.
+        """
+
+
+def kept(*topics: str) -> dict[str, int]:
+    """Parameters that let publishers keep messages until the demo has them; the nodes do not need that."""
+    return {f"qos_overrides.{topic}.publisher.depth": 2000 for topic in topics}
+
+
+def bar(share: float) -> str:
+    """Bar from the middle to the left or right, for a share from -1 to 1."""
+    length = round(min(1.0, abs(share)) * BAR) if np.isfinite(share) else 0
+    drawn = "#" * length
+    return f"{drawn if share < 0 else '':>{BAR}}|{drawn if share >= 0 else '':<{BAR}}"
+
+
+def answer_lines(
+    title: str, answered: int, states: int, latency: Sequence[float], node: Mapping[str, Any]
+) -> list[str]:
+    """Return the lines of a conclusion that all showcases of a stream have in common; ``latency`` in s."""
+    p50, p95, p99 = (1e6 * value for value in latency)
+    inside, callback = (node.get(f"{name} p50 [us]", "-") for name in ("latency", "callback"))
+    return [
+        f"{title}",
+        f"  states answered     {answered} of {states} ({answered / states:.2%})",
+        f"  state to answer     p50 {inside} us, of which {callback} us in the callback (as the node reports)",
+        f"  until it is here    p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (in this process)",
+    ]

@@ -1,0 +1,1 @@
+"""The Stewart platform: noisy leg lengths in, poses with covariance out."""

@@ -1,0 +1,71 @@
+"""Listens to the simulated platform and to stewart_pose, and keeps true and estimated poses and twists."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TwistStamped
+from rclpy.node import Node
+
+from ...ros.messages import nanoseconds, pose_to_matrix
+from ..showcase import QUEUE
+
+NAMESPACE = "/stewart"
+
+
+@dataclass
+class Estimate:
+    """One pose of the node: (4, 4), its covariance (6, 6) in ROS's order, and when it came after its lengths [s]."""
+
+    pose: np.ndarray
+    covariance: np.ndarray
+    latency: float
+
+
+@dataclass
+class Recorder:
+    """Everything that was heard, by time stamp [ns].
+
+    Attributes
+    ----------
+    truth : dict
+        True poses, (4, 4).
+    estimates : dict
+        The node's answers to the lengths with the same time stamp.
+    true_twists, twists : dict
+        (linear, angular) in the axes of the base, (6,) [m/s, rad/s].
+    """
+
+    truth: dict[int, np.ndarray] = field(default_factory=dict)
+    estimates: dict[int, Estimate] = field(default_factory=dict)
+    true_twists: dict[int, np.ndarray] = field(default_factory=dict)
+    twists: dict[int, np.ndarray] = field(default_factory=dict)
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        driver, estimator = f"{NAMESPACE}/simulated_stewart", f"{NAMESPACE}/stewart_pose"
+        subscribe = node.create_subscription
+        subscribe(PoseStamped, f"{driver}/true_pose", self._on_truth, QUEUE)
+        subscribe(TwistStamped, f"{driver}/true_twist", lambda m: _keep_twist(self.true_twists, m), QUEUE)
+        subscribe(PoseWithCovarianceStamped, f"{estimator}/pose", self._on_estimate, QUEUE)
+        subscribe(TwistStamped, f"{estimator}/twist", lambda m: _keep_twist(self.twists, m), QUEUE)
+
+    def begin(self) -> None:
+        """Forget all that came so far; a fair recording begins here."""
+        for kept in (self.truth, self.estimates, self.true_twists, self.twists):
+            kept.clear()
+
+    def _on_truth(self, message: PoseStamped) -> None:
+        self.truth[nanoseconds(message.header.stamp)] = pose_to_matrix(message.pose)
+
+    def _on_estimate(self, message: PoseWithCovarianceStamped) -> None:
+        stamp = nanoseconds(message.header.stamp)
+        covariance = np.array(message.pose.covariance).reshape(6, 6)
+        self.estimates[stamp] = Estimate(pose_to_matrix(message.pose.pose), covariance, time.time() - stamp * 1e-9)
+
+
+def _keep_twist(kept: dict[int, np.ndarray], message: TwistStamped) -> None:
+    v, w = message.twist.linear, message.twist.angular
+    kept[nanoseconds(message.header.stamp)] = np.array([v.x, v.y, v.z, w.x, w.y, w.z])

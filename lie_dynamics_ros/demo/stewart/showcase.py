@@ -1,0 +1,129 @@
+"""A Stewart platform moves; stewart_pose tells from its noisy leg lengths where it is, and how well that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from rclpy.node import Node
+
+from ...lie_dynamics.lie import so3
+from ..processes import Children
+from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
+from .check import judge, pose_errors
+from .plot import draw
+from .recorder import NAMESPACE, Recorder
+
+PICTURE = "stewart.png"
+LENGTH_NOISE, RATE_NOISE = 2e-5, 2e-4
+"""Standard deviations of leg lengths and their rates [m, m/s]."""
+MOTION = {"translation_amplitude": 0.06, "rotation_amplitude": 0.25, "frequency": 0.25}
+
+
+class StewartShowcase(Showcase):
+    """Leg lengths in, poses with covariance out.
+
+    Parameters
+    ----------
+    rate : float
+        Joint states per second.
+    """
+
+    title = "stewart"
+    nodes = (f"{NAMESPACE[1:]}/simulated_stewart", f"{NAMESPACE[1:]}/stewart_pose")
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self.recorder = Recorder()
+
+    def start(self, children: Children) -> None:
+        """Start driver and node, in a namespace of their own."""
+        driver, node = (f"{NAMESPACE}/{name}" for name in ("simulated_stewart", "stewart_pose"))
+        topics = kept(f"{NAMESPACE}/joint_states", f"{driver}/true_pose", f"{driver}/true_twist")
+        noise = {"length_noise": LENGTH_NOISE, "rate_noise": RATE_NOISE}
+        here = {"__ns": NAMESPACE}
+        children.start("simulated_stewart", {"rate": self._rate, **MOTION, **noise, **topics}, here)
+        children.start("stewart_pose", {"leg_noise": [LENGTH_NOISE], **kept(f"{node}/pose", f"{node}/twist")}, here)
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        self.recorder.listen(node)
+
+    def counts(self) -> tuple[int, int]:
+        """Return numbers of states and answers."""
+        return len(self.recorder.truth), len(self.recorder.estimates)
+
+    def begin(self) -> None:
+        """Begin the recording."""
+        self.recorder.begin()
+
+    def latencies(self) -> Sequence[float]:
+        """Return the latest latencies [s]."""
+        return [estimate.latency for estimate in islice(reversed(self.recorder.estimates.values()), 500)]
+
+    def _latest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return truth and estimate of the latest pose, as x, y, z, roll, pitch, yaw; its error and deviations."""
+        recorder = self.recorder
+        stamp = next((stamp for stamp in reversed(recorder.estimates) if stamp in recorder.truth), None)
+        if stamp is None:
+            return None
+        truth, estimate = recorder.truth[stamp], recorder.estimates[stamp]
+        both = (np.concatenate((T[:3, 3], so3.to_rpy(T[:3, :3]))) for T in (truth, estimate.pose))
+        deviations = np.sqrt(estimate.covariance.diagonal())
+        return (*both, pose_errors(truth, estimate.pose), deviations)  # type: ignore[return-value]
+
+    def line(self) -> str:
+        """Return error and standard deviation of the position."""
+        latest = self._latest()
+        if latest is None:
+            return ""
+        *_, error, deviations = latest
+        return (
+            f"position off by {1e6 * np.linalg.norm(error[:3]):.0f} um, "
+            f"one sigma {1e6 * np.linalg.norm(deviations[:3]):.0f} um"
+        )
+
+    def table(self, rows: int) -> list[str]:
+        """Return a line for each coordinate: true, estimated, and the error in standard deviations."""
+        latest = self._latest()
+        if latest is None:
+            return []
+        truth, estimate, error, deviations = latest
+        lines = ["             true    estimated      error  one sigma   error from -3 to 3 sigma"]
+        names = ("x", "y", "z", "roll", "pitch", "yaw")
+        for i, name in enumerate(names):
+            scale, unit, small = (1e3, "mm ", "um  ") if i < 3 else (180.0 / np.pi, "deg", "urad")
+            lines.append(
+                f"{name:5} {scale * truth[i]:+9.3f} {unit} {scale * estimate[i]:+9.3f} {1e6 * error[i]:+8.0f} "
+                f"{1e6 * deviations[i]:8.0f} {small} {bar(error[i] / (3.0 * deviations[i]))}"
+            )
+        return lines[: max(1, rows)]
+
+    def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
+        """Hold every pose against the truth."""
+        verdict = judge(self.recorder)
+        draw(verdict, folder / PICTURE)
+        node = reported.get(self.nodes[1], {})
+        lines = answer_lines(
+            "stewart: leg lengths in, poses out", verdict.answered, verdict.states, verdict.latency, node
+        )
+        position, rotation = (1e6 * _rms(verdict.errors[:, part]) for part in (slice(0, 3), slice(3, 6)))
+        lines.append(
+            f"  against the truth   {position:.0f} um and {rotation:.0f} urad (rms), with {1e6 * LENGTH_NOISE:.0f} um "
+            "noise in each leg"
+        )
+        lines.append(
+            f"  against covariance  mean square of the error {verdict.square:.2f}, expected 6 for six coordinates"
+        )
+        if len(verdict.twist_errors):
+            speed, spin = (1e3 * _rms(verdict.twist_errors[:, part]) for part in (slice(0, 3), slice(3, 6)))
+            lines.append(f"  twist               off by {speed:.2f} mm/s and {spin:.2f} mrad/s (rms)")
+        lines.append(f"  picture             {folder / PICTURE}")
+        return Conclusion(lines, verdict.shortfalls)
+
+
+def _rms(vectors: np.ndarray) -> float:
+    """Root mean square length of vectors (n, 3)."""
+    return float(np.sqrt((vectors**2).sum(axis=1).mean()))

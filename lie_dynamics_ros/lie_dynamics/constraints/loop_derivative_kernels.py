@@ -1,0 +1,304 @@
+"""Derivatives of loops along q and qd: of A qd, of A qdd + dA/dt qd, and of A^T lambda.
+
+The motion of a frame, relative to the common ancestor of a loop's two bodies, is differentiated by recursion along its
+branch; then everything is a function of the two frames' motions. For a step S with arrival twist V and acceleration dV:
+
+    along q_i:  d(Ad V) = ad_V S,  d(Ad dV) = ad_dV S        along qd_i:  of ad_V S qd_i: ad_V S + ad_dV/dqd S qd_i
+"""
+
+from __future__ import annotations
+
+from ..kernels.compile import inline, kernel, outline
+from ..kernels.joints import constants3, constants9, has_transform, row_transform, subspace
+from ..kernels.lanes import get3, get9, put3, put9, workspace
+from ..kernels.spatial import add, cross, dot, matmul, rotate, scale, sub, transpose, twist_cross, twist_into, unrotate
+from ..model.layout import FIRST, LAST, N_V, OK, PARENT
+from .loop_kernels import (
+    ALONG,
+    ANCESTOR,
+    ANGLE,
+    COUNT,
+    OFFSET,
+    P_1,
+    P_2,
+    R_1,
+    R_2,
+    ROW_1,
+    ROW_2,
+    START,
+    TYPE,
+    VECTOR_1,
+    VECTOR_2,
+    P,
+    R,
+)
+
+# Columns of the table of a branch: for coordinate i, columns of J, of dV and d(dV/dt) along q, of d(dV/dt) along qd.
+_J, _VQ, _AQ, _AV, _COLUMNS = 0, 6, 12, 18, 24
+
+
+@inline
+def pair(table, i, k):
+    """Return a twist from a table."""
+    return get3(table, i, k), get3(table, i, k + 3)
+
+
+@inline
+def put_pair(table, i, k, x):
+    """Store a twist in a table."""
+    put3(table, i, k, x[0])
+    put3(table, i, k + 3, x[1])
+
+
+@inline
+def ad(x, y):
+    """Return ad_x y of two twists."""
+    return twist_cross(x[0], x[1], y[0], y[1])
+
+
+@inline
+def plus(x, y):
+    """Return x + y of two twists."""
+    return add(x[0], y[0]), add(x[1], y[1])
+
+
+@inline
+def minus(x, y):
+    """Return x - y of two twists."""
+    return sub(x[0], y[0]), sub(x[1], y[1])
+
+
+@inline
+def times(s, x):
+    """Return s x of a twist."""
+    return scale(s, x[0]), scale(s, x[1])
+
+
+@inline
+def into(r, p, x):
+    """Return Ad_{T^-1} x of a twist."""
+    return twist_into(r, p, x[0], x[1])
+
+
+@outline
+def differentiate_branch(rows, q, qd, qdd, transforms, leaf, stop, r, p, path, table, motion):
+    """Fill the table of a branch and the frame's own motion, in the frame at (r, p) on row `leaf`.
+
+    `path` (nv + 1) gets the branch's rows, root first, and their number is returned; `motion` (3, 6) gets twist and
+    acceleration of the frame, and in its last row the frame's pose is left to the caller.
+    """
+    zero = 0.0 * qd[0]
+    none = ((zero, zero, zero), (zero, zero, zero))
+    count = 0
+    i = leaf
+    while i != stop:
+        count += 1
+        i = int(rows[i, PARENT])
+    i = leaf
+    for k in range(count - 1, -1, -1):
+        path[k] = i
+        i = int(rows[i, PARENT])
+    v, a = none, none
+    k = 0
+    while k < count:
+        first = int(path[k])
+        size = int(rows[first, LAST]) - first + 1
+        if has_transform(rows, first):
+            rr, pp = get9(transforms, first, R), get3(transforms, first, P)
+            v, a = into(rr, pp, v), into(rr, pp, a)
+            for j in range(k):
+                row = int(path[j])
+                for c in range(0, _COLUMNS, 6):
+                    put_pair(table, row, c, into(rr, pp, pair(table, row, c)))
+        step, push = none, none  # S qd and S qdd of the joint
+        for j in range(size):
+            sw, sv = subspace(rows, first + j, q, zero)
+            s = (sw, sv)
+            put_pair(table, first + j, _J, s)
+            put_pair(table, first + j, _VQ, ad(v, s))
+            put_pair(table, first + j, _AQ, ad(a, s))
+            put_pair(table, first + j, _AV, ad(v, s))
+            step = plus(step, times(qd[first + j - 1], s))
+            push = plus(push, times(qdd[first + j - 1], s))
+        for j in range(k):
+            row = int(path[j])
+            put_pair(table, row, _AV, plus(pair(table, row, _AV), ad(pair(table, row, _J), step)))
+        for j in range(k + size):
+            row = int(path[j])
+            put_pair(table, row, _AQ, plus(pair(table, row, _AQ), ad(pair(table, row, _VQ), step)))
+        a = plus(plus(a, push), ad(v, step))
+        v = plus(v, step)
+        k += size
+    for j in range(count):
+        row = int(path[j])
+        for c in range(0, _COLUMNS, 6):
+            put_pair(table, row, c, into(r, p, pair(table, row, c)))
+    put_pair(motion, 0, 0, into(r, p, v))
+    put_pair(motion, 1, 0, into(r, p, a))
+    return count
+
+
+@inline
+def pose_from(rows, transforms, leaf, stop, r, p):
+    """Return the pose of a frame at (r, p) on row `leaf`, seen from the row `stop` above it."""
+    i = leaf
+    while i != stop:
+        if has_transform(rows, i):
+            rr, pp = get9(transforms, i, R), get3(transforms, i, P)
+            p = add(pp, rotate(rr, p))
+            r = matmul(rr, r)
+        i = int(rows[i, PARENT])
+    return r, p
+
+
+@inline
+def scalar_derivatives(kind, a, b, length, r, p, w, dw, k, wq, dwq, dwv):
+    """Return what one scalar's rate and acceleration are along one coordinate, and the rate of its unit wrench.
+
+    `w`, `dw` are relative twist and acceleration, `k` the column of the relative Jacobian, the others their
+    derivatives along q and qd. Returned are those of A qd along q, of A qdd + dA/dt qd along q and along qd, and of the
+    unit wrench along q.
+    """
+    zero = 0.0 * w[0][0]
+    none = (zero, zero, zero)
+    if kind == ANGLE:
+        x = unrotate(r, a)
+        m = cross(b, x)
+        dx, rate = cross(x, k[0]), cross(x, w[0])
+        dm = cross(b, dx)
+        drate = add(cross(dx, w[0]), cross(x, wq[0]))
+        turn = cross(b, rate)
+        vq = dot(dm, w[0]) + dot(m, wq[0])
+        aq = dot(dm, dw[0]) + dot(m, dwq[0]) + dot(cross(b, drate), w[0]) + dot(turn, wq[0])
+        av = dot(m, dwv[0]) + dot(dm, w[0]) + dot(turn, k[0])
+        return vq, aq, av, dm, none
+    moved = add(dw[1], cross(w[0], w[1]))
+    moved_q = add(dwq[1], add(cross(wq[0], w[1]), cross(w[0], wq[1])))
+    moved_v = add(dwv[1], add(cross(k[0], w[1]), cross(w[0], k[1])))
+    if kind == ALONG:
+        f = unrotate(r, a)
+        df = cross(f, k[0])
+        return dot(df, w[1]) + dot(f, wq[1]), dot(df, moved) + dot(f, moved_q), dot(f, moved_v), none, df
+    f = scale(1.0 / length, unrotate(r, p))
+    df = add(cross(f, k[0]), scale(1.0 / length, k[1]))
+    aq = dot(df, moved) + dot(f, moved_q) + 2.0 / length * dot(w[1], wq[1])
+    av = dot(f, moved_v) + 2.0 / length * dot(w[1], k[1])
+    return dot(df, w[1]) + dot(f, wq[1]), aq, av, none, df
+
+
+@outline
+def differentiate_loop(
+    rows, loop, scalars, q, qd, qdd, force, transforms, path1, path2, table1, table2, motion, wrench_q,
+    rate_q, acceleration_q, acceleration_v, force_q,
+):  # fmt: skip
+    """Add one loop's derivatives to the outputs (m, nv) and (nv, nv); the others of its line are workspace."""
+    leaf1, leaf2, stop = int(loop[ROW_1]), int(loop[ROW_2]), int(loop[ANCESTOR])
+    f1 = (
+        (loop[R_1], loop[R_1 + 1], loop[R_1 + 2], loop[R_1 + 3], loop[R_1 + 4], loop[R_1 + 5],
+         loop[R_1 + 6], loop[R_1 + 7], loop[R_1 + 8]),
+        (loop[P_1], loop[P_1 + 1], loop[P_1 + 2]),
+    )  # fmt: skip
+    f2 = (
+        (loop[R_2], loop[R_2 + 1], loop[R_2 + 2], loop[R_2 + 3], loop[R_2 + 4], loop[R_2 + 5],
+         loop[R_2 + 6], loop[R_2 + 7], loop[R_2 + 8]),
+        (loop[P_2], loop[P_2 + 1], loop[P_2 + 2]),
+    )  # fmt: skip
+    n1 = differentiate_branch(rows, q, qd, qdd, transforms, leaf1, stop, f1[0], f1[1], path1, table1, motion)
+    v1, a1 = pair(motion, 0, 0), pair(motion, 1, 0)
+    n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, f2[0], f2[1], path2, table2, motion)
+    v2, a2 = pair(motion, 0, 0), pair(motion, 1, 0)
+    r1, p1 = pose_from(rows, transforms, leaf1, stop, f1[0], f1[1])
+    r2, p2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
+    r, p = matmul(transpose(r1), r2), unrotate(r1, sub(p2, p1))
+    v1, a1 = into(r, p, v1), into(r, p, a1)  # the first frame's motion, seen from the second
+    w = minus(v2, v1)
+    dw = plus(minus(a2, a1), ad(w, v2))
+    zero = 0.0 * qd[0]
+    none = (zero, zero, zero)
+    first, after = int(loop[START]), int(loop[START] + loop[COUNT])
+
+    for j in range(n1 + n2):
+        row = int(path1[j]) if j < n1 else int(path2[j - n1])
+        if j < n1:
+            for c in range(0, _COLUMNS, 6):
+                put_pair(table1, row, c, into(r, p, pair(table1, row, c)))
+            k = times(-1.0, pair(table1, row, _J))
+            wq = times(-1.0, pair(table1, row, _VQ))
+            dwq = times(-1.0, pair(table1, row, _AQ))
+            dwv = times(-1.0, pair(table1, row, _AV))
+            own = (none, none)  # derivative of v2 along q and along qd
+            own_v = (none, none)
+        else:
+            k, wq = pair(table2, row, _J), pair(table2, row, _VQ)
+            dwq, dwv = pair(table2, row, _AQ), pair(table2, row, _AV)
+            own, own_v = wq, k
+        wq = plus(wq, ad(k, v1))
+        dwq = plus(plus(dwq, ad(k, a1)), plus(ad(wq, v2), ad(w, own)))
+        dwv = plus(dwv, plus(ad(k, v2), ad(w, own_v)))
+        total = (none, none)
+        for s in range(first, after):
+            vq, aq, av, dm, df = scalar_derivatives(
+                scalars[s, TYPE], constants3(scalars, s, VECTOR_1), constants3(scalars, s, VECTOR_2),
+                scalars[s, OFFSET], r, p, w, dw, k, wq, dwq, dwv,
+            )  # fmt: skip
+            rate_q[s, row - 1] = vq
+            acceleration_q[s, row - 1] = aq
+            acceleration_v[s, row - 1] = av
+            total = plus(total, (scale(force[s], dm), scale(force[s], df)))
+        put_pair(wrench_q, row, 0, total)
+
+    # A^T lambda = K^T G with the wrench G at the cut: along q_j, G changes and the columns of K do.
+    gm, gf = none, none
+    for s in range(first, after):
+        kind = scalars[s, TYPE]
+        if kind == ANGLE:
+            m = cross(constants3(scalars, s, VECTOR_2), unrotate(r, constants3(scalars, s, VECTOR_1)))
+            gm = add(gm, scale(force[s], m))
+        elif kind == ALONG:
+            gf = add(gf, scale(force[s], unrotate(r, constants3(scalars, s, VECTOR_1))))
+        else:
+            gf = add(gf, scale(force[s] / scalars[s, OFFSET], unrotate(r, p)))
+    for i in range(n1 + n2):
+        one = i < n1
+        row = int(path1[i]) if one else int(path2[i - n1])
+        column = pair(table1, row, _J) if one else pair(table2, row, _J)
+        sign = -1.0 if one else 1.0
+        for j in range(n1 + n2):
+            other = int(path1[j]) if j < n1 else int(path2[j - n1])
+            g = pair(wrench_q, other, 0)
+            x = sign * (dot(column[0], g[0]) + dot(column[1], g[1]))
+            same = one == (j < n1)
+            beyond = same and other > row and int(rows[other, FIRST]) != int(rows[row, FIRST])
+            # Where the column's own frame moves with it, seen from the second: ad of column and other column.
+            if (beyond and not one) or (one and not beyond):
+                along = pair(table1, other, _J) if j < n1 else pair(table2, other, _J)
+                if one and not same:
+                    along = times(-1.0, along)
+                change = ad(column, along)
+                x = x + dot(change[0], gm) + dot(change[1], gf)
+            force_q[row - 1, other - 1] += x
+
+
+@kernel(
+    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1],"
+    " float64[:,:,::1], float64[:,:,::1], float64[:,:,::1], float64[:,:,::1])"
+)
+def loop_derivatives(rows, loops, scalars, q, qd, qdd, force, rate_q, acceleration_q, acceleration_v, force_q):
+    """Add the derivatives of all loops, for a batch, to the outputs (B, m, nv), three times, and (B, nv, nv)."""
+    n = int(rows[0, N_V])
+    transforms = workspace(n + 1, 12, q[0])
+    path1, path2 = workspace(1, n + 1, q[0])[0], workspace(1, n + 1, q[0])[0]
+    table1, table2 = workspace(n + 1, _COLUMNS, q[0]), workspace(n + 1, _COLUMNS, q[0])
+    motion, wrench_q = workspace(2, 6, q[0]), workspace(n + 1, 6, q[0])
+    for s in range(q.shape[0]):
+        for i in range(1, n + 1):
+            if has_transform(rows, i):
+                rr, pp = row_transform(rows, i, q[s])
+                put9(transforms, i, R, rr)
+                put3(transforms, i, P, pp)
+        for j in range(loops.shape[0]):
+            differentiate_loop(
+                rows, loops[j], scalars, q[s], qd[s], qdd[s], force[s], transforms, path1, path2, table1, table2,
+                motion, wrench_q, rate_q[s], acceleration_q[s], acceleration_v[s], force_q[s],
+            )  # fmt: skip
+    return OK
