@@ -3,6 +3,12 @@
 from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
 from .constraint_set import ConstraintSet
 from .coupling import Coupling, mimic_couplings
+from .derivatives import (
+    ConstrainedDerivatives,
+    constrained_forward_derivatives,
+    constrained_hybrid_derivatives,
+    constrained_inverse_derivatives,
+)
 from .forward import Baumgarte, constrained_forward_dynamics
 from .hybrid import constrained_hybrid_dynamics
 from .inputs import ConstrainedDynamics
@@ -22,6 +28,7 @@ from .user import UserConstraint
 __all__ = [
     "Assembly",
     "Baumgarte",
+    "ConstrainedDerivatives",
     "ConstrainedDynamics",
     "ConstraintQuantities",
     "ConstraintSet",
@@ -31,8 +38,11 @@ __all__ = [
     "assemble",
     "consistent_acceleration",
     "consistent_velocity",
+    "constrained_forward_derivatives",
     "constrained_forward_dynamics",
+    "constrained_hybrid_derivatives",
     "constrained_hybrid_dynamics",
+    "constrained_inverse_derivatives",
     "constrained_inverse_dynamics",
     "constraint_bias",
     "constraint_error",
