@@ -54,7 +54,9 @@ def make_ready(checkout, distro="kilted"):
     binaries.mkdir(parents=True)
     fake(binaries, "python", "echo the python of the environment")
     wanted = f'{{ cat "tools/requirements-{distro}.txt" setup.py; printf %s "{checkout}"; }} | cksum'
-    interfaces = f'{{ cat "tools/constraints-{distro}.txt"; sort /dev/null; }} | cksum'  # no compiler among the commands
+    interfaces = (
+        f'{{ cat "tools/constraints-{distro}.txt"; sort /dev/null; }} | cksum'  # no compiler among the commands
+    )
     stamps = {"stamp": wanted, "interfaces-stamp": interfaces, "kernels-stamp": "sort /dev/null | cksum"}
     for name, text in stamps.items():
         value = subprocess.run(["sh", "-c", text], cwd=checkout, capture_output=True, text=True, check=True).stdout

@@ -20,6 +20,10 @@ Array = npt.NDArray[np.float64]
 #: Largest change of a pseudo-inertia in one step, as a logarithm: learning faster than the period allows is unstable.
 LARGEST_CHANGE = 0.1
 
+#: Bounds of the eigenvalues of a pseudo-inertia: the smallest as a part of the largest, and the largest [kg, kg m^2].
+#: A robot that is held by something else drives its estimates there.
+SMALLEST_RATIO, LARGEST_MASS = 1e-10, 1e6
+
 
 class AdaptiveController:
     """Passivity-based control that learns the inertial parameters of some bodies while it works.
@@ -33,7 +37,8 @@ class AdaptiveController:
     divergence D = log(|P| / |P_true|) + trace(P^-1 P_true) - 4 of each body, V = s^T M s / 2 + gamma sum D has
     dV/dt = -s^T Kd s, so s tends to zero, and parameters that the motion shows converge. After Lee, Kwon and Park 2018.
     Steps follow geodesics, P <- G exp(-h G^T L G / gamma) G^T with P = G G^T, positive definite for any step; a step
-    that would change P by more than a tenth in some direction is shortened to that.
+    that would change P by more than a tenth in some direction is shortened to that, and one that would make P singular
+    to round-off is left out.
 
     Parameters
     ----------
@@ -92,6 +97,13 @@ class AdaptiveController:
                 if np.linalg.eigvalsh(self.pseudo[k])[0] <= 0.0:
                     name = self.model.body_names[body]
                     raise InertiaError(f"body {name!r}: an inertia that a body can have is expected", name=name)
+        self._store()
+
+    def adopt(self, other: AdaptiveController) -> None:
+        """Go on with what another controller has learned of the same bodies of the same robot, under other gains."""
+        if self.bodies != other.bodies:
+            raise InputError(f"other: bodies {self.bodies} are expected, got {other.bodies}")
+        self.pseudo = other.pseudo.copy()
         self._store()
 
     def _store(self) -> None:
@@ -153,7 +165,10 @@ class AdaptiveController:
         H = G @ vectors
         change = -period / self.gamma * values
         change *= LARGEST_CHANGE / max(float(np.abs(change).max()), LARGEST_CHANGE)
-        self.pseudo = (H * np.exp(change)[..., None, :]) @ np.swapaxes(H, -1, -2)
+        pseudo = (H * np.exp(change)[..., None, :]) @ np.swapaxes(H, -1, -2)
+        spread = np.linalg.eigvalsh(pseudo)
+        sound = (spread[:, 0] > SMALLEST_RATIO * spread[:, -1]) & (spread[:, -1] < LARGEST_MASS)
+        self.pseudo = np.where(sound[:, None, None], pseudo, self.pseudo)
         self._store()
 
 

@@ -52,12 +52,13 @@ def computed_torque(
         For bad input or negative gains; names the joint.
     """
     error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
-    return inverse_dynamics(model, q, qd, _acceleration(model, error, kp, kd), f_ext)
+    return inverse_dynamics(
+        model, q, qd, _acceleration(model, error, gains(model, kp, "kp"), gains(model, kd, "kd")), f_ext
+    )
 
 
-def _acceleration(model: Model, error: TrackingError, kp: npt.ArrayLike, kd: npt.ArrayLike) -> Array:
-    spring = gradient(model, error.position, gains(model, kp, "kp"))
-    return np.asarray(error.reference_acceleration + gains(model, kd, "kd") * error.velocity + spring)
+def _acceleration(model: Model, error: TrackingError, kp: Array, kd: Array) -> Array:
+    return np.asarray(error.reference_acceleration + kd * error.velocity + gradient(model, error.position, kp))
 
 
 class ComputedTorquePID:
@@ -92,6 +93,7 @@ class ComputedTorquePID:
         self.model = model
         self.kp, self.kd, self.ki = gains(model, kp, "kp"), gains(model, kd, "kd"), gains(model, ki, "ki")
         self.limit = np.broadcast_to(np.asarray(limit, np.float64), (model.nv,))
+        self._integrates = bool(self.ki.any())
         self.reset()
 
     def reset(self) -> None:
@@ -110,14 +112,16 @@ class ComputedTorquePID:
     ) -> Array:
         """Return the torques (nv,), `period` [s] after the last call."""
         error = tracking_error(self.model, q, qd, desired_q, desired_qd, desired_qdd)
+        acceleration = _acceleration(self.model, error, self.kp, self.kd)
+        if not self._integrates:
+            return inverse_dynamics(self.model, q, qd, acceleration)
         slope = gradient(self.model, error.position, np.ones(self.model.nv))
         if self._last is not None:
             integral = self.integral + 0.5 * period * (self._last + slope)
             wound = np.abs(self.ki * integral) > np.maximum(self.limit, np.abs(self.ki * self.integral))
             self.integral = np.where(wound, self.integral, integral)
         self._last = slope
-        acceleration = _acceleration(self.model, error, self.kp, self.kd) + self.ki * self.integral
-        return inverse_dynamics(self.model, q, qd, acceleration)
+        return inverse_dynamics(self.model, q, qd, acceleration + self.ki * self.integral)
 
 
 def feedforward_pd(

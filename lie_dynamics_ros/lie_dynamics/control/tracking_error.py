@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,11 +63,12 @@ def tracking_error(
     InputError
         For a wrong shape, NaN or infinity; names the joint.
     """
-    position = model.difference(q, desired_q)
     rate, wanted = np.asarray(qd, np.float64), np.asarray(desired_qd, np.float64)
     acceleration = np.asarray(desired_qdd, np.float64)
     if model.nq == model.nv:
+        position = _plain_difference(model, q, desired_q)
         return TrackingError(position, wanted - rate, wanted, acceleration)
+    position = model.difference(q, desired_q)
     shape = np.broadcast_shapes(position.shape, rate.shape, wanted.shape, acceleration.shape)
     wanted, acceleration = (np.array(np.broadcast_to(x, shape)) for x in (wanted, acceleration))
     velocity = wanted - rate
@@ -80,18 +82,27 @@ def tracking_error(
     return TrackingError(position, velocity, wanted, acceleration)
 
 
+def _plain_difference(model: Model, q: npt.ArrayLike, desired: npt.ArrayLike) -> Array:
+    """Return desired - q; what is not plainly two finite states takes the way that finds out why."""
+    if isinstance(q, np.ndarray) and isinstance(desired, np.ndarray) and q.shape == desired.shape == (model.nv,):
+        position: Array = desired - q
+        if math.isfinite(position.dot(position)):
+            return position
+    return model.difference(q, desired)
+
+
 def gradient(model: Model, position: Array, gain: Array) -> Array:
     """Return J_l(e)^-T K e (..., nv), the slope of e^T K e / 2 along de, for a diagonal gain K.
 
     Its power de . (J_l^-T K e) is the rate of that function, which makes it the restoring force of a spring; with one
     gain for a whole ball joint it is K e.
     """
-    force = gain * position
+    force: Array = gain * position
     for joint in _manifold_joints(model):
         jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
         at = joint.v_slice
         force[..., at] = _apply(np.swapaxes(jacobian(position[..., at]), -1, -2), force[..., at])
-    return np.asarray(force)
+    return force
 
 
 def position_rate(model: Model, error: TrackingError) -> Array:

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..lie import se3, so3
 from ..model.configuration import checked
 from ..model.model import Model
+from .hermite import hermite, powers
 
 Array = npt.NDArray[np.float64]
 
@@ -89,9 +90,7 @@ class Trajectory:
             return TrajectoryPoint(self.q[end].copy(), zero, zero.copy())
         k = int(np.searchsorted(self.times, time, "right")) - 1
         t, c = time - self.times[k], self._coefficients[k]
-        u = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
-        du = c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5])))
-        ddu = 2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5]))
+        u, du, ddu = powers(float(t)) @ c
         if model.nq == model.nv:
             return TrajectoryPoint(self.q[k] + u, du, ddu)
         qd, qdd = du.copy(), ddu.copy()
@@ -105,11 +104,9 @@ class Trajectory:
     def _segment(self, k: int, qd: Array | None, qdd: Array | None) -> Array:
         """Return the coefficients (6, nv) of u from point k to the next."""
         model, h = self.model, self.times[k + 1] - self.times[k]
-        c = np.zeros((6, model.nv))
         end = model.difference(self.q[k], self.q[k + 1])
         if qd is None:
-            c[1] = end / h
-            return c
+            return hermite(float(h), end)
         v0, v1 = qd[0], qd[1].copy()
         a0 = a1 = None
         if qdd is not None:
@@ -123,17 +120,7 @@ class Trajectory:
                 if a1 is not None:
                     _, dJ = _right_jacobian_and_rate(end[at], v1[at])
                     a1[at] = back @ (a1[at] - dJ @ v1[at])
-        c[1] = v0
-        if a0 is None or a1 is None:
-            c[2] = (3.0 * end / h - 2.0 * v0 - v1) / h
-            c[3] = (-2.0 * end / h + v0 + v1) / h**2
-            return c
-        c[2] = 0.5 * a0
-        rest, slope, bend = end - h * (v0 + h * c[2]), v1 - v0 - h * a0, a1 - a0
-        c[3] = (10.0 * rest / h - 4.0 * slope + 0.5 * h * bend) / h**2
-        c[4] = (-15.0 * rest / h + 7.0 * slope - h * bend) / h**3
-        c[5] = (6.0 * rest / h - 3.0 * slope + 0.5 * h * bend) / h**4
-        return c
+        return hermite(float(h), end, v0, v1, a0, a1)
 
 
 def _right_jacobian_and_rate(u: Array, du: Array) -> tuple[Array, Array]:

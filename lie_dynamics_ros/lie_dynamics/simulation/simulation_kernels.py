@@ -8,7 +8,7 @@ from ..kernels.batch import all_finite
 from ..kernels.compile import kernel
 from ..kernels.forward_dynamics import COLUMNS as _WORK_COLUMNS
 from ..kernels.joints import check_quaternions
-from ..model.layout import ARMATURE, BAD_QUATERNION, GRAVITY, N_V, NOT_FINITE, OK, STATUS_STEP
+from ..model.layout import ARMATURE, BAD_QUATERNION, N_V, NOT_FINITE, OK, STATUS_STEP
 from .step_kernels import ACCELERATION, ARMATURES, REACTION, VECTORS, rkmk4, semi_implicit, variational
 from .variational_kernels import COLUMNS as _TREE_COLUMNS
 
@@ -23,27 +23,26 @@ NOT_SOLVED = 6
 
 
 @kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1], float64[::1], float64[::1],"
-    " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1])"
+    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
+    " float64[::1], float64[::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1])"
 )
-def simulate(model, joints, tau, qdd, given, f_ext, settings, q_out, qd_out, qdd_out, tau_out):
+def simulate(model, rows, weightless, joints, tau, qdd, given, f_ext, settings, q_out, qd_out, qdd_out, tau_out):
     """Fill states and forces from the state in the first row of `q_out` and `qd_out`, and return a status of `layout`.
 
     A row of `tau` and `qdd` holds for one row of results (the last for all that follow). What `qdd_out` and `tau_out`
-    say is at the beginning of each, or of its last substep.
+    say is at the beginning of each, or of its last substep. `rows` and `weightless` are copies of `model`, the latter
+    without gravity, whose armature the steps change as they like.
     """
     n = int(model[0, N_V])
     h, method = settings[STEP], int(settings[METHOD])
     q, qd = q_out[0].copy(), qd_out[0].copy()
     if not check_quaternions(model, q):
         return BAD_QUATERNION
-    rows, weightless = model.copy(), model.copy()
     other_q, other_qd, none = q.copy(), qd.copy(), q[:0].copy()
     vec = np.zeros((VECTORS, n))
     work, tree = np.empty((n + 1, _WORK_COLUMNS)), np.empty((n + 1, _TREE_COLUMNS))
     held = np.zeros(n, np.bool_)
-    weightless[0, GRAVITY : GRAVITY + 3] = 0.0
-    vec[ARMATURES] = model[1:, ARMATURE]
+    vec[ARMATURES] = rows[1:, ARMATURE] = weightless[1:, ARMATURE] = model[1:, ARMATURE]
     for k in range(tau_out.shape[0]):
         t, a = tau[min(k, tau.shape[0] - 1)], qdd[min(k, qdd.shape[0] - 1)]
         for _ in range(int(settings[SUBSTEPS])):

@@ -13,6 +13,7 @@ from ..errors import InputError, SimulationError
 from ..model import layout
 from ..model.configuration import checked, require_finite
 from ..model.model import Model
+from ..model.pack import copied
 from ..tree.forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..tree.inputs import _check_quaternions
 from . import simulation_kernels as kernels
@@ -106,6 +107,9 @@ class Simulator:
             )
             self.model = model.with_joint_terms(armature=bool(model._rows[1:, layout.ARMATURE].any()))
         self._table = self.joints._table()
+        count = self.model._rows.shape[0]
+        self._scratch = copied(self.model._table)[:count]
+        self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0))._table)[:count]
 
     def reset(self, q: npt.ArrayLike | None = None, qd: npt.ArrayLike | None = None, time: float = 0.0) -> None:
         """Start again from a state."""
@@ -189,7 +193,19 @@ class Simulator:
         settings[kernels.STEP], settings[kernels.SUBSTEPS] = self.step_size, substeps
         settings[kernels.METHOD], settings[kernels.FRICTION_SPEED] = _METHODS[self.method], self.joints.friction_speed
         status = kernels.simulate(
-            model._rows, self._table, tau, qdd, given, wrench, settings, q, qd, acceleration, force
+            model._rows,
+            self._scratch,
+            self._weightless,
+            self._table,
+            tau,
+            qdd,
+            given,
+            wrench,
+            settings,
+            q,
+            qd,
+            acceleration,
+            force,
         )
         if status != layout.OK:
             at, code = divmod(status, layout.STATUS_STEP)
