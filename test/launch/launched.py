@@ -36,6 +36,8 @@ RESERVATION = DomainReservation()
 RESERVATION.apply(os.environ)
 DEADLINE = 120.0
 
+after_shutdown = launch_testing.post_shutdown_test()
+
 
 def description(name, **arguments):
     """The launch file of that name with arguments, ready to test."""

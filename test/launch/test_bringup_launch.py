@@ -1,6 +1,5 @@
 """The bring-up of an arm: every node runs, and the numbers flow from one to the other."""
 
-import launch_testing
 import launched
 import pytest
 from sensor_msgs.msg import JointState
@@ -31,6 +30,6 @@ class TestBringup(launched.LaunchedTest):
         self.wait(lambda: [p.node_name for p in publishers(topic)] == ["simulated_robot"], "the accelerations")
 
 
-@launch_testing.post_shutdown_test()
+@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

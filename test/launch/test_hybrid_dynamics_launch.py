@@ -3,7 +3,6 @@
 import tempfile
 from pathlib import Path
 
-import launch_testing
 import launched
 import pytest
 from lifecycle_msgs.srv import ChangeState
@@ -45,6 +44,6 @@ class TestHybridDynamics(launched.LaunchedTest):
         self.assertEqual(value.string_value, "zero_acceleration")
 
 
-@launch_testing.post_shutdown_test()
+@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

@@ -1,6 +1,5 @@
 """The launch file of inverse_dynamics: robot from an argument, namespace, parameter file."""
 
-import launch_testing
 import launched
 import pytest
 from rcl_interfaces.srv import GetParameters
@@ -34,6 +33,6 @@ class TestInverseDynamics(launched.LaunchedTest):
         self.assertFalse(values[2].bool_value)
 
 
-@launch_testing.post_shutdown_test()
+@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

@@ -1,6 +1,5 @@
 """The launch file of simulated_robot: rate, and where the accelerations go."""
 
-import launch_testing
 import launched
 import pytest
 from rcl_interfaces.srv import GetParameters
@@ -29,6 +28,6 @@ class TestSimulatedRobot(launched.LaunchedTest):
         self.assertEqual(value.double_value, 100.0)
 
 
-@launch_testing.post_shutdown_test()
+@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass
