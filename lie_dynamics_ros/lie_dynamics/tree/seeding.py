@@ -50,6 +50,7 @@ class Seeding:
         self._size = 0
         self._entries: list[Array] = []
         self._first = np.cumsum([1, *(joint.type.nv for joint in model.joints)]).tolist()  # first row of each joint
+        self._owner = [joint for joint in model.joints for _ in range(joint.type.nv)]  # of each row but the base's
         starts = [0]
         for number, parameter in enumerate(parameters):
             if not isinstance(parameter, Parameter):
@@ -147,26 +148,16 @@ class Seeding:
         if change.what == "tau":
             return
         full = direction if model._coupling is None else direction @ model._coupling.rates.T
-        for joint in model.joints:
+        what = {"q": seeds.Q, "qd": seeds.QD, "qdd": seeds.QDD}[change.what]
+        for entry in np.flatnonzero(full.reshape(-1, full.shape[-1]).any(axis=0)).tolist():
+            joint, row, weight = self._owner[entry], entry + 1, full[..., entry, None]
             first, last = self._rows_of(joint)
-            for k in range(joint.type.nv):
-                weight = full[..., first - 1 + k]
-                if not weight.any():
-                    continue
-                begin = int(model._rows[first + k, layout.FIRST])
-                places = {
-                    "source": first + k,
-                    "base": self._parent(begin),
-                    "top": first + k if joint.type.steps else last,
-                }
-                if change.what == "q":
-                    self._put(seeds.Q, begin, weight[..., None], **places)
-                elif change.what == "qd":
-                    self._put(seeds.QD, first + k, weight[..., None], **places)
-                else:
-                    self._put(seeds.QDD, first + k, weight[..., None], **places)
-                if joint.type.custom is not None and change.what != "qdd":
-                    self._user_joint(joint, k, weight[..., None], change.what)
+            begin = int(model._rows[row, layout.FIRST])
+            top = row if joint.type.steps else last
+            at = begin if change.what == "q" else row
+            self._put(what, at, weight, source=row, base=self._parent(begin), top=top)
+            if joint.type.custom is not None and change.what != "qdd":
+                self._user_joint(joint, row - first, weight, change.what)
 
     def _user_joint(self, joint: Joint, k: int, weight: Array, what: str) -> None:
         """Add how S and dS/dt of a user's joint depend on its coordinate `k` and on the rate of it."""

@@ -1,0 +1,188 @@
+"""Assembly of closed loops, consistent rates and accelerations, and projection against drift."""
+
+import numpy as np
+import pytest
+from support.compare import relative
+from support.loops import random_loop
+from support.sample_trees import branched, to_model
+
+from lie_dynamics_ros.lie_dynamics import (
+    ConstraintSet,
+    InputError,
+    Loop,
+    ModelBuilder,
+    SingularityError,
+    SpatialInertia,
+    assemble,
+    consistent_acceleration,
+    consistent_velocity,
+    constraint_error,
+    constraint_quantities,
+    frame_pose,
+    joint_types,
+    kinetic_energy,
+    mass_matrix,
+    project_to_constraints,
+)
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar
+
+WEIGHT = SpatialInertia(1.0, np.zeros(3), 0.1 * np.eye(3))
+
+
+@pytest.mark.parametrize("crank", [-2.5, -1.0, 0.3, 1.4, 3.0])
+def test_four_bar_in_closed_form(crank):
+    """Freudenstein's equation for the rocker, by the half-angle formula."""
+    g, a, b, c = lengths = (1.0, 0.3, 0.9, 0.7)
+    made = four_bar(lengths, crank=crank)
+    k1, k2, k3 = g / a, g / c, (a * a - b * b + c * c + g * g) / (2.0 * a * c)
+    A = np.cos(crank) - k1 - k2 * np.cos(crank) + k3
+    B, C = -2.0 * np.sin(crank), k1 - (k2 + 1.0) * np.cos(crank) + k3
+    rockers = [2.0 * np.arctan2(-B + s * np.sqrt(B * B - 4.0 * A * C), 2.0 * A) for s in (1.0, -1.0)]
+    found = assemble(made.model, made.constraints, made.q + [0.0, 0.2, -0.1], held=["crank"])
+    assert found.converged
+    assert found.q[0] == made.q[0]
+    assert min(abs(np.exp(1j * found.q[2]) - np.exp(1j * r)) for r in rockers) < 1e-12
+    assert (found.rank, found.mobility) == (2, 1)
+    # The rocker's rate, from the derivative of the closure equation.
+    qd = consistent_velocity(made.model, made.constraints, found.q, [1.0, 0.0, 0.0], held=["crank"])
+    coupler = found.q[0] + found.q[1]
+    assert qd[2] == pytest.approx(a * np.sin(crank - coupler) / (c * np.sin(found.q[2] - coupler)), rel=1e-10)
+
+
+def test_five_bar_in_closed_form():
+    made = five_bar(cranks=(2.0, 1.1))
+    q = made.q
+    assert np.abs(np.exp(1j * q[[0, 4]]) - np.exp(1j * np.array([2.0, 1.1]))).max() < 1e-14
+    tip = 0.3 * np.exp(1j * q[0]) + 0.5 * np.exp(1j * (q[0] + q[1]))
+    second = 0.4 + 0.3 * np.exp(1j * q[4])
+    assert abs(abs(tip - second) - 0.5) < 1e-14
+    assert tip.imag > 0.0
+
+
+def test_loops_between_all_kinds_of_joints(rng):
+    kinds = ["free", "revolute", "universal", "spherical", "prismatic", "revolute", "planar"]
+    tree = branched(rng, kinds, [None, 0, 1, 2, 0, 4, 5])
+    model = to_model(tree)
+    for kind in ("welded", "revolute", "universal", "spherical", "prismatic", "distance"):
+        # Frame 2 is put where it must be at q, and the mechanism is then disturbed.
+        q = tree.random(rng)
+        loop = random_loop(rng, kind, tree.moving[3], tree.moving[6])
+        T1 = frame_pose(model, q, loop.first) @ loop.first_placement
+        align = np.eye(4)
+        if kind == "revolute":
+            align[:3, :3] = rotation_between(loop.second_axis, loop.axis)
+        if kind == "universal":
+            align[:3, :3] = rotation_between(loop.second_axis, np.cross(loop.axis, [0.3, 0.5, 0.7]))
+        if kind == "distance":
+            align[0, 3] = loop.length
+        second = np.linalg.inv(frame_pose(model, q, loop.second)) @ T1 @ align
+        closed = Loop(
+            **{k: v for k, v in vars(loop).items() if k != "second_placement" and v is not None},
+            second_placement=second,
+        )
+        constraints = ConstraintSet(model, [closed])
+        assert np.abs(constraint_error(model, constraints, q)).max() < 1e-13
+        guess = model.integrate(q, 0.3 * rng.normal(size=model.nv))
+        found = assemble(model, constraints, guess)
+        assert found.converged, kind
+        assert np.abs(constraint_error(model, constraints, found.q)).max() < 1e-12
+        assert found.rank == loop.size
+
+
+def rotation_between(a, b):
+    """A rotation that takes the direction a to b."""
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    v = np.cross(a, b)
+    k = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    return np.eye(3) + k + k @ k / (1.0 + a @ b)
+
+
+@pytest.mark.parametrize("kind", ["welded", "revolute", "prismatic", "planar", "cylindrical", "welded_in_plane"])
+def test_never_upside_down(kind, rng):
+    """All scalars of these joints vanish after half a turn, too; assembly must not end there."""
+    body = ModelBuilder().add("body", None, joint_types.free(), inertia=WEIGHT)
+    model = body.build()
+    constraints = ConstraintSet(model, [Loop(kind, "world", "body")])
+    half_turn = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    if kind == "welded_in_plane":
+        half_turn = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    assert np.abs(constraint_error(model, constraints, half_turn)).max() < 1e-15
+    for _ in range(20):
+        guess = model.integrate(half_turn, rng.normal(size=6) * 0.3)
+        found = assemble(model, constraints, guess)
+        assert found.converged
+        R = frame_pose(model, found.q, "body")[:3, :3]
+        assert (R[0, 0] if kind == "welded_in_plane" else R[2, 2]) > 0.9
+
+
+def test_loops_that_cannot_close_are_reported():
+    model = (
+        ModelBuilder()
+        .add("a", None, joint_types.revolute(), inertia=WEIGHT)
+        .add("b", None, joint_types.revolute(), placement=_at(5.0), inertia=WEIGHT)
+        .build()
+    )
+    ends = {"first_placement": _at(1.0), "second_placement": _at(1.0)}
+    constraints = ConstraintSet(model, [Loop.spherical("a", "b", name="rope", **ends)])
+    found = assemble(model, constraints, [0.4, 2.0])
+    assert not found.converged
+    assert found.worst == "rope"
+    assert found.residual == pytest.approx(3.0, abs=1e-6)
+
+
+def _at(x):
+    T = np.eye(4)
+    T[0, 3] = x
+    return T
+
+
+@pytest.mark.parametrize("make", [four_bar, five_bar, delta_robot])
+def test_consistent_rates_are_the_nearest(make, rng):
+    made = make()
+    model, constraints, q = made.model, made.constraints, made.q
+    wish, wish2 = rng.normal(size=(2, model.nv))
+    c = constraint_quantities(model, constraints, q, wish)
+    qd = consistent_velocity(model, constraints, q, wish)
+    assert np.abs(c.jacobian @ qd).max() < 1e-13
+    # What was taken away is orthogonal, in the metric of M, to all that is allowed.
+    M = mass_matrix(model, q)
+    null = np.linalg.svd(c.jacobian)[2][np.linalg.matrix_rank(c.jacobian) :]
+    assert np.abs(null @ M @ (wish - qd)).max() < 1e-12
+    c = constraint_quantities(model, constraints, q, qd)
+    qdd = consistent_acceleration(model, constraints, q, qd, wish2)
+    assert np.abs(c.jacobian @ qdd + c.bias).max() < 1e-12 * (1.0 + np.abs(c.bias).max())
+    assert np.abs(null @ M @ (wish2 - qdd)).max() < 1e-11
+
+
+def test_held_rates(rng):
+    made = five_bar()
+    model, constraints, q = made.model, made.constraints, made.q
+    held = ["joint_1", "joint_5"]
+    qd = consistent_velocity(model, constraints, q, [1.0, 0, 0, 0, -2.0], held=held)
+    assert (qd[0], qd[4]) == (1.0, -2.0)
+    with pytest.raises(InputError, match="no rates satisfy constraint 'cut'"):
+        consistent_velocity(model, constraints, q, rng.normal(size=5), held=["joint_1", "joint_2", "joint_5"])
+    with pytest.raises(InputError, match="one state is expected"):
+        consistent_velocity(model, constraints, q, np.zeros((2, 5)))
+
+
+@pytest.mark.parametrize("make", [lambda: four_bar(spatial=True), five_bar, delta_robot])
+def test_projection(make, rng):
+    made = make()
+    model, constraints = made.model, made.constraints
+    q = model.integrate(made.q, 1e-3 * rng.normal(size=(3, model.nv)))
+    qd = rng.normal(size=(3, model.nv))
+    x, v = project_to_constraints(model, constraints, q, qd)
+    error, rate = constraint_error(model, constraints, x, v)
+    assert np.abs(error).max() < 1e-13
+    assert np.abs(rate).max() < 1e-13
+    assert (kinetic_energy(model, x, v) <= kinetic_energy(model, x, qd)).all()
+    moved = model.difference(q, x)
+    assert 1e-5 < np.abs(moved).max() < 1e-1
+    for k in range(3):
+        assert relative(v[k], consistent_velocity(model, constraints, x[k], qd[k])) < 1e-10
+    again, same = project_to_constraints(model, constraints, x, v)
+    assert np.array_equal(again, x)
+    assert np.abs(same - v).max() < 1e-12
+    with pytest.raises(SingularityError, match="does not close"):
+        project_to_constraints(model, constraints, model.integrate(made.q, rng.normal(size=model.nv)), iterations=1)
