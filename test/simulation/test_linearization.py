@@ -5,7 +5,7 @@ import pytest
 from support.compare import relative
 from support.sample_trees import JOINTS, around, branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import InputError, forward_dynamics
+from lie_dynamics_ros.lie_dynamics import InputError, ModelBuilder, SpatialInertia, forward_dynamics, joint_types
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator, linearize, rkmk4_step, semi_implicit_step
 
 STEPS = {"semi_implicit": semi_implicit_step, "rkmk4": rkmk4_step}
@@ -61,17 +61,42 @@ def test_the_simulator_takes_the_same_step(integrator):
     assert relative(simulator.qd, found.qd) < 1e-12
 
 
-def test_batches_and_losses():
+def test_damping_is_implicit_as_in_the_simulator():
+    rng = np.random.default_rng(5)
+    builder, parent = ModelBuilder(), None
+    for name in "abc":
+        body = SpatialInertia(1.0, rng.normal(size=3), np.eye(3))
+        kind = joint_types.revolute(rng.normal(size=3))
+        builder.add(name, parent, kind, inertia=body, damping=3.0, friction=0.2, armature=0.1)
+        parent = name
+    model, dt = builder.build("damped").with_joint_terms(True, True, True), 0.05
+    q, qd, tau = rng.normal(size=(3, 3))
+    qd += np.sign(qd)  # sliding, and no change of direction within the step
+
+    def step(x):
+        simulator = Simulator(model, x[:3], x[3:6], step=dt)
+        simulator.advance(x[6:])
+        return np.concatenate([simulator.q, simulator.qd])
+
+    found, x = linearize(model, q, qd, tau, dt), np.concatenate([q, qd, tau])
+    assert relative(np.concatenate([found.q, found.qd]), step(x)) < 1e-12
+    slopes = [(step(x + 1e-5 * e) - step(x - 1e-5 * e)) / 2e-5 for e in np.eye(9)]
+    assert relative(np.hstack([found.A, found.B]), np.array(slopes).T) < 1e-8  # of central differences
+
+
+def test_batches():
     rng = np.random.default_rng(2)
     tree = around(rng, "spherical")
-    model = to_model(tree).with_joint_terms(True, True, False)
+    model = to_model(tree)
     q = np.array([tree.random(rng) for _ in range(4)])
     qd, tau = rng.normal(size=(2, 4, model.nv))
     for integrator in STEPS:
         found = linearize(model, q, qd, tau[0], 0.01, integrator)
-        assert found.A.shape == (4, 2 * model.nv, 2 * model.nv) and found.B.shape == (4, 2 * model.nv, model.nv)
+        assert found.A.shape == (4, 2 * model.nv, 2 * model.nv)
+        assert found.B.shape == (4, 2 * model.nv, model.nv)
         one = linearize(model, q[2], qd[2], tau[0], 0.01, integrator)
-        assert relative(found.A[2], one.A) < 1e-12 and relative(found.B[2], one.B) < 1e-12
+        assert relative(found.A[2], one.A) < 1e-12
+        assert relative(found.B[2], one.B) < 1e-12
         assert relative(found.q[2], one.q) < 1e-12
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import se3, so3
+from ..model import layout
 from ..model.configuration import checked
 from ..model.model import Model
 from ..tree.forward_derivatives import forward_dynamics_derivatives
@@ -57,14 +58,15 @@ def linearize(
     Parameters
     ----------
     model : Model
-        The robot. Losses that it counts (`with_joint_terms`) act as `forward_dynamics` has them, at the beginning of a
-        step or stage; the derivative of dry friction is that of sliding.
+        The robot. Losses that it counts (`with_joint_terms`) act as in `Simulator`: damping is implicit in
+        "semi_implicit" steps, but where mimic joints are coupled, and explicit in "rkmk4". Joints slide: dry friction
+        is constant, and none at rest.
     q, qd, tau : array-like, shape (..., nq), (..., nv), (..., nv)
         State, and joint forces held over the step.
     dt : float
         Step [s].
     integrator : {"semi_implicit", "rkmk4"}
-        `semi_implicit_step` or `rkmk4_step` of `simulation`.
+        The step of `Simulator`, or of `semi_implicit_step` and `rkmk4_step`.
     f_ext : array-like, shape (..., n_bodies, 6), optional
         External wrenches on the bodies, constant in their frames.
 
@@ -110,6 +112,13 @@ def _units(model: Model, batch: tuple[int, ...]) -> tuple[Array, Array, Array]:
 
 def _semi_implicit(model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None) -> _Step:
     dq, dqd, dtau = _units(model, q.shape[:-1])
+    if model._actuation_terms is not None and model._coupling is None:
+        # As `Simulator` has it: a force -d (qd + h qdd) is one more h d on the diagonal of the mass matrix.
+        damping, friction = model._actuation_terms
+        rows = model._rows.copy()
+        rows[1:, layout.ARMATURE] += dt * damping
+        model = model._changed(rows, None)
+        tau, dtau = tau - damping * qd - friction * np.sign(qd), dtau - damping[:, None] * dqd
     at = forward_dynamics_derivatives(model, q, qd, tau, f_ext)
     after = qd + dt * at.qdd
     dafter = dqd + dt * (at.dq @ dq + at.dqd @ dqd + at.dtau @ dtau)
