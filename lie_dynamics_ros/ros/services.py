@@ -46,7 +46,7 @@ class Services:
         self._calls = self._refused = 0
         self._problem = ""
         if self._types is None:
-            node.get_logger().info(f"without services: the package {PACKAGE} is not installed")
+            node.get_logger().info(f"without services and topics of own types: the package {PACKAGE} is not installed")
 
     @property
     def available(self) -> bool:
