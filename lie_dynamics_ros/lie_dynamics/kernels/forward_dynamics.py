@@ -239,6 +239,27 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
 
 
 @kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1])",
+    quick=True,
+)
+def hybrid_dynamics_unloaded(rows, q, qd, tau, qdd, given, qdd_out, tau_out):
+    """As `hybrid_dynamics` without external wrenches."""
+    n = qd.shape[0]
+    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or qdd.shape[0] != n or tau.shape[0] != n:
+        return BAD_SHAPE
+    if given.shape[0] != n:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    if not on_stack(n + 1, COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, n + 1, COLUMNS, q)
+    hybrid_dynamics_core(rows, q, qd, tau, q[:0], qdd, given, qdd_out, tau_out, work)
+    return _status(given, qdd_out, tau_out, work)
+
+
+@kernel(
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
     " float64[::1], float64[::1])",
     quick=True,

@@ -12,6 +12,7 @@ from ..kernels.forward_dynamics import explain_hybrid_dynamics as _explain
 from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..kernels.forward_dynamics import hybrid_dynamics_batch as _batch
+from ..kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
 from ..model.configuration import shaped
 from ..model.model import Model
 from .coupled import coupled_hybrid_dynamics
@@ -115,8 +116,11 @@ def hybrid_dynamics(
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 acceleration, force = _empty(model.nv), _empty(model.nv)
-                wrench = NO_WRENCH if f_ext is None else f_ext
-                if _hybrid(model._rows, q, qd, tau, wrench, qdd, prescribed, acceleration, force) == 0:
+                if f_ext is None:
+                    status = _unloaded(model._rows, q, qd, tau, qdd, prescribed, acceleration, force)
+                else:
+                    status = _hybrid(model._rows, q, qd, tau, f_ext, qdd, prescribed, acceleration, force)
+                if status == 0:
                     return acceleration, force
         except (AttributeError, TypeError, ValueError):
             pass
