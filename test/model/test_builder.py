@@ -32,6 +32,21 @@ def test_names_must_be_unique_and_known():
         builder.add("b", "arm", joint_types.revolute())
 
 
+def test_limits_of_a_body_without_a_joint_are_refused():
+    for given in ({"damping": 0.1}, {"mimic": ("a", 1.0, 0.0)}):
+        with pytest.raises(DescriptionError, match=rf"body 'tool': it has no joint that moves, so {next(iter(given))}"):
+            ModelBuilder().add("a", joint=joint_types.revolute()).add("tool", "a", **given)
+
+
+def test_a_users_joint_must_move_rigidly():
+    stretched, mirrored = np.diag([1.0, 1.0, 1.001, 1.0]), np.diag([1.0, 1.0, -1.0, 1.0])
+    for T in (stretched, mirrored, np.diag([1.0, 1.0, 1.0, 2.0])):
+        joint = joint_types.custom(1, lambda q, T=T: T, lambda q: np.eye(6)[:, 2:3], lambda q, qd: np.zeros((6, 1)))
+        model = ModelBuilder().add("a", joint=joint, inertia=BOX).build()
+        with pytest.raises(DescriptionError, match=r"joint 'a': its transform function must return a rigid transform"):
+            inverse_dynamics(model, [0.0], [0.0], [0.0])
+
+
 def test_a_refused_body_leaves_the_builder_as_it_was():
     builder = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=BOX)
     for bad in ({"lower": 2.0, "upper": 1.0}, {"parent": "?"}, {"damping": -1.0}, {"speed": 1.0}):

@@ -239,7 +239,8 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
 
 
 @kernel(
-    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1])",
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1],"
+    " float64[::1])",
     quick=True,
 )
 def hybrid_dynamics_unloaded(rows, q, qd, tau, qdd, given, qdd_out, tau_out):

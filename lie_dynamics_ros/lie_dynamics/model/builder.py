@@ -101,7 +101,8 @@ class ModelBuilder:
         Raises
         ------
         DescriptionError
-            For a name used twice, an unknown parent or limit, or a limit of the wrong length.
+            For a name used twice, an unknown parent or limit, a limit of the wrong length, or what describes a joint
+            where the body has none.
         InertiaError
             For an inertia that no body can have; names the body.
         GroupError
@@ -126,6 +127,11 @@ class ModelBuilder:
                 value=parent,
             )
         if joint.nv == 0:
+            unused = [*(["mimic"] if mimic is not None else []), *limits]
+            if unused:
+                raise DescriptionError(
+                    f"body {name!r}: it has no joint that moves, so {', '.join(unused)} would have no effect", name=name
+                )
             return self._weld(name, parent, placement, inertia)
         joint_name = name if joint_name is None else joint_name
         if joint_name in self._joint_names:

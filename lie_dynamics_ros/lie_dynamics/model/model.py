@@ -43,7 +43,7 @@ class Model:
 
     __slots__ = (
         "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_table",
-        "_vector_q", "_vector_v", "_where", "_zero",
+        "_vector_q", "_vector_v", "_weightless", "_where", "_zero",
         "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
     )  # fmt: skip
 
@@ -64,6 +64,7 @@ class Model:
     _vector_v: npt.NDArray[np.intp]
     _actuation_terms: tuple[Array, Array] | None
     _zero: Array
+    _weightless: Model | None  # this model without gravity, kept once it was asked for
     _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
     _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
 
@@ -100,6 +101,7 @@ class Model:
             "_coupling": coupling,
             "_zero": np.zeros(limits.velocity.size),
             "_where": {},
+            "_weightless": None,
             "_actuation_terms": None,
             "_plain": coupling is None and all(j.type.custom is None for j in joints),
         }
@@ -243,6 +245,12 @@ class Model:
         table[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
         return self._changed(table)
 
+    def _without_gravity(self) -> Model:
+        if self._weightless is None:
+            object.__setattr__(self, "_weightless", self.with_gravity((0.0, 0.0, 0.0)))
+        assert self._weightless is not None
+        return self._weightless
+
     def with_inertia(self, body: str | int, inertia: SpatialInertia) -> Model:
         """Return this model with another inertia, in the body frame, of one moving body and all welded to it.
 
@@ -335,6 +343,7 @@ class Model:
         model = object.__new__(Model)
         for key in Model.__slots__:
             object.__setattr__(model, key, getattr(self, key))
+        object.__setattr__(model, "_weightless", None)
         object.__setattr__(model, "_table", table)
         object.__setattr__(model, "_rows", table[: self._rows.shape[0]])
         return model if terms == "same" else _with_terms(model, terms)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .structure import Joint
 
 Array = npt.NDArray[Any]
+_RIGID = 1e-6  # how far a rotation matrix may be from one
 
 
 def extend(model: Model, q: Array, qd: Array) -> Array:
@@ -36,7 +37,19 @@ def _data(joint: Joint, q: Array, qd: Array) -> Array:
     T = _checked(joint, "transform", motion.transform(x), (4, 4))
     S = _checked(joint, "subspace", motion.subspace(x), (6, n))
     dS = _checked(joint, "subspace_rate", motion.subspace_rate(x, xd), (6, n))
+    if not _rigid(T.real):
+        raise DescriptionError(
+            f"joint {joint.name!r}: its transform function must return a rigid transform, got {T.tolist()}",
+            name=joint.name,
+            value=T,
+            expected="a rotation matrix, an origin and the row (0, 0, 0, 1)",
+        )
     return np.concatenate([T[:3, :3].ravel(), T[:3, 3], np.concatenate([S, dS]).T.ravel()])
+
+
+def _rigid(T: Array) -> bool:
+    R, last = T[:3, :3], T[3] - np.array([0.0, 0.0, 0.0, 1.0])
+    return bool(max(np.abs(R.T @ R - np.eye(3)).max(), np.abs(last).max()) < _RIGID and np.linalg.det(R) > 0.0)
 
 
 def _checked(joint: Joint, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:

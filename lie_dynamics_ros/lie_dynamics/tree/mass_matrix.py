@@ -149,4 +149,4 @@ def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, t
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
-    return forward_dynamics(model.with_gravity((0.0, 0.0, 0.0)), q, model._zero, force, threads=threads)
+    return forward_dynamics(model._without_gravity(), q, model._zero, force, threads=threads)

@@ -71,8 +71,6 @@ def _motion(model: Model, inputs: dict[str, Any], threads: int) -> list[Array]:
 
 
 def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Array:
-    if total_mass(model) == 0.0:
-        raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
     if model._plain:
         try:
             if q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
@@ -81,6 +79,8 @@ def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Ar
                     return out
         except (AttributeError, TypeError, ValueError):
             pass
+    if total_mass(model) == 0.0:
+        raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
     inputs: dict[str, Any] = {"q": q, "qd": qd}
     return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
 
