@@ -48,6 +48,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            f"computed_torque = {PACKAGE}.nodes.computed_torque:main",
             f"hybrid_dynamics = {PACKAGE}.nodes.hybrid_dynamics:main",
             f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics:main",
             f"simulated_robot = {PACKAGE}.nodes.simulated_robot:main",

@@ -9,6 +9,7 @@ from launch_ros.substitutions import FindPackageShare
 DEFAULT_CONFIG = PathJoinSubstitution([FindPackageShare("lie_dynamics_ros"), "config", "simulated_robot.yaml"])
 OVERRIDES = {
     "robot_description": (str, "URDF text, file path, file:// or package:// URI."),
+    "mode": (str, "motion, which depends on time alone, or dynamics, which obeys commands."),
     "rate": (float, "Joint states per second [Hz]."),
     "autostart": (lambda text: text.lower() in ("true", "1"), "Configure and activate by itself: true or false."),
 }

@@ -98,7 +98,7 @@ class StewartPoseNode(ManagedNode):
         self._markers = StewartMarkers(self)
         self.stream = StateStream(self, self._answer, self._restart, "leg lengths")
         self.create_service(Trigger, "~/reset", self._reset)
-        self._worker = Worker(self)
+        self._worker = Worker()
         self._offers = Services(self)
         for type_name, name, answer in (
             ("StewartForwardKinematics", "~/forward_kinematics", forward_kinematics),

@@ -24,6 +24,14 @@ EVENT_INPUT = QoSProfile(
 )
 """Inputs of which several count, such as wrenches at different frames."""
 
+TRAJECTORY_INPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""Trajectories: each is sent once and none may be lost."""
+
 OUTPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,

@@ -74,7 +74,7 @@ class RobotNode(DescribedNode, Generic[Task]):
         self._velocity_assumed = False
         super().__init__(name, settings, **kwargs)
         self.offers = Services(self)
-        self.worker = Worker(self)
+        self.worker = Worker()
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.stream = StateStream(self, self._answer, self._start_afresh)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)

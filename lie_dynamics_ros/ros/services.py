@@ -65,10 +65,8 @@ class Services:
             self._node.create_service(type_, name, lambda request, _: self._respond(type_, name, handler, request))
             return
 
-        async def serve(request: Any, _: Any) -> Any:
-            return await worker.run(lambda: self._respond(type_, name, handler, request))
-
-        self._node.create_service(type_, name, serve, callback_group=worker.group)
+        service = self._node.create_service(type_, name, lambda request, _: request)
+        worker.serve(service, lambda request: self._respond(type_, name, handler, request))
 
     def _respond(self, type_: Any, name: str, handler: Handler, request: Any) -> Any:
         self._calls += 1

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
-from rclpy.task import Future
+from rclpy.exceptions import InvalidHandle
+from rclpy.service import Service
 
 SWITCH_INTERVAL = 5e-4
 """How long a thread may keep another waiting for the interpreter [s]; Python's own 5 ms would show in a stream."""
 
 
 class Worker:
-    """A thread on which a node's services do their work, one call after the other.
+    """A thread on which a node's services do their work, one call after the other."""
 
-    Parameters
-    ----------
-    node : Node
-        Whose executor goes on with other callbacks meanwhile.
-
-    Attributes
-    ----------
-    group : ReentrantCallbackGroup
-        For the services that wait for this thread, so that the node's other callbacks may run meanwhile.
-    """
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="services")
-        self.group = ReentrantCallbackGroup()
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
 
-    def run(self, work: Callable[[], Any]) -> Future:
-        """Do some work, which must not raise, on the thread; returns what a coroutine may await its result with."""
-        done: Future = Future(executor=self._node.executor)
-        self._thread.submit(lambda: done.set_result(work()))
-        return done
+    def serve(self, service: Service, respond: Callable[[Any], Any]) -> None:
+        """Let a service, whose callback returns the request itself, be answered from this thread.
+
+        Not every executor takes coroutines for callbacks (the EventsExecutor of Jazzy does not), but all send what a
+        callback returns by `Service.send_response`: the answer is put off there.
+
+        Parameters
+        ----------
+        service : Service
+        respond : callable
+            Makes the response to a request; must not raise.
+        """
+        send = service.send_response
+
+        def answer(request: Any, header: Any) -> None:
+            response = respond(request)
+            with contextlib.suppress(InvalidHandle):  # the node has gone
+                send(response, header)
+
+        def put_off(request: Any, header: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # closed
+                self._thread.submit(answer, request, header)
+
+        service.send_response = put_off
 
     def close(self) -> None:
         """Drop the calls that wait; the one that is being served ends by itself."""

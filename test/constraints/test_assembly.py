@@ -38,7 +38,7 @@ def test_four_bar_in_closed_form(crank):
     A = np.cos(crank) - k1 - k2 * np.cos(crank) + k3
     B, C = -2.0 * np.sin(crank), k1 - (k2 + 1.0) * np.cos(crank) + k3
     rockers = [2.0 * np.arctan2(-B + s * np.sqrt(B * B - 4.0 * A * C), 2.0 * A) for s in (1.0, -1.0)]
-    found = assemble(made.model, made.constraints, made.q + [0.0, 0.2, -0.1], held=["crank"])
+    found = assemble(made.model, made.constraints, made.q + np.array([0.0, 0.2, -0.1]), held=["crank"])
     assert found.converged
     assert found.q[0] == made.q[0]
     assert min(abs(np.exp(1j * found.q[2]) - np.exp(1j * r)) for r in rockers) < 1e-12

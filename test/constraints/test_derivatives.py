@@ -64,7 +64,7 @@ def agree(found, model, function, q, qd, given, f_ext=None):
         ("dgiven", n, lambda e: function(model, q, qd, given + e)),
         ("dparameters", width, lambda e: function(with_parameters(e), q, qd, given)),
     ):
-        expected = differences(lambda e: values(varied(e)), count)
+        expected = differences(lambda e, varied=varied: values(varied(e)), count)
         for what, part in zip(("qdd", "tau", "multipliers"), expected, strict=True):
             ours = getattr(getattr(found, what), name)
             assert ours.shape == part.shape

@@ -176,6 +176,18 @@ CASES = (
         noise=_arm_noise,
     ),
     Case(
+        module="computed_torque",
+        # Without a spring and stops, a robot at rest is told what holds it up, wherever it was before.
+        parameters={"robot_description": ARM, "kp": [0.0], "kd": [0.0], "error_limit": 0.0, "velocity_margin": 100.0},
+        answer=JointState,
+        topic="joint_efforts",
+        names=ARM_JOINTS,
+        position=ARM_POSITION,
+        numbers=lambda answer: answer.effort,
+        expected=lambda: oracle(ARM, ARM_POSITION),
+        noise=_arm_noise,
+    ),
+    Case(
         module="hybrid_dynamics",
         parameters={"robot_description": ARM},
         answer=JointTrajectory,

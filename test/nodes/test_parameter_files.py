@@ -7,6 +7,7 @@ import yaml
 from node_robots import ARM
 
 from lie_dynamics_ros.nodes import (
+    computed_torque,
     hybrid_dynamics,
     inverse_dynamics,
     simulated_robot,
@@ -18,6 +19,7 @@ from lie_dynamics_ros.ros.managed_node import COMMON_SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = {
+    "computed_torque": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *computed_torque.SETTINGS),
     "hybrid_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *hybrid_dynamics.SETTINGS),
     "inverse_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *inverse_dynamics.SETTINGS),
     "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
@@ -46,10 +48,21 @@ def test_the_page_names_every_parameter_with_its_rule(name):
 
 
 @each_node
-def test_the_node_starts_with_its_parameter_file(bench, name):
+def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(bench, name):
     file = ROOT / "config" / f"{name}.yaml"
-    node = bench.start(name, arguments=["--params-file", str(file)])
-    if name in ("hybrid_dynamics", "inverse_dynamics"):
+    side = "publisher" if name.startswith("simulated") else "subscription"
+    depth = {f"qos_overrides.{bench.namespace}/joint_states.{side}.depth": 7}
+    node = bench.start(name, arguments=["--params-file", str(file)], **depth)
+    if name in ("computed_torque", "hybrid_dynamics", "inverse_dynamics"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")
-    assert bench.get(node, "executor") == "events"
+    for setting in NODES[name]:
+        if setting.name != "robot_description":  # of which a simulated robot has its own
+            assert bench.get(node, setting.name) == setting.default
+        descriptor = bench.describe(node, setting.name)
+        assert descriptor.description.endswith((".", "].")), setting.name
+        assert descriptor.read_only == (setting.when == "at start")
+        if setting.low is not None:
+            (range_,) = descriptor.floating_point_range or descriptor.integer_range
+            assert (range_.from_value, range_.to_value) == (setting.low, setting.high)
+    assert bench.get(node, next(iter(depth))) == 7

@@ -15,7 +15,18 @@ from ..kernels.forward_dynamics import _D, _E, _P, _R, _UF, _UM, accelerate, art
 from ..kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
 from ..kernels.inverse_dynamics import NONE_GIVEN
 from ..kernels.joints import check_quaternions, has_transform, subspace
-from ..kernels.lanes import LANES, add3, get, get2, get3, get9, put2
+from ..kernels.lanes import (
+    LANES,
+    add3,
+    get,
+    get2,
+    get3,
+    get9,
+    on_stack,
+    put2,
+    single_workspace,
+    stack_numbers,
+)
 from ..kernels.spatial import add, dot, scale, wrench_out
 from ..model.layout import (
     AXIS,
@@ -32,6 +43,7 @@ from ..model.layout import (
     PARENT,
     SINGULAR,
     STATUS_STEP,
+    TOO_LARGE,
 )
 from .loop_kernels import BIAS, COUNT, ERROR, LOOP_SIZE, RATE, SCALAR_SIZE, SIZE, START, VALUE_ROWS, loop_rows
 from .small_solve_kernels import factorize, shorten, solve
@@ -285,7 +297,7 @@ def constrained_dynamics(
     return status
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def constrained_forward(rows, packed, q, qd, tau, out):
     """Evaluate forward dynamics of one state, without external wrenches, from constraints in one array.
 
@@ -304,7 +316,11 @@ def constrained_forward(rows, packed, q, qd, tau, out):
     b = a + ml * SCALAR_SIZE
     c = b + ns
     d = c + nf * n
-    space, none = np.empty(work_size(n, m, ml), q.dtype), q[:0]
+    size = work_size(n, m, ml)
+    if not on_stack(size, 1):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    space, none = single_workspace(scratch, size, 1, q).reshape(size), q[:0]
     return in_workspace(
         rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
         q, qd, tau, none, none, NONE_GIVEN, packed[c:d].reshape((nf, n)), packed[d : d + 2 * nf].reshape((nf, 2)),

@@ -285,7 +285,7 @@ def _share(
     tau: Array,
     force: Array,
 ) -> tuple[Array, Array]:
-    """Return the derivatives of joint forces and multipliers that share a load whose derivative is `load` (nv, columns).
+    """Return the derivatives of joint forces and multipliers that share a load that varies by `load` (nv, columns).
 
     Of minimal (torque tau_a)^2 + (force lambda)^2 under the equations of motion: with Lagrange multipliers z_p, and
     z_a = torque^2 tau_a, the condition for an optimum is A z = force^2 lambda.

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.layout import OK
+from ..model.layout import OK, TOO_LARGE
 from ..model.model import Model
 from ..tree.losses import joint_losses
 from . import constrained_dynamics_kernels as ck
@@ -90,13 +90,35 @@ def constrained_forward_dynamics(
         try:
             if constraints._joints is model.joints and not constraints.user and qd.ndim == 1:  # type: ignore[union-attr]
                 out = _empty(constraints._result_size)
-                if ck.constrained_forward(model._rows, constraints._packed, q, qd, tau, out) == OK:
+                status = ck.constrained_forward(model._rows, constraints._packed, q, qd, tau, out)
+                if status == TOO_LARGE:
+                    status = run_single(model, constraints, q, qd, tau, _NONE, _NO_MASK, out, _NONE)  # type: ignore[arg-type]
+                if status == OK:
                     return ConstrainedDynamics(out, model.nv, constraints.size, tau)  # type: ignore[arg-type]
         except (AttributeError, TypeError, ValueError):
             pass
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "tau": tau}
     states = read_states(model, constraints, inputs, f_ext)
     return run(model, constraints, states, None, stabilization)
+
+
+def run_single(
+    model: Model,
+    constraints: ConstraintSet,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    qdd: Array,
+    given: npt.NDArray[np.bool_],
+    out: Array,
+    tau_out: Array,
+) -> int:
+    """Run the kernel of batches over one state, and return its status; no user constraints, no validation."""
+    return ck.constrained_dynamics(
+        model._rows, constraints._loops, constraints._scalars, constraints._support,
+        q[None], qd[None], tau[None], _NONE, qdd, given,
+        constraints._fixed, constraints._fixed_values, _NONE, constraints._settings, out[None], tau_out,
+    )  # fmt: skip
 
 
 def run(

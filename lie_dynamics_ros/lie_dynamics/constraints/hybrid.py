@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..model.layout import OK
 from ..model.model import Model
 from .constraint_set import ConstraintSet
-from .forward import Baumgarte, as_mask, run
+from .forward import Baumgarte, as_mask, run, run_single
 from .inputs import ConstrainedDynamics, States, read_states
 from .inverse import distribute
 from .quantities import quantities_of
@@ -73,6 +74,10 @@ def constrained_hybrid_dynamics(
         As `constrained_forward_dynamics`.
     """
     mask = as_mask(model, prescribed, "prescribed")
+    if model._plain and f_ext is None and stabilization is None and resolution == "least_constraint_force":
+        found = _quick(model, constraints, q, qd, qdd, tau, mask)
+        if found is not None and torque_weights is None and force_weights is None:
+            return found
     goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
     found = run(model, constraints, states, mask, stabilization)
@@ -89,6 +94,30 @@ def constrained_hybrid_dynamics(
     shared = distribute(model, constraints, full, mask, states.arrays["tau"], goal, None, False)
     shared._packed[..., -2:] = found._packed[..., -2:]
     return shared
+
+
+def _quick(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    mask: npt.NDArray[np.bool_],
+) -> ConstrainedDynamics | None:
+    """Return the result for one state given as kernels want it; None for all else, and for what is to be refused."""
+    try:
+        if constraints._joints is not model.joints or constraints.user or qd.ndim != 1:  # type: ignore[union-attr]
+            return None
+        if qdd.shape != (model.nv,):  # type: ignore[union-attr]
+            return None
+        out, force = np.empty(constraints._result_size), np.empty((1, model.nv))
+        status = run_single(model, constraints, q, qd, tau, qdd[None], mask, out, force)  # type: ignore[arg-type,index,call-overload]
+        if status == OK and out[-1] <= CONSISTENT:
+            return ConstrainedDynamics(out, model.nv, constraints.size, force[0])
+    except (AttributeError, TypeError, ValueError, IndexError):
+        pass
+    return None
 
 
 def _refuse(

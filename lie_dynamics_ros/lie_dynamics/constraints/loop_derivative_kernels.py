@@ -9,7 +9,7 @@ branch; then everything is a function of the two frames' motions. For a step S w
 from __future__ import annotations
 
 from ..kernels.compile import inline, kernel, outline
-from ..kernels.joints import constants3, constants9, has_transform, row_transform, subspace
+from ..kernels.joints import constants3, has_transform, row_transform, subspace
 from ..kernels.lanes import get3, get9, put3, put9, workspace
 from ..kernels.spatial import add, cross, dot, matmul, rotate, scale, sub, transpose, twist_cross, twist_into, unrotate
 from ..model.layout import FIRST, LAST, N_V, OK, PARENT

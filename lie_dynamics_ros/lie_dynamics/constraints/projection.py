@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ..errors import SingularityError
 from ..model.model import Model
+from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
 from .forward import run
 from .inputs import States, read_states
@@ -55,32 +56,29 @@ def project_to_constraints(
     states = read_states(model, constraints, {"q": q, "qd": model._zero if qd is None else qd})
     free = model.with_gravity((0.0, 0.0, 0.0))
     position, rate = states.arrays["q"], states.arrays["qd"]
-    still = np.zeros_like(rate)
-    last = np.inf
-    for _ in range(iterations + 1):
-        at = read_states(model, constraints, {"q": position, "qd": rate, "tau": still})
+    still, last = np.zeros_like(rate), np.inf
+    for attempt in range(iterations + 1):
+        at = _at(model, position, rate)
         found, _ = quantities_of(model, constraints, at)
         size = float(np.abs(found.error).max(initial=0.0))
         if size <= tolerance or (size >= 0.5 * last and size <= 1e3 * tolerance):
             break
-        if size >= last and _ > 1:
+        if attempt == iterations or (size >= last and attempt > 1):
             raise SingularityError(
-                f"model {model.name!r}: projection does not close its loops, {size:.3g} is left; a state close to "
-                "closed is expected",
+                f"model {model.name!r}: projection does not close its loops, {size:.3g} is left after {attempt} steps; "
+                "a state close to closed is expected",
                 value=size,
             )
         last = size
-        at = _at_rest(at, still)
-        step = run(free, constraints, at, None, None, np.ascontiguousarray(found.error)).qdd
+        # No velocities, no forces, no gravity: what remains of the dynamics is M x = A^T lambda.
+        step = run(free, constraints, _at(model, position, still), None, None, found.error).qdd
         position = model.integrate(position, step)
-    else:
-        raise SingularityError(f"model {model.name!r}: projection does not close its loops in {iterations} steps")
     if rate.any():
-        at = _at_rest(at, still)
-        rate = rate + run(free, constraints, at, None, None, np.ascontiguousarray(found.rate)).qdd
+        rate = rate + run(free, constraints, _at(model, position, still), None, None, found.rate).qdd
     return position.reshape(*states.batch, model.nq), rate.reshape(*states.batch, model.nv)
 
 
-def _at_rest(states: States, still: Array) -> States:
-    # One flat batch axis, no velocities, no forces: what remains of the dynamics is M x = A^T lambda.
-    return States((len(still),), states.extended, {**states.arrays, "qd": still, "tau": still}, states.f_ext)
+def _at(model: Model, q: Array, qd: Array) -> States:
+    """Return states that need no validation, without forces."""
+    extended = extend(model, q, qd) if model._custom else q
+    return States((len(q),), extended, {"q": q, "qd": qd, "tau": np.zeros_like(qd)}, np.zeros((0, 0)))

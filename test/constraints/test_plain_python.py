@@ -1,0 +1,85 @@
+"""Constraints with kernels as plain Python: the same numbers, and complex steps through them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from support.compare import relative
+from support.loops import random_loop
+from support.sample_trees import branched, to_model
+
+from lie_dynamics_ros.lie_dynamics import (
+    ConstraintSet,
+    Coupling,
+    consistent_velocity,
+    constrained_forward_derivatives,
+    constrained_forward_dynamics,
+    constrained_hybrid_dynamics,
+    constraint_quantities,
+)
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import four_bar
+
+TEST_FOLDER = Path(__file__).resolve().parent.parent
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from constraints import test_plain_python as shared
+from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
+assert not COMPILED
+np.savez(sys.argv[2], **shared.evaluate(), **shared.complex_steps())
+"""
+
+
+def robot():
+    rng = np.random.default_rng(5)
+    tree = branched(rng, ["composite", "revolute", "universal", "prismatic", "planar"], [None, 0, 1, 0, 3])
+    model = to_model(tree)
+    loop = random_loop(rng, "universal", tree.moving[2], tree.moving[4])
+    constraints = ConstraintSet(model, [loop, Coupling({model.joint_names[1]: 1.0, model.joint_names[3]: 0.5})])
+    return model, constraints, tree.random(rng), *rng.normal(size=(3, model.nv))
+
+
+def evaluate():
+    model, constraints, q, qd, qdd, tau = robot()
+    forward = constrained_forward_dynamics(model, constraints, q, qd, tau)
+    mask = np.arange(model.nv) == 7
+    hybrid = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
+    slopes = constrained_forward_derivatives(model, constraints, q, qd, tau)
+    spatial = four_bar(spatial=True)
+    v = consistent_velocity(spatial.model, spatial.constraints, spatial.q, np.array([1.0, 0.0, 0.0]))
+    deficient = constrained_forward_dynamics(spatial.model, spatial.constraints, spatial.q, v, np.zeros(3))
+    return {
+        "forward": forward.qdd,
+        "multipliers": forward.multipliers,
+        "hybrid": hybrid.tau,
+        "slope": slopes.qdd.dq,
+        "deficient": deficient.qdd,
+        "rank": np.array([forward.rank, deficient.rank]),
+        "bias": constraint_quantities(model, constraints, q, qd).bias,
+    }
+
+
+def complex_steps():
+    """Derivatives along q and qd of a plain evaluation, exact to round-off."""
+    model, constraints, q, qd, _, tau = robot()
+    h, columns = 1e-30, []
+    for e in np.eye(model.nv):
+        moved = q + 1j * h * e
+        columns.append(constrained_forward_dynamics(model, constraints, moved, qd, tau).qdd.imag / h)
+    return {"complex_slope": np.array(columns).T}
+
+
+def test_the_same_numbers_and_exact_derivatives(tmp_path):
+    file = tmp_path / "plain.npz"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(TEST_FOLDER), str(file)], check=True, env=environment, timeout=300
+    )
+    plain, compiled = np.load(file), evaluate()
+    for name, value in compiled.items():
+        assert relative(plain[name], value) < 1e-10, name
+    assert compiled["rank"].tolist() == [5, 2]
+    assert relative(compiled["slope"], plain["complex_slope"]) < 1e-11

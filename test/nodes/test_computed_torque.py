@@ -1,0 +1,253 @@
+"""The computed_torque node over DDS: closed loop with simulated_robot, trajectories, modes, every safety stop."""
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import InertiaStamped
+from node_harness import stamp_of
+from node_robots import ARM, ARM_JOINTS, oracle
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+MIDDLE = np.array([0.0, 0.0, 0.0, -1.5708, 0.0, 1.8675, 0.0])
+ERROR, WARN = b"\x02", b"\x01"
+
+
+def trajectory(joints, times, position, velocity=None, acceleration=None, effort=None, stamp=0):
+    message = JointTrajectory(joint_names=list(joints))
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    for k, t in enumerate(times):
+        sec, nanosec = divmod(round(t * 1e9), 10**9)
+        point = JointTrajectoryPoint(time_from_start=Duration(sec=sec, nanosec=nanosec))
+        for name, values in (
+            ("positions", position), ("velocities", velocity), ("accelerations", acceleration), ("effort", effort)
+        ):  # fmt: skip
+            if values is not None:
+                setattr(point, name, np.asarray(values[k], float).tolist())
+        message.points.append(point)
+    return message
+
+
+class Loop:
+    """A controller and a robot, and what they say."""
+
+    def __init__(self, bench, simulated=None, **parameters):
+        self.bench = bench
+        options = {"mode": "dynamics", "rate": 500.0, "start": "initial_position", "initial_position": MIDDLE.tolist()}
+        self.robot = bench.start("simulated_robot", **{**options, **(simulated or {})})
+        arguments = ["-r", "~/commands:=simulated_robot/commands"]
+        self.control = bench.start("computed_torque", arguments=arguments, **parameters)
+        self.errors = bench.listen(JointState, f"{self.control}/tracking_error")
+        self.states = bench.listen(JointState, "joint_states")
+        self.trajectories = bench.node.create_publisher(JointTrajectory, f"{self.control}/joint_trajectory", 10)
+        bench.wait(lambda: len(self.errors) > 20, "the loop to be closed")
+        bench.wait(self.trajectories.get_subscription_count, "the subscription for trajectories")
+
+    def send(self, *args, **options):
+        """Send a trajectory and wait until its end has been answered."""
+        message = trajectory(*args, **options)
+        start = max(stamp_of(message), stamp_of(self.errors[-1])) + 10**7
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(start, 10**9)
+        first = len(self.errors)
+        end = start + round(args[1][-1] * 1e9)
+        self.trajectories.publish(message)
+        self.bench.wait(lambda: stamp_of(self.errors[-1]) > end + 10**8, "the end of the trajectory")
+        return np.array([e.position for e in self.errors[first:]])
+
+    def call(self, name):
+        return self.bench.call(Trigger, name, Trigger.Request())
+
+    def position(self):
+        return np.array(self.states[-1].position)
+
+
+def test_closed_loop_follows_a_quintic_trajectory(bench):
+    """Exact model, 500 Hz, delay of one period: the error is a few periods' worth of acceleration, below 5 mrad."""
+    loop = Loop(bench, kp=[400.0], kd=[40.0])
+    times = np.linspace(0.25, 2.0, 8)
+    swing = 0.4 * np.sin(np.pi * times)[:, None] * np.ones(7)
+    rate, bend = 0.4 * np.pi * np.cos(np.pi * times)[:, None], -0.4 * np.pi**2 * np.sin(np.pi * times)[:, None]
+    rate[-1] = 0.0
+    errors = loop.send(ARM_JOINTS, times, MIDDLE + swing, rate * np.ones(7), bend * np.ones(7))
+    assert np.abs(errors).max() < 5e-2  # on a machine that loses time, else 3e-3
+    assert np.median(np.abs(errors).max(axis=1)) < 5e-3
+    np.testing.assert_allclose(loop.position(), MIDDLE + swing[-1], atol=2e-3)
+    status = bench.wait_status(loop.control, lambda s, v: v["mode"] == "computed_torque", "mode")
+    assert status.level != ERROR
+
+
+def test_partial_trajectories_by_name_and_order_move_their_joints_only(bench):
+    loop = Loop(bench)
+    loop.send(["nobody", "panda_joint6", "panda_joint2"], [0.5], [[9.0, 2.0, 0.3]], [[0.0, 0.0, 0.0]])
+    expected = MIDDLE.copy()
+    expected[[5, 1]] = 2.0, 0.3
+    np.testing.assert_allclose(loop.position(), expected, atol=5e-3)
+
+
+@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
+def test_other_modes_follow_too(bench, mode):
+    loop = Loop(bench, simulated={"rate": 1000.0}, mode=mode, adapted_bodies=["panda_link7"])
+    errors = loop.send(ARM_JOINTS, [1.0], [MIDDLE + 0.3], [np.zeros(7)], [np.zeros(7)])
+    assert np.median(np.abs(errors).max(axis=1)) < 2e-2
+    np.testing.assert_allclose(loop.position(), MIDDLE + 0.3, atol=3e-2)
+
+
+def test_adaptive_mode_finds_a_payload(bench):
+    payload = {"payload_frame": "panda_link7", "payload_mass": 1.5, "payload_center_of_mass": [0.0, 0.0, 0.1]}
+    simulated = {**payload, "rate": 1000.0}
+    loop = Loop(bench, simulated=simulated, mode="adaptive", adapted_bodies=["panda_link7"], error_limit=2.0)
+    inertias = bench.listen(InertiaStamped, f"{loop.control}/estimated_inertia")
+    for sign in (1.0, -1.0):
+        loop.send(ARM_JOINTS, [1.0], [MIDDLE + sign * 0.3], [np.zeros(7)], [np.zeros(7)])
+    own = 0.735522
+    bench.wait(lambda: inertias and abs(inertias[-1].inertia.m - own - 1.5) < 0.3, "the mass of the payload")
+    assert inertias[-1].header.frame_id == "panda_link7"
+
+
+def test_gravity_compensation_lets_the_robot_be_guided(bench):
+    loop = Loop(bench, mode="gravity_compensation")
+    efforts = bench.listen(JointState, f"{loop.control}/joint_efforts")
+    bench.wait(lambda: len(efforts) > 20, "efforts")
+    np.testing.assert_allclose(efforts[-1].effort, oracle(ARM, loop.position()), atol=0.05)
+    np.testing.assert_allclose(loop.position(), MIDDLE, atol=1e-2)
+    loop.trajectories.publish(trajectory(ARM_JOINTS, [1.0], [MIDDLE]))
+    bench.wait_status(loop.control, lambda s, v: "gravity_compensation, which follows none" in s.message, "a refusal")
+
+
+def test_hold_brings_the_robot_to_rest(bench):
+    loop = Loop(bench, stop_time=0.2)
+    loop.trajectories.publish(trajectory(ARM_JOINTS, [3.0], [MIDDLE + 0.5], [np.zeros(7)]))
+    bench.wait(lambda: loop.position()[0] > 0.1, "the robot to move")
+    assert loop.call(f"{loop.control}/hold").success
+    known = stamp_of(loop.states[-1])
+    bench.wait(lambda: stamp_of(loop.states[-1]) > known + 10**9, "a second")
+    assert np.abs(loop.states[-1].velocity).max() < 1e-2
+    assert loop.position()[0] < 0.35
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (JointTrajectory(joint_names=list(ARM_JOINTS)), "without points"),
+        (trajectory(["nobody"], [1.0], [[0.0]]), "names no joint"),
+        (trajectory(ARM_JOINTS, [1.0, 1.0], [MIDDLE, MIDDLE]), "do not rise"),
+        (trajectory(ARM_JOINTS, [1.0], [MIDDLE + np.nan]), "not finite"),
+        (trajectory(ARM_JOINTS, [1.0], [MIDDLE[1:]]), "entries for 7 joints"),
+        (trajectory(ARM_JOINTS, [1.0], [MIDDLE + 3.0]), "beyond the limits"),
+        (trajectory(ARM_JOINTS, [1.0], [MIDDLE], None, [MIDDLE]), "without velocities"),
+        (trajectory(ARM_JOINTS, [0.0, 1.0], [MIDDLE + 0.3, MIDDLE]), "start_tolerance"),
+        (trajectory(ARM_JOINTS, [1.0], [MIDDLE], stamp=10**9), "past"),
+        (trajectory([*ARM_JOINTS, ARM_JOINTS[0]], [1.0], [[*MIDDLE, 0.0]]), "more than once"),
+    ],
+)
+def test_unusable_trajectories_are_refused_and_told(module_bench, message, reason):
+    bench = module_bench
+    node = f"{bench.namespace}/computed_torque"
+    if not bench.processes:
+        bench.start("computed_torque", robot_description=ARM)
+        bench.answers = bench.listen(JointState, f"{node}/joint_efforts")
+        bench.publisher = bench.node.create_publisher(JointTrajectory, f"{node}/joint_trajectory", 10)
+        bench.wait(bench.publisher.get_subscription_count, "the subscription for trajectories")
+    bench.ask(lambda: bench.make_state(ARM_JOINTS, MIDDLE), bench.answers)
+    bench.publisher.publish(message)
+    bench.wait_status(node, lambda s, v: reason in v.get("last problem", ""), reason)
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, MIDDLE), bench.answers)
+    np.testing.assert_allclose(answer.effort, oracle(ARM, MIDDLE), atol=1e-9)  # and it goes on as before
+
+
+class Driver:
+    """A controller whose states this test makes up."""
+
+    def __init__(self, bench, **parameters):
+        self.bench = bench
+        self.node = bench.start("computed_torque", robot_description=ARM, **parameters)
+        self.efforts = bench.listen(JointState, f"{self.node}/joint_efforts")
+        self.commands = bench.listen(Float64MultiArray, f"{self.node}/commands")
+
+    def ask(self, position, velocity=()):
+        return self.bench.ask(lambda: self.bench.make_state(ARM_JOINTS, position, velocity), self.efforts)
+
+    def wait_stopped(self, reason):
+        self.bench.wait_status(self.node, lambda s, v: s.level == ERROR and reason in s.message, reason)
+
+
+def test_stops_where_the_error_is_too_large_and_resumes_on_hold(bench):
+    driver = Driver(bench, error_limit=0.2, state_timeout=60.0)
+    driver.ask(MIDDLE)
+    pushed = MIDDLE + 0.4 * np.eye(7)[2]
+    answer = driver.ask(pushed)
+    np.testing.assert_allclose(answer.effort, oracle(ARM, pushed), atol=1e-9)  # held up, not pulled back
+    driver.wait_stopped("panda_joint3 is farther from its desired position")
+    assert bench.call(Trigger, f"{driver.node}/hold", Trigger.Request()).success
+    bench.wait_status(driver.node, lambda s, v: "stopped" not in s.message, "no stop")
+    answer = driver.ask(pushed + 0.01)
+    assert np.abs(np.array(answer.effort) - oracle(ARM, pushed + 0.01)).max() > 0.05  # pulled back again
+
+
+def test_stops_where_a_joint_is_too_fast(bench):
+    driver = Driver(bench, velocity_margin=0.1)
+    driver.ask(MIDDLE)
+    fast = np.array([0, 0, 0, 0, 0, 3.0, 0])
+    answer = driver.ask(MIDDLE, fast)
+    assert answer.effort[5] < oracle(ARM, MIDDLE)[5]  # braked
+    driver.wait_stopped("panda_joint6 moves faster")
+
+
+def test_a_gap_in_the_states_drops_the_trajectory(bench):
+    driver = Driver(bench, state_timeout=0.2)
+    driver.ask(MIDDLE)
+    publisher = bench.node.create_publisher(JointTrajectory, f"{driver.node}/joint_trajectory", 10)
+    bench.wait(publisher.get_subscription_count, "the subscription")
+    publisher.publish(trajectory(ARM_JOINTS, [20.0], [MIDDLE + 0.5], [np.zeros(7)]))
+    driver.ask(MIDDLE)
+    bench.wait_status(driver.node, lambda s, v: s.level == ERROR and "stale" in s.message, "silence")
+    answer = driver.ask(MIDDLE + 0.1)
+    np.testing.assert_allclose(answer.effort, oracle(ARM, MIDDLE + 0.1), atol=1e-9)  # holds where it is
+    bench.wait_status(driver.node, lambda s, v: "trajectories were dropped" in s.message, "the gap")
+
+
+def test_bad_states_get_no_command_and_deactivation_holds_the_robot_up(bench):
+    driver = Driver(bench)
+    driver.ask(MIDDLE)
+    known = len(driver.commands)
+    bench.states.publish(bench.make_state(ARM_JOINTS, MIDDLE + np.nan))
+    bench.wait_status(driver.node, lambda s, v: "not finite" in v.get("last problem", ""), "the NaN")
+    driver.ask(MIDDLE, np.full(7, 0.1))
+    assert all(np.isfinite(c.data).all() for c in driver.commands[known:])
+    known = len(driver.commands)
+    assert bench.change_state(driver.node, "deactivate")
+    bench.wait(lambda: len(driver.commands) > known, "the last command")
+    np.testing.assert_allclose(driver.commands[-1].data, oracle(ARM, MIDDLE), atol=1e-9)
+
+
+def test_gains_limits_and_modes_change_at_run_time(bench):
+    driver = Driver(bench, kp=[0.0], kd=[0.0])
+    driver.ask(MIDDLE)
+    off = MIDDLE + 0.02
+    np.testing.assert_allclose(driver.ask(off).effort, oracle(ARM, off), atol=1e-9)
+    assert bench.set(driver.node, kp=[100.0] * 7).successful
+    np.testing.assert_allclose(driver.ask(off).effort, oracle(ARM, off, qdd=np.full(7, -2.0)), atol=1e-9)
+    for values, reason in [
+        ({"kp": [1.0, 2.0]}, "kp has 2 entries"),
+        ({"kd": [-1.0]}, "kd"),
+        ({"mode": "magic"}, "mode"),
+        ({"adapted_bodies": ["nobody"]}, "nobody"),
+        ({"adaptation_weight": 0.0}, "adaptation_weight"),
+    ]:
+        result = bench.set(driver.node, **values)
+        assert not result.successful and reason in result.reason
+    assert bench.set(driver.node, kp=[1e5]).successful
+    efforts = np.array(driver.ask(off).effort)
+    limits = np.array([87, 87, 87, 87, 12, 12, 12])
+    assert (np.abs(efforts) <= limits * (1 + 1e-12)).all()
+    gravity = oracle(ARM, off)
+    wanted = oracle(ARM, off, qdd=np.full(7, -2e3)) - gravity
+    np.testing.assert_allclose((efforts - gravity) / wanted, ((efforts - gravity) / wanted)[0], rtol=1e-9)  # scaled
+    bench.wait_status(driver.node, lambda s, v: "efforts limited" in s.message, "the limits")
+    assert bench.set(driver.node, driver_compensates_gravity=True, kp=[0.0]).successful
+    np.testing.assert_allclose(driver.ask(off).effort, np.zeros(7), atol=1e-9)
+    assert bench.set(driver.node, mode="gravity_compensation", driver_compensates_gravity=False).successful
+    answer = driver.ask(off, np.full(7, 0.1))
+    np.testing.assert_allclose(answer.effort, gravity - 0.05, atol=1e-9)
