@@ -1,0 +1,58 @@
+"""The kernels of simulation and control as plain Python give the numbers of the compiled ones."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from support.compare import relative
+from support.sample_trees import branched, to_model
+
+from lie_dynamics_ros.lie_dynamics.control import slotine_li_regressor
+from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, simulate
+
+TEST_FOLDER = Path(__file__).resolve().parent.parent
+PROGRAM = """
+import sys
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/simulation"]
+import numpy as np
+import test_simulation_plain_python as shared
+from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
+assert not COMPILED
+np.savez(sys.argv[2], **shared.evaluate())
+"""
+
+
+def evaluate():
+    """A few steps of each integrator, with all that joints do, and a regressor."""
+    rng = np.random.default_rng(3)
+    kinds = ["revolute", "spherical", "free", "universal", "prismatic"]
+    model = to_model(branched(rng, kinds, [None, 0, None, 2, 1]))
+    q, (qd, v, a) = model.random(rng), rng.normal(size=(3, model.nv))
+    given = rng.random(model.nv) < 0.3
+    joints = JointPhysics.none(model).changed(
+        damping=np.full(model.nv, 0.2), friction=np.full(model.nv, 0.5), upper=np.full(model.nv, 0.3),
+        stop_stiffness=np.full(model.nv, 50.0), stop_damping=np.full(model.nv, 1.0),
+    )  # fmt: skip
+    f_ext = rng.normal(size=(model.n_bodies, 6))
+    out = {"regressor": slotine_li_regressor(model, q, qd, v, a)}
+    for method in ("semi_implicit", "rkmk4", "variational"):
+        motion = simulate(
+            model, q, qd, v, duration=0.005, method=method, joints=joints, qdd=a, prescribed=given, f_ext=f_ext
+        )
+        for name in ("q", "qd", "qdd", "tau"):
+            out[f"{method} {name}"] = getattr(motion, name)
+    return out
+
+
+def test_plain_python_agrees(tmp_path):
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    file = tmp_path / "results.npz"
+    subprocess.run([sys.executable, "-c", PROGRAM, str(TEST_FOLDER), str(file)], check=True, env=environment)
+    compiled = evaluate()
+    with np.load(file) as plain:
+        assert set(plain) == set(compiled)
+        for name, value in compiled.items():
+            # Accelerations of the variational step are differences over 1 ms of what it solves to round-off.
+            assert relative(plain[name], value) < (1e-7 if name == "variational qdd" else 1e-9), name
