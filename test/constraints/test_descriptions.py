@@ -167,7 +167,17 @@ def test_sets():
         constrained_forward_dynamics(m, made.constraints, made.q, np.zeros(5), np.ones(5)) for m in (made.model, other)
     )
     assert np.allclose(a.qdd, b.qdd, rtol=1e-13)
-    assert "rank=3" in repr(a).replace("np.int64(3)", "3")
+    with pytest.raises(InputError, match="other joints or frames"):  # one whose lengths differ
+        other = five_bar((0.5, 0.3, 0.5, 0.5, 0.3)).model
+        constrained_forward_dynamics(other, made.constraints, made.q, np.zeros(5), np.ones(5))
+    both = ConstraintSet(made.model, [*made.constraints.loops, Coupling.gear("joint_1", "joint_5", -1.0)])
+    copy = pickle.loads(pickle.dumps(both))
+    assert copy.names == both.names
+    a, b = (constrained_forward_dynamics(made.model, c, made.q, np.zeros(5), np.ones(5)) for c in (both, copy))
+    assert np.allclose(a.qdd, b.qdd, rtol=1e-13)
+    with pytest.raises(AttributeError, match="does not change"):
+        both.size = 3
+    assert "rank=" in repr(a)
 
 
 def test_user_constraints_that_make_no_sense():

@@ -19,6 +19,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
     SingularityError,
     UserConstraint,
+    consistent_velocity,
     constrained_forward_dynamics,
     constraint_error,
     constraint_quantities,
@@ -218,7 +219,7 @@ def test_what_is_refused(rng):
         constrained_forward_dynamics(model, constraints, q, zero, np.array([0, 0, np.nan, 0, 0]))
     with pytest.raises(InputError, match="ConstraintSet is expected"):
         constrained_forward_dynamics(model, None, q, zero, zero)
-    with pytest.raises(InputError, match="other joints"):
+    with pytest.raises(InputError, match="other joints or frames"):
         constrained_forward_dynamics(four_bar().model, constraints, np.zeros(3), np.zeros(3), np.zeros(3))
     tree = TREES["free"](rng)
     floating = to_model(tree)
@@ -232,3 +233,18 @@ def test_what_is_refused(rng):
         constrained_forward_dynamics(
             thin, ConstraintSet(thin, [Coupling.gear("rod", "end", 1.0)]), np.zeros(2), np.zeros(2), np.ones(2)
         )
+
+
+@pytest.mark.parametrize("distance", [1e-2, 1e-4, 1e-7, 1e-9, 0.0])
+def test_through_a_fold(distance):
+    """A parallelogram near its fold, where A loses a rank: accelerations stay smooth, the rank tells."""
+    made = four_bar((1.0, 0.5, 1.0, 0.5), crank=distance)
+    model, constraints = made.model, made.constraints
+    qd = consistent_velocity(model, constraints, made.q, [1.0, -1.0, 1.0])
+    found = constrained_forward_dynamics(model, constraints, made.q, qd, np.zeros(3))
+    assert found.rank == (2 if distance > 1e-5 else 1)
+    # Crank and rocker turn together and the coupler does not turn: one rod of 0.5 m with the coupler at its end.
+    inertia = 2.0 * 0.5**2 / 3.0 + 0.5**2
+    expected = -9.81 * (0.5 + 0.5) * np.cos(distance) / inertia
+    assert found.qdd[0] == pytest.approx(expected, rel=1e-9)
+    assert found.residual < 1e-5

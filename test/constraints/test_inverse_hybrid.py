@@ -233,7 +233,10 @@ def test_hybrid_dynamics_of_a_floating_tree(u, rng):
     q, qd, qdd, tau = tree.random(rng), *rng.normal(size=(3, tree.nv))
     mask = np.zeros(tree.nv, bool)
     mask[u] = True
+    qdd[~mask], tau[mask] = np.nan, np.nan  # what is not read may be anything
     found = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
+    listed = constrained_hybrid_dynamics(model, constraints, q.tolist(), qd, qdd, tau, mask)
+    assert relative(listed.tau, found.tau) < 1e-13
     assert np.array_equal(found.qdd[mask], qdd[mask])
     assert np.array_equal(found.tau[~mask], tau[~mask])
     assert found.rank == 4
