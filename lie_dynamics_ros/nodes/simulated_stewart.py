@@ -15,12 +15,11 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ..lie_dynamics.lie import so3
 from ..ros import diagnostics, qos
 from ..ros.diagnostics import Report
 from ..ros.errors import ConfigurationError, MessageError
 from ..ros.managed_node import ManagedNode
-from ..ros.messages import fill_pose, fill_twist, pose_to_matrix
+from ..ros.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix
 from ..ros.parameters import Setting
 from ..ros.platform_loading import LEGS, PLATFORM_SETTINGS, check_platform_settings, load_platform
 from ..ros.spinning import run
@@ -150,7 +149,7 @@ class SimulatedStewart(ManagedNode):
         self._states.publish(self._state)
         rotation = motion.pose[:3, :3]
         if self._poses.get_subscription_count():
-            fill_pose(self._pose.pose, motion.pose[:3, 3], so3.to_quaternion(rotation))
+            fill_pose_from_matrix(self._pose.pose, motion.pose)
             self._poses.publish(self._pose)
         if self._twists.get_subscription_count():
             fill_twist(self._twist.twist, motion.twist, rotation)

@@ -208,7 +208,7 @@ def _matrices(field: str, poses: Sequence[Pose]) -> list[Array]:
 def _pose(matrix: Array) -> Pose:
     pose = Pose()
     # What a solver leaves behind that has failed need not be a rotation to the last digit.
-    fill_pose(pose, matrix[:3, 3], so3.to_quaternion(so3.nearest(matrix[:3, :3])))
+    fill_pose(pose, matrix[:3, 3].tolist(), so3.to_quaternion(so3.nearest(matrix[:3, :3])).tolist())
     return pose
 
 

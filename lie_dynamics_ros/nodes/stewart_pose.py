@@ -88,6 +88,7 @@ class StewartPoseNode(ManagedNode):
     """Leg lengths in, poses out."""
 
     def __init__(self, **kwargs: Any) -> None:
+        self._worker = Worker()
         self._task: StewartTask | None = None
         self._rates_missing = False
         self._restarts = 0
@@ -98,7 +99,6 @@ class StewartPoseNode(ManagedNode):
         self._markers = StewartMarkers(self)
         self.stream = StateStream(self, self._answer, self._restart, "leg lengths")
         self.create_service(Trigger, "~/reset", self._reset)
-        self._worker = Worker()
         self._offers = Services(self)
         for type_name, name, answer in (
             ("StewartForwardKinematics", "~/forward_kinematics", forward_kinematics),
@@ -190,17 +190,15 @@ class StewartPoseNode(ManagedNode):
         if not (stamp.sec or stamp.nanosec):
             stamp = self.get_clock().now().to_msg()
         tracked, moving = task.track(message)
-        tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST)
-        if not all_finite(outputs.covariance):
-            raise MessageError("not finite", "the leg lengths lead to a covariance that is not finite")
-        pose = tracked.pose
-        outputs.publish_pose(pose, tracked.quaternion, stamp)
+        if not tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST):
+            raise MessageError("singularity", "the leg lengths are those of a singular pose")
+        outputs.publish_pose(*tracked.position_quaternion(), stamp)
         if not moving:
             self._rates_missing = True
         elif outputs.twist_wanted:
             twist = tracked.twist
             if all_finite(twist):
-                outputs.publish_twist(twist, pose[:3, :3], stamp)
+                outputs.publish_twist(twist, tracked.pose[:3, :3], stamp)
             else:
                 self._rates_missing = True
 

@@ -204,20 +204,20 @@ def numbers_to_matrix(numbers: Sequence[float]) -> Array:
     return matrix
 
 
-def fill_pose(pose: Pose, position: Array, quaternion: Array) -> None:
-    """Write a position (3,) [m] and a quaternion (4,), x, y, z, w, into a ROS pose."""
+def fill_pose(pose: Pose, position: Sequence[float], quaternion: Sequence[float]) -> None:
+    """Write a position x, y, z [m] and a quaternion x, y, z, w, as plain numbers, into a ROS pose."""
     p, q = pose.position, pose.orientation
-    p.x, p.y, p.z = position.tolist()
-    q.x, q.y, q.z, q.w = quaternion.tolist()
+    p.x, p.y, p.z = position
+    q.x, q.y, q.z, q.w = quaternion
 
 
-def fill_transform(transform: Transform, position: Array, quaternion: Array) -> None:
-    """Write a position (3,) [m] and a quaternion (4,), x, y, z, w, into a ROS transform."""
+def fill_transform(transform: Transform, position: Sequence[float], quaternion: Sequence[float]) -> None:
+    """Write a position x, y, z [m] and a quaternion x, y, z, w, as plain numbers, into a ROS transform."""
     p, q = transform.translation, transform.rotation
-    p.x, p.y, p.z = position.tolist()
-    q.x, q.y, q.z, q.w = quaternion.tolist()
+    p.x, p.y, p.z = position
+    q.x, q.y, q.z, q.w = quaternion
 
 
 def fill_pose_from_matrix(pose: Pose, matrix: Array) -> None:
     """Write a homogeneous matrix, shape (4, 4) [m], into a ROS pose; its quaternion has w >= 0."""
-    fill_pose(pose, matrix[:3, 3], so3.to_quaternion(matrix[:3, :3]))
+    fill_pose(pose, matrix[:3, 3].tolist(), so3.to_quaternion(matrix[:3, :3]).tolist())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped, TwistStamped
 from rclpy.node import Node
@@ -31,7 +33,7 @@ class PoseOutputs:
     ----------
     tf : bool
         Whether TF is published.
-    covariance, covariance_matrix : ndarray, shapes (36,) and (1, 6, 6)
+    covariance_matrix : ndarray, shape (1, 6, 6)
         The memory of the message, to be filled before a pose is published: covariance of (displacement along, small
         rotation about the axes of the base frame), as ROS orders it [m^2, m rad, rad^2].
     """
@@ -59,23 +61,21 @@ class PoseOutputs:
         for message in (self._pose_message, self._bare_message, self._twist_message, self._transform):
             message.header.frame_id = base
         self._with_covariance = self._pose_message.pose
-        self.covariance = self._with_covariance.covariance
-        self.covariance_matrix = self.covariance.reshape(1, 6, 6)
+        self.covariance_matrix = self._with_covariance.covariance.reshape(1, 6, 6)
         if self.tf:
             self._tf_message = TFMessage(transforms=[self._transform])
 
-    def publish_pose(self, pose: Array, quaternion: Array, stamp: Time) -> None:
-        """Publish a pose, with what is in `covariance`, and TF.
+    def publish_pose(self, position: Sequence[float], quaternion: Sequence[float], stamp: Time) -> None:
+        """Publish a pose, with what is in `covariance_matrix`, and TF.
 
         Parameters
         ----------
-        pose : ndarray, shape (4, 4)
-            Of the moving frame in the base frame [m].
-        quaternion : ndarray, shape (4,)
-            The same rotation as x, y, z, w.
+        position : sequence of float
+            x, y, z of the origin of the moving frame in the base frame [m].
+        quaternion : sequence of float
+            Its orientation there as x, y, z, w.
         stamp : Time
         """
-        position = pose[:3, 3]
         message = self._pose_message
         message.header.stamp = stamp
         fill_pose(self._with_covariance.pose, position, quaternion)

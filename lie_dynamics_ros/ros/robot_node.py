@@ -69,12 +69,12 @@ class RobotNode(DescribedNode, Generic[Task]):
     """
 
     def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
+        self.worker = Worker()
         self.task: Task | None = None
         self.answering: Task | None = None
         self._velocity_assumed = False
         super().__init__(name, settings, **kwargs)
         self.offers = Services(self)
-        self.worker = Worker()
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.stream = StateStream(self, self._answer, self._start_afresh)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)

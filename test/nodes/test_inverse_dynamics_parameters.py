@@ -82,19 +82,6 @@ def test_structure_may_change_while_unconfigured(bench, node):
     bench.wait_status(node, lambda s, v: v.get("joints") == "panda_joint4", "the chosen joint")
 
 
-def test_every_parameter_is_described(shared):
-    bench, node = shared
-    from lie_dynamics_ros.nodes.inverse_dynamics import SETTINGS
-
-    for setting in SETTINGS:
-        descriptor = bench.describe(node, setting.name)
-        assert descriptor.description.endswith((".", "]."))
-        assert descriptor.read_only == (setting.when == "at start")
-        if setting.low is not None:
-            (range_,) = descriptor.floating_point_range or descriptor.integer_range
-            assert (range_.from_value, range_.to_value) == (setting.low, setting.high)
-
-
 def test_quality_of_service_can_be_overridden(bench):
     override = "qos_overrides.{}/joint_states.subscription.reliability"
     name = bench.start(

@@ -120,9 +120,11 @@ def test_goes_to_a_desired_pose_refuses_others_and_moves_on_after_reset(bench):
     )
     for message, reason in refused:
         bench.wait(
-            lambda message=message, reason=reason: wanted.publish(message)
-            or bench.executor.spin_once(timeout_sec=0.02)
-            or ((s := bench.status(node)) and s.level == b"\x02" and reason in s.message),
+            lambda message=message, reason=reason: (
+                wanted.publish(message)
+                or bench.executor.spin_once(timeout_sec=0.02)
+                or ((s := bench.status(node)) and s.level == b"\x02" and reason in s.message)
+            ),
             f"refusal: {reason}",
         )
         assert np.abs(matrix_of(poses[-1].pose) - GOAL).max() < 1e-9

@@ -76,17 +76,21 @@ def invert_left_half(work: Array) -> bool:
     return size * largest_column(work, 6) < _SINGULAR
 
 
-@kernel("(float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1])")
-def covariances(points: Array, leg_covariance: Array, order: Order, poses: Array, out: Array) -> None:
+@kernel("int64(float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1])")
+def covariances(points: Array, leg_covariance: Array, order: Order, poses: Array, out: Array) -> int:
     """Write J^-1 Sigma J^-T of each row of `poses` to `out` (n, 6, 6), J "aligned"; NaN where singular.
+
+    Returns the number of poses that are not singular.
 
     The first 16 columns of `poses` hold a pose, row by row. `points` (12, 3) holds the joint centres on the base, then
     those on the platform. Row and column i of the result are those of component `order[i]` of (rotation, displacement).
     """
     work = np.empty((6, 12))
+    count = 0
     for i in range(poses.shape[0]):
         aligned_jacobian(points, poses, i, work)
         regular = invert_left_half(work)
+        count += 1 if regular else 0
         # The left half is free again: J^-1 Sigma.
         for r in range(6):
             for c in range(6):
@@ -100,3 +104,4 @@ def covariances(points: Array, leg_covariance: Array, order: Order, poses: Array
                 for k in range(6):
                     value += work[order[r], k] * work[order[c], 6 + k]
                 out[i, r, c] = value
+    return count

@@ -15,6 +15,8 @@ from .platform import StewartPlatform
 
 Array = npt.NDArray[np.float64]
 
+# Where position and quaternion stand in a row.
+_POSITION, _ORIENTATION = slice(tk.POSE + 3, tk.POSE + 12, 4), slice(tk.ORIENTATION, tk.ORIENTATION + 4)
 #: Order of components: small rotations about x, y, z, then displacements along them.
 ANGULAR_FIRST = np.arange(6)
 
@@ -231,8 +233,15 @@ class TrackedPose:
         covariance: Array = _covariances(path._platform, row, path._leg_covariance)[0]
         return covariance
 
-    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> None:
+    def position_quaternion(self) -> tuple[list[float], list[float]]:
+        """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
+        row = self._path._rows[self._row].tolist()
+        return row[_POSITION], row[_ORIENTATION]
+
+    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
         """Write the covariance of a valid pose where somebody else keeps it, in another order of components.
+
+        Returns whether the pose is regular, so that the covariance is finite.
 
         Parameters
         ----------
@@ -240,7 +249,8 @@ class TrackedPose:
         order : int64 ndarray, shape (6,), which of the components of `covariance` each row and column is.
         """
         path, row = self._path, self._row
-        covariances(path._platform.all_points, path._leg_covariance, order, path._rows[row : row + 1], out)
+        rows = path._rows[row : row + 1]
+        return covariances(path._platform.all_points, path._leg_covariance, order, rows, out) == 1
 
     @property
     def leg(self) -> int | None:
