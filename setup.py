@@ -18,7 +18,14 @@ setup(
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
-        PACKAGE: ["lie_dynamics/py.typed", "lie_dynamics/*/*.npz", "ros/*.xml", "urdf/*.urdf", "platforms/*.yaml"]
+        PACKAGE: [
+            "lie_dynamics/py.typed",
+            "lie_dynamics/*.pyi",
+            "lie_dynamics/*/*.npz",
+            "ros/*.xml",
+            "urdf/*.urdf",
+            "platforms/*.yaml",
+        ]
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),

@@ -1,0 +1,47 @@
+"""The library's public names: all there, the same for type checkers, and imported only when they are asked for."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from lie_dynamics_ros import lie_dynamics
+
+STUB = Path(lie_dynamics.__file__).with_suffix(".pyi")
+
+
+def test_the_stub_says_the_same():
+    found = {}
+    for node in ast.parse(STUB.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name: node.module for alias in node.names}
+        else:
+            names = ast.literal_eval(node.value)
+    assert found == lie_dynamics._MODULES
+    assert sorted(names) == lie_dynamics.__all__
+
+
+def test_every_name_is_there():
+    for name, module in lie_dynamics._MODULES.items():
+        value = getattr(lie_dynamics, name)
+        assert value is getattr(import_module(f"{lie_dynamics.__name__}.{module}"), name)
+        assert value.__doc__, name
+    assert set(lie_dynamics.__all__) <= set(dir(lie_dynamics))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = lie_dynamics.no_such_name
+
+
+def test_what_is_not_asked_for_is_not_imported():
+    program = (
+        "import sys\nfrom lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics\n"
+        "print(*[m for m in sys.modules if m.startswith('lie_dynamics_ros.lie_dynamics.')])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=STUB.parents[2]
+    )
+    rooms = {name.split(".")[2] for name in run.stdout.split()}
+    assert {"model", "kernels", "tree"} <= rooms
+    assert not rooms & {"stewart", "constraints", "control", "simulation", "identification", "closed_form"}
