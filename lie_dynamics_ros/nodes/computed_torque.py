@@ -94,6 +94,9 @@ SETTINGS = (
     Setting("stop_time", 0.3, "Time in which ~/hold brings the robot to rest [s].", low=0.001, high=10.0),
 )
 
+LISTENERS = 50
+"""States after which it is asked again who listens to ~/joint_efforts and ~/tracking_error."""
+
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
 
@@ -107,6 +110,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._last: int | None = None  # time of the last state that was answered [ns]
         self._estimated = 0
         self._held = ""
+        self._count_down, self._heard = 0, (True, True)
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
@@ -201,7 +205,14 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         if state is None:
             return
         stamp = state.header.stamp
-        self._efforts.publish(chosen, stamp)
+        if self._count_down == 0:  # a message that nobody listens to costs as much as one that is heard
+            self._count_down = LISTENERS
+            self._heard = (self._efforts.listeners() > 0, self._errors.get_subscription_count() > 0)
+        self._count_down -= 1
+        if self._heard[0]:
+            self._efforts.publish(chosen, stamp)
+        if not self._heard[1]:
+            return
         error = self._error
         np.frombuffer(error.position)[:] = task.select(task.error)
         np.frombuffer(error.velocity)[:] = task.select(task.error_rate)

@@ -37,6 +37,10 @@ class JointEfforts:
         # A view into the message: filling it costs less than assigning a new array.
         self._values = np.frombuffer(self._message.effort) if joints else np.empty(0)
 
+    def listeners(self) -> int:
+        """Return the number of subscriptions."""
+        return int(self._publisher.get_subscription_count())
+
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in the order of the joints, under the time stamp of the state they answer."""
         self._values[:] = values

@@ -20,9 +20,9 @@ Array = npt.NDArray[np.float64]
 #: Largest change of a pseudo-inertia in one step, as a logarithm: learning faster than the period allows is unstable.
 LARGEST_CHANGE = 0.1
 
-#: Bounds of the eigenvalues of a pseudo-inertia: the smallest as a part of the largest, and the largest [kg, kg m^2].
+#: Bounds of the squared pivots of a pseudo-inertia: the smallest as a part of the largest, and the largest [kg].
 #: A robot that is held by something else drives its estimates there.
-SMALLEST_RATIO, LARGEST_MASS = 1e-10, 1e6
+SMALLEST_RATIO, LARGEST_MASS = 1e-9, 1e6
 
 
 class AdaptiveController:
@@ -81,33 +81,34 @@ class AdaptiveController:
         chosen = range(model.n_bodies) if bodies is None else [model._moving(b).body for b in bodies]
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
         self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
+        self._chosen = np.array(self.bodies, dtype=np.intp)
         self._prior = prior_mass
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self._parameters = self._start.copy()
-        self.pseudo = inertial_parameters.pseudo_inertia(self._start[list(self.bodies)])
+        self.pseudo = inertial_parameters.pseudo_inertia(self._start[self._chosen])
         radius = 0.05
         ball = self._prior * np.diag([radius**2 / 5.0] * 3 + [1.0])
         for k, body in enumerate(self.bodies):
             values = np.linalg.eigvalsh(self.pseudo[k])
-            if values[0] <= 1e-10 * max(values[-1], self._prior):
+            if values[0] <= 1e-8 * max(values[-1], self._prior):
                 self.pseudo[k] += ball
                 if np.linalg.eigvalsh(self.pseudo[k])[0] <= 0.0:
                     name = self.model.body_names[body]
                     raise InertiaError(f"body {name!r}: an inertia that a body can have is expected", name=name)
-        self._store()
+        self._keep(self.pseudo, np.linalg.cholesky(self.pseudo))
 
     def adopt(self, other: AdaptiveController) -> None:
         """Go on with what another controller has learned of the same bodies of the same robot, under other gains."""
         if self.bodies != other.bodies:
             raise InputError(f"other: bodies {self.bodies} are expected, got {other.bodies}")
-        self.pseudo = other.pseudo.copy()
-        self._store()
+        self._keep(other.pseudo.copy(), other._factor.copy())
 
-    def _store(self) -> None:
-        self._parameters[list(self.bodies)] = inertial_parameters.from_pseudo_inertia(self.pseudo)
+    def _keep(self, pseudo: Array, factor: Array) -> None:
+        self.pseudo, self._factor = pseudo, factor
+        self._parameters[self._chosen] = inertial_parameters.from_pseudo_inertia(pseudo)
 
     @property
     def parameters(self) -> Array:
@@ -127,7 +128,7 @@ class AdaptiveController:
 
     def divergence(self, parameters: npt.ArrayLike) -> float:
         """Return the sum of D from the estimates to true parameters (n_bodies, 10), see the class; never negative."""
-        true = inertial_parameters.pseudo_inertia(np.asarray(parameters, np.float64)[list(self.bodies)])
+        true = inertial_parameters.pseudo_inertia(np.asarray(parameters, np.float64)[self._chosen])
         ratio = np.linalg.solve(self.pseudo, true)
         return float((np.trace(ratio, axis1=-2, axis2=-1) - np.linalg.slogdet(ratio)[1] - 4.0).sum())
 
@@ -158,18 +159,24 @@ class AdaptiveController:
 
     def _learn(self, slope: Array, period: float) -> None:
         """Move the estimates along the geodesic of -P L P / gamma for `period` [s]; `slope` is Y^T s."""
-        L = _dual_pseudo(slope.reshape(-1, 10)[list(self.bodies)])
-        G = np.linalg.cholesky(self.pseudo)
-        Gt = np.swapaxes(G, -1, -2)
-        values, vectors = np.linalg.eigh(Gt @ L @ G)
+        if period == 0.0:
+            return
+        L, G = _dual_pseudo(slope.reshape(-1, 10)[self._chosen]), self._factor
+        values, vectors = np.linalg.eigh(np.swapaxes(G, -1, -2) @ L @ G)
         H = G @ vectors
         change = -period / self.gamma * values
         change *= LARGEST_CHANGE / max(float(np.abs(change).max()), LARGEST_CHANGE)
         pseudo = (H * np.exp(change)[..., None, :]) @ np.swapaxes(H, -1, -2)
-        spread = np.linalg.eigvalsh(pseudo)
-        sound = (spread[:, 0] > SMALLEST_RATIO * spread[:, -1]) & (spread[:, -1] < LARGEST_MASS)
-        self.pseudo = np.where(sound[:, None, None], pseudo, self.pseudo)
-        self._store()
+        try:
+            factor = np.linalg.cholesky(pseudo)
+        except np.linalg.LinAlgError:
+            return
+        spread = np.diagonal(factor, axis1=-2, axis2=-1) ** 2
+        sound = (spread.min(axis=-1) > SMALLEST_RATIO * spread.max(axis=-1)) & (spread.max(axis=-1) < LARGEST_MASS)
+        if not sound.all():
+            pseudo = np.where(sound[:, None, None], pseudo, self.pseudo)
+            factor = np.where(sound[:, None, None], factor, G)
+        self._keep(pseudo, factor)
 
 
 def _dual_pseudo(slope: Array) -> Array:
