@@ -99,7 +99,8 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
         accelerations, efforts = task.solve(self._command_is_fresh(now), wrenches)
         stamp = message.header.stamp
         self._accelerations.publish(task.select(accelerations), stamp)
-        self._efforts.publish(task.select(efforts), stamp)
+        if self._efforts.listeners():  # asking costs a fraction of publishing
+            self._efforts.publish(task.select(efforts), stamp)
 
     def _command_is_fresh(self, now: int) -> bool:
         if self._command_time is None:

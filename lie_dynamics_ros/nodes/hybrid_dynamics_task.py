@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from ..lie_dynamics import Model, hybrid_dynamics
 from ..ros.errors import MessageError
-from ..ros.messages import Array
+from ..ros.messages import Array, all_finite
 from ..ros.robot_options import RobotOptions
 from ..ros.robot_task import RobotTask
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
-
-LARGEST = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
@@ -115,16 +113,20 @@ class HybridDynamicsTask(RobotTask):
             accelerations, efforts = hybrid_dynamics(
                 model, self.position, self.velocity, acceleration, effort, prescribed, wrenches
             )
-            # Loops over plain floats cost less than array operations; infinity and NaN are outside of all bounds.
-            if all(-LARGEST <= a <= LARGEST for a in accelerations.tolist()) and all(
-                -bound <= e <= bound for e, bound in zip(efforts.tolist(), self.bounds, strict=True)
-            ):
+            if not all_finite(accelerations):
+                raise MessageError("not finite", "the state leads to accelerations that are not finite")
+            if _all_within(efforts, self.bounds):
                 return accelerations, efforts
-            if not (np.isfinite(accelerations).all() and np.isfinite(efforts).all()):
-                raise MessageError("not finite", "the state leads to results that are not finite")
+            if not all_finite(efforts):
+                raise MessageError("not finite", "the state leads to efforts that are not finite")
+            if not saturate:
+                return accelerations, efforts
             over = np.abs(efforts) > self.limit
-            if not saturate or not over.any():
-                return accelerations, efforts
             self.saturated |= over
             effort = np.where(over, np.clip(efforts, -self.limit, self.limit), effort)
             prescribed = prescribed & ~over
+
+
+def _all_within(efforts: Array, bounds: tuple[float, ...]) -> bool:
+    """Tell whether no effort exceeds its limit; infinity and NaN do. Plain floats cost less than arrays."""
+    return all(-bound <= effort <= bound for effort, bound in zip(efforts.tolist(), bounds, strict=True))
