@@ -19,7 +19,6 @@ from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
     SingularityError,
     UserConstraint,
-    consistent_velocity,
     constrained_forward_dynamics,
     constraint_error,
     constraint_quantities,
@@ -240,11 +239,11 @@ def test_through_a_fold(distance):
     """A parallelogram near its fold, where A loses a rank: accelerations stay smooth, the rank tells."""
     made = four_bar((1.0, 0.5, 1.0, 0.5), crank=distance)
     model, constraints = made.model, made.constraints
-    qd = consistent_velocity(model, constraints, made.q, [1.0, -1.0, 1.0])
-    found = constrained_forward_dynamics(model, constraints, made.q, qd, np.zeros(3))
+    q, qd = np.array([distance, -distance, distance]), np.array([1.0, -1.0, 1.0])
+    found = constrained_forward_dynamics(model, constraints, q, qd, np.zeros(3))
     assert found.rank == (2 if distance > 1e-5 else 1)
     # Crank and rocker turn together and the coupler does not turn: one rod of 0.5 m with the coupler at its end.
     inertia = 2.0 * 0.5**2 / 3.0 + 0.5**2
     expected = -9.81 * (0.5 + 0.5) * np.cos(distance) / inertia
-    assert found.qdd[0] == pytest.approx(expected, rel=1e-9)
-    assert found.residual < 1e-5
+    assert found.qdd[0] == pytest.approx(expected, rel=1e-7)  # what counts as dependent may contribute that much
+    assert found.residual < 1e-12

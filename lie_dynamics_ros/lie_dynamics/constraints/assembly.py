@@ -222,7 +222,7 @@ def _nearest(
             rest = matrix @ x + bias
     terms = terms + np.abs(matrix) @ np.abs(x)
     for key, part in constraints.slices.items():
-        if (np.abs(rest[part]) > 1e-9 * np.maximum(terms[part], terms.max(initial=0.0) * 1e-3)).any():
+        if (np.abs(rest[part]) > 1e-8 * terms.max(initial=0.0)).any():
             worst = float(np.abs(rest[part]).max())
             raise InputError(
                 f"{name}: no {'rates' if name == 'qd' else 'accelerations'} satisfy constraint {key!r}, "

@@ -54,7 +54,7 @@ RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
 #: Numbers before the tables in the packed array of `constrained_forward`.
 HEADER = 7
 
-#: Entries of the report: rank, and the largest |A qdd + target| relative to its terms.
+#: Entries of the report: rank, and the largest |A qdd + target| relative to its terms and to what they could be.
 RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
 
 # Rows of the table of vectors over the constraints, after those of `loop_kernels`.
@@ -179,11 +179,19 @@ def constrained_state(
                     if attempt < 2:
                         vectors[_TERMS, k] = vectors[_TERMS, k] + abs(a)
         if attempt > 0:
-            worst = 0.0
+            # For corrections against the terms of each sum; for the report against what they could be, as for the rank:
+            # near a singularity a row of A may be small altogether, and its violation of no account.
+            motion, worst, done = 0.0, 0.0, True
+            for i in range(1, n + 1):
+                if np.real(weights[i]) > 0.0:
+                    motion = motion + abs(qdd_out[i - 1]) ** 2 / np.real(weights[i])
             for k in range(m):
-                if abs(vectors[_REST, k]) > worst * np.real(vectors[_TERMS, k]):
-                    worst = abs(vectors[_REST, k]) / np.real(vectors[_TERMS, k])
-            if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
+                rest, terms = abs(vectors[_REST, k]), np.real(vectors[_TERMS, k])
+                done = done and not rest > _GOOD_RESIDUAL * terms
+                terms = terms + np.sqrt(motion * np.real(vectors[SIZE, k]))
+                if rest > worst * terms:
+                    worst = rest / terms
+            if done or attempt == _CORRECTIONS:
                 break
         solve(g, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
         if rank > 0 and rank < m:

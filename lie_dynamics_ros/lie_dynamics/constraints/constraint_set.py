@@ -80,7 +80,17 @@ class ConstraintSet:
         self.slices: Mapping[str, slice] = MappingProxyType(slices)
         self.size: int = ends[-1] if ends else 0
         self._joints, self._structure = model.joints, _structure(model)
+        self._made_of = model, given
         self._pack(model)
+        self._frozen = True
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if hasattr(self, "_frozen"):
+            raise AttributeError(f"a ConstraintSet does not change: cannot set {key}")
+        object.__setattr__(self, key, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConstraintSet, (*self._made_of, self.rank_tolerance)
 
     @classmethod
     def from_yaml(cls, model: Model, source: str | PathLike[str], rank_tolerance: float = 1e-12) -> ConstraintSet:
@@ -153,7 +163,9 @@ class ConstraintSet:
     def check_model(self, model: Model) -> None:
         """Raise InputError unless `model` has the joints and frames that this set was made for."""
         if model.joints is not self._joints and _structure(model) != self._structure:
-            raise InputError(f"model {model.name!r} has other joints than the model that these constraints belong to")
+            raise InputError(
+                f"model {model.name!r} has other joints or frames than the model that these constraints belong to"
+            )
 
     def fixed_rows(self, model: Model, q: Array, qd: Array | None, errors: bool = True) -> tuple[Array, Array]:
         """Return A of couplings and user constraints, and their errors and dA/dt qd, for q (B, nq) and qd (B, nv).
@@ -194,7 +206,11 @@ class ConstraintSet:
 
 
 def _structure(model: Model) -> tuple[Any, ...]:
-    return model.nq, model.nv, model.joint_names, tuple(joint.kind for joint in model.joints)
+    """Return what two models must have in common to share constraints: joints, geometry and frames, not inertias."""
+    frames = tuple((name, frame.body, frame.placement.tobytes()) for name, frame in model.frames.items())
+    rows = model._rows[1 : model.nv + 1]
+    geometry = rows[:, : layout.MASS].tobytes(), rows[:, layout.BODY_ROTATION : layout.ROUND_OFF].tobytes()
+    return model.joint_names, tuple(joint.kind for joint in model.joints), geometry, frames
 
 
 def _put_loop(row: Array, loop: Loop, model: Model) -> None:

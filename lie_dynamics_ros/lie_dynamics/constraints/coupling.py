@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,9 @@ class Coupling:
             )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "coefficients", MappingProxyType(values))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Coupling, (dict(self.coefficients), self.offset, self.name)
 
     @property
     def size(self) -> int:

@@ -17,8 +17,9 @@ from .resolution import objective
 
 Array = npt.NDArray[np.float64]
 
-#: What is left of A qdd + dA/dt qd = 0, relative to its terms, in accelerations that count as consistent.
-CONSISTENT = 1e-8
+#: What is left of A qdd + dA/dt qd = 0, relative to its terms, in accelerations that count as consistent: more than
+#: what constraints that count as dependent may contribute.
+CONSISTENT = 1e-5
 
 
 def constrained_hybrid_dynamics(
