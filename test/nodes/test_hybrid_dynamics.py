@@ -35,10 +35,12 @@ def arm(bench):
                 message.effort = list(tau)
                 return message
 
-            motion = bench.ask(state, accelerations)
-            force = bench.wait(
-                lambda: next((e for e in efforts if stamp_of(e) == stamp_of(motion)), None), "the efforts of the state"
-            )
+            def both():
+                motion = bench.ask(state, accelerations)
+                bench.executor.spin_once(timeout_sec=0.02)
+                return next(((motion, e) for e in efforts if stamp_of(e) == stamp_of(motion)), None)
+
+            motion, force = bench.wait(both, "accelerations and efforts of one state")
             (point,) = motion.points
             assert list(motion.joint_names) == list(force.name)
             assert not point.positions and not point.velocities and not point.effort
