@@ -137,3 +137,23 @@ def test_a_complete_environment_is_used_at_once(checkout, commands, distro):
 def test_the_exit_code_of_the_command_is_passed_on(checkout, commands):
     make_ready(checkout)
     assert run(checkout, commands, "sh", "-c", "exit 42").returncode == 42
+
+
+def test_messages_are_built_once_a_compiler_is_there_and_a_failure_is_told(checkout, commands):
+    make_ready(checkout)
+    (checkout / "lie_dynamics_interfaces/package.xml").write_text("<package/>")
+    for name in ("mkdir", "cp"):
+        (commands / name).symlink_to(shutil.which(name))
+    binaries = checkout / ".venv-kilted/bin"
+    fake(commands, "c++", "true")
+    fake(binaries, "python", 'echo "$@" "with $PIP_CONSTRAINT" >>asked; echo "ERROR: no such header"; exit 1')
+    result = run(checkout, commands, "sh", "-c", "echo done")
+    assert (result.returncode, result.stdout) == (0, "done\n")
+    assert "no such header" in result.stderr and "The nodes run without services" in result.stderr
+    fake(binaries, "python", 'echo "$@" "with $PIP_CONSTRAINT" >>asked')
+    assert "building messages and services" in run(checkout, commands, "true").stderr
+    assert run(checkout, commands, "sh", "-c", ":").stderr == ""
+    asked = (checkout / "asked").read_text().splitlines()
+    assert len(asked) == 2 and all("./lie_dynamics_interfaces with tools/constraints-kilted.txt" in a for a in asked)
+    (checkout / "lie_dynamics_interfaces/package.xml").write_text("<package>changed</package>")
+    assert "building messages and services" in run(checkout, commands, "true").stderr
