@@ -66,3 +66,25 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
             (range_,) = descriptor.floating_point_range or descriptor.integer_range
             assert (range_.from_value, range_.to_value) == (setting.low, setting.high)
     assert bench.get(node, next(iter(depth))) == 7
+    assert_page_names_all(bench, name)
+
+
+def assert_page_names_all(bench, name):
+    """Check that the page of a node names all its topics and services, but for those that every node has."""
+    page = (ROOT / "doc" / "nodes" / f"{name}.md").read_text()
+    graph = bench.node
+    offered = [
+        pair
+        for ask in (
+            graph.get_publisher_names_and_types_by_node,
+            graph.get_subscriber_names_and_types_by_node,
+            graph.get_service_names_and_types_by_node,
+        )
+        for pair in ask(name, bench.namespace)
+    ]
+    common = ("rcl_interfaces/", "lifecycle_msgs/", "rosgraph_msgs/", "type_description_interfaces/")
+    own = {topic for topic, types in offered if not types[0].startswith(common)}
+    assert len(own) >= 3
+    for topic in own:
+        short = topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/")
+        assert f"`{short}`" in page, f"{topic} is not on the page"
