@@ -385,3 +385,52 @@ def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_
         assert len(lines) == 1 and "without services" in lines[0]
         offered = [name for name, _ in bench.node.get_service_names_and_types_by_node(module, bench.namespace)]
         assert offered and not [name for name in offered if "compute" in name]
+
+
+KINDS = ("inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")
+OFFERED_BY = {"forward_dynamics": "hybrid_dynamics", "hybrid_dynamics": "hybrid_dynamics"}
+
+
+def random_fields(rng, kind):
+    """A request as broken clients send it, or a good one."""
+    count = int(rng.integers(0, 4))
+
+    def numbers():
+        size = count * 7 if rng.random() < 0.8 else int(rng.integers(0, 30))
+        values = rng.normal(size=size)
+        if size and rng.random() < 0.2:
+            values[rng.integers(size)] = rng.choice([math.nan, math.inf, -math.inf, 1e308, 1e160])
+        return values.tolist()
+
+    fields = {"position": numbers(), "count": count if rng.random() < 0.8 else int(rng.integers(0, 2**32))}
+    if rng.random() < 0.5:
+        names = [*ARM_JOINTS, "ünïcode", ""]
+        fields["joint_names"] = [str(name) for name in rng.permutation(names)[: rng.integers(6, 10)]]
+    type_ = getattr(srv, "Compute" + "".join(word.capitalize() for word in kind.split("_"))).Request
+    for name in type_.get_fields_and_field_types():
+        if name in ("velocity", "acceleration", "effort"):
+            fields[name] = numbers() if rng.random() < 0.7 else []
+        elif name == "acceleration_given" and rng.random() < 0.7:
+            fields[name] = (rng.random(7 if rng.random() < 0.8 else 3) < 0.5).tolist()
+        elif name == "dynamics":
+            fields[name] = int(rng.integers(0, 4))
+        elif name == "external_wrenches" and rng.random() < 0.3:
+            fields[name] = [wrench_on_flange(), WrenchStamped()][: rng.integers(1, 3)]
+    return fields
+
+
+def test_random_requests_are_answered_with_finite_numbers_or_a_reason(nodes):
+    rng = np.random.default_rng(41)
+    answered = 0
+    for _ in range(1000):
+        kind = KINDS[rng.integers(len(KINDS))]
+        response = ask(nodes, kind, OFFERED_BY.get(kind, "inverse_dynamics"), **random_fields(rng, kind))
+        assert response.success == (response.message == "")
+        assert "Error:" not in response.message, response.message  # the name of an exception nobody expected
+        for name, kind_of_field in response.get_fields_and_field_types().items():
+            if "double" in kind_of_field:
+                values = np.asarray(getattr(response, name))
+                assert np.isfinite(values).all()
+                assert bool(len(values)) == response.success
+        answered += response.success
+    assert answered > 100
