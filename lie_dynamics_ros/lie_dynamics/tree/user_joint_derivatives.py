@@ -2,7 +2,7 @@
 
 A user gives S(q) and dS/dt = sum of (dS/dq_k) qd_k. The first derivatives of S are dS/dt at unit rates. Those of dS/dt
 are not given: they are complex steps of the user's function, exact to round-off, where it takes complex numbers, and
-extrapolated central differences (relative error about 1e-10) where it does not.
+extrapolated central differences (relative error about 1e-12) where it does not.
 """
 
 from __future__ import annotations
