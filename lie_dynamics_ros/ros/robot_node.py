@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -54,7 +55,7 @@ ROBOT_SETTINGS = (
 Task = TypeVar("Task", bound=RobotTask)
 
 
-class RobotNode(DescribedNode, Generic[Task]):
+class RobotNode(DescribedNode, ABC, Generic[Task]):
     """Joint states in, answers out; subclasses fill in `read_options`, `make_task`, `answer` and `forget_inputs`.
 
     Attributes
@@ -93,17 +94,17 @@ class RobotNode(DescribedNode, Generic[Task]):
 
     # For subclasses to fill in.
 
+    @abstractmethod
     def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> Task:
         """Prepare everything for a robot, outputs included; raises with the reason where that cannot be done."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, task: Task, message: JointState, wrenches: Array | None, now: int) -> None:
         """Publish the answer to the state in ``task``; raises MessageError where there is none."""
-        raise NotImplementedError
 
     def forget_inputs(self) -> None:
         """Forget what was received besides states, because time no longer says how old it is."""
