@@ -72,6 +72,12 @@ SETTINGS = (
         low=0.01,
         high=100.0,
     ),
+    Setting(
+        "lock_step",
+        False,
+        "Wait after each state for the command that answers it, once there was one; only with publish_clock.",
+        "while unconfigured",
+    ),
     *MODEL_SETTINGS,
     Setting("extra_damping", [0.0], f"Damping beside that of the URDF [N m s/rad, N s/m]. {PER_JOINT}"),
     Setting("extra_friction", [0.0], f"Dry friction beside that of the URDF [N m, N]. {PER_JOINT}"),
@@ -95,6 +101,12 @@ SETTINGS = (
     ),
 )
 
+SETTLE = 0.1
+"""Wait after the first command in lock step, for answers to earlier states that are under way [s]."""
+
+PATIENCE = 1.0
+"""Longest wait for a command in lock step [s]."""
+
 LARGEST_GAP = 10
 """How many states the simulation catches up when it is late; what is beyond is lost time."""
 
@@ -109,6 +121,7 @@ class SimulatedRobot(ManagedNode):
         self._problem = self._fault = ""
         self._commanded: float | None = None  # simulated time of the last command [s]
         self._stale = False
+        self._answered, self._last_published, self._settled = False, 0.0, 0.0  # for lock_step
         self._simulated = 0.0  # simulated time of the last report [s]
         super().__init__("simulated_robot", SETTINGS, **kwargs)
         overridable = qos.overridable()
@@ -163,8 +176,9 @@ class SimulatedRobot(ManagedNode):
             raise ConfigurationError("the robot has no joint that moves")
         if model.nq != len(names):
             raise ConfigurationError("the robot has joints with several coordinates, which a JointState cannot hold")
-        if settings["real_time_factor"] != 1.0 and self._clock_publisher is None:
-            raise ConfigurationError("real_time_factor other than 1 without publish_clock")
+        for name, usual in (("real_time_factor", 1.0), ("lock_step", False)):
+            if settings[name] != usual and self._clock_publisher is None:
+                raise ConfigurationError(f"{name} is {settings[name]} without publish_clock")
         zeros = [0.0] * len(names)
         self._state = JointState(name=list(names), position=zeros, velocity=zeros)
         if settings["mode"] == "dynamics":
@@ -222,6 +236,7 @@ class SimulatedRobot(ManagedNode):
     def _publish(self, stamp: int) -> None:
         header = self._state.header.stamp
         header.sec, header.nanosec = divmod(stamp, 1_000_000_000)
+        self._answered, self._last_published = False, time.perf_counter()
         self._states.publish(self._state)
         self._published += 1
 
@@ -236,9 +251,13 @@ class SimulatedRobot(ManagedNode):
         due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
         if due < 1:
             return
-        if due > LARGEST_GAP:
-            self._lose((due - LARGEST_GAP) / (settings["rate"] * factor))
-            due = LARGEST_GAP
+        if settings["lock_step"] and self._waits():
+            self._lose(due / (settings["rate"] * factor))
+            return
+        most = 1 if settings["lock_step"] else LARGEST_GAP
+        if due > most:
+            self._lose((due - most) / (settings["rate"] * factor))
+            due = most
         self._judge_commands(simulation)
         try:
             simulation.advance(due * settings["substeps"])
@@ -264,6 +283,15 @@ class SimulatedRobot(ManagedNode):
         self._clock_publisher.publish(message)
         self._publish(stamp)
 
+    def _waits(self) -> bool:
+        """Tell whether the command that answers the last state is still to come; with patience, for it may never."""
+        if self._commanded is None:
+            return False
+        now = time.perf_counter()
+        if now < self._settled:  # until only the answer to the last state is left
+            return True
+        return not self._answered and now - self._last_published < PATIENCE
+
     def _lose(self, lost: float) -> None:
         """Let the simulation be late by some more time [s] for good."""
         self._steady_start += lost
@@ -287,6 +315,9 @@ class SimulatedRobot(ManagedNode):
                 self._problem = str(error)
                 return
             self._commands += 1
+            self._answered = True
+            if self._commanded is None:
+                self._settled = time.perf_counter() + SETTLE
             self._commanded, self._stale, self._fault = simulation.time, False, ""
 
         return receive

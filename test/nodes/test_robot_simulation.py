@@ -186,6 +186,6 @@ def test_the_node_publishes_the_clock_faster_than_real_time(bench):
 
 
 def test_the_node_refuses_what_it_cannot_do(bench):
-    node = bench.start("simulated_robot", mode="dynamics", robot_description=pendulum(), real_time_factor=2.0)
-    bench.wait_status(node, lambda s, v: "publish_clock" in s.message, "the reason")
+    node = bench.start("simulated_robot", mode="dynamics", robot_description=pendulum(), lock_step=True)
+    bench.wait_status(node, lambda s, v: "without publish_clock" in s.message, "the reason")
     assert bench.state(node) == "unconfigured"
