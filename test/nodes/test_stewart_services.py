@@ -193,6 +193,60 @@ def test_refuses_other_requests_that_make_no_sense(shared):
         assert not response.success and reason in response.message
 
 
+def random_number(rng, value):
+    special = (math.nan, math.inf, -1.0, 0.0, 1e308, 1e-308, 1e160, 50.0)
+    return float(rng.choice(special)) if rng.random() < 0.1 else value
+
+
+def random_pose(rng):
+    """A pose as broken clients send it, or a good one."""
+    numbers = [random_number(rng, x) if rng.random() < 0.1 else x for x in as_numbers(motion(rng.uniform(0, 10)))]
+    message = Pose()
+    p, q = message.position, message.orientation
+    p.x, p.y, p.z, q.x, q.y, q.z, q.w = numbers
+    return message
+
+
+def random_request(rng):
+    """A service and a request as broken clients send it, or a good one."""
+    count = int(rng.integers(0, 4))
+    names = [str(n) for n in rng.permutation([*LEGS, "leg_1", ""])[: rng.integers(5, 9)]]
+    fields = {"leg_names": names if rng.random() < 0.2 else list(rng.permutation(LEGS)) if rng.random() < 0.5 else []}
+    fields["leg_names"] = [str(name) for name in fields["leg_names"]]
+    poses = [random_pose(rng) for _ in range(count)]
+    if rng.random() < 0.3:
+        twist = Twist()
+        twist.linear.x, twist.angular.y = random_number(rng, 0.1), random_number(rng, 0.2)
+        twists = [twist] * int(rng.choice([0, count, 1]))
+        return IK, "inverse_kinematics", {**fields, "poses": poses, "twists": twists}
+    lengths_ = [random_number(rng, float(x)) for _ in range(count) for x in lengths(motion(rng.uniform(0, 10)))]
+    if rng.random() < 0.1:
+        lengths_ = lengths_[:-1]
+    if rng.random() < 0.3:
+        return MODES, "assembly_modes", {**fields, "lengths": lengths_[:6]}
+    guess = [random_pose(rng) for _ in range(int(rng.choice([0, 1, count])))]
+    return FK, "forward_kinematics", {**fields, "lengths": lengths_, "guess": guess, "method": int(rng.integers(0, 4))}
+
+
+def test_random_requests_are_answered_with_finite_numbers_or_a_reason(shared):
+    bench, node, poses = shared
+    rng = np.random.default_rng(43)
+    answered = 0
+    for _ in range(600):
+        type_, name, fields = random_request(rng)
+        response = bench.call(type_, f"{node}/{name}", type_.Request(**fields))
+        assert response.success or response.message
+        assert "Error:" not in response.message, (response.message, fields)
+        for field, kind in response.get_fields_and_field_types().items():
+            if "double" in kind:
+                assert np.isfinite(np.asarray(getattr(response, field))).all(), (field, fields)
+        for pose in getattr(response, "poses", ()):
+            assert np.isfinite(matrix_of(pose)).all()
+        answered += response.success
+    assert answered > 60
+    near([bench.ask(lambda: bench.make_state(LEGS, lengths(TRUE)), poses).pose.pose], [TRUE])
+
+
 def test_answers_before_there_is_anything_to_answer_from(bench):
     node = bench.start("stewart_pose", autostart=False)
     request = FK.Request(lengths=ONE)

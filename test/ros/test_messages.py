@@ -7,12 +7,25 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from geometry_msgs.msg import Vector3, Wrench
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
 from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.ros.errors import MessageError
 from lie_dynamics_ros.ros.joint_mapping import JointMapping
-from lie_dynamics_ros.ros.messages import all_finite, nanoseconds, read_accelerations, read_joint_state, wrench_to_array
+from lie_dynamics_ros.ros.messages import (
+    LINEAR_FIRST,
+    all_finite,
+    fill_pose,
+    fill_pose_from_matrix,
+    fill_transform,
+    fill_twist,
+    nanoseconds,
+    pose_to_matrix,
+    read_accelerations,
+    read_joint_state,
+    twist_to_array,
+    wrench_to_array,
+)
 
 JOINTS = ("a", "b", "c")
 
@@ -77,6 +90,55 @@ def test_all_finite():
 def test_the_library_puts_the_angular_part_first():
     wrench = Wrench(force=Vector3(x=1.0, y=2.0, z=3.0), torque=Vector3(x=4.0, y=5.0, z=6.0))
     assert wrench_to_array(wrench).tolist() == [4, 5, 6, 1, 2, 3]
+    twist = Twist(linear=Vector3(x=1.0, y=2.0, z=3.0), angular=Vector3(x=4.0, y=5.0, z=6.0))
+    assert twist_to_array(twist).tolist() == [4, 5, 6, 1, 2, 3]
+    assert np.array(["rx", "ry", "rz", "x", "y", "z"])[LINEAR_FIRST].tolist() == ["x", "y", "z", "rx", "ry", "rz"]
+
+
+QUARTER = Pose(position=Point(x=1.0, y=2.0, z=3.0), orientation=Quaternion(z=math.sqrt(0.5), w=math.sqrt(0.5)))
+"""A quarter turn about z."""
+QUARTER_MATRIX = np.array([[0.0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
+
+
+def test_poses_there_and_back():
+    np.testing.assert_allclose(pose_to_matrix(QUARTER), QUARTER_MATRIX, rtol=0, atol=1e-15)
+    back, direct, transform = Pose(), Pose(), Transform()
+    fill_pose_from_matrix(back, QUARTER_MATRIX)
+    numbers = ([1.0, 2.0, 3.0], [0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)])
+    fill_pose(direct, *numbers)
+    fill_transform(transform, *numbers)
+    for found in (back.orientation, direct.orientation, transform.rotation):
+        np.testing.assert_allclose([found.x, found.y, found.z, found.w], numbers[1], rtol=0, atol=1e-15)
+    for found in (back.position, direct.position, transform.translation):
+        assert [found.x, found.y, found.z] == numbers[0]
+
+
+def test_quaternions_of_nearly_unit_length_are_normalised():
+    pose = Pose(orientation=Quaternion(w=1.005))
+    np.testing.assert_array_equal(pose_to_matrix(pose), np.eye(4))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kind"),
+    [
+        ("w", 0.0, "malformed"),
+        ("w", 1.02, "malformed"),
+        ("y", math.nan, "not finite"),
+        ("z", math.inf, "not finite"),
+    ],
+)
+def test_refuses_what_is_no_pose(field, value, kind):
+    pose = Pose()
+    setattr(pose.orientation, field, value)
+    with pytest.raises(MessageError) as error:
+        pose_to_matrix(pose)
+    assert error.value.kind == kind
+
+
+def test_body_twists_are_turned_into_the_axes_of_the_base():
+    twist = Twist()
+    fill_twist(twist, np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), QUARTER_MATRIX[:3, :3])
+    assert twist_to_array(twist).tolist() == [-2.0, 1.0, 3.0, -5.0, 4.0, 6.0]
 
 
 def test_nanoseconds():
