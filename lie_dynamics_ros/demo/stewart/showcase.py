@@ -122,7 +122,7 @@ class StewartShowcase(Showcase):
             lines.append(f"  twist               off by {speed:.2f} mm/s and {spin:.2f} mrad/s (rms)")
         h, condition = (node.get(name, "-") for name in ("certificate h", "condition number"))
         branch = node.get("branch", "-")
-        lines.append(f"  branch              {branch}, h = {h} of at most 0.5, condition number {condition} (at the end)")
+        lines.append(f"  branch              {branch}, h = {h} of at most 0.5, condition number {condition}")
         lines.append(f"  picture             {folder / PICTURE}")
         return Conclusion(lines, verdict.shortfalls)
 
