@@ -13,7 +13,6 @@ from ..kernels.batch import all_finite
 from ..kernels.compile import inline, kernel, outline
 from ..kernels.forward_dynamics import _D, _E, _P, _R, _UF, _UM, accelerate, articulate, velocities_and_inertias
 from ..kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
-from ..kernels.inverse_dynamics import NONE_GIVEN
 from ..kernels.joints import check_quaternions, has_transform, subspace
 from ..kernels.lanes import (
     LANES,
@@ -51,8 +50,14 @@ from .small_solve_kernels import factorize, shorten, solve
 #: Entries of the settings: gains of the rates and errors of loops, and the tolerance of the rank.
 RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
 
-#: Numbers before the tables in the packed array of `constrained_forward`.
+#: Numbers before the tables in the packed array of `constrained_dynamics`.
 HEADER = 7
+
+#: Entries of the numbers that come before what else a call may need: how many states, whether there are wrenches and
+#: given accelerations, how many rows of couplings and user constraints there are, whether those and their values differ
+#: from state to state, whether something is added to targets; and settings.
+EXTRA_STATES, EXTRA_LOADED, EXTRA_MIXED, EXTRA_FIXED, EXTRA_FIXED_EACH, EXTRA_VALUES_EACH, EXTRA_SHIFTED = range(7)
+EXTRA_SETTINGS, N_EXTRA = 7, 10
 
 #: Entries of the report: rank, and the largest |A qdd + target| relative to its terms and to what they could be.
 RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
@@ -179,19 +184,12 @@ def constrained_state(
                     if attempt < 2:
                         vectors[_TERMS, k] = vectors[_TERMS, k] + abs(a)
         if attempt > 0:
-            # For corrections against the terms of each sum; for the report against what they could be, as for the rank:
-            # near a singularity a row of A may be small altogether, and its violation of no account.
-            motion, worst, done = 0.0, 0.0, True
-            for i in range(1, n + 1):
-                if np.real(weights[i]) > 0.0:
-                    motion = motion + abs(qdd_out[i - 1]) ** 2 / np.real(weights[i])
+            worst = 0.0
             for k in range(m):
                 rest, terms = abs(vectors[_REST, k]), np.real(vectors[_TERMS, k])
-                done = done and not rest > _GOOD_RESIDUAL * terms
-                terms = terms + np.sqrt(motion * np.real(vectors[SIZE, k]))
                 if rest > worst * terms:
                     worst = rest / terms
-            if done or attempt == _CORRECTIONS:
+            if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
                 break
         solve(g, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
         if rank > 0 and rank < m:
@@ -203,6 +201,19 @@ def constrained_state(
             for k in range(m):
                 x = x - entries[i, LANES * groups + k] * vectors[_STEP, k]
             work[i, _E] = work[i, _E] - x if given.shape[0] > 0 and given[i - 1] else work[i, _E] + x
+
+    if worst > _GOOD_RESIDUAL:
+        # Near a singularity a row of A may be small altogether, and its violation of no account: measure it by what the
+        # terms could be, as for the rank.
+        motion, worst = 0.0, 0.0
+        for i in range(1, n + 1):
+            if np.real(weights[i]) > 0.0:
+                motion = motion + abs(qdd_out[i - 1]) ** 2 / np.real(weights[i])
+        for k in range(m):
+            rest = abs(vectors[_REST, k])
+            terms = np.real(vectors[_TERMS, k]) + np.sqrt(motion * np.real(vectors[SIZE, k]))
+            if rest > worst * terms:
+                worst = rest / terms
 
     for k in range(m):
         multipliers[k] = vectors[_MULTIPLIER, k]
@@ -227,12 +238,14 @@ def status_of(rows, given, qdd, multipliers, work):
     return NOT_FINITE
 
 
-@inline
-def work_size(n, m, loop_scalars):
+def numbers_of_workspace(n: int, m: int, loop_scalars: int) -> int:
     """Return how many numbers the workspace of `constrained_state` holds."""
     groups = (m + LANES - 1) // LANES
     lanes = ((n + 1) * (2 * groups + 6) + groups * LANES * groups) * LANES
     return lanes + (n + 1) * (TREE_COLUMNS + 7) + m * (m + _VECTORS) + 6 * loop_scalars
+
+
+work_size = inline(numbers_of_workspace)
 
 
 @inline
@@ -269,68 +282,78 @@ def in_workspace(
     return status_of(rows, given, qdd_out, multipliers, work)
 
 
-@kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[::1],"  # the model, loops, scalars, support
-    " float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
-    " float64[:,:,::1], float64[:,:,::1], float64[:,::1], float64[::1],"  # fixed rows, their values, shift, settings
-    " float64[:,::1], float64[:,::1])"
-)
-def constrained_dynamics(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out
-):
-    """Fill the results of a batch, packed as `in_workspace` says, and forces; return the worst status.
+@kernel("(float64[:,::1]," + ", ".join(["float64[::1]"] * 7) + ")", quick=True)
+def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
+    """Evaluate forward or hybrid dynamics of one state or of several, one after the other; return the worst status.
 
-    `f_ext` is (B or 0, 6 n_bodies); `fixed` and `fixed_values` have one entry for all states, or one for each.
-    """
-    n = qd.shape[1]
-    if q.shape[1] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[1] != n or q.shape[0] != qd.shape[0]:
-        return BAD_SHAPE
-    if tau.shape[0] != q.shape[0] or (f_ext.shape[0] > 0 and f_ext.shape[1] != 6 * rows[0, N_BODIES]):
-        return BAD_SHAPE
-    space = np.empty(work_size(n, scalars.shape[0] + fixed.shape[1], scalars.shape[0]), q.dtype)
-    none = q[0, :0]
-    status = OK
-    for s in range(q.shape[0]):
-        if not check_quaternions(rows, q[s]):
-            status = max(status, BAD_QUATERNION)
-            continue
-        found = in_workspace(
-            rows, loops, scalars, support, q[s], qd[s], tau[s], f_ext[s] if f_ext.shape[0] > 0 else none,
-            qdd[s] if qdd.shape[0] > 0 else none, given, fixed[s if fixed.shape[0] > 1 else 0],
-            fixed_values[s if fixed_values.shape[0] > 1 else 0], shift[s] if shift.shape[0] > 0 else none, settings,
-            out[s], tau_out[s] if tau_out.shape[0] > 0 else none, space,
-        )  # fmt: skip
-        if found > status:
-            status = found
-    return status
-
-
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
-def constrained_forward(rows, packed, q, qd, tau, out):
-    """Evaluate forward dynamics of one state, without external wrenches, from constraints in one array.
-
-    `packed` holds the numbers of loops, scalars, entries of the support and couplings, the settings, and then loops,
-    scalars, support, couplings and twice as many zeros. `out` is packed as `in_workspace` says.
+    Parameters
+    ----------
+    packed : numbers of loops, scalars, entries of the support and couplings, settings, and then loops, scalars,
+        support, couplings, and twice as many zeros.
+    q, qd, tau : of all states in a row.
+    extra : empty for forward dynamics of one state. Otherwise `N_EXTRA` numbers, see `EXTRA_STATES` and its neighbours,
+        and then, if there: wrenches of all states, accelerations of all states, mask, rows of couplings and user
+        constraints (for all states or each), their errors and biases (likewise), and what is added to targets.
+    space : workspace of `work_size` numbers, where that is too much for the stack; else empty.
+    out : results of all states, each packed as `in_workspace` says, followed by forces if accelerations are given.
     """
     nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
-    n, m = qd.shape[0], ml + nf
-    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[0] != n:
-        return BAD_SHAPE
-    if out.shape[0] != n + m + 6 * nl + REPORT_SIZE:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
+    n, nq = int(rows[0, N_V]), int(rows[0, N_Q])
     a = HEADER + nl * LOOP_SIZE
     b = a + ml * SCALAR_SIZE
     c = b + ns
     d = c + nf * n
+    fixed, values, settings, none = packed[c:d], packed[d : d + 2 * nf], packed[4:HEADER], q[:0]
+    f_ext, qdd, given, shift = none, none, none, none
+    count, fixed_step, values_step = 1, 0, 0
+    if extra.shape[0] > 0:
+        count, nf = int(np.real(extra[EXTRA_STATES])), int(np.real(extra[EXTRA_FIXED]))
+        settings = extra[EXTRA_SETTINGS:N_EXTRA]
+        fixed_step = nf * n if extra[EXTRA_FIXED_EACH] != 0.0 else 0
+        values_step = 2 * nf if extra[EXTRA_VALUES_EACH] != 0.0 else 0
+        e = N_EXTRA
+        if extra[EXTRA_LOADED] != 0.0:
+            f_ext = extra[e : e + count * 6 * int(rows[0, N_BODIES])]
+            e += f_ext.shape[0]
+        if extra[EXTRA_MIXED] != 0.0:
+            qdd, given = extra[e : e + count * n], extra[e + count * n : e + count * n + n]
+            e += count * n + n
+        fixed = extra[e : e + (count if fixed_step > 0 else 1) * nf * n]
+        e += fixed.shape[0]
+        values = extra[e : e + (count if values_step > 0 else 1) * 2 * nf]
+        e += values.shape[0]
+        if extra[EXTRA_SHIFTED] != 0.0:
+            shift = extra[e : e + count * (ml + nf)]
+    m = ml + nf
+    result = n + m + 6 * nl + REPORT_SIZE
+    stride = result + given.shape[0]
+    if q.shape[0] != count * nq or qd.shape[0] != count * n or tau.shape[0] != count * n:
+        return BAD_SHAPE
+    if out.shape[0] != count * stride:
+        return BAD_SHAPE
     size = work_size(n, m, ml)
-    if not on_stack(size, 1):
+    if space.shape[0] < size and not on_stack(size, 1):
         return TOO_LARGE
     scratch = stack_numbers()
-    space, none = single_workspace(scratch, size, 1, q).reshape(size), q[:0]
-    return in_workspace(
-        rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
-        q, qd, tau, none, none, NONE_GIVEN, packed[c:d].reshape((nf, n)), packed[d : d + 2 * nf].reshape((nf, 2)),
-        none, packed[4:HEADER], out, none, space,
-    )  # fmt: skip
+    memory = space[:size]
+    if space.shape[0] < size:
+        memory = single_workspace(scratch, size, 1, q).reshape(size)
+    wrenches, accelerations, shifts = f_ext.shape[0] // count, qdd.shape[0] // count, shift.shape[0] // count
+    status = OK
+    for s in range(count):
+        if not check_quaternions(rows, q[s * nq : (s + 1) * nq]):
+            status = max(status, BAD_QUATERNION)
+            continue
+        first = s * stride
+        found = in_workspace(
+            rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
+            q[s * nq : (s + 1) * nq], qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
+            f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
+            fixed[s * fixed_step : s * fixed_step + nf * n].reshape((nf, n)),
+            values[s * values_step : s * values_step + 2 * nf].reshape((nf, 2)),
+            shift[s * shifts : (s + 1) * shifts], settings,
+            out[first : first + result], out[first + result : first + stride], memory,
+        )  # fmt: skip
+        if found > status:
+            status = found
+    return status

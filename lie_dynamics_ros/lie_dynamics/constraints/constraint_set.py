@@ -132,10 +132,11 @@ class ConstraintSet:
         self._settings = np.array([0.0, 0.0, self.rank_tolerance])
         self._custom_loops = np.array([_through_custom(model, row) for row in self._loops], dtype=np.bool_)
         self._packed = self.packed(self._settings)
+        self._ends = n, n + self.size  # of accelerations and multipliers in results
         self._result_size = n + self.size + 6 * len(self.loops) + 2
 
     def packed(self, settings: Array) -> Array:
-        """Return loops, couplings and settings in the one array that `constrained_forward` takes."""
+        """Return loops, couplings and settings in the one array that the kernel takes."""
         k = len(self.couplings)
         counts = [len(self.loops), len(self._scalars), self._support.size, k]
         parts = [self._loops.ravel(), self._scalars.ravel(), self._support, self._couplings.ravel(), np.zeros(2 * k)]

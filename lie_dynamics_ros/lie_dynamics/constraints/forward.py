@@ -19,6 +19,11 @@ Array = npt.NDArray[np.float64]
 _empty = np.empty
 _NO_MASK = np.zeros(0, np.bool_)
 _NONE = np.zeros((0, 0))
+_EMPTY = np.zeros(0)
+_kernel = ck.constrained_dynamics
+_CHUNK = 256
+#: Numbers of a workspace that surely fits on the stack.
+_SMALL = 16384
 
 
 @dataclass(frozen=True)
@@ -90,35 +95,18 @@ def constrained_forward_dynamics(
         try:
             if constraints._joints is model.joints and not constraints.user and qd.ndim == 1:  # type: ignore[union-attr]
                 out = _empty(constraints._result_size)
-                status = ck.constrained_forward(model._rows, constraints._packed, q, qd, tau, out)
+                status = _kernel(model._rows, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
                 if status == TOO_LARGE:
-                    status = run_single(model, constraints, q, qd, tau, _NONE, _NO_MASK, out, _NONE)  # type: ignore[arg-type]
+                    status = _kernel(
+                        model._rows, constraints._packed, q, qd, tau, _EMPTY, _space(model, constraints, _EMPTY), out
+                    )
                 if status == OK:
-                    return ConstrainedDynamics(out, model.nv, constraints.size, tau)  # type: ignore[arg-type]
+                    return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
         except (AttributeError, TypeError, ValueError):
             pass
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "tau": tau}
     states = read_states(model, constraints, inputs, f_ext)
     return run(model, constraints, states, None, stabilization)
-
-
-def run_single(
-    model: Model,
-    constraints: ConstraintSet,
-    q: Array,
-    qd: Array,
-    tau: Array,
-    qdd: Array,
-    given: npt.NDArray[np.bool_],
-    out: Array,
-    tau_out: Array,
-) -> int:
-    """Run the kernel of batches over one state, and return its status; no user constraints, no validation."""
-    return ck.constrained_dynamics(
-        model._rows, constraints._loops, constraints._scalars, constraints._support,
-        q[None], qd[None], tau[None], _NONE, qdd, given,
-        constraints._fixed, constraints._fixed_values, _NONE, constraints._settings, out[None], tau_out,
-    )  # fmt: skip
 
 
 def run(
@@ -137,21 +125,53 @@ def run(
     losses = joint_losses(model, qd) if model._actuation_terms is not None else np.zeros(1)
     force = tau - losses
     fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, stabilization is not None)
-    out = np.empty((count, constraints._result_size), kind)
-    tau_out = np.empty((count if given.size else 0, n), kind)
-    if count:
-        status = ck.constrained_dynamics(
-            model._rows, constraints._loops, constraints._scalars, constraints._support,
-            q, qd, force, states.f_ext, qdd_in, given,
-            fixed.astype(kind), values.astype(kind), shift.astype(kind), _settings(constraints, stabilization),
-            out, tau_out,
+    size = constraints._result_size
+    out = np.empty((count, size + (n if given.size else 0)), kind)
+    for start in range(0, count, _CHUNK):  # the kernel keeps the interpreter lock: let others have their turn
+        part = slice(start, start + _CHUNK)
+        extra = pack_extra(
+            len(q[part]),
+            n,
+            _settings(constraints, stabilization),
+            fixed[part] if len(fixed) > 1 else fixed,
+            values[part] if len(values) > 1 else values,
+            states.f_ext[part],
+            qdd_in[part],
+            given,
+            shift[part],
+        ).astype(kind)
+        status = _kernel(
+            model._rows, constraints._packed, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
+            extra, _space(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:
             refuse(model, int(status))
-    full = states.arrays["tau"] if prescribed is None else tau_out + losses
-    return ConstrainedDynamics(
-        out.reshape(*states.batch, out.shape[1]), n, constraints.size, full.reshape(*states.batch, n)
-    )
+    full = states.arrays["tau"] if prescribed is None else out[:, size:] + losses
+    packed = np.ascontiguousarray(out[:, :size])
+    return ConstrainedDynamics(packed.reshape(*states.batch, size), constraints, full.reshape(*states.batch, n))
+
+
+def pack_extra(
+    count: int,
+    n: int,
+    settings: Array,
+    fixed: Array,
+    values: Array,
+    f_ext: Array,
+    qdd: Array,
+    given: npt.NDArray[np.bool_],
+    shift: Array,
+) -> Array:
+    """Return what the kernel calls `extra`."""
+    head = (count, f_ext.size > 0, given.size > 0, fixed.shape[1], len(fixed) > 1, len(values) > 1, shift.size > 0)
+    parts = [f_ext.ravel(), qdd.ravel(), given, fixed.ravel(), values.ravel(), shift.ravel()]
+    return np.concatenate([head, settings, *parts])
+
+
+def _space(model: Model, constraints: ConstraintSet, like: Array) -> Array:
+    """Return a workspace, empty if the kernel's stack will do."""
+    size = ck.numbers_of_workspace(model.nv, constraints.size, len(constraints._scalars))
+    return np.empty(0 if size <= _SMALL else size, like.dtype)
 
 
 def _settings(constraints: ConstraintSet, stabilization: Baumgarte | None) -> Array:

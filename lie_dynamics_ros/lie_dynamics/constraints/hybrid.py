@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
 from ..model.layout import OK
 from ..model.model import Model
+from . import constrained_dynamics_kernels as ck
 from .constraint_set import ConstraintSet
-from .forward import Baumgarte, as_mask, run, run_single
+from .forward import Baumgarte, as_mask, pack_extra, run
 from .inputs import ConstrainedDynamics, States, read_states
 from .inverse import distribute
 from .quantities import quantities_of
 from .resolution import objective
 
 Array = npt.NDArray[np.float64]
+
+_NONE = np.zeros(0)
 
 #: What is left of A qdd + dA/dt qd = 0, relative to its terms, in accelerations that count as consistent: more than
 #: what constraints that count as dependent may contribute.
@@ -112,10 +117,23 @@ def _quick(
             return None
         if qdd.shape != (model.nv,):  # type: ignore[union-attr]
             return None
-        out, force = np.empty(constraints._result_size), np.empty((1, model.nv))
-        status = run_single(model, constraints, q, qd, tau, qdd[None], mask, out, force)  # type: ignore[arg-type,index,call-overload]
-        if status == OK and out[-1] <= CONSISTENT:
-            return ConstrainedDynamics(out, model.nv, constraints.size, force[0])
+        n, size = model.nv, constraints._result_size
+        given: Any = qdd
+        extra = pack_extra(
+            1,
+            n,
+            constraints._settings,
+            constraints._fixed,
+            constraints._fixed_values,
+            _NONE,
+            given,
+            mask,
+            _NONE,
+        )
+        out = np.empty(size + n)
+        status = ck.constrained_dynamics(model._rows, constraints._packed, q, qd, tau, extra, _NONE, out)
+        if status == OK and out[size - 1] <= CONSISTENT:
+            return ConstrainedDynamics(out[:size], constraints, out[size:])
     except (AttributeError, TypeError, ValueError, IndexError):
         pass
     return None

@@ -39,27 +39,30 @@ class ConstrainedDynamics:
     """
 
     # Results come from the kernel in one array; views of its parts are made when they are asked for.
-    __slots__ = ("_m", "_n", "_packed", "tau")
+    __slots__ = ("_constraints", "_packed", "tau")
 
     tau: Array
 
-    def __init__(self, packed: Array, n: int, m: int, tau: Array) -> None:
-        self._packed, self._n, self._m, self.tau = packed, n, m, tau
+    def __init__(self, packed: Array, constraints: ConstraintSet, tau: Array) -> None:
+        self._packed = packed
+        self._constraints = constraints
+        self.tau = tau
 
     @property
     def qdd(self) -> Array:
         """Accelerations (..., nv)."""
-        return self._packed[..., : self._n]
+        return self._packed[..., : self._constraints._ends[0]]
 
     @property
     def multipliers(self) -> Array:
         """Constraint forces (..., m)."""
-        return self._packed[..., self._n : self._n + self._m]
+        first, last = self._constraints._ends
+        return self._packed[..., first:last]
 
     @property
     def wrenches(self) -> Array:
         """Wrenches of the cut joints on their second bodies (..., n_loops, 6)."""
-        return self._packed[..., self._n + self._m : -2].reshape(*self._packed.shape[:-1], -1, 6)
+        return self._packed[..., self._constraints._ends[1] : -2].reshape(*self._packed.shape[:-1], -1, 6)
 
     @property
     def rank(self) -> Any:

@@ -123,7 +123,7 @@ def distribute(
         wrenches[:, k] = (force[:, None, part] @ unit[:, part])[:, 0]
     packed = np.concatenate([qdd, force, wrenches.reshape(count, -1), rank[:, None], residual[:, None]], axis=1)
     return ConstrainedDynamics(
-        packed.reshape(*states.batch, packed.shape[1]), model.nv, m, tau.reshape(*states.batch, model.nv)
+        packed.reshape(*states.batch, packed.shape[1]), constraints, tau.reshape(*states.batch, model.nv)
     )
 
 
