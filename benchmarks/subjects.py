@@ -64,5 +64,12 @@ INVERSE_DYNAMICS = Subject("inverse_dynamics", JointState, "joint_efforts", arm_
 HYBRID_DYNAMICS = Subject(
     "hybrid_dynamics", JointTrajectory, "joint_accelerations", arm_state, {"robot_description": ARM}, arm_accelerations
 )
+COMPUTED_TORQUE = Subject(
+    "computed_torque",
+    JointState,
+    "joint_efforts",
+    arm_state,
+    {"robot_description": ARM, "error_limit": 0.0, "velocity_margin": 100.0},
+)
 STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths)
-SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, STEWART_POSE)}
+SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, COMPUTED_TORQUE, STEWART_POSE)}

@@ -212,8 +212,8 @@ def test_observer_of_a_tree_with_balls_and_losses():
     observer = MomentumObserver(model, 100.0)
     q, qd, tau = model.random(rng), 0.3 * rng.normal(size=model.nv), rng.normal(size=model.nv)
     motion = integrate_motion(
-        model, lambda _t, x, v: forward_dynamics(model, x, v, tau + push), q, qd, step=1e-4, steps=3000
+        model, lambda _t, x, v: forward_dynamics(model, x, v, tau + push), q, qd, step=2e-4, steps=800
     )
     for x, v in zip(motion.q, motion.qd, strict=True):
-        found = observer.update(x, v, tau, 1e-4)
+        found = observer.update(x, v, tau, 2e-4)
     assert relative(found, push) < 1e-4
