@@ -18,11 +18,13 @@ from lie_dynamics_ros.lie_dynamics import (
     Loop,
     ModelBuilder,
     SingularityError,
+    SpatialInertia,
     UserConstraint,
     constrained_forward_dynamics,
     constraint_error,
     constraint_quantities,
     forward_dynamics,
+    inverse_dynamics,
     joint_types,
     mass_matrix,
 )
@@ -247,3 +249,28 @@ def test_through_a_fold(distance):
     expected = -9.81 * (0.5 + 0.5) * np.cos(distance) / inertia
     assert found.qdd[0] == pytest.approx(expected, rel=1e-7)  # what counts as dependent may contribute that much
     assert found.residual < 1e-12
+
+
+@pytest.mark.parametrize("bodies", [40, 500])
+def test_long_chains_and_large_batches(bodies, rng):
+    """More than the stack holds, and more states than the kernel takes at a time; equations of motion as the judge."""
+    tree = ModelBuilder()
+    place = np.eye(4)
+    place[:3, :3] = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
+    for k in range(bodies):
+        rod = SpatialInertia(1.0, [0.05, 0.0, 0.0], np.diag([1e-4, 1e-3, 1e-3]))
+        tree.add(f"rod {k}", f"rod {k - 1}" if k else None, joint_types.revolute(), place, rod)
+        place[0, 3] = 0.1
+    model = tree.build()
+    constraints = ConstraintSet(model, [Loop.welded("world", f"rod {bodies - 1}"), Loop.distance("rod 5", "rod 30", 1)])
+    count = 600 if bodies == 40 else 1
+    q, qd, tau = 0.1 * rng.normal(size=(3, count, bodies))
+    found = constrained_forward_dynamics(model, constraints, q, qd, tau)
+    single = constrained_forward_dynamics(model, constraints, q[-1], qd[-1], tau[-1])
+    assert relative(found.qdd[-1], single.qdd) < 1e-12
+    c = constraint_quantities(model, constraints, q, qd)
+    force = (found.multipliers[:, None] @ c.jacobian)[:, 0]
+    rest = inverse_dynamics(model, q, qd, found.qdd) - tau - force
+    assert np.abs(rest).max() < 1e-10 * np.abs(force).max()
+    assert found.residual.max() < 1e-12
+    assert set(found.rank.tolist()) == {7}
