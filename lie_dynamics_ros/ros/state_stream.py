@@ -106,6 +106,9 @@ class StateStream:
         except LieDynamicsError as error:
             statistics.reject("no result", str(error))
             return
+        except KeyboardInterrupt:
+            self._node.context.try_shutdown()  # ends the spinning; executors take what is raised here for a failure
+            return
         except Exception as error:
             self._unexpected(error)
             return
@@ -136,6 +139,8 @@ class StateStream:
         return False
 
     def _unexpected(self, error: Exception) -> None:
+        if not self._node.context.ok():
+            return  # the node was told to end in the middle of an answer
         text = f"{type(error).__name__}: {error}"
         self.statistics.reject("unexpected error", text)
         self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
