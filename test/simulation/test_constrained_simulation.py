@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 from lie_dynamics_ros.lie_dynamics import kinetic_energy, potential_energy
 from lie_dynamics_ros.lie_dynamics.constraints import constraint_error
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
-from lie_dynamics_ros.lie_dynamics.errors import InputError
+from lie_dynamics_ros.lie_dynamics.errors import InputError, SingularityError
 from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, simulate_constrained
 
 
@@ -54,3 +54,10 @@ def test_a_bad_step_is_refused():
     robot = five_bar()
     with pytest.raises(InputError, match="step"):
         simulate_constrained(robot.model, robot.constraints, robot.q, np.zeros(robot.model.nv), duration=0.1, step=-1.0)
+
+
+def test_a_start_far_from_closed_is_refused():
+    robot = five_bar()
+    far = robot.q + np.array([0.0, 2.0, 0.0, -2.0, 0.0])
+    with pytest.raises(SingularityError, match="five_bar"):
+        simulate_constrained(robot.model, robot.constraints, far, np.zeros(robot.model.nv), duration=0.1)
