@@ -3,8 +3,8 @@
 from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
 from .constraint_set import ConstraintSet
 from .coupling import Coupling, mimic_couplings
+from .derivative_equations import ConstrainedDerivatives
 from .derivatives import (
-    ConstrainedDerivatives,
     constrained_forward_derivatives,
     constrained_hybrid_derivatives,
     constrained_inverse_derivatives,

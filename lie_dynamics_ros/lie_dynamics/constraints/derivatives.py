@@ -6,76 +6,19 @@ made of comes from the derivatives of inverse dynamics, the torque regressor, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import SingularityError
 from ..model.model import Model
-from ..tree.inverse_derivatives import inverse_dynamics_derivatives
-from ..tree.regressor import torque_regressor
 from .constraint_set import ConstraintSet
+from .derivative_equations import ConstrainedDerivatives, differentiate_hybrid, gather, share, terms_at
 from .forward import Baumgarte, as_mask, constrained_forward_dynamics
 from .hybrid import constrained_hybrid_dynamics
-from .inputs import States, read_states
+from .inputs import read_states
 from .inverse import constrained_inverse_dynamics
-from .loop_derivatives import constraint_derivatives
-from .quantities import quantities_of
-from .resolution import RANK_CUT, Objective, objective
+from .resolution import objective
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
-    """Derivatives of one result r (..., k), each (..., k, columns).
-
-    Attributes
-    ----------
-    dq : ndarray, shape (..., k, nv)
-        Along the configuration, as `Model.integrate` moves it. Off the closed configurations too: constraints are taken
-        as the functions of all q that they are.
-    dqd : ndarray, shape (..., k, nv)
-        Along the rates.
-    dgiven : ndarray, shape (..., k, nv)
-        Along the command: joint forces in forward dynamics, accelerations in inverse dynamics, and in hybrid dynamics
-        for each coordinate the one of the two that is given.
-    dparameters : ndarray, shape (..., k, 10 n_bodies)
-        Along the inertial parameters of the bodies, ten each, as `torque_regressor` orders them.
-    """
-
-    dq: Array
-    dqd: Array
-    dgiven: Array
-    dparameters: Array
-
-
-@dataclass(frozen=True, eq=False)
-class ConstrainedDerivatives:
-    """Derivatives of constrained dynamics.
-
-    Attributes
-    ----------
-    qdd, tau, multipliers : Sensitivity
-        Of accelerations (nv), joint forces (nv) and multipliers (m); rows of what is given itself are zero or unit.
-        Where constraints depend on each other, multipliers are not unique and their derivatives mean little; those of
-        accelerations and forces stay valid as long as the rank stays.
-    """
-
-    qdd: Sensitivity
-    tau: Sensitivity
-    multipliers: Sensitivity
-
-
-@dataclass(frozen=True, eq=False)
-class _Terms:
-    """What enters the differentiated equations at one state."""
-
-    mass: Array  # M
-    jacobian: Array  # A
-    load: Array  # of inverse dynamics less A^T lambda: along q, qd, parameters (nv, 2 nv + 10 n_bodies)
-    target: Array  # of A qdd + dA/dt qd + stabilisation, the same columns (m, ...)
 
 
 def constrained_forward_derivatives(
@@ -98,7 +41,7 @@ def constrained_forward_derivatives(
     free = np.zeros(model.nv, np.bool_)
     found = constrained_forward_dynamics(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
     states = read_states(model, constraints, {"q": q, "qd": qd, "tau": tau}, f_ext)
-    return _hybrid(model, constraints, states, found.qdd, found.multipliers, found.tau, free, None, stabilization)
+    return differentiate_hybrid(model, constraints, states, found, free, None, stabilization)
 
 
 def constrained_hybrid_derivatives(
@@ -139,7 +82,7 @@ def constrained_hybrid_derivatives(
     )
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
     goal = objective(resolution, int(mask.sum()), constraints.size, **weights)
-    return _hybrid(model, constraints, states, found.qdd, found.multipliers, found.tau, mask, goal, stabilization)
+    return differentiate_hybrid(model, constraints, states, found, mask, goal, stabilization)
 
 
 def constrained_inverse_derivatives(
@@ -178,153 +121,14 @@ def constrained_inverse_derivatives(
     goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     n = model.nv
-    terms = _terms(model, constraints, states, states.arrays["qdd"], found.multipliers, None)
+    terms = terms_at(model, constraints, states, states.arrays["qdd"], found.multipliers, None)
     taus, forces = found.tau.reshape(-1, n), found.multipliers.reshape(-1, constraints.size)
     results = []
     for s, one in enumerate(terms):
         columns = np.concatenate([one.load[:, : 2 * n], one.mass, one.load[:, 2 * n :]], axis=1)
         given = np.zeros_like(columns)
-        dtau, dforce = _share(model, constraints, states, s, one, columns, given, mask, goal, taus[s], forces[s])
+        dtau, dforce = share(model, constraints, states, s, one, columns, given, mask, goal, taus[s], forces[s])
         dqdd = np.zeros_like(dtau)
         dqdd[:, 2 * n : 3 * n] = np.eye(n)
         results.append((dqdd, dtau, dforce))
-    return _gather(results, states.batch, n)
-
-
-def _terms(
-    model: Model,
-    constraints: ConstraintSet,
-    states: States,
-    qdd: Array,
-    force: Array,
-    stabilization: Baumgarte | None,
-) -> list[_Terms]:
-    n, m = model.nv, constraints.size
-    q, qd = states.arrays["q"], states.arrays["qd"]
-    qdd, force = qdd.reshape(-1, n), force.reshape(-1, m)
-    f_ext = states.f_ext.reshape(len(q), model.n_bodies, 6) if states.f_ext.size else None
-    tree = inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
-    regressor = torque_regressor(model, q, qd, qdd)
-    A = quantities_of(model, constraints, states)[0].jacobian
-    loops = constraint_derivatives(model, constraints, states, qdd, force)
-    along_q, along_qd = loops.acceleration_dq, loops.acceleration_dqd
-    if stabilization is not None:
-        f, z = stabilization.frequency, stabilization.damping_ratio
-        along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
-        along_qd = along_qd + 2.0 * z * f * A
-    load = np.concatenate([tree.dq - loops.force_dq, tree.dqd, regressor], axis=-1)
-    target = np.concatenate([along_q, along_qd, np.zeros((len(q), m, regressor.shape[-1]))], axis=-1)
-    return [_Terms(tree.dqdd[s], A[s], load[s], target[s]) for s in range(len(q))]
-
-
-def _hybrid(
-    model: Model,
-    constraints: ConstraintSet,
-    states: States,
-    qdd: Array,
-    force: Array,
-    tau: Array,
-    mask: npt.NDArray[np.bool_],
-    goal: Objective | None,
-    stabilization: Baumgarte | None,
-) -> ConstrainedDerivatives:
-    n, m, free = model.nv, constraints.size, ~mask
-    taus, forces = tau.reshape(-1, n), force.reshape(-1, m)
-    results = []
-    for s, one in enumerate(_terms(model, constraints, states, qdd, force, stabilization)):
-        # Columns: along q, qd, what is given, parameters.
-        wide = np.zeros((n, n))
-        load = np.concatenate([one.load[:, : 2 * n], wide, one.load[:, 2 * n :]], axis=1)
-        target = np.concatenate([one.target[:, : 2 * n], np.zeros((m, n)), one.target[:, 2 * n :]], axis=1)
-        dqdd, given = np.zeros_like(load), np.zeros_like(load)
-        columns = 2 * n + np.arange(n)
-        dqdd[mask, columns[mask]] = 1.0
-        given[free, columns[free]] = 1.0
-        # M_vv x - A_v^T y = dtau_v - dload_v - M_vu dqdd_u,  A_v x = -dtarget - A_u dqdd_u.
-        right = given[free] - load[free] - one.mass[np.ix_(free, mask)] @ dqdd[mask]
-        left = -target - one.jacobian[:, mask] @ dqdd[mask]
-        dforce = np.zeros((m, load.shape[1]))
-        if free.any():
-            dqdd[free], dforce = _solve(model, one.mass[np.ix_(free, free)], one.jacobian[:, free], right, left)
-        dtau = given.copy()
-        if mask.any():
-            assert goal is not None
-            moved = load + one.mass @ dqdd
-            dtau, dforce = _share(model, constraints, states, s, one, moved, given, mask, goal, taus[s], forces[s])
-        results.append((dqdd, dtau, dforce))
-    return _gather(results, states.batch, n)
-
-
-def _solve(model: Model, mass: Array, A: Array, right: Array, left: Array) -> tuple[Array, Array]:
-    """Return x, y with M x - A^T y = right and A x = left, by a factor of M and one of A in its metric."""
-    try:
-        factor = np.linalg.cholesky(mass)
-    except np.linalg.LinAlgError:
-        raise SingularityError(
-            f"model {model.name!r}: its mass matrix is singular at the coordinates whose force is given, so there are "
-            "no derivatives; bodies with inertia or armature are expected"
-        ) from None
-    free = np.linalg.solve(factor, right)
-    scaled = np.linalg.solve(factor, A.T).T
-    inverse = np.linalg.pinv(scaled, RANK_CUT)
-    # In coordinates L^T x: the constraints fix the part in the range of scaled^T, the rest is free.
-    x = free + inverse @ (left - scaled @ free)
-    return np.linalg.solve(factor.T, x), inverse.T @ (x - free)
-
-
-def _share(
-    model: Model,
-    constraints: ConstraintSet,
-    states: States,
-    s: int,
-    one: _Terms,
-    load: Array,
-    passive: Array,
-    mask: npt.NDArray[np.bool_],
-    goal: Objective,
-    tau: Array,
-    force: Array,
-) -> tuple[Array, Array]:
-    """Return the derivatives of joint forces and multipliers that share a load that varies by `load` (nv, columns).
-
-    Of minimal (torque tau_a)^2 + (force lambda)^2 under the equations of motion: with Lagrange multipliers z_p, and
-    z_a = torque^2 tau_a, the condition for an optimum is A z = force^2 lambda.
-    """
-    n, m = model.nv, constraints.size
-    A, held = one.jacobian, ~mask
-    square_t, square_f = goal.torque**2, goal.force**2
-    A_a, A_p = A[:, mask], A[:, held]
-    z = np.zeros(n)
-    z[mask] = square_t * tau[mask]
-    z[held] = np.linalg.pinv(A_p, RANK_CUT) @ (square_f * force - A_a @ z[mask])
-    varied = States(
-        (),
-        states.extended[s : s + 1],
-        {"q": states.arrays["q"][s : s + 1], "qd": z[None]},
-        states.f_ext[:0],
-    )
-    if model._custom:
-        varied = read_states(model, constraints, {"q": states.arrays["q"][s], "qd": z})
-    rate_q = constraint_derivatives(model, constraints, varied, np.zeros((1, n)), np.zeros((1, m))).rate_dq[0]
-    h = (A_a * square_t) @ A_a.T + np.diag(square_f)
-    n_p = int(held.sum())
-    system = np.block([[h, -A_p], [A_p.T, np.zeros((n_p, n_p))]])
-    first = A_a @ (square_t[:, None] * load[mask])
-    first[:, :n] += rate_q
-    right = np.concatenate([first, load[held] - passive[held]])
-    solved = np.linalg.pinv(system, RANK_CUT) @ right
-    dforce = solved[:m]
-    dtau = passive.copy()
-    dtau[mask] = load[mask] - A_a.T @ dforce
-    return dtau, dforce
-
-
-def _gather(results: list[tuple[Array, Array, Array]], batch: tuple[int, ...], n: int) -> ConstrainedDerivatives:
-    parts = []
-    for k in range(3):
-        stacked = np.array([r[k] for r in results])
-        stacked = stacked.reshape(*batch, *stacked.shape[1:])
-        parts.append(
-            Sensitivity(stacked[..., :n], stacked[..., n : 2 * n], stacked[..., 2 * n : 3 * n], stacked[..., 3 * n :])
-        )
-    return ConstrainedDerivatives(*parts)
+    return gather(results, states.batch, n)
