@@ -11,7 +11,8 @@ from __future__ import annotations
 from ..kernels.compile import inline, kernel, outline
 from ..kernels.joints import constants3, has_transform, row_transform, subspace
 from ..kernels.lanes import get3, get9, put3, put9, workspace
-from ..kernels.spatial import add, cross, dot, matmul, rotate, scale, sub, transpose, twist_cross, twist_into, unrotate
+from ..kernels.spatial import add, cross, dot, matmul, rotate, scale, sub, transpose, unrotate
+from ..kernels.twists import bracket, get_twist, inward, minus, plus, put_twist, times
 from ..model.layout import FIRST, LAST, N_V, OK, PARENT
 from .loop_kernels import (
     ALONG,
@@ -35,49 +36,6 @@ from .loop_kernels import (
 
 # Columns of the table of a branch: for coordinate i, columns of J, of dV and d(dV/dt) along q, of d(dV/dt) along qd.
 _J, _VQ, _AQ, _AV, _COLUMNS = 0, 6, 12, 18, 24
-
-
-@inline
-def pair(table, i, k):
-    """Return a twist from a table."""
-    return get3(table, i, k), get3(table, i, k + 3)
-
-
-@inline
-def put_pair(table, i, k, x):
-    """Store a twist in a table."""
-    put3(table, i, k, x[0])
-    put3(table, i, k + 3, x[1])
-
-
-@inline
-def ad(x, y):
-    """Return ad_x y of two twists."""
-    return twist_cross(x[0], x[1], y[0], y[1])
-
-
-@inline
-def plus(x, y):
-    """Return x + y of two twists."""
-    return add(x[0], y[0]), add(x[1], y[1])
-
-
-@inline
-def minus(x, y):
-    """Return x - y of two twists."""
-    return sub(x[0], y[0]), sub(x[1], y[1])
-
-
-@inline
-def times(s, x):
-    """Return s x of a twist."""
-    return scale(s, x[0]), scale(s, x[1])
-
-
-@inline
-def into(r, p, x):
-    """Return Ad_{T^-1} x of a twist."""
-    return twist_into(r, p, x[0], x[1])
 
 
 @outline
@@ -105,36 +63,36 @@ def differentiate_branch(rows, q, qd, qdd, transforms, leaf, stop, r, p, path, t
         size = int(rows[first, LAST]) - first + 1
         if has_transform(rows, first):
             rr, pp = get9(transforms, first, R), get3(transforms, first, P)
-            v, a = into(rr, pp, v), into(rr, pp, a)
+            v, a = inward(rr, pp, v), inward(rr, pp, a)
             for j in range(k):
                 row = int(path[j])
                 for c in range(0, _COLUMNS, 6):
-                    put_pair(table, row, c, into(rr, pp, pair(table, row, c)))
+                    put_twist(table, row, c, inward(rr, pp, get_twist(table, row, c)))
         step, push = none, none  # S qd and S qdd of the joint
         for j in range(size):
             sw, sv = subspace(rows, first + j, q, zero)
             s = (sw, sv)
-            put_pair(table, first + j, _J, s)
-            put_pair(table, first + j, _VQ, ad(v, s))
-            put_pair(table, first + j, _AQ, ad(a, s))
-            put_pair(table, first + j, _AV, ad(v, s))
+            put_twist(table, first + j, _J, s)
+            put_twist(table, first + j, _VQ, bracket(v, s))
+            put_twist(table, first + j, _AQ, bracket(a, s))
+            put_twist(table, first + j, _AV, bracket(v, s))
             step = plus(step, times(qd[first + j - 1], s))
             push = plus(push, times(qdd[first + j - 1], s))
         for j in range(k):
             row = int(path[j])
-            put_pair(table, row, _AV, plus(pair(table, row, _AV), ad(pair(table, row, _J), step)))
+            put_twist(table, row, _AV, plus(get_twist(table, row, _AV), bracket(get_twist(table, row, _J), step)))
         for j in range(k + size):
             row = int(path[j])
-            put_pair(table, row, _AQ, plus(pair(table, row, _AQ), ad(pair(table, row, _VQ), step)))
-        a = plus(plus(a, push), ad(v, step))
+            put_twist(table, row, _AQ, plus(get_twist(table, row, _AQ), bracket(get_twist(table, row, _VQ), step)))
+        a = plus(plus(a, push), bracket(v, step))
         v = plus(v, step)
         k += size
     for j in range(count):
         row = int(path[j])
         for c in range(0, _COLUMNS, 6):
-            put_pair(table, row, c, into(r, p, pair(table, row, c)))
-    put_pair(motion, 0, 0, into(r, p, v))
-    put_pair(motion, 1, 0, into(r, p, a))
+            put_twist(table, row, c, inward(r, p, get_twist(table, row, c)))
+    put_twist(motion, 0, 0, inward(r, p, v))
+    put_twist(motion, 1, 0, inward(r, p, a))
     return count
 
 
@@ -204,15 +162,15 @@ def differentiate_loop(
         (loop[P_2], loop[P_2 + 1], loop[P_2 + 2]),
     )  # fmt: skip
     n1 = differentiate_branch(rows, q, qd, qdd, transforms, leaf1, stop, f1[0], f1[1], path1, table1, motion)
-    v1, a1 = pair(motion, 0, 0), pair(motion, 1, 0)
+    v1, a1 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
     n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, f2[0], f2[1], path2, table2, motion)
-    v2, a2 = pair(motion, 0, 0), pair(motion, 1, 0)
+    v2, a2 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
     r1, p1 = pose_from(rows, transforms, leaf1, stop, f1[0], f1[1])
     r2, p2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
     r, p = matmul(transpose(r1), r2), unrotate(r1, sub(p2, p1))
-    v1, a1 = into(r, p, v1), into(r, p, a1)  # the first frame's motion, seen from the second
+    v1, a1 = inward(r, p, v1), inward(r, p, a1)  # the first frame's motion, seen from the second
     w = minus(v2, v1)
-    dw = plus(minus(a2, a1), ad(w, v2))
+    dw = plus(minus(a2, a1), bracket(w, v2))
     zero = 0.0 * qd[0]
     none = (zero, zero, zero)
     first, after = int(loop[START]), int(loop[START] + loop[COUNT])
@@ -221,20 +179,20 @@ def differentiate_loop(
         row = int(path1[j]) if j < n1 else int(path2[j - n1])
         if j < n1:
             for c in range(0, _COLUMNS, 6):
-                put_pair(table1, row, c, into(r, p, pair(table1, row, c)))
-            k = times(-1.0, pair(table1, row, _J))
-            wq = times(-1.0, pair(table1, row, _VQ))
-            dwq = times(-1.0, pair(table1, row, _AQ))
-            dwv = times(-1.0, pair(table1, row, _AV))
+                put_twist(table1, row, c, inward(r, p, get_twist(table1, row, c)))
+            k = times(-1.0, get_twist(table1, row, _J))
+            wq = times(-1.0, get_twist(table1, row, _VQ))
+            dwq = times(-1.0, get_twist(table1, row, _AQ))
+            dwv = times(-1.0, get_twist(table1, row, _AV))
             own = (none, none)  # derivative of v2 along q and along qd
             own_v = (none, none)
         else:
-            k, wq = pair(table2, row, _J), pair(table2, row, _VQ)
-            dwq, dwv = pair(table2, row, _AQ), pair(table2, row, _AV)
+            k, wq = get_twist(table2, row, _J), get_twist(table2, row, _VQ)
+            dwq, dwv = get_twist(table2, row, _AQ), get_twist(table2, row, _AV)
             own, own_v = wq, k
-        wq = plus(wq, ad(k, v1))
-        dwq = plus(plus(dwq, ad(k, a1)), plus(ad(wq, v2), ad(w, own)))
-        dwv = plus(dwv, plus(ad(k, v2), ad(w, own_v)))
+        wq = plus(wq, bracket(k, v1))
+        dwq = plus(plus(dwq, bracket(k, a1)), plus(bracket(wq, v2), bracket(w, own)))
+        dwv = plus(dwv, plus(bracket(k, v2), bracket(w, own_v)))
         total = (none, none)
         for s in range(first, after):
             vq, aq, av, dm, df = scalar_derivatives(
@@ -245,7 +203,7 @@ def differentiate_loop(
             acceleration_q[s, row - 1] = aq
             acceleration_v[s, row - 1] = av
             total = plus(total, (scale(force[s], dm), scale(force[s], df)))
-        put_pair(wrench_q, row, 0, total)
+        put_twist(wrench_q, row, 0, total)
 
     # A^T lambda = K^T G with the wrench G at the cut: along q_j, G changes and the columns of K do.
     gm, gf = none, none
@@ -261,20 +219,20 @@ def differentiate_loop(
     for i in range(n1 + n2):
         one = i < n1
         row = int(path1[i]) if one else int(path2[i - n1])
-        column = pair(table1, row, _J) if one else pair(table2, row, _J)
+        column = get_twist(table1, row, _J) if one else get_twist(table2, row, _J)
         sign = -1.0 if one else 1.0
         for j in range(n1 + n2):
             other = int(path1[j]) if j < n1 else int(path2[j - n1])
-            g = pair(wrench_q, other, 0)
+            g = get_twist(wrench_q, other, 0)
             x = sign * (dot(column[0], g[0]) + dot(column[1], g[1]))
             same = one == (j < n1)
             beyond = same and other > row and int(rows[other, FIRST]) != int(rows[row, FIRST])
             # Where the column's own frame moves with it, seen from the second: ad of column and other column.
             if (beyond and not one) or (one and not beyond):
-                along = pair(table1, other, _J) if j < n1 else pair(table2, other, _J)
+                along = get_twist(table1, other, _J) if j < n1 else get_twist(table2, other, _J)
                 if one and not same:
                     along = times(-1.0, along)
-                change = ad(column, along)
+                change = bracket(column, along)
                 x = x + dot(change[0], gm) + dot(change[1], gf)
             force_q[row - 1, other - 1] += x
 

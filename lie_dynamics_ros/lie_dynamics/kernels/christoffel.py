@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..model.layout import BAD_SHAPE, N_Q, N_QUATERNIONS, N_V, NOT_FINITE, OK, PARENT
 from .batch import all_finite, make_batch
-from .compile import inline, kernel
+from .compile import inline, kernel, straight
 from .inverse_dynamics import NONE_GIVEN
 from .lanes import get2, get3, get6, put, workspace
 from .mass_matrix import clear
@@ -32,7 +32,7 @@ from .world import (
 )
 
 
-@inline
+@straight
 def inertia_rate(work, c, w, v):
     """Return (h, I) of the derivative along the twist (w, v) of the composite inertia kept in row `c`; no mass."""
     h, s = get3(work, c, MOMENT_C), get6(work, c, INERTIA_C)
@@ -48,7 +48,7 @@ def inertia_rate(work, c, w, v):
     )
 
 
-@inline
+@straight
 def put_symbols(out, n, a, b, c, t1, t2):
     """Store the symbols of a <= b <= c, given dM_ac/dq_b and dM_ab/dq_c; the lowered index is the last."""
     i, j, k = a - 1, b - 1, c - 1

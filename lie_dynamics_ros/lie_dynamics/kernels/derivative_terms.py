@@ -32,7 +32,7 @@ from ..model.layout import (
     N_V,
     PARENT,
 )
-from .compile import inline, outline
+from .compile import inline, outline, straight
 from .inverse_dynamics import external_wrench
 from .lanes import add3, add6, add9, get, get2, get3, get6, get9, put2, put3
 from .mass_matrix import rate_terms
@@ -142,7 +142,7 @@ def is_users(rows, i):
     return rows[i, KIND] == CUSTOM or rows[i, KIND] == CUSTOM_FOLLOW
 
 
-@inline
+@straight
 def seen_from_world(work, i, q, at):
     """Return the twist that begins at entry `at` of q, given in the frame of row `i`, in the inertial frame."""
     w = rotate(get9(work, i, R), (get(q, at), get(q, at + 1), get(q, at + 2)))
@@ -202,14 +202,14 @@ def put_variations(rows, q, qd, qdd, work):
             at += SECOND_SIZE + 6 * (int(rows[i, LAST]) - int(rows[i, FIRST]) + 1)
 
 
-@inline
+@straight
 def less_rates(work, i, m, f, w, v):
     """Return (m, f) + B (w, v) with the D and l of row `i`."""
     d, l = get9(work, i, D), get3(work, i, L)
     return sub(m, scale(2.0, rotate(d, w))), sub(f, scale(2.0, cross(l, w)))
 
 
-@inline
+@straight
 def transposed_rates(work, i, w, v):
     """Return B^T (w, v) with the D and l of row `i`; its linear part is zero."""
     return scale(2.0, sub(cross(get3(work, i, L), v), unrotate(get9(work, i, D), w)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model.layout import AXIS, AXIS_V, AXIS_W, BAD_QUATERNION, BAD_SHAPE, KIND, LAST, N_Q, N_V, NOT_FINITE, OK, PARENT
 from .batch import all_finite, make_batch
-from .compile import inline, kernel
+from .compile import inline, kernel, straight
 from .inverse_dynamics import NONE_GIVEN
 from .joints import check_quaternions, custom_rate, has_transform, is_custom, row_transform, subspace
 from .lanes import get, lift, put, shared_integer
@@ -40,7 +40,7 @@ def _put_column(out, n, i, w, v):
         put(out, (k + 3) * n + i - 1, v[k])
 
 
-@inline
+@straight
 def _get_column(out, n, i):
     """Read column `i` - 1 of a 6 x n matrix."""
     k = i - 1

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from ..model.layout import BODY, FIRST, GRAVITY, LAST, N_V, PARENT
 from .batch import make_batch
-from .compile import inline, outline
+from .compile import inline, outline, straight
 from .inverse_dynamics import external_wrench
 from .lanes import add3, add9, get, get2, get3, get6, get9, put, put2
 from .mass_matrix import clear, rate_terms
@@ -61,14 +61,14 @@ _A, _F, _PSI, _ALPHA, _PHI, _Y, _BETA, _IOTA, _N = 52, 58, 64, 70, 76, 82, 88, 9
 _COLUMNS = 106
 
 
-@inline
+@straight
 def rate_times(work, i, u):
     """Return B_i u."""
     d, l = get9(work, i, D), get3(work, i, L)
     return scale(-2.0, rotate(d, u[0])), scale(2.0, cross(u[0], l))
 
 
-@inline
+@straight
 def both(work, i, x, y):
     """Return I [x, y] + x x* I y + y x* I x: the part of B_i x that is linear in a change y of the velocity."""
     mass, h, s = get2(work, i, MASS_C), get3(work, i, MOMENT_C), get6(work, i, INERTIA_C)
@@ -87,7 +87,7 @@ def both(work, i, x, y):
     return scale(2.0, m), scale(2.0, cross(turn, momentum))
 
 
-@inline
+@straight
 def inertia_of(work, i, x):
     """Return I_i x."""
     return inertia_times(work, i, x[0], x[1])
@@ -140,7 +140,7 @@ def first_order(rows, q, qd, qdd, f_ext, y, work):
             add_twist(work, parent, _F, get_twist(work, i, _F))
 
 
-@inline
+@straight
 def sums_beyond(work, i, y):
     """Add row `i` to the sums over all rows beyond each row; its composite inertia is complete."""
     w, v = get_twist(work, i, J)
@@ -164,7 +164,7 @@ def sums_beyond(work, i, y):
     ))  # fmt: skip
 
 
-@inline
+@straight
 def beyond(work, f, x, y):
     """Return the sum over all rows beyond `f` of y_r J_r . (the part of B_r x that is linear in a change y of V)."""
     turned = rotate(get9(work, f, _N), y[0])
@@ -172,7 +172,7 @@ def beyond(work, f, x, y):
     return 2.0 * dot(x[0], (turned[0] + push[0], turned[1] + push[1], turned[2] + push[2]))
 
 
-@inline
+@straight
 def turned_back(work, k, f, above, x, a, jk):
     """Return the contraction of what a turn by J_k of B x + I a makes, for all rows before and beyond k."""
     back, less = bracket(jk, x), bracket(jk, a)
@@ -181,7 +181,7 @@ def turned_back(work, k, f, above, x, a, jk):
     return power(above, value) - dot(get3(work, f, _BETA), back[0]) - power(less, get_twist(work, f, _IOTA))
 
 
-@inline
+@straight
 def add_entry(out, at, x):
     """Add to an entry of a flat array."""
     put(out, at, get(out, at) + x)

@@ -134,7 +134,7 @@ def composite_inertias(rows, work):
         add6(work, parent, INERTIA_C, get6(work, i, INERTIA_C))
 
 
-@inline
+@straight
 def inertia_times(work, i, w, v):
     """Return the inertia kept in row `i` times a twist."""
     h = get3(work, i, MOMENT_C)
