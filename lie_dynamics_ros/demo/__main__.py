@@ -1,8 +1,9 @@
 """Watch the nodes at work: ``make demo``, or ``ros2 run lie_dynamics_ros demo``.
 
-Starts simulated drivers and nodes as separate processes over DDS, in a ROS domain of their own on this machine: an arm
-whose joint states become torques, and a Stewart platform whose leg lengths become poses. Shows what happens while they
-run, holds every torque against the library and every pose against the truth, and draws them.
+Starts simulated drivers and nodes as separate processes over DDS, in a ROS domain of their own on this machine: a robot
+that follows a trajectory, picks up a payload that its controller does not know, and learns it; an arm whose joint
+states become torques; and a Stewart platform whose leg lengths become poses. Shows what happens while they run, judges
+it, holds every torque against the library and every pose against the truth, and draws them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..ros.domain import DomainReservation
 from ..ros.errors import NodeError
 from ..ros.robot_description import read_description
 from .arm.showcase import ArmShowcase
+from .control.showcase import ControlShowcase
 from .errors import ShortfallError
 from .processes import Children
 from .reports import Reports
@@ -52,7 +54,7 @@ def _interrupt(*_: object) -> None:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--urdf", default=OWN_ROBOT, help="robot: URDF file, file:// or package:// URI")
-    parser.add_argument("--seconds", type=float, default=10.0, help="how long (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=30.0, help="how long (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=250.0, help="joint states per second (default: %(default)s)")
     parser.add_argument(
         "--inertia-check",
@@ -75,6 +77,10 @@ def _demo(options: argparse.Namespace) -> int:
         ArmShowcase(model, source, options.rate, options.inertia_check),
         StewartShowcase(options.rate),
     ]
+    try:
+        showcases.insert(0, ControlShowcase(model, source, options.inertia_check, options.seconds))
+    except ShortfallError as reason:
+        print(f"control is not shown: {reason}")
     reservation = DomainReservation()
     reservation.apply(os.environ)
     with tempfile.TemporaryDirectory(prefix="lie_dynamics_demo_") as directory:

@@ -33,20 +33,25 @@ class Children:
         parameters: Mapping[str, object],
         remappings: Mapping[str, str],
         module: str | None = None,
+        label: str | None = None,
     ) -> None:
-        """Start a node: a module with a function ``main``, by default the one of that name among the nodes."""
+        """Start a node: a module with a function ``main``, by default the one of that name among the nodes.
+
+        ``label`` tells nodes of the same name apart.
+        """
         import yaml
 
-        file = self._directory / f"{node}.yaml"
+        label = label or node
+        file = self._directory / f"{label}.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
         command = [sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
         command += [module or f"lie_dynamics_ros.nodes.{node}"]
         command += ["--ros-args", "--params-file", str(file)]
         for source, target in remappings.items():
             command += ["-r", f"{source}:={target}"]
-        with self._log(node).open("wb") as log:
+        with self._log(label).open("wb") as log:
             # A session of its own: Ctrl-C in the terminal reaches only the demo, which then ends its children.
-            self._processes[node] = subprocess.Popen(
+            self._processes[label] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
 

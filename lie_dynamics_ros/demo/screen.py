@@ -30,7 +30,7 @@ class Screen:
         if self.out.isatty():
             self._draw(self._table(time, duration, moments))
         elif time >= self._next_line:
-            self._next_line = time + 1.0
+            self._next_line = time + 2.0
             for showcase, moment in moments:
                 line = f"{time:4.1f} of {duration:.0f} s   {showcase.title:8} {moment}   {showcase.line()}"
                 print(line, file=self.out, flush=True)

@@ -84,6 +84,16 @@ class Showcase(ABC):
     def begin(self) -> None:
         """Forget what has come so far: a fair recording begins here."""
 
+    def proceed(self) -> None:
+        """Do what is to be done at this time of the recording; called many times a second.
+
+        Raises
+        ------
+        ShortfallError
+            It cannot be done.
+        """
+        return
+
     @abstractmethod
     def latencies(self) -> Sequence[float]:
         """Return the latest times from a state's stamp until its answer came [s]."""

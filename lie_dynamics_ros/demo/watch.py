@@ -85,6 +85,8 @@ def _record(showcases: Sequence[Showcase], executor: Executor, children: Childre
     shown = 0.0
     while (now := time.monotonic() - start) < duration:
         executor.spin_once(timeout_sec=REFRESH)
+        for showcase in showcases:
+            showcase.proceed()
         if now - shown < REFRESH:
             continue
         shown = now

@@ -1,0 +1,139 @@
+"""Judges the play: how closely the robot followed in each act, and what payload was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import ShortfallError
+from .play import LEAD, Play
+from .recorder import Recorder
+
+EXACT_LIMIT = 0.01
+"""Largest rms tracking error with the exact model [rad, m]."""
+GROWTH = 3.0
+"""By what factor the payload must enlarge it at least."""
+ADAPTED_SHARE = 0.1
+"""Share of the error under the payload that may be left in the last part of the adaptive act."""
+LAST_PART = 0.3
+"""That part of the act's motion."""
+MASS_TOLERANCE = 0.02
+"""Largest relative error of the estimated payload."""
+SAME = 1e-6
+"""How far the controller's own tracking error may be from that seen from outside [rad, m]."""
+FEWEST = 100
+"""States without which an act cannot be judged."""
+
+
+@dataclass
+class Verdict:
+    """What the recording shows.
+
+    Attributes
+    ----------
+    times, errors : list of ndarray, shapes (k,) and (k, n)
+        Of each act: time since the first act [s], desired minus actual position [rad, m], from joint states.
+    rms, largest : list of float
+        Of each act, of the joint that is farthest off; of the adaptive act in its last part.
+    effort_times, efforts : ndarray, shapes (m,) and (m, n)
+    mass_times, masses : ndarray, shape (l,)
+        Estimated payload [kg].
+    payload : float
+        The last estimate, mean over the last part of the adaptive act [kg].
+    reported : float
+        Largest difference between the tracking error that the controller tells and the one seen from outside.
+    states, answered : int
+    latency : tuple of float
+        Percentiles 50, 95, 99 of the time from the stamp of a state until its efforts arrived here [s].
+    shortfalls : list of str
+    """
+
+    times: list[np.ndarray]
+    errors: list[np.ndarray]
+    rms: list[float]
+    largest: list[float]
+    effort_times: np.ndarray
+    efforts: np.ndarray
+    mass_times: np.ndarray
+    masses: np.ndarray
+    payload: float
+    reported: float
+    states: int
+    answered: int
+    latency: tuple[float, ...]
+    shortfalls: list[str] = field(default_factory=list)
+
+
+def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
+    """Judge all acts, whose trajectories started at these time stamps [ns].
+
+    Raises
+    ------
+    ShortfallError
+        An act is missing, or there is next to nothing to judge.
+    """
+    if len(starts) < len(play.acts):
+        raise ShortfallError(f"only {len(starts)} of {len(play.acts)} acts were played")
+    stamps = np.array(sorted(recorder.states))
+    times, errors, rms, largest, reported = [], [], [], [], 0.0
+    for act, start in zip(play.acts, starts, strict=True):
+        begin = start + round(LEAD * 1e9)
+        inside = stamps[(stamps >= begin) & (stamps <= begin + act.duration * 1e9)]
+        if len(inside) < FEWEST:
+            raise ShortfallError(f"heard {len(inside)} joint states in act {act.name}")
+        t = (inside - begin) * 1e-9
+        error = play.motion.at(t, act.duration)[0] - np.array([recorder.states[s] for s in inside.tolist()])
+        both = [k for k, s in enumerate(inside.tolist()) if s in recorder.errors]
+        if both:
+            told = np.array([recorder.errors[int(inside[k])] for k in both])
+            reported = max(reported, float(np.abs(told - error[both]).max()))
+        counted = np.abs(error).max(axis=1)
+        if act.name == "adaptive":
+            counted = counted[t >= (1.0 - LAST_PART) * act.duration]
+        times.append((inside - starts[0]) * 1e-9)
+        errors.append(error)
+        rms.append(float(np.sqrt((counted**2).mean())))
+        largest.append(float(counted.max()))
+    last = starts[-1] + round((LEAD + (1.0 - LAST_PART) * play.acts[-1].duration) * 1e9)
+    mass_stamps = np.array(sorted(recorder.masses), dtype=np.int64)
+    masses = np.array([recorder.masses[s] for s in mass_stamps.tolist()]) - play.own_mass
+    late = masses[mass_stamps >= last]
+    answered = sorted(s for s in recorder.efforts if s in recorder.states)
+    if not answered:
+        raise ShortfallError(f"heard {len(recorder.states)} joint states and no efforts for them")
+    latency = np.array([recorder.efforts[s][1] for s in answered])
+    verdict = Verdict(
+        times, errors, rms, largest,
+        effort_times=(np.array(answered) - starts[0]) * 1e-9,
+        efforts=np.array([recorder.efforts[s][0] for s in answered]),
+        mass_times=(mass_stamps - starts[0]) * 1e-9,
+        masses=masses,
+        payload=float(late.mean()) if len(late) else float("nan"),
+        reported=reported,
+        states=int(((stamps >= answered[0]) & (stamps <= answered[-1])).sum()),
+        answered=len(answered),
+        latency=tuple(float(p) for p in np.percentile(latency, (50, 95, 99))),
+    )  # fmt: skip
+    verdict.shortfalls += _shortfalls(verdict, play)
+    return verdict
+
+
+def _shortfalls(verdict: Verdict, play: Play) -> list[str]:
+    exact, loaded, adapted = verdict.rms
+    found = []
+    if not exact <= EXACT_LIMIT:
+        found.append(f"with the exact model the tracking error is {exact:.2g}; at most {EXACT_LIMIT:g} is expected")
+    if not loaded >= GROWTH * exact:
+        found.append(f"the payload changes the tracking error from {exact:.2g} to {loaded:.2g} only")
+    if not adapted <= ADAPTED_SHARE * loaded:
+        found.append(
+            f"the adaptive controller leaves a tracking error of {adapted:.2g}; expected at most "
+            f"{ADAPTED_SHARE:.0%} of the {loaded:.2g} without it"
+        )
+    if not abs(verdict.payload - play.mass) <= MASS_TOLERANCE * play.mass:
+        found.append(f"the payload was estimated as {verdict.payload:.4g} kg; it is {play.mass:.4g} kg")
+    if not verdict.reported <= SAME:
+        found.append(f"the controller's own tracking error is off by {verdict.reported:.2g}")
+    return found

@@ -1,0 +1,103 @@
+"""Plays the acts: sets parameters of the nodes, and sends the trajectory of each act."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from builtin_interfaces.msg import Duration, Time
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ..errors import ShortfallError
+from .play import Act, Play
+from .recorder import NAMESPACE
+
+AHEAD = 0.2
+"""Between sending a trajectory and its start [s]."""
+PAUSE = 0.2
+"""Rest after each act [s]."""
+PATIENCE = 10.0
+"""How long a node may take to change its parameters [s]."""
+
+
+class Director:
+    """Goes through the acts of a play, one after the other.
+
+    Attributes
+    ----------
+    starts : list of int
+        Time stamps at which the trajectories of the acts start [ns], of all acts so far.
+    """
+
+    def __init__(self, play: Play) -> None:
+        self.play = play
+        self.starts: list[int] = []
+        self._answers: list[Any] | None = None
+        self._pause = 0  # until when nothing is to be done [ns]
+
+    def listen(self, node: Node) -> None:
+        """Make clients and publisher."""
+        names = {"robot": "simulated_robot", "controller": "computed_torque"}
+        self._clients = {
+            who: node.create_client(SetParametersAtomically, f"{NAMESPACE}/{name}/set_parameters_atomically")
+            for who, name in names.items()
+        }
+        self._publisher = node.create_publisher(JointTrajectory, f"{NAMESPACE}/computed_torque/joint_trajectory", 10)
+
+    @property
+    def act(self) -> Act | None:
+        """The act under way, or the last one."""
+        return self.play.acts[len(self.starts) - 1] if self.starts else None
+
+    def proceed(self) -> None:
+        """Begin the next act where it is time to."""
+        acts = self.play.acts
+        if len(self.starts) == len(acts) or time.time_ns() < self._pause:
+            return
+        act = acts[len(self.starts)]
+        if self._answers is None:
+            if self._publisher.get_subscription_count() and all(c.service_is_ready() for c in self._clients.values()):
+                self._deadline = time.monotonic() + PATIENCE
+                self._answers = [
+                    self._clients[who].call_async(_request(values))
+                    for who, values in (("robot", act.robot), ("controller", act.controller))
+                    if values
+                ]
+            return
+        if not all(answer.done() for answer in self._answers):
+            if time.monotonic() > self._deadline:
+                raise ShortfallError(f"act {act.name}: the nodes did not take their parameters within {PATIENCE:g} s")
+            return
+        refused = [a.result().result.reason for a in self._answers if not a.result().result.successful]
+        if refused:
+            raise ShortfallError(f"act {act.name}: parameters were refused: {'; '.join(refused)}")
+        self._answers = None
+        self._send(act)
+
+    def _send(self, act: Act) -> None:
+        start = time.time_ns() + round(AHEAD * 1e9)
+        message = JointTrajectory(joint_names=list(self.play.model.joint_names))
+        message.header.stamp = Time(sec=start // 10**9, nanosec=start % 10**9)
+        times, (position, velocity, acceleration) = self.play.points(act.duration)
+        for k, t in enumerate(times):
+            sec, nanosec = divmod(round(float(t) * 1e9), 10**9)
+            message.points.append(
+                JointTrajectoryPoint(
+                    time_from_start=Duration(sec=sec, nanosec=nanosec),
+                    positions=position[k].tolist(),
+                    velocities=velocity[k].tolist(),
+                    accelerations=acceleration[k].tolist(),
+                )
+            )
+        self._publisher.publish(message)
+        self.starts.append(start)
+        self._pause = start + round((float(times[-1]) + PAUSE) * 1e9)
+
+
+def _request(values: Mapping[str, Any]) -> SetParametersAtomically.Request:
+    parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+    return SetParametersAtomically.Request(parameters=parameters)

@@ -1,0 +1,148 @@
+"""A simulated robot follows a trajectory by torques, picks up a payload unknown to its controller, and learns it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from rclpy.node import Node
+
+from ...lie_dynamics import Model
+from ..processes import Children
+from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
+from .check import EXACT_LIMIT, judge
+from .director import Director
+from .play import PATIENCE, Play
+from .plot import draw
+from .recorder import NAMESPACE, Recorder
+
+PICTURE = "control.png"
+RATE = 500.0
+"""Joint states, and so torques, per second."""
+
+
+class ControlShowcase(Showcase):
+    """Trajectories in, torques out, and what comes of them.
+
+    Parameters
+    ----------
+    model : Model
+        The robot; all joints with one coordinate.
+    source : str
+        Where its description is.
+    inertia_check : str
+        As for the nodes.
+    seconds : float
+        How long the demo runs.
+
+    Raises
+    ------
+    ShortfallError
+        This cannot be shown with this robot, or not in this time; says why.
+    """
+
+    title = "control"
+    nodes = (f"{NAMESPACE[1:]}/simulated_robot", f"{NAMESPACE[1:]}/computed_torque")
+
+    def __init__(self, model: Model, source: str, inertia_check: str, seconds: float) -> None:
+        self.play = Play(model, seconds)
+        self._source, self._inertia_check = source, inertia_check
+        self.recorder, self.director = Recorder(), Director(self.play)
+
+    def start(self, children: Children) -> None:
+        """Start robot and controller, in a namespace of their own."""
+        controller = f"{NAMESPACE}/computed_torque"
+        check = {"inertia_check": self._inertia_check}
+        robot = {
+            "robot_description": self._source,
+            "mode": "dynamics",
+            "rate": RATE,
+            "start": "initial_position",
+            "initial_position": self.play.motion.center.tolist(),
+            "command_timeout": PATIENCE,
+            **check,
+            **kept(f"{NAMESPACE}/joint_states"),
+        }
+        topics = kept(*(f"{controller}/{topic}" for topic in ("joint_efforts", "tracking_error", "estimated_inertia")))
+        children.start("simulated_robot", robot, {"__ns": NAMESPACE}, label="control_robot")
+        commands = {"__ns": NAMESPACE, "~/commands": f"{NAMESPACE}/simulated_robot/commands"}
+        children.start("computed_torque", {**self.play.controller(), **check, **topics}, commands)
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        self.recorder.listen(node)
+        self.director.listen(node)
+
+    def counts(self) -> tuple[int, int]:
+        """Return numbers of states and answers."""
+        return len(self.recorder.states), len(self.recorder.efforts)
+
+    def begin(self) -> None:
+        """Begin the recording."""
+        self.recorder.begin()
+
+    def proceed(self) -> None:
+        """Begin the next act where it is time to."""
+        self.director.proceed()
+
+    def latencies(self) -> Sequence[float]:
+        """Return the latest latencies [s]."""
+        return [latency for _, latency in islice(reversed(self.recorder.efforts.values()), 500)]
+
+    def _error(self) -> float:
+        latest = next(reversed(self.recorder.errors.values()), None)
+        return 0.0 if latest is None else float(np.abs(latest).max())
+
+    def _mass(self) -> str:
+        mass = next(reversed(self.recorder.masses.values()), None)
+        return "" if mass is None else f"payload estimated {mass - self.play.own_mass:.3f} of {self.play.mass:.3g} kg"
+
+    def line(self) -> str:
+        """Return act, tracking error, and estimated payload."""
+        act = self.director.act
+        name = "" if act is None else f"{act.name}: "
+        return f"{name}off by {1e3 * self._error():.2f} mrad   {self._mass()}".rstrip()
+
+    def table(self, rows: int) -> list[str]:
+        """Return the act, and a line for each joint: desired, actual, error and torque."""
+        recorder, act = self.recorder, self.director.act
+        stamp = next((s for s in reversed(recorder.efforts) if s in recorder.states and s in recorder.errors), None)
+        if stamp is None:
+            return []
+        position, error, (efforts, _) = recorder.states[stamp], recorder.errors[stamp], recorder.efforts[stamp]
+        names = self.play.model.joint_names
+        width = max(map(len, names))
+        story = "at rest" if act is None else f"act {len(self.director.starts)} of {len(self.play.acts)}: {act.story}"
+        lines = [f"{story}   {self._mass()}".rstrip()]
+        lines.append(f"{'joint':{width}}    desired     actual  error/1000      torque   error from -0.1 to 0.1")
+        for j, name in enumerate(names):
+            lines.append(
+                f"{name:{width}} {position[j] + error[j]:+10.4f} {position[j]:+10.4f} {1e3 * error[j]:+11.3f} "
+                f"{efforts[j]:+11.3f}   {bar(error[j] / 0.1)}"
+            )
+        return lines[: max(1, rows)]
+
+    def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
+        """Judge all acts."""
+        verdict = judge(self.recorder, self.play, self.director.starts)
+        draw(verdict, self.play, folder / PICTURE)
+        lines = answer_lines(
+            "control: trajectories in, torques out, simulated motion",
+            verdict.answered,
+            verdict.states,
+            verdict.latency,
+            reported.get(self.nodes[1], {}),
+        )
+        (exact, loaded, adapted), most = ([1e3 * x for x in values] for values in (verdict.rms, verdict.largest))
+        mass = self.play.mass
+        lines += [
+            f"  exact model         tracking error {exact:.2f} mrad (rms of the joint farthest off), at most "
+            f"{most[0]:.2f}; limit {1e3 * EXACT_LIMIT:g}",
+            f"  unknown payload     {loaded:.1f} mrad, with {mass:.3g} kg at {self.play.link}",
+            f"  adaptive            {adapted:.2f} mrad in the end, {adapted / loaded:.1%} of that",
+            f"  payload found       {verdict.payload:.3f} kg ({verdict.payload / mass - 1.0:+.2%})",
+            f"  picture             {folder / PICTURE}",
+        ]
+        return Conclusion(lines, verdict.shortfalls)
