@@ -28,7 +28,7 @@ from lie_dynamics_ros.ros.robot_description import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 DEADLINE = 120.0
-NODES = 4
+NODES = 6
 
 
 @pytest.fixture(scope="module")
@@ -214,13 +214,29 @@ def wait_for(condition, what):
 
 
 def test_passes_and_draws(tmp_path):
-    demo = run(cwd=tmp_path)
+    demo = run("--seconds", "18", cwd=tmp_path)
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
-    assert "demo passed" in output
-    for picture in ("torques.png", "stewart.png"):
+    assert "demo passed" in output and "payload found" in output
+    for picture in ("control.png", "torques.png", "stewart.png"):
         assert (tmp_path / "demo_output" / picture).read_bytes().startswith(b"\x89PNG")
     assert not children_of(demo.pid)
+
+
+WEAK = """<robot name="weak"><link name="base"/>
+<link name="a"><inertial><mass value="1"/><origin xyz="0 0 0.5"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="1 0 0"/>
+<limit lower="-2" upper="2" velocity="1" effort="0.1"/></joint></robot>"""
+
+
+def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path):
+    path = tmp_path / "weak.urdf"
+    path.write_text(WEAK)
+    demo = run("--urdf", path.name, cwd=tmp_path)
+    output, _ = demo.communicate(timeout=DEADLINE)
+    assert demo.returncode == 0, output
+    assert "control is not shown: its effort limits" in output
 
 
 @pytest.mark.parametrize(

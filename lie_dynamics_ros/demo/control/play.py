@@ -83,14 +83,14 @@ class Play:
     """
 
     def __init__(self, model: Model, seconds: float) -> None:
-        if seconds < SHORTEST:
-            raise ShortfallError(f"it takes {SHORTEST:g} s at least")
         self.model = model
         self.body = _last_body(model)
         self.link = model.body_names[self.body]
         self.own_mass = float(model.inertia(self.body).mass)
         total = sum(float(model.inertia(b).mass) for b in range(model.n_bodies))
         self.motion, self.mass = self._choose(min(PAYLOAD_MASS, PAYLOAD_SHARE * total))
+        if seconds < SHORTEST:
+            raise ShortfallError(f"it takes {SHORTEST:g} s at least")
         lengths = [share * min(seconds, LONGEST) - OVERHEAD for share in SHARES]
         payload = {
             "payload_frame": self.link,
