@@ -7,7 +7,7 @@ export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS
 .PHONY: help setup demo test lint bench study clean
 
 help:
-	@echo 'make demo [URDF=path/to/robot.urdf]   watch joint states become torques, and leg lengths poses'
+	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
 	@echo 'make test                             linters and all tests'
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
