@@ -60,6 +60,10 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
     except (NodeError, ParameterException) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except Exception:
+        if rclpy.ok():
+            raise
+        # A callback was under way when the context ended, and could no longer publish: that is no failure.
     finally:
         if executor is not None:
             executor.shutdown()

@@ -370,6 +370,11 @@ def test_states_are_answered_while_requests_keep_coming(nodes):
         bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
 
 
+def services(bench):
+    """Return the names of all services that have been discovered."""
+    return [name for name, _ in bench.node.get_service_names_and_types()]
+
+
 def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_path):
     # A package of that name without services stands in its place.
     (tmp_path / "lie_dynamics_interfaces").mkdir()
@@ -383,8 +388,8 @@ def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_
         bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
         lines = [line for line in bench.processes[-1].output.splitlines() if "lie_dynamics_interfaces" in line]
         assert len(lines) == 1 and "without services" in lines[0]
-        offered = [name for name, _ in bench.node.get_service_names_and_types_by_node(module, bench.namespace)]
-        assert offered and not [name for name in offered if "compute" in name]
+        offered = bench.wait(lambda node=node: [name for name in services(bench) if name.startswith(node)], "services")
+        assert not [name for name in offered if "compute" in name]
 
 
 KINDS = ("inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")

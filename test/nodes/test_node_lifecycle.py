@@ -67,7 +67,7 @@ def test_a_node_started_again_goes_on_beside_a_running_driver(bench, case, how):
     process.process.send_signal(how)
     # The driver goes on meanwhile.
     bench.wait(lambda: bench.states.publish(case.state(bench)) or process.process.poll() is not None, "its end")
-    assert process.process.returncode == (0 if how == signal.SIGINT else -how)
+    assert process.process.returncode == (0 if how == signal.SIGINT else -how), process.output
     answers.clear()
     bench.start(case.module, **case.parameters)
     case.check(bench.ask(lambda: case.state(bench), answers))
