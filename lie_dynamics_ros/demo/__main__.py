@@ -77,8 +77,9 @@ def _demo(options: argparse.Namespace) -> int:
         ArmShowcase(model, source, options.rate, options.inertia_check),
         StewartShowcase(options.rate),
     ]
+    known = options.urdf == OWN_ROBOT  # learning takes longer, and shows less, with some robots
     try:
-        showcases.insert(0, ControlShowcase(model, source, options.inertia_check, options.seconds))
+        showcases.insert(0, ControlShowcase(model, source, options.inertia_check, options.seconds, known))
     except ShortfallError as reason:
         print(f"control is not shown: {reason}")
     reservation = DomainReservation()

@@ -110,6 +110,15 @@ def test_finds_a_wrong_payload(recording, play):
     assert "it is 1.5 kg" in shortfall
 
 
+def test_only_remarks_on_what_another_robot_learns(recording, model):
+    play = Play(model, 30.0, known=False)
+    for stamp in recording.masses:
+        recording.masses[stamp] *= 1.05
+    verdict = judge(recording, play, STARTS)
+    assert verdict.shortfalls == []
+    assert "it is 1.5 kg" in verdict.remarks[0]
+
+
 def test_finds_a_controller_that_flatters_itself(recording, play):
     for stamp in list(recording.errors)[::7]:
         recording.errors[stamp] = 0.5 * recording.errors[stamp]

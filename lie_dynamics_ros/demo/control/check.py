@@ -48,6 +48,8 @@ class Verdict:
     latency : tuple of float
         Percentiles 50, 95, 99 of the time from the stamp of a state until its efforts arrived here [s].
     shortfalls : list of str
+    remarks : list of str
+        What would fall short, were the gains of learning meant for this robot.
     """
 
     times: list[np.ndarray]
@@ -64,6 +66,7 @@ class Verdict:
     answered: int
     latency: tuple[float, ...]
     shortfalls: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
@@ -116,15 +119,24 @@ def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
         answered=len(answered),
         latency=tuple(float(p) for p in np.percentile(latency, (50, 95, 99))),
     )  # fmt: skip
-    verdict.shortfalls += _shortfalls(verdict, play)
+    verdict.shortfalls += _shortfalls(verdict)
+    (verdict.shortfalls if play.known else verdict.remarks).extend(_lessons(verdict, play))
     return verdict
 
 
-def _shortfalls(verdict: Verdict, play: Play) -> list[str]:
-    exact, loaded, adapted = verdict.rms
+def _shortfalls(verdict: Verdict) -> list[str]:
+    exact = verdict.rms[0]
     found = []
     if not exact <= EXACT_LIMIT:
         found.append(f"with the exact model the tracking error is {exact:.2g}; at most {EXACT_LIMIT:g} is expected")
+    if not verdict.reported <= SAME:
+        found.append(f"the controller's own tracking error is off by {verdict.reported:.2g}")
+    return found
+
+
+def _lessons(verdict: Verdict, play: Play) -> list[str]:
+    exact, loaded, adapted = verdict.rms
+    found = []
     if not loaded >= GROWTH * exact:
         found.append(f"the payload changes the tracking error from {exact:.2g} to {loaded:.2g} only")
     if not adapted <= ADAPTED_SHARE * loaded:
@@ -134,6 +146,4 @@ def _shortfalls(verdict: Verdict, play: Play) -> list[str]:
         )
     if not abs(verdict.payload - play.mass) <= MASS_TOLERANCE * play.mass:
         found.append(f"the payload was estimated as {verdict.payload:.4g} kg; it is {play.mass:.4g} kg")
-    if not verdict.reported <= SAME:
-        found.append(f"the controller's own tracking error is off by {verdict.reported:.2g}")
     return found

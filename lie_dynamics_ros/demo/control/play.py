@@ -80,10 +80,12 @@ class Play:
     own_mass : float
         Of that link, without [kg].
     acts : tuple of Act
+    known : bool
+        Whether the robot is the one that the gains of learning are meant for, and learning is judged.
     """
 
-    def __init__(self, model: Model, seconds: float) -> None:
-        self.model = model
+    def __init__(self, model: Model, seconds: float, known: bool = True) -> None:
+        self.model, self.known = model, known
         self.body = _last_body(model)
         self.link = model.body_names[self.body]
         self.own_mass = float(model.inertia(self.body).mass)

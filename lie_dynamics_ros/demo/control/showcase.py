@@ -36,6 +36,8 @@ class ControlShowcase(Showcase):
         As for the nodes.
     seconds : float
         How long the demo runs.
+    known : bool
+        Whether it is the robot that the gains of learning are meant for.
 
     Raises
     ------
@@ -46,8 +48,8 @@ class ControlShowcase(Showcase):
     title = "control"
     nodes = (f"{NAMESPACE[1:]}/simulated_robot", f"{NAMESPACE[1:]}/computed_torque")
 
-    def __init__(self, model: Model, source: str, inertia_check: str, seconds: float) -> None:
-        self.play = Play(model, seconds)
+    def __init__(self, model: Model, source: str, inertia_check: str, seconds: float, known: bool) -> None:
+        self.play = Play(model, seconds, known)
         self._source, self._inertia_check = source, inertia_check
         self.recorder, self.director = Recorder(), Director(self.play)
 
@@ -145,4 +147,5 @@ class ControlShowcase(Showcase):
             f"  payload found       {verdict.payload:.3f} kg ({verdict.payload / mass - 1.0:+.2%})",
             f"  picture             {folder / PICTURE}",
         ]
+        lines += [f"  not judged          {remark}" for remark in verdict.remarks]
         return Conclusion(lines, verdict.shortfalls)
