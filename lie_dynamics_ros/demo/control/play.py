@@ -23,8 +23,10 @@ SHARES = (0.2, 0.2, 0.6)
 """Of the acts in the play."""
 EFFORT_SHARE = 0.8
 """Share of the effort limits that the motion takes at most, payload included."""
-PAYLOAD_MASS, PAYLOAD_SHARE = 1.5, 0.1
-"""Payload [kg], and the largest share of the robot's mass that it may be."""
+PAYLOAD_MASS, PAYLOAD_SHARE, PAYLOAD_RATIO = 1.5, 0.1, 10.0
+"""Payload [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
+LINK_SHARE = 0.02
+"""Least share of the robot's mass of a link that carries a payload: fingers do not."""
 PAYLOAD_CENTER = (0.02, 0.01, 0.12)
 PAYLOAD_RADIUS = 0.05
 """Its centre of mass in the frame of the link [m]; it is a ball of that radius [m]."""
@@ -74,7 +76,7 @@ class Play:
     ----------
     motion : Motion
     link : str
-        The link that carries the payload: the last of the longest chain.
+        The link that carries the payload: the last of the longest chain, light ones like fingers left out.
     mass : float
         Of the payload [kg].
     own_mass : float
@@ -90,7 +92,7 @@ class Play:
         self.link = model.body_names[self.body]
         self.own_mass = float(model.inertia(self.body).mass)
         total = sum(float(model.inertia(b).mass) for b in range(model.n_bodies))
-        self.motion, self.mass = self._choose(min(PAYLOAD_MASS, PAYLOAD_SHARE * total))
+        self.motion, self.mass = self._choose(min(PAYLOAD_MASS, PAYLOAD_SHARE * total, PAYLOAD_RATIO * self.own_mass))
         if seconds < SHORTEST:
             raise ShortfallError(f"it takes {SHORTEST:g} s at least")
         lengths = [share * min(seconds, LONGEST) - OVERHEAD for share in SHARES]
@@ -111,7 +113,7 @@ class Play:
         model = self.model
         limit = np.where(model.limits.effort > 0.0, EFFORT_SHARE * model.limits.effort, np.inf)
         if not mass > 0.0:
-            raise ShortfallError("the robot has no mass")
+            raise ShortfallError("its last link has no mass")
         for scale in 0.75 ** np.arange(10):
             motion = Motion(model, float(scale))
             inertia = 0.4 * scale * mass * PAYLOAD_RADIUS**2 * np.eye(3)
@@ -131,6 +133,7 @@ class Play:
             "sliding_rate": [5.0],
             "sliding_damping": [float(40.0 * inertia.min())],
             "error_limit": 2.0,
+            "velocity_margin": 0.2 if self.known else 10.0,
             "state_timeout": PATIENCE,
         }
 
@@ -145,7 +148,8 @@ def _last_body(model: Model) -> int:
     for body in range(model.n_bodies):
         parent = model.frame(model.joints[body].parent_body).body
         depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
-    return int(np.argmax(depth))
+    mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
+    return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
 
 
 assert min(SHARES) * SHORTEST - OVERHEAD >= RAMP
