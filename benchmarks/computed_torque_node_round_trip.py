@@ -14,4 +14,4 @@ from .subjects import COMPUTED_TORQUE
 
 def run() -> tuple[list[Figure], Any]:
     """Measure; returns figures and the percentiles of every turn."""
-    return measure(COMPUTED_TORQUE)
+    return measure(COMPUTED_TORQUE, ratio=None, core=25.0)

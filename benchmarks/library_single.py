@@ -73,9 +73,10 @@ def programs(robot: Robot) -> Any:
     """Makers of timed programs: ours and Pinocchio's."""
     mine, others = ([tuple(x) for x in zip(*arrays, strict=True)] for arrays in robot.states(STATES))
     last = robot.model.n_bodies - 1
+    public = {name: getattr(library, name) for name in library.__all__}
 
     def ours(call: str, **more: Any) -> Any:
-        return loop(call, {**vars(library), "model": robot.model, "last": last, **more}, mine)
+        return loop(call, {**public, "model": robot.model, "last": last, **more}, mine)
 
     def theirs(call: str) -> Any:
         names = {"pin": pin, "np": np, "m": robot.pin_model, "d": robot.pin_data}
