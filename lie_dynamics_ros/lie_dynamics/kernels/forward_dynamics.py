@@ -73,6 +73,7 @@ from .spatial import (
     scale,
     sub,
     twist_into,
+    unrotate,
     wrench_cross,
     wrench_out,
 )
@@ -144,11 +145,9 @@ def articulate(rows, q, qdd, tau, given, work):
         sb = project(rows, i, q, bm, bf)
         put3(work, i, _UM, um)
         put3(work, i, _UF, uf)
-        cm, cf = articulated_times(j, h, m, cw, cv)
-        bm, bf = add(bm, cm), add(bf, cf)
-        if mixed and given[i - 1]:
-            x = get(qdd, i - 1)
-            bm, bf = add(bm, scale(x, um)), add(bf, scale(x, uf))
+        prescribed = mixed and given[i - 1]
+        if prescribed:
+            y, inverse = get(qdd, i - 1), lift(0.0, sb)
             put2(work, i, _E, sb)
         else:
             d = project(rows, i, q, um, uf) + rows[i, ARMATURE]
@@ -157,10 +156,12 @@ def articulate(rows, q, qdd, tau, given, work):
             put2(work, i, _D, inverse)
             put2(work, i, _E, e)
             y = e * inverse
-            bm, bf = add(bm, scale(y, um)), add(bf, scale(y, uf))
-            j, h, m = less_outer(j, h, m, um, uf, inverse)
         parent = int(rows[i, PARENT])
         if parent > 0:
+            cm, cf = articulated_times(j, h, m, cw, cv)
+            bm, bf = add(add(bm, cm), scale(y, um)), add(add(bf, cf), scale(y, uf))
+            if not prescribed:
+                j, h, m = less_outer(j, h, m, um, uf, inverse)
             if has_transform(rows, i):
                 r, p = get9(work, i, _R), get3(work, i, _P)
                 j, h, m = articulated_out(r, p, j, h, m)
@@ -183,7 +184,10 @@ def accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out):
         parent = int(rows[i, PARENT])
         w, v = get3(work, parent, _W), get3(work, parent, _V)
         if has_transform(rows, i):
-            w, v = twist_into(get9(work, i, _R), get3(work, i, _P), w, v)
+            if parent > 0:
+                w, v = twist_into(get9(work, i, _R), get3(work, i, _P), w, v)
+            else:  # the base does not turn
+                v = unrotate(get9(work, i, _R), v)
         um, uf = get3(work, i, _UM), get3(work, i, _UF)
         prescribed = mixed and given[i - 1]
         x = get(qdd, i - 1) if prescribed else (get2(work, i, _E) - dot(um, w) - dot(uf, v)) * get2(work, i, _D)

@@ -37,7 +37,7 @@ from .joints import (
     project,
 )
 from .lanes import add3, get, get3, get9, on_stack, put, put2, put3, single_workspace, stack_numbers
-from .spatial import add, momentum, rotate, sub, twist_into, wrench_cross, wrench_out
+from .spatial import add, momentum, rotate, sub, twist_into, unrotate, wrench_cross, wrench_out
 from .steps import prepare_transforms, transform
 
 #: Mask for kernels that need none.
@@ -96,8 +96,11 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
             aw, av = get3(work, first, _AW), get3(work, first, _AV)
         else:
             r, p = transform(rows, i, q, work, _R)
-            w, v = twist_into(r, p, w, v)
-            dw, dv = twist_into(r, p, dw, dv)
+            if parent == 0:  # at rest, and only accelerated against gravity
+                dv = unrotate(r, dv)
+            else:
+                w, v = twist_into(r, p, w, v)
+                dw, dv = twist_into(r, p, dw, dv)
             aw, av = w, v
             if i != int(rows[i, LAST]):  # further rows of the joint want to know
                 put3(work, i, _AW, aw)

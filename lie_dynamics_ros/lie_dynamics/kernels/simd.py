@@ -184,6 +184,32 @@ def all_below(typing_context, vector, limit):
 
 
 @intrinsic
+def turn_quadrants(typing_context, t, s, c):
+    """Return sine and cosine from those of the angle within its quadrant, whose number are the lowest bits of t.
+
+    Odd quadrants swap the two, 2 and 3 negate the sine, 1 and 2 the cosine.
+    """
+
+    def codegen(context, builder, sig, args):
+        integers = ir.VectorType(ir.IntType(64), WIDTH)
+
+        def constant(x):
+            return ir.Constant(integers, [x] * WIDTH)
+
+        def negated(x, quadrants):
+            sign = builder.shl(builder.and_(quadrants, constant(2)), constant(62))
+            return builder.bitcast(builder.xor(builder.bitcast(x, integers), sign), _LLVM)
+
+        quadrants = builder.bitcast(args[0], integers)
+        odd = builder.icmp_unsigned("!=", builder.and_(quadrants, constant(1)), constant(0))
+        sine, cosine = builder.select(odd, args[2], args[1]), builder.select(odd, args[1], args[2])
+        pair = negated(sine, quadrants), negated(cosine, builder.add(quadrants, constant(1)))
+        return context.make_tuple(builder, sig.return_type, pair)
+
+    return types.UniTuple(LANES_T, 2)(LANES_T, LANES_T, LANES_T), codegen
+
+
+@intrinsic
 def _lane(typing_context, vector, index):
     """Return one lane."""
 

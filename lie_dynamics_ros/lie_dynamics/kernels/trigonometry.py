@@ -30,24 +30,29 @@ _C = (
 _S0, _S1, _S2, _S3, _S4, _S5 = _S
 _C0, _C1, _C2, _C3, _C4, _C5 = _C
 _TWO_OVER_PI = 2.0 / math.pi
+_TO_INTEGER = 1.5 * 2.0**52  # what is added to this is rounded to an integer, found in the lowest bits of the sum
 
 
 def make_sincos():
     """Return the compiled ``sincos(x)``; beyond `REDUCTION_LIMIT`, and for NaN, it calls the C library."""
     from numba.extending import overload
 
-    from .simd import LANES_T, all_below, each_cos, each_sin, floor, nearest
+    from .simd import LANES_T, all_below, each_cos, each_sin, floor, nearest, turn_quadrants
 
     @inline
-    def reduced(x):
-        k = nearest(x * _TWO_OVER_PI)
+    def within_quadrant(x, k):
         r = ((x - k * _P1) - k * _P2) - k * _P3
         z = r * r
         s = r + r * z * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5)))))
         half = 0.5 * z
         w = 1.0 - half
         tail = z * z * (_C0 + z * (_C1 + z * (_C2 + z * (_C3 + z * (_C4 + z * _C5)))))
-        c = w + (((1.0 - w) - half) + tail)
+        return s, w + (((1.0 - w) - half) + tail)
+
+    @inline
+    def reduced(x):
+        k = nearest(x * _TWO_OVER_PI)
+        s, c = within_quadrant(x, k)
         # Quadrant by arithmetic instead of branches: odd quadrants swap, 2 and 3 negate sin, 1 and 2 negate cos.
         odd = k - 2.0 * floor(0.5 * k)
         half_turn = k - 4.0 * floor(0.25 * k)
@@ -56,6 +61,12 @@ def make_sincos():
         sign_c = 1.0 - 2.0 * (upper - 2.0 * floor(0.5 * upper))
         even = 1.0 - odd
         return sign_s * (even * s + odd * c), sign_c * (even * c + odd * s)
+
+    @inline
+    def reduced_lanes(x):
+        t = x * _TWO_OVER_PI + _TO_INTEGER
+        s, c = within_quadrant(x, t - _TO_INTEGER)
+        return turn_quadrants(t, s, c)
 
     def sincos(x):
         return math.sin(x), math.cos(x)
@@ -66,7 +77,7 @@ def make_sincos():
 
             def lanes(x):
                 if all_below(x, REDUCTION_LIMIT):
-                    return reduced(x)
+                    return reduced_lanes(x)
                 return each_sin(x), each_cos(x)
 
             return lanes
