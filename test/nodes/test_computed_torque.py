@@ -226,7 +226,7 @@ def test_bad_states_get_no_command_and_deactivation_holds_the_robot_up(bench):
 
 
 def test_gains_limits_and_modes_change_at_run_time(bench):
-    driver = Driver(bench, kp=[0.0], kd=[0.0])
+    driver = Driver(bench, kp=[0.0], kd=[0.0], state_timeout=60.0)  # a pause between states would move the hold
     driver.ask(MIDDLE)
     off = MIDDLE + 0.02
     np.testing.assert_allclose(driver.ask(off).effort, oracle(ARM, off), atol=1e-9)
