@@ -19,8 +19,11 @@ _RIGID = 1e-6  # how far a rotation matrix may be from one
 
 
 def extend(model: Model, q: Array, qd: Array) -> Array:
-    """Return `q` (..., nq) with T, S and dS/dt of every user-defined joint appended, as `layout` says."""
-    flat_q, flat_qd = q.reshape(-1, model.nq), qd.reshape(-1, model.nv)
+    """Return `q` (..., nq) with T, S and dS/dt of every user-defined joint appended, as `layout` says.
+
+    Of a model with coupled mimics `q` and `qd` are those of all joints, more than the model's own coordinates.
+    """
+    flat_q, flat_qd = q.reshape(-1, q.shape[-1]), qd.reshape(-1, qd.shape[-1])
     parts = [flat_q]
     for joint in model._custom:
         size = layout.CUSTOM_SIZE + layout.CUSTOM_FOLLOW_SIZE * (joint.type.nv - 1)
