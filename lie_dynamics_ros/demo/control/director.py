@@ -22,6 +22,8 @@ PAUSE = 0.2
 """Rest after each act [s]."""
 PATIENCE = 10.0
 """How long a node may take to change its parameters [s]."""
+LOST = 2.0
+"""After how long parameters are sent again [s]: an answer is lost where the node has not discovered our reader yet."""
 
 
 class Director:
@@ -36,7 +38,7 @@ class Director:
     def __init__(self, play: Play) -> None:
         self.play = play
         self.starts: list[int] = []
-        self._answers: list[Any] | None = None
+        self._answers: dict[str, list[Any]] | None = None  # by the node that was asked
         self._pause = 0  # until when nothing is to be done [ns]
 
     def listen(self, node: Node) -> None:
@@ -59,24 +61,33 @@ class Director:
         if len(self.starts) == len(acts) or time.time_ns() < self._pause:
             return
         act = acts[len(self.starts)]
+        values = {"robot": act.robot, "controller": act.controller}
+        requests = {who: _request(v) for who, v in values.items() if v}
         if self._answers is None:
             if self._publisher.get_subscription_count() and all(c.service_is_ready() for c in self._clients.values()):
                 self._deadline = time.monotonic() + PATIENCE
-                self._answers = [
-                    self._clients[who].call_async(_request(values))
-                    for who, values in (("robot", act.robot), ("controller", act.controller))
-                    if values
-                ]
+                self._answers = {who: [] for who in requests}
+                self._ask(requests)
             return
-        if not all(answer.done() for answer in self._answers):
+        done = {who: a.result().result for who, answers in self._answers.items() for a in answers if a.done()}
+        waiting = {who: request for who, request in requests.items() if who not in done}
+        if waiting:
             if time.monotonic() > self._deadline:
                 raise ShortfallError(f"act {act.name}: the nodes did not take their parameters within {PATIENCE:g} s")
+            if time.monotonic() > self._asked + LOST:
+                self._ask(waiting)
             return
-        refused = [a.result().result.reason for a in self._answers if not a.result().result.successful]
+        refused = [result.reason for result in done.values() if not result.successful]
         if refused:
             raise ShortfallError(f"act {act.name}: parameters were refused: {'; '.join(refused)}")
         self._answers = None
         self._send(act)
+
+    def _ask(self, requests: Mapping[str, SetParametersAtomically.Request]) -> None:
+        assert self._answers is not None
+        self._asked = time.monotonic()
+        for who, request in requests.items():
+            self._answers[who].append(self._clients[who].call_async(request))
 
     def _send(self, act: Act) -> None:
         start = time.time_ns() + round(AHEAD * 1e9)
