@@ -14,21 +14,21 @@ from lie_dynamics_ros.lie_dynamics.tree.inputs import NO_WRENCH
 
 
 def test_other_types_are_refused(rng):
+    """By kernels of batches, which numba's dispatcher serves; `test_direct` tells of those of single states."""
     model = to_model(chain(rng, ["revolute", "prismatic"]))
-    x, out = np.zeros(2), np.zeros(2)
-    assert kernels.inverse_dynamics(model._rows, x, x, x, NO_WRENCH, out) == 0
-    read_only = np.zeros(2)
-    read_only.flags.writeable = False
-    bad = [[0.0, 0.0], np.zeros(2, int), np.zeros((1, 2)), np.zeros(2, np.float32), None, "xx"]
+    kernel, state, given = kernels.inverse_dynamics_batch, np.zeros((1, 2)), np.zeros(0, bool)
+    rest = (state, state, np.zeros((1, 0)), np.zeros((1, 0)), given, np.zeros((1, 2)), np.zeros((1, 0)))
+    assert kernel(model._rows, state, *rest) == 0
+    bad = [[[0.0, 0.0]], np.zeros((1, 2), int), np.zeros(2), np.zeros((1, 2), np.float32), None, "xx"]
     if COMPILED:
-        bad += [read_only, np.zeros(4)[::2]]
+        bad.append(np.zeros((1, 4))[:, ::2])
     for value in bad:
         with pytest.raises((TypeError, ValueError)):
-            kernels.inverse_dynamics(model._rows, value, x, x, NO_WRENCH, out)
+            kernel(model._rows, value, *rest)
     with pytest.raises(TypeError):
-        kernels.inverse_dynamics(model._rows, x, x)
+        kernel(model._rows, state)
     if COMPILED:
-        assert len(kernels.inverse_dynamics.signatures) == 1
+        assert len(kernel.signatures) == 1
 
 
 def test_shapes_are_checked_by_the_kernels(rng):

@@ -156,7 +156,7 @@ class _KernelCache(FunctionCache):
         self._name_of_kernel = f"{function.__module__}.{function.__qualname__}"
 
 
-def enable_cache(dispatcher: Any) -> None:
-    """Let a dispatcher keep its compiled code in `cache_folder`; nothing happens where there is none."""
-    if cache_folder(dispatcher.py_func.__module__) is not None:
-        dispatcher._cache = _KernelCache(dispatcher.py_func)
+def enable_cache(compiled: Any, function: Any) -> None:
+    """Let what numba compiles from a function be kept in `cache_folder`; nothing happens where there is none."""
+    if cache_folder(function.__module__) is not None:
+        compiled._cache = _KernelCache(function)

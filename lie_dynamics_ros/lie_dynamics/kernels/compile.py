@@ -12,7 +12,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -65,7 +65,19 @@ def straight(function: F) -> F:
     return make_straight(function)  # type: ignore[no-any-return]
 
 
-def kernel(*signatures: str, quick: bool = False) -> Callable[[Callable[..., Any]], Callable[..., int]]:
+@overload
+def kernel(*signatures: str, quick: bool = False) -> Callable[[Callable[..., Any]], Callable[..., int]]: ...
+
+
+@overload
+def kernel(
+    *signatures: str, quick: bool, fresh: int, size: int
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+def kernel(
+    *signatures: str, quick: bool = False, fresh: int = 0, size: int = 0
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an entry point, compiled lazily for the given numba signatures and no others.
 
     Parameters
@@ -73,8 +85,13 @@ def kernel(*signatures: str, quick: bool = False) -> Callable[[Callable[..., Any
     *signatures : str
         Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
     quick : bool
-        Keep the interpreter lock, and count no references to the arguments: for kernels that take microseconds, where
-        this costs more than it gives. Such a kernel cannot allocate.
+        For kernels that take microseconds, of one signature: they keep the interpreter lock, count no references to the
+        arguments, which would cost more than they give, and are called directly (`direct.py`). Such a kernel cannot
+        allocate, and may return -1 instead of raising TypeError.
+    fresh, size : int
+        How many of the last arguments of a quick kernel may be left out. They are vectors; the number of their entries
+        stands in this column of the first row of the first argument. The call then makes them, and returns them, or
+        None unless the status is zero.
 
     Returns
     -------
@@ -83,17 +100,73 @@ def kernel(*signatures: str, quick: bool = False) -> Callable[[Callable[..., Any
         called with any other types: its caller then converts the arguments and tries again.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., int]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not COMPILED:
-            return _interpreted(function, signatures)
-        return _lazy_dispatcher(function, signatures, quick)
+            return _with_fresh(_interpreted(function, signatures), signatures[0], fresh, size)
+        made = _quick(function, signatures[0], fresh, size) if quick else _lazy_dispatcher(function, signatures, False)
+        KERNELS.append(made)
+        return made
 
     return decorate
 
 
+def _kinds(signature: str) -> list[tuple[str, int]]:
+    """Return types and numbers of axes of the arguments."""
+    return [(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", signature)]
+
+
+def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, size: int) -> Callable[..., Any]:
+    """Let the last arguments of a kernel be left out."""
+    if fresh == 0:
+        return function
+    total = len(_kinds(signature))
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        if len(args) == total:
+            return function(*args)
+        made = tuple(np.empty(int(args[0][0, size])) for _ in range(fresh))
+        if function(*args, *made) != 0:
+            return None
+        return made if fresh > 1 else made[0]
+
+    return call
+
+
+def _quick(function: Callable[..., Any], signature: str, fresh: int, size: int) -> Any:
+    """Return a callable that makes the entry point when it is called first, and then is little but that."""
+
+    def load() -> Callable[..., Any]:
+        from .direct import known_layout, make_entry
+
+        if known_layout():
+            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER)
+        else:
+            entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), True)), signature, fresh, size)
+        call.__setstate__((entry, (), {}, call.__dict__))  # type: ignore[attr-defined]
+        return entry
+
+    call = functools.partial(lambda *args: load()(*args))
+    call.py_func = function  # type: ignore[attr-defined]
+    call.compile_all = load  # type: ignore[attr-defined]
+    return call
+
+
+def _native(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse arrays of the other byte order, which numba's dispatcher takes for those of this one."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        if all(a.dtype.isnative for a in args if isinstance(a, np.ndarray)):
+            return function(*args)
+        raise TypeError("arrays of this machine's byte order are expected")
+
+    return call
+
+
 def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> Callable[..., int]:
     """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers throughout."""
-    wanted = [[(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", s)] for s in signatures]
+    wanted = [_kinds(signature) for signature in signatures]
     kinds = {"float64": ("float64", "complex128"), "boolean": ("bool",), "int64": ("int64",)}
 
     @functools.wraps(function)
@@ -117,7 +190,7 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
     from .cache import enable_cache
 
     dispatcher = _njit(**{**_OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
-    enable_cache(dispatcher)
+    enable_cache(dispatcher, function)
     allowed: list[tuple[Any, ...]] = []
 
     def allowed_types() -> list[tuple[Any, ...]]:
@@ -138,7 +211,6 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
     # The dispatcher asks this attribute when no compiled version fits the arguments.
     dispatcher._compile_for_args = compile_for
     dispatcher.compile_all = compile_all
-    KERNELS.append(dispatcher)
     return dispatcher  # type: ignore[no-any-return]
 
 

@@ -224,7 +224,12 @@ def _status(given, qdd, tau, work):
     return NOT_FINITE
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])", quick=True)
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])",
+    quick=True,
+    fresh=1,
+    size=N_V,
+)
 def forward_dynamics(rows, q, qd, tau, f_ext, out):
     """Write qdd of one state to `out` and return a status of `layout`."""
     n = qd.shape[0]
@@ -246,6 +251,8 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1],"
     " float64[::1])",
     quick=True,
+    fresh=2,
+    size=N_V,
 )
 def hybrid_dynamics_unloaded(rows, q, qd, tau, qdd, given, qdd_out, tau_out):
     """As `hybrid_dynamics` without external wrenches."""
@@ -268,6 +275,8 @@ def hybrid_dynamics_unloaded(rows, q, qd, tau, qdd, given, qdd_out, tau_out):
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
     " float64[::1], float64[::1])",
     quick=True,
+    fresh=2,
+    size=N_V,
 )
 def hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
     """Write qdd and tau of one state to the outputs and return a status of `layout`."""

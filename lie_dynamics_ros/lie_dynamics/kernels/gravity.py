@@ -41,7 +41,7 @@ def gravity_force_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
             add3(work, parent, _MOMENT, h)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True)
+@kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
 def gravity_force(rows, q, out):
     """Write the joint forces of one state to `out` and return a status of `layout`."""
     if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_V]:

@@ -139,7 +139,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
             add3(work, parent, _F, f)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
 def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
     """Write tau of one state without external wrenches to `out` and return a status of `layout`."""
     n = rows[0, N_V]
@@ -155,7 +155,12 @@ def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
     return OK if all_finite(out) else NOT_FINITE
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])", quick=True)
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])",
+    quick=True,
+    fresh=1,
+    size=N_V,
+)
 def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
     """Write tau of one state with external wrenches to `out` and return a status of `layout`."""
     n = rows[0, N_V]

@@ -264,11 +264,11 @@ def _add_losses(found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], 
 
 def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, y: Array) -> int:
     """Return the status of forward dynamics at a state whose derivatives are not finite."""
-    return _forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd))
+    return int(_forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd)))
 
 
 def _explain_hybrid(
     rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, y: Array, z: Array
 ) -> int:
     out = np.empty_like(qd), np.empty_like(qd)
-    return _hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out)
+    return int(_hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out))

@@ -20,7 +20,6 @@ from .inputs import NO_WRENCH, evaluate
 from .losses import joint_losses
 
 Array = npt.NDArray[np.float64]
-_empty = np.empty
 
 
 def forward_dynamics(
@@ -61,11 +60,10 @@ def forward_dynamics(
     """
     if model._plain:
         try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                out = _empty(model.nv)
-                if _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
+            qdd: Array | None = _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
+            if qdd is not None:
+                return qdd
+        except (TypeError, ValueError):
             pass
     return _general_forward(model, q, qd, tau, f_ext, threads)
 
@@ -114,15 +112,14 @@ def hybrid_dynamics(
     """
     if model._plain:
         try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                acceleration, force = _empty(model.nv), _empty(model.nv)
-                if f_ext is None:
-                    status = _unloaded(model._rows, q, qd, tau, qdd, prescribed, acceleration, force)
-                else:
-                    status = _hybrid(model._rows, q, qd, tau, f_ext, qdd, prescribed, acceleration, force)
-                if status == 0:
-                    return acceleration, force
-        except (AttributeError, TypeError, ValueError):
+            both: tuple[Array, Array] | None
+            if f_ext is None:
+                both = _unloaded(model._rows, q, qd, tau, qdd, prescribed)
+            else:
+                both = _hybrid(model._rows, q, qd, tau, f_ext, qdd, prescribed)
+            if both is not None:
+                return both
+        except (TypeError, ValueError):
             pass
     return _general_hybrid(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
 

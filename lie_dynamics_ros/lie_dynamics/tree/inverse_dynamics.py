@@ -14,8 +14,6 @@ from ..model.model import Model
 from .inputs import evaluate
 from .losses import joint_losses
 
-_empty = np.empty
-
 
 def inverse_dynamics(
     model: Model,
@@ -56,15 +54,11 @@ def inverse_dynamics(
     # One call to the kernel is most of the cost for a small robot: no helper stands in between.
     if model._plain:
         try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                out = _empty(model.nv)
-                if f_ext is None:
-                    status = _unloaded(model._rows, q, qd, qdd, out)
-                else:
-                    status = _loaded(model._rows, q, qd, qdd, f_ext, out)
-                if status == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
+            tau: npt.NDArray[np.float64] | None
+            tau = _unloaded(model._rows, q, qd, qdd) if f_ext is None else _loaded(model._rows, q, qd, qdd, f_ext)
+            if tau is not None:
+                return tau
+        except (TypeError, ValueError):
             pass
     return _general(model, q, qd, qdd, f_ext, threads)
 

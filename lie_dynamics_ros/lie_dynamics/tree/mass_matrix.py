@@ -71,11 +71,10 @@ def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
     if model._plain:
         try:
-            if q.ndim == 1:  # type: ignore[union-attr]
-                out = _empty(model.nv)
-                if _gravity(model._rows, q, out) == 0:
-                    return out
-        except (AttributeError, TypeError):
+            tau: Array | None = _gravity(model._rows, q)
+            if tau is not None:
+                return tau
+        except TypeError:
             pass
     return evaluate(model, _gravity_batch, {"q": q}, ["force"], threads=threads)[0]
 
