@@ -43,10 +43,10 @@ from .derivative_terms import (
 )
 from .inverse_dynamics import NONE_GIVEN, wrench_fits
 from .joints import check_quaternions
-from .lanes import get, get3, put, vector_space, workspace
+from .lanes import LANES, get, get3, put, vector_space, workspace
 from .mass_matrix import clear
 from .spatial import add, dot, wrench_cross
-from .transpose import BATCH_SIGNATURE, quaternions_fit, store_matrices
+from .transpose import BATCH_SIGNATURE, mark, quaternions_fit, store_marked
 from .world import J, inertia_times
 
 
@@ -119,9 +119,11 @@ def users_rows(rows, q, work, out, stride):
 
 @inline
 def inverse_derivatives_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
-    """Fill `out` (3 nv nv) with d tau / dq, d tau / dqd, and the mass matrix of one state, or of one tile."""
+    """Fill `out` (3 nv nv) with d tau / dq, d tau / dqd, and the mass matrix of one state, or of one tile.
+
+    Entries of rows that are not on one path must be zero before.
+    """
     n = int(rows[0, N_V])
-    clear(out)
     if n == 0:
         return
     kinematics(rows, q, qd, work)
@@ -148,8 +150,22 @@ def inverse_derivatives(rows, q, qd, qdd, f_ext, out):
         return BAD_QUATERNION
     work = workspace(n + 1, COLUMNS, q)
     flat = out.reshape(out.size)
+    clear(flat)
     inverse_derivatives_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, flat, flat, work)
     return OK if all_finite(flat) else NOT_FINITE
+
+
+@outline
+def mark_paths(rows, marks):
+    """Mark where the three matrices are not zero."""
+    n = int(rows[0, N_V])
+    for i in range(1, n + 1):
+        k = i
+        while k > 0:
+            for at in range(0, 3 * n * n, n * n):
+                mark(marks, at + (i - 1) * n + k - 1)
+                mark(marks, at + (k - 1) * n + i - 1)
+            k = int(rows[k, PARENT])
 
 
 @kernel(BATCH_SIGNATURE)
@@ -160,6 +176,9 @@ def inverse_derivatives_batch(rows, q, qd, qdd, f_ext, _c, given, out, _z):
     tq = vector_space(q.shape[1], np.empty((0, states), q.dtype))
     ta, tb, tc = vector_space(n, tq), vector_space(n, tq), vector_space(f_ext.shape[1], tq)
     tile, work = vector_space(out.shape[1], tq), workspace(n + 1, COLUMNS, tq)
+    clear(tile)
+    marks = np.zeros(out.shape[1] // LANES + 1, np.bool_)
+    mark_paths(rows, marks)
     for start in range(0, count, states):
         if not quaternions_fit(rows, q, start, min(start + states, count)):
             status = max(status, BAD_QUATERNION)
@@ -169,6 +188,6 @@ def inverse_derivatives_batch(rows, q, qd, qdd, f_ext, _c, given, out, _z):
         load_tile(qdd, start, tb)
         load_tile(f_ext, start, tc)
         inverse_derivatives_core(rows, tq, ta, tb, tc, tq, given, tile, tile, work)
-        if not store_matrices(tile, start, out):
+        if not store_marked(tile, marks, start, out):
             status = max(status, NOT_FINITE)
     return status

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import COMPILED, outline
+from .compile import COMPILED, inline, outline
 from .joints import check_quaternions
 from .lanes import LANES
 
@@ -30,6 +30,17 @@ def store_matrices(tile, start, target):
     return bool(np.isfinite(target).all())
 
 
+def store_marked(tile, marks, start, target):
+    """Transpose a tile back into the batch; blocks of eight numbers that are not marked are zero in all tiles."""
+    return store_matrices(tile, start, target)
+
+
+@inline
+def mark(marks, k):
+    """Mark the block of eight numbers that holds number `k`."""
+    marks[k // LANES] = True
+
+
 def store_line(tile, first, count, start, target, at):
     """Transpose scalars `first`, ... of a tile to columns `at`, ... of the states from `start`; tell if finite."""
     target[:, at : at + count] = np.moveaxis(tile[first : first + count], -1, 0)
@@ -41,7 +52,8 @@ if COMPILED:
     from numba import types
     from numba.extending import intrinsic
 
-    from .simd import WIDTH, lane_sum, load, scatter, splat
+    from .lanes import place_vector_from
+    from .simd import LANES_T, WIDTH, lane_sum, splat
 
     assert WIDTH == LANES == 8
     _I32 = ir.IntType(32)
@@ -51,7 +63,10 @@ if COMPILED:
 
     @intrinsic
     def _store_block(typing_context, tile, k, flat, first, stride):
-        """Transpose vectors k to k + 7 of a tile, and store lane s of them at `flat[first + s stride]` and beyond."""
+        """Transpose vectors k to k + 7 of a tile, and store lane s of them at `flat[first + s stride]` and beyond.
+
+        Return zero times their sum, which is zero in all lanes where they are finite.
+        """
 
         def codegen(context, builder, sig, args):
             vector = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -63,6 +78,12 @@ if COMPILED:
                 offset = builder.mul(vector_index, ir.Constant(args[1].type, WIDTH))
                 pointer = builder.bitcast(builder.gep(source, [offset]), vector.as_pointer())
                 rows.append(builder.load(pointer, align=8))
+            zero = ir.Constant(vector, [0.0] * WIDTH)
+            total, more = zero, zero
+            for j in range(0, WIDTH, 2):
+                total = builder.fadd(total, builder.fmul(rows[j], zero))
+                more = builder.fadd(more, builder.fmul(rows[j + 1], zero))
+            total = builder.fadd(total, more)
             for step in (1, 2, 4):
                 low = [i if i & step == 0 else i - step + WIDTH for i in range(WIDTH)]
                 high = [i + step if i & step == 0 else i + WIDTH for i in range(WIDTH)]
@@ -76,9 +97,21 @@ if COMPILED:
             for row in rows:
                 builder.store(row, builder.bitcast(builder.gep(target, [index]), vector.as_pointer()), align=8)
                 index = builder.add(index, args[4])
-            return context.get_dummy_value()
+            return total
 
-        return types.void(tile, types.intp, flat, types.intp, types.intp), codegen
+        return LANES_T(tile, types.intp, flat, types.intp, types.intp), codegen
+
+    @inline
+    def _store_some(tile, first, count, start, target, at):
+        """Store a few scalars of a tile, or those of the few states that do not fill the last tile."""
+        columns, flat, size = tile.reshape(tile.size), target.reshape(target.size), target.shape[1]
+        total = 0.0
+        for lane in range(min(LANES, target.shape[0] - start)):
+            for k in range(count):
+                x = columns[(first + k) * LANES + lane]
+                flat[(start + lane) * size + at + k] = x
+                total += x * 0.0
+        return total == 0.0
 
     @outline
     def store_matrices(tile, start, target):  # noqa: D103
@@ -88,24 +121,30 @@ if COMPILED:
     def store_line(tile, first, count, start, target, at):  # noqa: D103
         size = target.shape[1]
         flat = target.reshape(target.size)
-        total, more = splat(0.0), splat(0.0)
-        for k in range(first, first + count - 1, 2):
-            total = total + load(tile, k) * 0.0
-            more = more + load(tile, k + 1) * 0.0
-        if count % 2 == 1:
-            total = total + load(tile, first + count - 1) * 0.0
-        if start + LANES > target.shape[0]:
-            columns = tile.reshape(tile.size)
-            for lane in range(target.shape[0] - start):
-                for k in range(count):
-                    flat[(start + lane) * size + at + k] = columns[(first + k) * LANES + lane]
-        else:
-            whole = count // LANES * LANES
-            for k in range(0, whole, LANES):
-                _store_block(tile, first + k, flat, start * size + at + k, size)
-            if count > LANES:  # the last block may overlap the one before
-                _store_block(tile, first + count - LANES, flat, start * size + at + count - LANES, size)
+        if start + LANES > target.shape[0] or count < LANES:
+            return _store_some(tile, first, count, start, target, at)
+        total = splat(0.0)
+        for k in range(0, count - LANES + 1, LANES):
+            total = total + _store_block(tile, first + k, flat, start * size + at + k, size)
+        if count % LANES > 0:  # the last block overlaps the one before
+            k = count - LANES
+            total = total + _store_block(tile, first + k, flat, start * size + at + k, size)
+        return lane_sum(total) == 0.0  # infinity and NaN times zero are NaN
+
+    @outline
+    def store_marked(tile, marks, start, target):  # noqa: D103
+        size = target.shape[1]
+        flat = target.reshape(target.size)
+        if start + LANES > target.shape[0] or size < LANES:
+            return _store_some(tile, 0, size, start, target, 0)
+        total = splat(0.0)
+        for block in range(size // LANES):
+            first = start * size + block * LANES
+            if marks[block]:
+                total = total + _store_block(tile, block * LANES, flat, first, size)
             else:
-                for k in range(whole, count):
-                    scatter(load(tile, first + k), flat, start * size + at + k, size)
-        return lane_sum(total + more) == 0.0  # infinity and NaN times zero are NaN
+                for lane in range(LANES):
+                    place_vector_from(flat, first + lane * size, 0.0)
+        if size % LANES > 0:
+            total = total + _store_block(tile, size - LANES, flat, start * size + size - LANES, size)
+        return lane_sum(total) == 0.0
