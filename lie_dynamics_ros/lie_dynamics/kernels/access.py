@@ -83,7 +83,18 @@ def on_stack(typing_context, rows, columns):
     return types.boolean(types.intp, types.intp), codegen
 
 
-def register(shared_integer, workspace, vector_space, width):
+@intrinsic
+def entry(typing_context, integers, k):
+    """Return integer `k` of a list, and ask not, as numba does, whether `k` is counted from the end."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]], inbounds=True))
+
+    return types.int64(integers, types.intp), codegen
+
+
+def register(shared_integer, workspace, vector_space, column_space, width):
     """Overload what `lanes` allocates, for scalars (last axis absent) and lanes (last axis present)."""
     assert width == WIDTH
 
@@ -101,4 +112,8 @@ def register(shared_integer, workspace, vector_space, width):
     def _vector_space(n, like):
         if like.ndim == 1:
             return lambda n, like: np.empty(n)
+        return lambda n, like: aligned_numbers(n).reshape((n, WIDTH))
+
+    @overload(column_space)
+    def _column_space(n, like):
         return lambda n, like: aligned_numbers(n).reshape((n, WIDTH))

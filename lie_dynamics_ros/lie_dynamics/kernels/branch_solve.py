@@ -54,17 +54,20 @@ def list_paths(rows, given, paths):
 
 @outline
 def factorize(rows, given, paths, m):
-    """Replace the lower half of the unknowns' block of `m` (nv nv) by L, the upper by L^T, the diagonal by D^-1.
+    """Replace the lower half of the unknowns' block of `m` by L, the upper by L^T, the diagonal by D^-1.
+
+    Its nv rows are filled up to whole vectors.
 
     A pivot is the articulated inertia along its row; one that vanishes is inverted to infinity. The rest of the upper
     half must be zero.
     """
     n = int(rows[0, N_V])
+    width = m.shape[0] // max(n, 1)
     for i in range(n, 0, -1):
         if not counts(given, i):
             continue
         first, last = paths[3 * i], paths[3 * i + 1] - 1
-        row = (i - 1) * n
+        row = (i - 1) * width
         d = get(m, row + i - 1)
         inverse = 1.0 / (d * positive(d - rows[i, ROUND_OFF]))
         put(m, row + i - 1, inverse)
@@ -73,95 +76,26 @@ def factorize(rows, given, paths, m):
             x = get(m, row + k) * inverse
             for b in range(first, a + 1):
                 j = paths[b]
-                put(m, k * n + j, get(m, k * n + j) - x * get(m, row + j))
+                put(m, k * width + j, get(m, k * width + j) - x * get(m, row + j))
             put(m, row + k, x)
-            put(m, k * n + i - 1, x)
+            put(m, k * width + i - 1, x)
 
 
 @outline
 def solve_one(rows, given, paths, m, b):
     """Replace the unknowns' entries of the flat array `b` by the solution."""
     n = int(rows[0, N_V])
+    width = m.shape[0] // max(n, 1)
     for i in range(n, 0, -1):
         if counts(given, i):
             x = get(b, i - 1)
             for a in range(paths[3 * i], paths[3 * i + 1] - 1):
                 k = paths[a]
-                put(b, k, get(b, k) - get(m, (i - 1) * n + k) * x)
+                put(b, k, get(b, k) - get(m, (i - 1) * width + k) * x)
     for i in range(1, n + 1):
         if counts(given, i):
-            x = get(b, i - 1) * get(m, (i - 1) * n + i - 1)
+            x = get(b, i - 1) * get(m, (i - 1) * width + i - 1)
             for a in range(paths[3 * i], paths[3 * i + 1] - 1):
                 k = paths[a]
-                x = x - get(m, (i - 1) * n + k) * get(b, k)
+                x = x - get(m, (i - 1) * width + k) * get(b, k)
             put(b, i - 1, x)
-
-
-@inline
-def _related(paths, i, c):
-    """Tell whether one of the coordinates c, c + 1, c + 2, counted from zero, may lie on one path with row `i`."""
-    if c + 2 >= i - 1:
-        return c < paths[3 * i + 2]
-    return i - 1 < max(paths[3 * c + 5], paths[3 * c + 8], paths[3 * c + 11])
-
-
-@outline
-def solve_many(rows, given, paths, m, x, blocks, width, sparse):
-    """Replace the unknowns' rows of `x` by minus the solution; rows of `blocks` times `width` entries, in threes.
-
-    The entries of `x` are scalars as those of `m`, or vectors of several columns. If `sparse`, entry (i, c) of each
-    block is zero at first where coordinates i and c are not on one path; and where no unknown is left out the last
-    block is minus the unit matrix, so that its solution is symmetric and half of it enough.
-    """
-    n = int(rows[0, N_V])
-    stride = blocks * width
-    for at in range(0, stride, 3):
-        column = at % width
-        inverse = sparse and given.shape[0] == 0 and at >= stride - width
-        for i in range(min(n, column + 3) if inverse else n, 0, -1):
-            if counts(given, i) and (not sparse or _related(paths, i, column)):
-                e = (i - 1) * stride + at
-                x0, x1, x2 = get(x, e), get(x, e + 1), get(x, e + 2)
-                for j in range(i, paths[3 * i + 2]):
-                    y, k = get(m, (i - 1) * n + j), j * stride + at
-                    x0 = x0 - y * get(x, k)
-                    x1 = x1 - y * get(x, k + 1)
-                    x2 = x2 - y * get(x, k + 2)
-                put(x, e, x0)
-                put(x, e + 1, x1)
-                put(x, e + 2, x2)
-        first = 1
-        if inverse:
-            first = column + 1
-            for i in range(column):
-                for c in range(column, min(column + 3, n)):
-                    put(x, i * stride + at - column + c, get(x, c * stride + at - column + i))
-        for i in range(first, n + 1):
-            if counts(given, i):
-                d, e = -get(m, (i - 1) * n + i - 1), (i - 1) * stride + at
-                x0, x1, x2 = d * get(x, e), d * get(x, e + 1), d * get(x, e + 2)
-                for a in range(paths[3 * i], paths[3 * i + 1] - 1):
-                    j = paths[a]
-                    y, k = get(m, (i - 1) * n + j), j * stride + at
-                    x0 = x0 - y * get(x, k)
-                    x1 = x1 - y * get(x, k + 1)
-                    x2 = x2 - y * get(x, k + 2)
-                put(x, e, x0)
-                put(x, e + 1, x1)
-                put(x, e + 2, x2)
-
-
-@outline
-def add_coupled(rows, given, m, x, width):
-    """Add M_uv X_v to the rows u of `x` whose acceleration is given, v the unknowns; `factorize` left M_uv."""
-    n = int(rows[0, N_V])
-    for i in range(1, n + 1):
-        k = int(rows[i, PARENT])
-        while k > 0:
-            if counts(given, i) != counts(given, k):
-                y = get(m, (i - 1) * n + k - 1)
-                to, source = (k, i) if counts(given, i) else (i, k)
-                to, source = (to - 1) * width, (source - 1) * width
-                for c in range(width):
-                    put(x, to + c, get(x, to + c) + y * get(x, source + c))
-            k = int(rows[k, PARENT])

@@ -20,7 +20,16 @@ from ..model.layout import (
     PARENT,
 )
 from .batch import all_finite, load_tile, tile_width
-from .branch_solve import add_coupled, counts, factorize, list_paths, paths_size, solve_many, solve_one
+from .branch_solve import counts, factorize, list_paths, paths_size, solve_one
+from .column_solve import (
+    add_coupled,
+    groups_of,
+    hand_out,
+    list_related,
+    pick_related,
+    related_size,
+    solve_columns,
+)
 from .compile import inline, kernel, outline
 from .derivative_terms import (
     COLUMNS as TERM_COLUMNS,
@@ -37,10 +46,20 @@ from .derivative_terms import (
 from .inverse_derivatives import columns_of_row, users_rows
 from .inverse_dynamics import wrench_fits
 from .joints import check_quaternions
-from .lanes import LANES, add3, get, get3, lift, put, put2, put3, vector_space, workspace
+from .lanes import LANES, add3, column_space, get, get3, lift, put, put2, put3, vector_space, workspace
 from .mass_matrix import clear
 from .spatial import add, dot, scale
-from .transpose import BATCH_SIGNATURE, quaternions_fit, store_line, store_matrices
+from .transpose import (
+    BATCH_SIGNATURE,
+    deal,
+    numbers_of,
+    parts,
+    quaternions_fit,
+    share_space,
+    state_of,
+    store_line,
+    vectors_of,
+)
 from .world import J, inertia_times
 
 #: I J of each row, and the change of acceleration once the unknown accelerations are known.
@@ -51,8 +70,9 @@ COLUMNS = TERM_COLUMNS + 12
 
 @outline
 def masses(rows, work, m):
-    """Fill the lower half of `m` (nv nv) with the mass matrix, and I J of each row; sum F and inertias on the way."""
+    """Fill the lower half of `m` with the mass matrix, and I J of each row; sum F and inertias on the way."""
     n = int(rows[0, N_V])
+    width = LANES * groups_of(n)
     for i in range(n, 0, -1):
         tm, tf = inertia_times(work, i, get3(work, i, J), get3(work, i, J + 3))
         put3(work, i, T, tm)
@@ -62,7 +82,7 @@ def masses(rows, work, m):
             x = dot(tm, get3(work, k, J)) + dot(tf, get3(work, k, J + 3))
             if k == i:
                 x = x + rows[i, ARMATURE]
-            put(m, (i - 1) * n + k - 1, x)
+            put(m, (i - 1) * width + k - 1, x)
             k = int(rows[k, PARENT])
         add_to_parent(rows, i, work)
 
@@ -118,9 +138,11 @@ def accelerate(rows, given, y, work):
 
 
 @outline
-def right_sides(rows, q, given, work, m, x, stride, block):
-    """Fill `x` with R for q, qd and what is given, side by side: columns of R are `block` entries apart."""
+def right_sides(rows, q, given, work, m, x):
+    """Fill `x` with R for q, qd and what is given, side by side, rows of each filled up to whole vectors."""
     n = int(rows[0, N_V])
+    block = LANES * groups_of(n)
+    stride = 3 * block
     for i in range(n, 0, -1):
         columns_of_row(rows, i, work, get3(work, i, T), get3(work, i, T + 3), x, 0, x, block, stride)
     users_rows(rows, q, work, x, stride)
@@ -130,7 +152,7 @@ def right_sides(rows, q, given, work, m, x, stride, block):
             put(x, (i - 1) * stride + 2 * block + i - 1, -1.0)
         k = i if mixed else 0
         while k > 0:
-            y = get(m, (i - 1) * n + k - 1)
+            y = get(m, (i - 1) * block + k - 1)
             if not counts(given, k):
                 put(x, (i - 1) * stride + 2 * block + k - 1, y)
             if not counts(given, i):
@@ -139,60 +161,38 @@ def right_sides(rows, q, given, work, m, x, stride, block):
 
 
 @outline
-def hand_out(rows, tau, given, x, stride, block, work, y, z):
-    """Copy what was found to the outputs y and z: qdd and tau, each with its derivatives; `z` may be empty."""
-    n = int(rows[0, N_V])
-    both = z.shape[0] > 0
-    for i in range(1, n + 1):
-        source, to = (i - 1) * stride, n + (i - 1) * n
-        unknown = counts(given, i)
-        if both:
-            force = joint_force(work, i) + rows[i, ARMATURE] * get(y, i - 1)
-            put(z, i - 1, get(tau, i - 1) if unknown else force)
-        for b in range(3):
-            for k in range(n):
-                e = to + b * n * n + k
-                value = get(x, source + b * block + k)
-                if unknown:
-                    put(y, e, value)
-                else:
-                    put(z, e, value)
-                    put(y, e, 0.0)
-                if unknown and both:
-                    put(z, e, 0.0)
-        if not unknown:
-            put(y, to + 2 * n * n + i - 1, 1.0)
-        elif both:
-            put(z, to + 2 * n * n + i - 1, 1.0)
+def complete_forces(rows, tau, given, work, y, z):
+    """Write the complete joint forces to the start of `z`, given the complete accelerations `y`."""
+    for i in range(1, int(rows[0, N_V]) + 1):
+        force = joint_force(work, i) + rows[i, ARMATURE] * get(y, i - 1)
+        put(z, i - 1, get(tau, i - 1) if counts(given, i) else force)
 
 
-@inline
-def hybrid_derivatives_core(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, x, stride, block, wide):
-    """Find accelerations, in `y`, and in `x` their derivatives along q, qd and what is given, of one state or one tile.
+@outline
+def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
+    """Find accelerations, in `y`, and the equations for their derivatives, of one state or one tile.
 
-    Rows of `x` whose acceleration is given hold the derivatives of their forces. `paths`, `m` (nv nv) and `x`
-    (nv stride) are workspace; `wide` is the memory of `x` in vectors of its columns, or `x` itself.
+    `m` (nv, nv) becomes the factorised mass matrix, `r` (nv, 3, nv) the right hand sides for q, qd and what is given.
+    Their rows of nv entries are filled up to whole vectors; both must be zero where rows are not on one path.
     """
-    n = int(rows[0, N_V])
-    if n == 0:
-        return
     kinematics(rows, q, qd, work)
     accelerations(rows, qd, qdd, given, work)
     own_wrenches(rows, f_ext, work)
-    clear(m)
     masses(rows, work, m)
-    clear(x)
-    list_paths(rows, given, paths)
     factorize(rows, given, paths, m)
     solution(rows, tau, qdd, given, paths, m, work, y)
     accelerate(rows, given, y, work)
     put_variations(rows, q, qd, y, work)
-    right_sides(rows, q, given, work, m, x, stride, block)
-    sparse = wide.shape[0] == x.shape[0]
-    blocks = 3 if sparse else 1
-    solve_many(rows, given, paths, m, wide, blocks, wide.shape[0] // (n * blocks), sparse)
+    right_sides(rows, q, given, work, m, r)
+
+
+@inline
+def derivatives(rows, given, paths, related, m, r, z, x, y, force):
+    """Solve the equations of one state, and write the derivatives to y and, with a mask, to `force`."""
+    solve_columns(rows, given, paths, related, m, r, z, x)
     if given.shape[0] > 0:
-        add_coupled(rows, given, m, wide, wide.shape[0] // n)
+        add_coupled(rows, given, m, x)
+    hand_out(rows, given, x, y, force)
 
 
 @kernel(
@@ -208,49 +208,67 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
-    work, m = workspace(n + 1, COLUMNS, q), vector_space(n * n, q)
-    group = 3 * LANES
-    width = (3 * n + group - 1) // group * group
-    wide = vector_space(n * width // LANES, np.empty((0, LANES), q.dtype))
-    x = wide.reshape(n * width)
-    flat = y.reshape(y.size)
-    load, paths = f_ext.reshape(f_ext.size), np.empty(paths_size(n), np.int64)
-    hybrid_derivatives_core(rows, q, qd, tau, load, qdd, given, flat, work, paths, m, x, width, n, wide)
-    hand_out(rows, tau, given, x, width, n, work, flat, z.reshape(z.size))
-    return OK if all_finite(flat) and all_finite(z.reshape(z.size)) else NOT_FINITE
+    columns = n * groups_of(n)
+    work, m, r = workspace(n + 1, COLUMNS, q), vector_space(LANES * columns, q), vector_space(3 * LANES * columns, q)
+    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n), np.int64)
+    list_paths(rows, given, paths)
+    list_related(rows, paths, related)
+    clear(m)
+    clear(r)
+    load, qdds, forces = f_ext.reshape(f_ext.size), y.reshape(y.size), z.reshape(z.size)
+    if n > 0:
+        equations(rows, q, qd, tau, load, qdd, given, qdds, work, paths, m, r)
+    if z.size > 0:
+        complete_forces(rows, tau, given, work, qdds, forces)
+    side, x = column_space(3 * columns, q), column_space(3 * columns, q)
+    pick_related(related, groups_of(n), r, side)
+    derivatives(rows, given, paths, related, m, side, side, x, qdds, forces)
+    return OK if all_finite(qdds) and all_finite(forces) else NOT_FINITE
 
 
 @kernel(BATCH_SIGNATURE)
 def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
-    """Write what `hybrid_derivatives_core` finds for each state of a batch and return the worst status."""
+    """Write what `hybrid_derivatives` finds for each state of a batch and return the worst status.
+
+    The equations are set up for all states of a tile at once, and solved state by state.
+    """
     status = OK
     count, n, states = q.shape[0], qd.shape[1], tile_width(q.shape[0])
     tq = vector_space(q.shape[1], np.empty((0, states), q.dtype))
     ta, tb = vector_space(n, tq), vector_space(n, tq)
     tc, td = vector_space(f_ext.shape[1], tq), vector_space(qdd.shape[1], tq)
-    ty, tz = vector_space(y.shape[1], tq), vector_space(z.shape[1], tq)
-    block = (n + 2) // 3 * 3
-    work, m, x = workspace(n + 1, COLUMNS, tq), vector_space(n * n, tq), vector_space(3 * n * block, tq)
-    paths = np.empty(paths_size(n), np.int64)
+    ty, tz = vector_space(n, tq), vector_space(n if given.shape[0] > 0 else 0, tq)
+    columns = n * groups_of(n)
+    work, m, r = workspace(n + 1, COLUMNS, tq), vector_space(LANES * columns, tq), vector_space(3 * LANES * columns, tq)
+    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n), np.int64)
+    list_paths(rows, given, paths)
+    list_related(rows, paths, related)
+    clear(m)
+    clear(r)
+    ms, sides = share_space(columns, tq), share_space(3 * columns, tq)
+    x, side = column_space(3 * columns, tq), column_space(3 * columns, tq)
     for start in range(0, count, states):
-        if not quaternions_fit(rows, q, start, min(start + states, count)):
+        stop = min(start + states, count)
+        if not quaternions_fit(rows, q, start, stop):
             status = max(status, BAD_QUATERNION)
+            continue
+        if n == 0:
             continue
         load_tile(q, start, tq)
         load_tile(qd, start, ta)
         load_tile(tau, start, tb)
         load_tile(f_ext, start, tc)
         load_tile(qdd, start, td)
-        hybrid_derivatives_core(rows, tq, ta, tb, tc, td, given, ty, work, paths, m, x, 3 * block, block, x)
-        if given.shape[0] == 0:
-            good = store_line(ty, 0, n, start, y, 0)
-            for i in range(n):
-                for b in range(3):
-                    to = n + (b * n + i) * n
-                    good = store_line(x, (3 * i + b) * block, n, start, y, to) and good
-        else:
-            hand_out(rows, tb, given, x, 3 * block, block, work, ty, tz)
-            good = store_matrices(ty, start, y)
-        if not (store_matrices(tz, start, z) and good):
+        equations(rows, tq, ta, tb, tc, td, given, ty, work, paths, m, r)
+        good = store_line(ty, 0, n, start, y, 0)
+        if given.shape[0] > 0:
+            complete_forces(rows, tb, given, work, ty, tz)
+            good = store_line(tz, 0, n, start, z, 0) and good
+        deal(related, m, r, ms, sides)
+        for s in range(parts(stop - start)):
+            found, forces = state_of(y, start + s), state_of(z, start + s)
+            derivatives(rows, given, paths, related, numbers_of(ms, s), vectors_of(sides, s), side, x, found, forces)
+            good = all_finite(found) and all_finite(forces) and good
+        if not good:
             status = max(status, NOT_FINITE)
     return status

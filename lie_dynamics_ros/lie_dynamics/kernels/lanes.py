@@ -61,6 +61,11 @@ def shared_integer(a, i):
     return int(a[i].flat[0].real) if isinstance(a[i], np.ndarray) else int(a[i].real)
 
 
+def entry(integers, k):
+    """Return integer `k` of a list, `k` not negative."""
+    return integers[k]
+
+
 def workspace(rows, columns, like):
     """Allocate a table of `rows` by `columns` scalars of the kind that the array `like` holds."""
     return np.empty((rows, columns, *like.shape[1:]), like.dtype)
@@ -85,6 +90,11 @@ def vector_space(n, like):
     return np.empty((n, *like.shape[1:]), like.dtype)
 
 
+def column_space(n, like):
+    """Allocate `n` vectors of columns, side by side, of the kind of scalars that the array `like` holds."""
+    return np.empty((n, LANES, *like.shape[1:]), like.dtype)
+
+
 @straight
 def positive(x):
     """Return 1 where `x` is above zero, else 0."""
@@ -95,7 +105,8 @@ if COMPILED:
     from . import access as _access
 
     access: Any = _access
-    access.register(shared_integer, workspace, vector_space, LANES)
+    access.register(shared_integer, workspace, vector_space, column_space, LANES)
+    entry = access.entry
     stack_numbers = access.stack_numbers
     on_stack = access.on_stack
     single_workspace = access.single_workspace

@@ -41,6 +41,42 @@ def mark(marks, k):
     marks[k // LANES] = True
 
 
+def share_space(n, like):
+    """Allocate `n` vectors of columns for each state of a tile like `like`; in plain Python, for all as one."""
+    return np.empty((1, n, LANES, *like.shape[1:]), like.dtype)
+
+
+def parts(count):
+    """Return as how many a number of states is treated that were dealt out: in plain Python, as one."""
+    return 1
+
+
+def state_of(batch, s):
+    """Return the results of state `s`."""
+    return batch.T
+
+
+def numbers_of(shares, s):
+    """Return what state `s` was dealt as a flat array."""
+    return shares[0].reshape(-1, shares.shape[-1])
+
+
+def vectors_of(shares, s):
+    """Return what state `s` was dealt as vectors of columns."""
+    return shares[0]
+
+
+def deal(related, m, r, ms, sides):
+    """Deal a tile's mass matrix and right hand sides, where `related` lists them, to the states."""
+    groups = int(related[0]) - 1
+    ms[0] = m.reshape(ms.shape[1:])
+    vectors = r.reshape(-1, LANES, r.shape[-1])
+    for c in range(groups):
+        for a in range(related[c], related[c + 1], 2):
+            for b in range(3):
+                sides[0, 3 * ((a - related[0]) // 2) + b] = vectors[(3 * related[a] + b) * groups + c]
+
+
 def store_line(tile, first, count, start, target, at):
     """Transpose scalars `first`, ... of a tile to columns `at`, ... of the states from `start`; tell if finite."""
     target[:, at : at + count] = np.moveaxis(tile[first : first + count], -1, 0)
@@ -49,9 +85,10 @@ def store_line(tile, first, count, start, target, at):
 
 if COMPILED:
     from llvmlite import ir
-    from numba import types
+    from numba import njit, types
     from numba.extending import intrinsic
 
+    from .access import aligned_numbers
     from .lanes import place_vector_from
     from .simd import LANES_T, WIDTH, lane_sum, splat
 
@@ -100,6 +137,40 @@ if COMPILED:
             return total
 
         return LANES_T(tile, types.intp, flat, types.intp, types.intp), codegen
+
+    @njit
+    def share_space(n, like):  # noqa: D103
+        return aligned_numbers(LANES * n).reshape((LANES, n, LANES))
+
+    @njit
+    def parts(count):  # noqa: D103
+        return count
+
+    @njit
+    def state_of(batch, s):  # noqa: D103
+        return batch[s]
+
+    @njit
+    def numbers_of(shares, s):  # noqa: D103
+        return shares[s].reshape(shares.shape[1] * shares.shape[2])
+
+    @njit
+    def vectors_of(shares, s):  # noqa: D103
+        return shares[s]
+
+    @outline
+    def deal(related, m, r, ms, sides):  # noqa: D103
+        origin = related[0]
+        groups = origin - 1
+        to_m, to_side = ms.reshape(ms.size), sides.reshape(sides.size)
+        for c in range(groups):
+            for a in range(related[c], related[c + 1], 2):
+                k = related[a] * groups + c
+                _store_block(m, LANES * k, to_m, LANES * k, LANES * ms.shape[1])
+                for b in range(3):
+                    k = (3 * related[a] + b) * groups + c
+                    place = 3 * ((a - origin) // 2) + b
+                    _store_block(r, LANES * k, to_side, LANES * place, LANES * sides.shape[1])
 
     @inline
     def _store_some(tile, first, count, start, target, at):
