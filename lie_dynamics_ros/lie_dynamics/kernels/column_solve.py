@@ -181,7 +181,7 @@ def pick_related(related, groups, r, side):
 
 
 def hand_out(rows, given, x, y, z):
-    """Copy the derivatives `x` to the outputs y and z, each after nv numbers; `z` may be empty."""
+    """Copy the derivatives `x` to the outputs y and z, each after nv numbers, and tell if finite; `z` may be empty."""
     n = int(rows[0, N_V])
     groups, rest = groups_of(n), x.shape[2:]
     values = np.moveaxis(x.reshape(groups, n, 3, LANES, *rest), (2, 1, 0), (0, 1, 2))
@@ -192,22 +192,33 @@ def hand_out(rows, given, x, y, z):
             own = np.where(mine.reshape(n, 1, *(1 for _ in rest)), values, 0.0)
             own[2, ~mine, ~mine] = 1.0
             target[n:] = own.reshape(3 * n * n, *rest)
+    return bool(np.isfinite(values).all())
 
 
 if COMPILED:
+    from .simd import lane_sum
 
     @inline
     def _write_row(x, k, step, count, y, at):
-        """Write `count` numbers from vector `k` on; those of the last vector beyond are overwritten by the next row."""
+        """Write `count` numbers from vector `k` on, and return zero times their sum, to tell if they are finite.
+
+        Those of the last vector beyond the row are overwritten by the next.
+        """
+        total = lift(0.0, get(x, 0))
         for c in range(0, count - LANES + 1, LANES):
-            place_vector_from(y, at + c, get(x, k))
+            v = get(x, k)
+            place_vector_from(y, at + c, v)
+            total = total + v * 0.0
             k += step
         c = count // LANES * LANES
-        if c < count and at + c + LANES <= y.shape[0]:
-            place_vector_from(y, at + c, get(x, k))
-        else:
-            for e in range(c, count):
-                place(y, at + e, at_number(x, LANES * k + e - c))
+        if c < count:
+            total = total + get(x, k) * 0.0
+            if at + c + LANES <= y.shape[0]:
+                place_vector_from(y, at + c, get(x, k))
+            else:
+                for e in range(c, count):
+                    place(y, at + e, at_number(x, LANES * k + e - c))
+        return total
 
     @inline
     def _write_zeros(count, y, at):
@@ -218,18 +229,20 @@ if COMPILED:
     def hand_out(rows, given, x, y, z):  # noqa: D103
         n = int(rows[0, N_V])
         both = z.shape[0] > 0
+        total = lift(0.0, get(x, 0))
         for b in range(3):
             for i in range(n):
                 to = n + (b * n + i) * n
                 if counts(given, i + 1):
-                    _write_row(x, 3 * i + b, 3 * n, n, y, to)
+                    total = total + _write_row(x, 3 * i + b, 3 * n, n, y, to)
                     if both:
                         _write_zeros(n, z, to)
                 else:
-                    _write_row(x, 3 * i + b, 3 * n, n, z, to)
+                    total = total + _write_row(x, 3 * i + b, 3 * n, n, z, to)
                     _write_zeros(n, y, to)
         for i in range(n):
             if not counts(given, i + 1):
                 place(y, n + (2 * n + i) * n + i, 1.0)
             elif both:
                 place(z, n + (2 * n + i) * n + i, 1.0)
+        return lane_sum(total) == 0.0

@@ -188,11 +188,11 @@ def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
 
 @inline
 def derivatives(rows, given, paths, related, m, r, z, x, y, force):
-    """Solve the equations of one state, and write the derivatives to y and, with a mask, to `force`."""
+    """Solve the equations of one state, and write the derivatives to y and, with a mask, to `force`; tell if finite."""
     solve_columns(rows, given, paths, related, m, r, z, x)
     if given.shape[0] > 0:
         add_coupled(rows, given, m, x)
-    hand_out(rows, given, x, y, force)
+    return hand_out(rows, given, x, y, force)
 
 
 @kernel(
@@ -222,8 +222,9 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
         complete_forces(rows, tau, given, work, qdds, forces)
     side, x = column_space(3 * columns, q), column_space(3 * columns, q)
     pick_related(related, groups_of(n), r, side)
-    derivatives(rows, given, paths, related, m, side, side, x, qdds, forces)
-    return OK if all_finite(qdds) and all_finite(forces) else NOT_FINITE
+    good = derivatives(rows, given, paths, related, m, side, side, x, qdds, forces)
+    good = all_finite(qdds[:n]) and all_finite(forces[:n]) and good
+    return OK if good else NOT_FINITE
 
 
 @kernel(BATCH_SIGNATURE)
@@ -247,6 +248,7 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
     clear(r)
     ms, sides = share_space(columns, tq), share_space(3 * columns, tq)
     x, side = column_space(3 * columns, tq), column_space(3 * columns, tq)
+    blocks = 3
     for start in range(0, count, states):
         stop = min(start + states, count)
         if not quaternions_fit(rows, q, start, stop):
@@ -264,11 +266,13 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
         if given.shape[0] > 0:
             complete_forces(rows, tb, given, work, ty, tz)
             good = store_line(tz, 0, n, start, z, 0) and good
-        deal(related, m, r, ms, sides)
+        deal(related, m, r, blocks, ms, sides)
+        if given.shape[0] == 0:
+            blocks = 2  # the third is the same for all
         for s in range(parts(stop - start)):
             found, forces = state_of(y, start + s), state_of(z, start + s)
-            derivatives(rows, given, paths, related, numbers_of(ms, s), vectors_of(sides, s), side, x, found, forces)
-            good = all_finite(found) and all_finite(forces) and good
+            mine, r_mine = numbers_of(ms, s), vectors_of(sides, s)
+            good = derivatives(rows, given, paths, related, mine, r_mine, side, x, found, forces) and good
         if not good:
             status = max(status, NOT_FINITE)
     return status

@@ -34,8 +34,9 @@ from .inverse_dynamics import NONE_GIVEN
 from .joints import check_quaternions, constants9
 from .lanes import get2, get3, get9, put, put2, vector_space, workspace
 from .mass_matrix import clear
+from .sparse_rows import drain, line_offset, list_blocks, store_rows, window_size
 from .spatial import add, cross, dot, matmul, scale
-from .transpose import BATCH_SIGNATURE, quaternions_fit, store_line
+from .transpose import BATCH_SIGNATURE, quaternions_fit
 from .world import J, P, R, V, poses_and_screws, reference_point, screw_rates, velocities
 
 #: Columns of the workspace for Phi: three moments of ten parameters, then three forces of the first four.
@@ -125,33 +126,37 @@ def regressor(rows, q, qd, qdd, out):
 def regressor_batch(rows, q, qd, qdd, _f_ext, _c, _given, out, _z):
     """Write Y of each state of a batch and return the worst status.
 
-    Most of it is zero: what is not goes straight to the states, and through no tile.
+    Most of it is zero; the tile holds only blocks for the bodies beyond each row.
     """
     status = OK
     count, n, states = q.shape[0], qd.shape[1], tile_width(q.shape[0])
-    width = 10 * int(rows[0, N_BODIES])
+    bodies = int(rows[0, N_BODIES])
+    width = 10 * bodies
     tq = vector_space(q.shape[1], np.empty((0, states), q.dtype))
     ta, tb, work = vector_space(n, tq), vector_space(n, tq), workspace(n + 1, COLUMNS, tq)
-    line = vector_space(10, tq)
+    blocks = np.empty(3 * n + 3, np.int64)
+    list_blocks(rows, 10, bodies, blocks)
+    tile, window = vector_space(blocks[3 * n + 2], tq), vector_space(window_size(width, out.shape[1]), tq)
+    clear(tile)
+    clear(window)
+    offset = line_offset(out)
     for start in range(0, count, states):
-        stop = min(start + states, count)
-        if not quaternions_fit(rows, q, start, stop):
+        if not quaternions_fit(rows, q, start, min(start + states, count)):
             status = max(status, BAD_QUATERNION)
             continue
         load_tile(q, start, tq)
         load_tile(qd, start, ta)
         load_tile(qdd, start, tb)
-        out[start:stop] = 0.0
-        motion(rows, tq, ta, tb, work)
-        good = True
+        if n > 0:
+            motion(rows, tq, ta, tb, work)
         for i in range(1, n + 1):
             if rows[i, BODY] >= 0.0:
                 unit_wrenches(rows, i, work)
                 k = i
                 while k > 0:
-                    put_row(work, k, line, 0)
-                    good = store_line(line, 0, 10, start, out, (k - 1) * width + 10 * int(rows[i, BODY])) and good
+                    put_row(work, k, tile, blocks[3 * k - 1] + 10 * (int(rows[i, BODY]) - blocks[3 * k - 3]))
                     k = int(rows[k, PARENT])
-        if not good:
+        if not store_rows(tile, blocks, 10, width, start, out, offset, window):
             status = max(status, NOT_FINITE)
+    drain()
     return status

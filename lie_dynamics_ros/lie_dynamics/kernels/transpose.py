@@ -66,14 +66,14 @@ def vectors_of(shares, s):
     return shares[0]
 
 
-def deal(related, m, r, ms, sides):
-    """Deal a tile's mass matrix and right hand sides, where `related` lists them, to the states."""
+def deal(related, m, r, blocks, ms, sides):
+    """Deal a tile's mass matrix and the first blocks of right hand sides, where `related` lists them, to the states."""
     groups = int(related[0]) - 1
     ms[0] = m.reshape(ms.shape[1:])
     vectors = r.reshape(-1, LANES, r.shape[-1])
     for c in range(groups):
         for a in range(related[c], related[c + 1], 2):
-            for b in range(3):
+            for b in range(blocks):
                 sides[0, 3 * ((a - related[0]) // 2) + b] = vectors[(3 * related[a] + b) * groups + c]
 
 
@@ -99,7 +99,7 @@ if COMPILED:
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, WIDTH), mask))
 
     @intrinsic
-    def _store_block(typing_context, tile, k, flat, first, stride):
+    def store_block(typing_context, tile, k, flat, first, stride):
         """Transpose vectors k to k + 7 of a tile, and store lane s of them at `flat[first + s stride]` and beyond.
 
         Return zero times their sum, which is zero in all lanes where they are finite.
@@ -159,18 +159,18 @@ if COMPILED:
         return shares[s]
 
     @outline
-    def deal(related, m, r, ms, sides):  # noqa: D103
+    def deal(related, m, r, blocks, ms, sides):  # noqa: D103
         origin = related[0]
         groups = origin - 1
         to_m, to_side = ms.reshape(ms.size), sides.reshape(sides.size)
         for c in range(groups):
             for a in range(related[c], related[c + 1], 2):
                 k = related[a] * groups + c
-                _store_block(m, LANES * k, to_m, LANES * k, LANES * ms.shape[1])
-                for b in range(3):
+                store_block(m, LANES * k, to_m, LANES * k, LANES * ms.shape[1])
+                for b in range(blocks):
                     k = (3 * related[a] + b) * groups + c
                     place = 3 * ((a - origin) // 2) + b
-                    _store_block(r, LANES * k, to_side, LANES * place, LANES * sides.shape[1])
+                    store_block(r, LANES * k, to_side, LANES * place, LANES * sides.shape[1])
 
     @inline
     def _store_some(tile, first, count, start, target, at):
@@ -196,10 +196,10 @@ if COMPILED:
             return _store_some(tile, first, count, start, target, at)
         total = splat(0.0)
         for k in range(0, count - LANES + 1, LANES):
-            total = total + _store_block(tile, first + k, flat, start * size + at + k, size)
+            total = total + store_block(tile, first + k, flat, start * size + at + k, size)
         if count % LANES > 0:  # the last block overlaps the one before
             k = count - LANES
-            total = total + _store_block(tile, first + k, flat, start * size + at + k, size)
+            total = total + store_block(tile, first + k, flat, start * size + at + k, size)
         return lane_sum(total) == 0.0  # infinity and NaN times zero are NaN
 
     @outline
@@ -212,10 +212,10 @@ if COMPILED:
         for block in range(size // LANES):
             first = start * size + block * LANES
             if marks[block]:
-                total = total + _store_block(tile, block * LANES, flat, first, size)
+                total = total + store_block(tile, block * LANES, flat, first, size)
             else:
                 for lane in range(LANES):
                     place_vector_from(flat, first + lane * size, 0.0)
         if size % LANES > 0:
-            total = total + _store_block(tile, size - LANES, flat, start * size + size - LANES, size)
+            total = total + store_block(tile, size - LANES, flat, start * size + size - LANES, size)
         return lane_sum(total) == 0.0
