@@ -12,6 +12,8 @@ from numba.np.arrayobj import make_array, populate_array
 from .compile import HELPER
 from .simd import WIDTH
 
+_I32 = ir.IntType(32)
+
 #: Numbers that a kernel for a single state may keep on the stack, a quarter of a megabyte; it touches what it needs.
 STACK = 32768
 
@@ -92,6 +94,22 @@ def entry(typing_context, integers, k):
         return builder.load(builder.gep(data, [args[1]], inbounds=True))
 
     return types.int64(integers, types.intp), codegen
+
+
+@intrinsic
+def fetch_ahead(typing_context, a, k):
+    """Fetch the cache line of number `k` into the second cache."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        builder.call(prefetch, [pointer, *(ir.Constant(_I32, x) for x in (0, 2, 1))])
+        return context.get_dummy_value()
+
+    return types.void(a, types.intp), codegen
 
 
 def register(shared_integer, workspace, vector_space, column_space, width):

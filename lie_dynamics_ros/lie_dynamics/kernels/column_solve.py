@@ -14,8 +14,11 @@ import numpy as np
 from ..model.layout import N_V, PARENT
 from .branch_solve import counts
 from .compile import COMPILED, inline, outline
-from .lanes import LANES, entry, get, lift, place, place_vector, place_vector_from, put, vector_at
+from .lanes import LANES, entry, fetch_ahead, get, lift, place, place_vector, place_vector_from, put, vector_at
 from .lanes import at as at_number
+
+#: Columns that a tile eliminates at a time: fewer have more zeros in common.
+FEW = 4
 
 
 @inline
@@ -25,25 +28,26 @@ def groups_of(n):
 
 
 @inline
-def related_size(n):
-    """Return how many integers `list_related` wants."""
-    return groups_of(n) + 2 + 2 * n * groups_of(n)
+def related_size(n, size):
+    """Return how many integers `list_related` wants for groups of `size` columns."""
+    groups = (n + size - 1) // size
+    return groups + 2 + 2 * n * groups
 
 
 @outline
-def list_related(rows, paths, related):
-    """List, for each group of columns, the rows on one path with any of its coordinates, counted from zero.
+def list_related(rows, paths, size, related):
+    """List, for each group of `size` columns, the rows on one path with any of its coordinates, counted from zero.
 
     Each row comes with the place in the list where its branch ends. Those for group `c` begin at ``related[c]`` and end
     before ``related[c + 1]``.
     """
     n = int(rows[0, N_V])
-    groups = groups_of(n)
+    groups = (n + size - 1) // size
     at = groups + 1
     for c in range(groups):
         start = at
         related[c] = start
-        first, beyond = LANES * c, min(LANES * c + LANES, n)
+        first, beyond = size * c, min(size * c + size, n)
         for k in range(first, beyond):
             beyond = max(beyond, paths[3 * k + 5])
         for i in range(beyond):
@@ -110,7 +114,14 @@ def _step(given, paths, m, width, i):
 
 
 @inline
-def _outward(n, given, paths, related, m, width, c, z, x):
+def _fetch_rows(y, n, c, i):
+    """Fetch the part of `y` that comes to row `i` of group `c`, when all share it equally."""
+    for b in range(3):
+        fetch_ahead(y, (3 * (c * n + i) + b) * LANES)
+
+
+@inline
+def _outward(n, given, paths, related, m, width, c, z, x, y):
     """Substitute from the base: x = -L^-1 D^-1 z. Two rows at once where one follows the other on all paths."""
     at, end, base = entry(related, c), entry(related, c + 1), 3 * n * c
     i = 0
@@ -118,7 +129,9 @@ def _outward(n, given, paths, related, m, width, c, z, x):
         d, first, last = _step(given, paths, m, width, i)
         x0, x1, x2, at = _begin(z, related, at, end, i, d)
         e = base + 3 * i
+        _fetch_rows(y, n, c, i)
         if i + 1 < n and last > first and entry(paths, 3 * i + 6) == first and counts(given, i + 2):
+            _fetch_rows(y, n, c, i + 1)
             y3 = -get(m, (i + 1) * width + i + 1)
             x3, x4, x5, at = _begin(z, related, at, end, i + 1, y3)
             for a in range(first, last):
@@ -139,17 +152,65 @@ def _outward(n, given, paths, related, m, width, c, z, x):
 
 
 @outline
-def solve_columns(rows, given, paths, related, m, r, z, x):
+def eliminate_tile(rows, related, m, r):
+    """Eliminate from the leaves, r = L^-T r, in groups of `FEW` columns, as `related` lists them, of a tile.
+
+    `r` (nv, 3, nv) has rows filled up to whole vectors. The third block is that of minus the unit matrix: it is not
+    read, and its upper half is written.
+    """
+    n = int(rows[0, N_V])
+    width = LANES * groups_of(n)
+    for c in range((n + FEW - 1) // FEW):
+        begin, middle = entry(related, c), entry(related, c + 1)
+        for a in range(middle - 2, begin - 2, -2):
+            i = entry(related, a)
+            e = 3 * width * i + FEW * c
+            x0, x1, x2 = get(r, e), get(r, e + 1), get(r, e + 2)
+            x3, x4, x5 = get(r, e + 3), get(r, e + width), get(r, e + width + 1)
+            x6, x7 = get(r, e + width + 2), get(r, e + width + 3)
+            for b in range(entry(related, a + 1) - 2, a, -2):
+                j = entry(related, b)
+                y, k = get(m, i * width + j), 3 * width * j + FEW * c
+                x0, x1, x2 = _less(r, k, y, x0, x1, x2)
+                x3 = x3 - y * get(r, k + 3)
+                x4, x5, x6 = _less(r, k + width, y, x4, x5, x6)
+                x7 = x7 - y * get(r, k + width + 3)
+            _put(r, e, x0, x1, x2)
+            put(r, e + 3, x3)
+            _put(r, e + width, x4, x5, x6)
+            put(r, e + width + 3, x7)
+        while entry(related, middle - 2) >= FEW * (c + 1):
+            middle -= 2
+        zero = lift(0.0, get(r, 0))
+        for a in range(middle - 2, begin - 2, -2):
+            i = entry(related, a)
+            x0, x1, x2, x3 = zero, zero, zero, zero
+            for b in range(min(entry(related, a + 1), middle) - 2, a, -2):
+                j = entry(related, b)
+                y, k = get(m, i * width + j), (3 * j + 2) * width + FEW * c
+                x0, x1, x2 = _less(r, k, y, x0, x1, x2)
+                x3 = x3 - y * get(r, k + 3)
+            e = (3 * i + 2) * width + FEW * c
+            _put(r, e, x0, x1, x2)
+            put(r, e + 3, x3)
+            if i >= FEW * c:
+                put(r, e + i - FEW * c, -1.0)
+
+
+@outline
+def solve_columns(rows, given, paths, related, m, r, z, x, y):
     """Fill the unknowns' rows of `x` with minus the solution, the others with the right hand sides.
 
     `m` (nv times nv filled up to whole vectors) is what `factorize` made. `r` and `z`, which may be one array, have
-    three vectors for each row that `related` lists; `x` has three for each row of each group of columns.
+    three vectors for each row that `related` lists; `x` has three for each row of each group of columns. If `r` is
+    empty, `z` holds right hand sides that are eliminated from the leaves. `y` is where the solution will be handed out.
     """
     n = int(rows[0, N_V])
     width = LANES * groups_of(n)
     for c in range(groups_of(n)):
-        _inward(given, related, m, width, c, r, z)
-        _outward(n, given, paths, related, m, width, c, z, x)
+        if r.shape[0] > 0:
+            _inward(given, related, m, width, c, r, z)
+        _outward(n, given, paths, related, m, width, c, z, x, y)
 
 
 @outline

@@ -22,7 +22,9 @@ from ..model.layout import (
 from .batch import all_finite, load_tile, tile_width
 from .branch_solve import counts, factorize, list_paths, paths_size, solve_one
 from .column_solve import (
+    FEW,
     add_coupled,
+    eliminate_tile,
     groups_of,
     hand_out,
     list_related,
@@ -189,7 +191,7 @@ def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
 @inline
 def derivatives(rows, given, paths, related, m, r, z, x, y, force):
     """Solve the equations of one state, and write the derivatives to y and, with a mask, to `force`; tell if finite."""
-    solve_columns(rows, given, paths, related, m, r, z, x)
+    solve_columns(rows, given, paths, related, m, r, z, x, y)
     if given.shape[0] > 0:
         add_coupled(rows, given, m, x)
     return hand_out(rows, given, x, y, force)
@@ -210,9 +212,9 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
         return BAD_QUATERNION
     columns = n * groups_of(n)
     work, m, r = workspace(n + 1, COLUMNS, q), vector_space(LANES * columns, q), vector_space(3 * LANES * columns, q)
-    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n), np.int64)
+    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n, LANES), np.int64)
     list_paths(rows, given, paths)
-    list_related(rows, paths, related)
+    list_related(rows, paths, LANES, related)
     clear(m)
     clear(r)
     load, qdds, forces = f_ext.reshape(f_ext.size), y.reshape(y.size), z.reshape(z.size)
@@ -241,14 +243,17 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
     ty, tz = vector_space(n, tq), vector_space(n if given.shape[0] > 0 else 0, tq)
     columns = n * groups_of(n)
     work, m, r = workspace(n + 1, COLUMNS, tq), vector_space(LANES * columns, tq), vector_space(3 * LANES * columns, tq)
-    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n), np.int64)
+    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n, LANES), np.int64)
     list_paths(rows, given, paths)
-    list_related(rows, paths, related)
+    list_related(rows, paths, LANES, related)
     clear(m)
     clear(r)
+    unknown = given.shape[0] == 0
+    few = np.empty(related_size(n, FEW), np.int64)
+    list_related(rows, paths, FEW, few)
     ms, sides = share_space(columns, tq), share_space(3 * columns, tq)
-    x, side = column_space(3 * columns, tq), column_space(3 * columns, tq)
-    blocks = 3
+    x = column_space(3 * columns, tq)
+    whole = True
     for start in range(0, count, states):
         stop = min(start + states, count)
         if not quaternions_fit(rows, q, start, stop):
@@ -266,13 +271,15 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
         if given.shape[0] > 0:
             complete_forces(rows, tb, given, work, ty, tz)
             good = store_line(tz, 0, n, start, z, 0) and good
-        deal(related, m, r, blocks, ms, sides)
-        if given.shape[0] == 0:
-            blocks = 2  # the third is the same for all
+        if unknown:
+            eliminate_tile(rows, few, m, r)
+        deal(related, m, r, whole, ms, sides)
+        whole = not unknown  # else what is zero stays so
         for s in range(parts(stop - start)):
             found, forces = state_of(y, start + s), state_of(z, start + s)
-            mine, r_mine = numbers_of(ms, s), vectors_of(sides, s)
-            good = derivatives(rows, given, paths, related, mine, r_mine, side, x, found, forces) and good
+            mine, z_mine = numbers_of(ms, s), vectors_of(sides, s)
+            r_mine = z_mine[:0] if unknown else z_mine
+            good = derivatives(rows, given, paths, related, mine, r_mine, z_mine, x, found, forces) and good
         if not good:
             status = max(status, NOT_FINITE)
     return status

@@ -66,6 +66,10 @@ def entry(integers, k):
     return integers[k]
 
 
+def fetch_ahead(a, k):
+    """Let the memory around number `k` of a flat array be fetched, to be written soon; `k` may lie beyond its end."""
+
+
 def workspace(rows, columns, like):
     """Allocate a table of `rows` by `columns` scalars of the kind that the array `like` holds."""
     return np.empty((rows, columns, *like.shape[1:]), like.dtype)
@@ -107,6 +111,7 @@ if COMPILED:
     access: Any = _access
     access.register(shared_integer, workspace, vector_space, column_space, LANES)
     entry = access.entry
+    fetch_ahead = access.fetch_ahead
     stack_numbers = access.stack_numbers
     on_stack = access.on_stack
     single_workspace = access.single_workspace

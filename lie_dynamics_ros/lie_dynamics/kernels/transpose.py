@@ -66,14 +66,17 @@ def vectors_of(shares, s):
     return shares[0]
 
 
-def deal(related, m, r, blocks, ms, sides):
-    """Deal a tile's mass matrix and the first blocks of right hand sides, where `related` lists them, to the states."""
+def deal(related, m, r, whole, ms, sides):
+    """Deal a tile's mass matrix and right hand sides, where `related` lists them, to the states.
+
+    Of the mass matrix only the lower half, and of the third block the upper, unless `whole`.
+    """
     groups = int(related[0]) - 1
     ms[0] = m.reshape(ms.shape[1:])
     vectors = r.reshape(-1, LANES, r.shape[-1])
     for c in range(groups):
         for a in range(related[c], related[c + 1], 2):
-            for b in range(blocks):
+            for b in range(3):
                 sides[0, 3 * ((a - related[0]) // 2) + b] = vectors[(3 * related[a] + b) * groups + c]
 
 
@@ -94,6 +97,7 @@ if COMPILED:
 
     assert WIDTH == LANES == 8
     _I32 = ir.IntType(32)
+
 
     def _shuffle(builder, a, b, mask):
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, WIDTH), mask))
@@ -159,15 +163,16 @@ if COMPILED:
         return shares[s]
 
     @outline
-    def deal(related, m, r, blocks, ms, sides):  # noqa: D103
+    def deal(related, m, r, whole, ms, sides):  # noqa: D103
         origin = related[0]
         groups = origin - 1
         to_m, to_side = ms.reshape(ms.size), sides.reshape(sides.size)
         for c in range(groups):
             for a in range(related[c], related[c + 1], 2):
                 k = related[a] * groups + c
-                store_block(m, LANES * k, to_m, LANES * k, LANES * ms.shape[1])
-                for b in range(blocks):
+                if whole or related[a] >= LANES * c:
+                    store_block(m, LANES * k, to_m, LANES * k, LANES * ms.shape[1])
+                for b in range(3 if whole or related[a] < LANES * (c + 1) else 2):
                     k = (3 * related[a] + b) * groups + c
                     place = 3 * ((a - origin) // 2) + b
                     store_block(r, LANES * k, to_side, LANES * place, LANES * sides.shape[1])
