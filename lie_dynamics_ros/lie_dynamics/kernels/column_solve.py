@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.layout import N_V, PARENT
 from .branch_solve import counts
-from .compile import COMPILED, inline, outline
+from .compile import COMPILED, inline, outline, straight
 from .lanes import LANES, entry, fetch_ahead, get, lift, place, place_vector, place_vector_from, put, vector_at
 from .lanes import at as at_number
 
@@ -65,12 +65,12 @@ def list_related(rows, paths, size, related):
     related[groups] = at
 
 
-@inline
+@straight
 def _less(x, k, y, x0, x1, x2):
     return x0 - y * get(x, k), x1 - y * get(x, k + 1), x2 - y * get(x, k + 2)
 
 
-@inline
+@straight
 def _put(x, k, x0, x1, x2):
     put(x, k, x0)
     put(x, k + 1, x1)
@@ -151,48 +151,73 @@ def _outward(n, given, paths, related, m, width, c, z, x, y):
             i += 1
 
 
+@straight
+def _get_few(r, k):
+    return get(r, k), get(r, k + 1), get(r, k + 2), get(r, k + 3)
+
+
+@straight
+def _put_few(r, k, x):
+    put(r, k, x[0])
+    put(r, k + 1, x[1])
+    put(r, k + 2, x[2])
+    put(r, k + 3, x[3])
+
+
+@straight
+def _less_few(x, y, z):
+    return x[0] - y * z[0], x[1] - y * z[1], x[2] - y * z[2], x[3] - y * z[3]
+
+
 @outline
 def eliminate_tile(rows, related, m, r):
     """Eliminate from the leaves, r = L^-T r, in groups of `FEW` columns, as `related` lists them, of a tile.
 
     `r` (nv, 3, nv) has rows filled up to whole vectors. The third block is that of minus the unit matrix: it is not
-    read, and its upper half is written.
+    read, and its upper half is written. Two rows at once where one follows the other and their branches end together.
     """
     n = int(rows[0, N_V])
     width = LANES * groups_of(n)
     for c in range((n + FEW - 1) // FEW):
         begin, middle = entry(related, c), entry(related, c + 1)
-        for a in range(middle - 2, begin - 2, -2):
-            i = entry(related, a)
+        a = middle - 2
+        while a >= begin:
+            i, stop = entry(related, a), entry(related, a + 1)
             e = 3 * width * i + FEW * c
-            x0, x1, x2 = get(r, e), get(r, e + 1), get(r, e + 2)
-            x3, x4, x5 = get(r, e + 3), get(r, e + width), get(r, e + width + 1)
-            x6, x7 = get(r, e + width + 2), get(r, e + width + 3)
-            for b in range(entry(related, a + 1) - 2, a, -2):
-                j = entry(related, b)
-                y, k = get(m, i * width + j), 3 * width * j + FEW * c
-                x0, x1, x2 = _less(r, k, y, x0, x1, x2)
-                x3 = x3 - y * get(r, k + 3)
-                x4, x5, x6 = _less(r, k + width, y, x4, x5, x6)
-                x7 = x7 - y * get(r, k + width + 3)
-            _put(r, e, x0, x1, x2)
-            put(r, e + 3, x3)
-            _put(r, e + width, x4, x5, x6)
-            put(r, e + width + 3, x7)
+            x, u = _get_few(r, e), _get_few(r, e + width)
+            if a > begin and entry(related, a - 2) == i - 1 and entry(related, a - 1) == stop:
+                f = e - 3 * width
+                v, w = _get_few(r, f), _get_few(r, f + width)
+                for b in range(stop - 2, a, -2):
+                    j = entry(related, b)
+                    y, y0, k = get(m, i * width + j), get(m, (i - 1) * width + j), 3 * width * j + FEW * c
+                    z = _get_few(r, k)
+                    x, v = _less_few(x, y, z), _less_few(v, y0, z)
+                    z = _get_few(r, k + width)
+                    u, w = _less_few(u, y, z), _less_few(w, y0, z)
+                y = get(m, (i - 1) * width + i)
+                _put_few(r, f, _less_few(v, y, x))
+                _put_few(r, f + width, _less_few(w, y, u))
+                a -= 2
+            else:
+                for b in range(stop - 2, a, -2):
+                    j = entry(related, b)
+                    y, k = get(m, i * width + j), 3 * width * j + FEW * c
+                    x, u = _less_few(x, y, _get_few(r, k)), _less_few(u, y, _get_few(r, k + width))
+            _put_few(r, e, x)
+            _put_few(r, e + width, u)
+            a -= 2
         while entry(related, middle - 2) >= FEW * (c + 1):
             middle -= 2
         zero = lift(0.0, get(r, 0))
         for a in range(middle - 2, begin - 2, -2):
             i = entry(related, a)
-            x0, x1, x2, x3 = zero, zero, zero, zero
+            x = (zero, zero, zero, zero)
             for b in range(min(entry(related, a + 1), middle) - 2, a, -2):
                 j = entry(related, b)
-                y, k = get(m, i * width + j), (3 * j + 2) * width + FEW * c
-                x0, x1, x2 = _less(r, k, y, x0, x1, x2)
-                x3 = x3 - y * get(r, k + 3)
+                x = _less_few(x, get(m, i * width + j), _get_few(r, (3 * j + 2) * width + FEW * c))
             e = (3 * i + 2) * width + FEW * c
-            _put(r, e, x0, x1, x2)
-            put(r, e + 3, x3)
+            _put_few(r, e, x)
             if i >= FEW * c:
                 put(r, e + i - FEW * c, -1.0)
 
