@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..model.layout import N_V, PARENT, ROUND_OFF
 from .compile import inline, outline
-from .lanes import get, positive, put
+from .lanes import entry, get, positive, put
 
 
 @inline
@@ -66,16 +66,16 @@ def factorize(rows, given, paths, m):
     for i in range(n, 0, -1):
         if not counts(given, i):
             continue
-        first, last = paths[3 * i], paths[3 * i + 1] - 1
+        first, last = entry(paths, 3 * i), entry(paths, 3 * i + 1) - 1
         row = (i - 1) * width
         d = get(m, row + i - 1)
         inverse = 1.0 / (d * positive(d - rows[i, ROUND_OFF]))
         put(m, row + i - 1, inverse)
         for a in range(last - 1, first - 1, -1):
-            k = paths[a]
+            k = entry(paths, a)
             x = get(m, row + k) * inverse
             for b in range(first, a + 1):
-                j = paths[b]
+                j = entry(paths, b)
                 put(m, k * width + j, get(m, k * width + j) - x * get(m, row + j))
             put(m, row + k, x)
             put(m, k * width + i - 1, x)
@@ -89,13 +89,13 @@ def solve_one(rows, given, paths, m, b):
     for i in range(n, 0, -1):
         if counts(given, i):
             x = get(b, i - 1)
-            for a in range(paths[3 * i], paths[3 * i + 1] - 1):
-                k = paths[a]
+            for a in range(entry(paths, 3 * i), entry(paths, 3 * i + 1) - 1):
+                k = entry(paths, a)
                 put(b, k, get(b, k) - get(m, (i - 1) * width + k) * x)
     for i in range(1, n + 1):
         if counts(given, i):
             x = get(b, i - 1) * get(m, (i - 1) * width + i - 1)
-            for a in range(paths[3 * i], paths[3 * i + 1] - 1):
-                k = paths[a]
+            for a in range(entry(paths, 3 * i), entry(paths, 3 * i + 1) - 1):
+                k = entry(paths, a)
                 x = x - get(m, (i - 1) * width + k) * get(b, k)
             put(b, i - 1, x)

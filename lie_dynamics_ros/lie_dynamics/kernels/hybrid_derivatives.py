@@ -39,6 +39,7 @@ from .derivative_terms import (
 from .derivative_terms import (
     A,
     F,
+    U,
     accelerations,
     add_to_parent,
     kinematics,
@@ -64,10 +65,10 @@ from .transpose import (
 )
 from .world import J, inertia_times
 
-#: I J of each row, and the change of acceleration once the unknown accelerations are known.
+#: I J of each row; and the change of acceleration once the unknown accelerations are known, before U is.
 T = TERM_COLUMNS
-CHANGE = TERM_COLUMNS + 6
-COLUMNS = TERM_COLUMNS + 12
+CHANGE = U
+COLUMNS = TERM_COLUMNS + 6
 
 
 @outline

@@ -85,7 +85,9 @@ def columns_of_row(rows, i, work, tm, tf, dq, qat, dqd, vat, stride):
         put(dq, qat + (k - 1) * stride + column, dot(kw, gm) + dot(kv, gf))
         put(dqd, vat + (k - 1) * stride + column, dot(kw, em) + dot(kv, ef))
         if k != i:
-            x = dot(tm, get3(work, k, W)) + dot(tf, get3(work, k, W + 3)) + dot(t, get3(work, k, U))
+            x = dot(tf, get3(work, k, W + 3))
+            if int(rows[int(rows[k, FIRST]), PARENT]) > 0 or is_users(rows, k):
+                x = x + dot(tm, get3(work, k, W)) + dot(t, get3(work, k, U))  # zero where the base does not turn
             y = dot(tm, get3(work, k, SUM)) + dot(tf, get3(work, k, SUM + 3)) + dot(t, kw)
             put(dq, qat + row + k, x)
             put(dqd, vat + row + k, y)
