@@ -308,7 +308,10 @@ if COMPILED:
 
     @inline
     def _write_zeros(count, y, at):
-        for e in range(at, at + count):
+        """Write a row of zeros, and where there is room further ones, which the next row overwrites."""
+        for e in range(at, min(at + count, y.shape[0] - LANES + 1), LANES):
+            place_vector_from(y, e, 0.0)
+        for e in range(max(at, y.shape[0] - LANES), at + count):
             place(y, e, 0.0)
 
     @outline

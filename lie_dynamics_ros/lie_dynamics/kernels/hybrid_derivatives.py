@@ -56,7 +56,6 @@ from .transpose import (
     BATCH_SIGNATURE,
     deal,
     numbers_of,
-    parts,
     quaternions_fit,
     share_space,
     state_of,
@@ -212,8 +211,11 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
     columns = n * groups_of(n)
-    work, m, r = workspace(n + 1, COLUMNS, q), vector_space(LANES * columns, q), vector_space(3 * LANES * columns, q)
-    paths, related = np.empty(paths_size(n), np.int64), np.empty(related_size(n, LANES), np.int64)
+    work, m = workspace(n + 1, COLUMNS, q), vector_space(LANES * columns, q)
+    side, x = column_space(3 * columns, q), column_space(3 * columns, q)
+    r = x.reshape(x.size)  # which is not needed any more when there is a solution
+    paths = np.empty(paths_size(n) + related_size(n, LANES), np.int64)
+    related = paths[paths_size(n) :]
     list_paths(rows, given, paths)
     list_related(rows, paths, LANES, related)
     clear(m)
@@ -223,7 +225,6 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
         equations(rows, q, qd, tau, load, qdd, given, qdds, work, paths, m, r)
     if z.size > 0:
         complete_forces(rows, tau, given, work, qdds, forces)
-    side, x = column_space(3 * columns, q), column_space(3 * columns, q)
     pick_related(related, groups_of(n), r, side)
     good = derivatives(rows, given, paths, related, m, side, side, x, qdds, forces)
     good = all_finite(qdds[:n]) and all_finite(forces[:n]) and good
@@ -276,7 +277,7 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
             eliminate_tile(rows, few, m, r)
         deal(related, m, r, whole, ms, sides)
         whole = not unknown  # else what is zero stays so
-        for s in range(parts(stop - start)):
+        for s in range(min(stop - start, sides.shape[0])):  # plain Python has all states in one
             found, forces = state_of(y, start + s), state_of(z, start + s)
             mine, z_mine = numbers_of(ms, s), vectors_of(sides, s)
             r_mine = z_mine[:0] if unknown else z_mine

@@ -46,11 +46,6 @@ def share_space(n, like):
     return np.empty((1, n, LANES, *like.shape[1:]), like.dtype)
 
 
-def parts(count):
-    """Return as how many a number of states is treated that were dealt out: in plain Python, as one."""
-    return 1
-
-
 def state_of(batch, s):
     """Return the results of state `s`."""
     return batch.T
@@ -142,23 +137,22 @@ if COMPILED:
 
         return LANES_T(tile, types.intp, flat, types.intp, types.intp), codegen
 
-    @njit
+    #: For helpers that allocate, or hand out parts of arrays, and so count references; see `compile.inline`.
+    _counting = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+    @_counting
     def share_space(n, like):  # noqa: D103
         return aligned_numbers(LANES * n).reshape((LANES, n, LANES))
 
-    @njit
-    def parts(count):  # noqa: D103
-        return count
-
-    @njit
+    @_counting
     def state_of(batch, s):  # noqa: D103
         return batch[s]
 
-    @njit
+    @_counting
     def numbers_of(shares, s):  # noqa: D103
         return shares[s].reshape(shares.shape[1] * shares.shape[2])
 
-    @njit
+    @_counting
     def vectors_of(shares, s):  # noqa: D103
         return shares[s]
 
