@@ -15,7 +15,7 @@ from ..model.layout import N_V, PARENT
 from .branch_solve import counts
 from .compile import COMPILED, inline, outline, straight
 from .lanes import LANES, entry, fetch_ahead, get, lift, place, place_vector, place_vector_from, put, vector_at
-from .lanes import at as at_number
+from .lanes import at as number_at
 
 #: Columns that a tile eliminates at a time: fewer have more zeros in common.
 FEW = 4
@@ -78,21 +78,6 @@ def _put(x, k, x0, x1, x2):
 
 
 @inline
-def _inward(given, related, m, width, c, r, z):
-    """Eliminate from the leaves: z = L^-T r."""
-    origin, begin = entry(related, 0), entry(related, c)
-    for a in range(entry(related, c + 1) - 2, begin - 2, -2):
-        i = entry(related, a)
-        e = 3 * ((a - origin) // 2)
-        x0, x1, x2 = get(r, e), get(r, e + 1), get(r, e + 2)
-        if counts(given, i + 1):
-            for b in range(entry(related, a + 1) - 2, a, -2):  # the next row, found last, comes last
-                y = get(m, i * width + entry(related, b))
-                x0, x1, x2 = _less(z, 3 * ((b - origin) // 2), y, x0, x1, x2)
-        _put(z, e, x0, x1, x2)
-
-
-@inline
 def _begin(z, related, at, end, i, d):
     """Return d times three vectors, zero where row i is not next in the list, and the next place in it."""
     zero = lift(0.0, get(z, 0))
@@ -102,53 +87,6 @@ def _begin(z, related, at, end, i, d):
         x0, x1, x2 = d * get(z, e), d * get(z, e + 1), d * get(z, e + 2)
         at += 2
     return x0, x1, x2, at
-
-
-@inline
-def _step(given, paths, m, width, i):
-    """Return what to multiply row `i` by, and where its ancestors begin and end among the paths."""
-    d, first, last = 1.0, 0, 0
-    if counts(given, i + 1):
-        d, first, last = -get(m, i * width + i), entry(paths, 3 * i + 3), entry(paths, 3 * i + 4) - 1
-    return d, first, last
-
-
-@inline
-def _fetch_rows(y, n, c, i):
-    """Fetch the part of `y` that comes to row `i` of group `c`, when all share it equally."""
-    for b in range(3):
-        fetch_ahead(y, (3 * (c * n + i) + b) * LANES)
-
-
-@inline
-def _outward(n, given, paths, related, m, width, c, z, x, y):
-    """Substitute from the base: x = -L^-1 D^-1 z. Two rows at once where one follows the other on all paths."""
-    at, end, base = entry(related, c), entry(related, c + 1), 3 * n * c
-    i = 0
-    while i < n:
-        d, first, last = _step(given, paths, m, width, i)
-        x0, x1, x2, at = _begin(z, related, at, end, i, d)
-        e = base + 3 * i
-        _fetch_rows(y, n, c, i)
-        if i + 1 < n and last > first and entry(paths, 3 * i + 6) == first and counts(given, i + 2):
-            _fetch_rows(y, n, c, i + 1)
-            y3 = -get(m, (i + 1) * width + i + 1)
-            x3, x4, x5, at = _begin(z, related, at, end, i + 1, y3)
-            for a in range(first, last):
-                j = entry(paths, a)
-                y0, y3, k = get(m, i * width + j), get(m, (i + 1) * width + j), base + 3 * j
-                x0, x1, x2 = _less(x, k, y0, x0, x1, x2)
-                x3, x4, x5 = _less(x, k, y3, x3, x4, x5)
-            y3 = get(m, (i + 1) * width + i)
-            _put(x, e, x0, x1, x2)
-            _put(x, e + 3, x3 - y3 * x0, x4 - y3 * x1, x5 - y3 * x2)
-            i += 2
-        else:
-            for a in range(first, last):
-                j = entry(paths, a)
-                x0, x1, x2 = _less(x, base + 3 * j, get(m, i * width + j), x0, x1, x2)
-            _put(x, e, x0, x1, x2)
-            i += 1
 
 
 @straight
@@ -231,11 +169,48 @@ def solve_columns(rows, given, paths, related, m, r, z, x, y):
     empty, `z` holds right hand sides that are eliminated from the leaves. `y` is where the solution will be handed out.
     """
     n = int(rows[0, N_V])
-    width = LANES * groups_of(n)
+    width, origin = LANES * groups_of(n), entry(related, 0)
     for c in range(groups_of(n)):
-        if r.shape[0] > 0:
-            _inward(given, related, m, width, c, r, z)
-        _outward(n, given, paths, related, m, width, c, z, x, y)
+        at, end, base = entry(related, c), entry(related, c + 1), 3 * n * c
+        if r.shape[0] > 0:  # z = L^-T r
+            for a in range(end - 2, at - 2, -2):
+                i = entry(related, a)
+                e = 3 * ((a - origin) // 2)
+                x0, x1, x2 = get(r, e), get(r, e + 1), get(r, e + 2)
+                if counts(given, i + 1):
+                    for b in range(entry(related, a + 1) - 2, a, -2):  # the next row, found last, comes last
+                        y0 = get(m, i * width + entry(related, b))
+                        x0, x1, x2 = _less(z, 3 * ((b - origin) // 2), y0, x0, x1, x2)
+                _put(z, e, x0, x1, x2)
+        i = 0
+        while i < n:  # x = -L^-1 D^-1 z, two rows at once where one follows the other on all paths
+            d, first, last = 1.0, 0, 0
+            if counts(given, i + 1):
+                d, first, last = -get(m, i * width + i), entry(paths, 3 * i + 3), entry(paths, 3 * i + 4) - 1
+            x0, x1, x2, at = _begin(z, related, at, end, i, d)
+            e = base + 3 * i
+            fetch_ahead(y, LANES * e)
+            fetch_ahead(y, LANES * (e + 1))
+            fetch_ahead(y, LANES * (e + 2))
+            if i + 1 < n and last > first and entry(paths, 3 * i + 6) == first and counts(given, i + 2):
+                fetch_ahead(y, LANES * (e + 3))
+                fetch_ahead(y, LANES * (e + 4))
+                fetch_ahead(y, LANES * (e + 5))
+                x3, x4, x5, at = _begin(z, related, at, end, i + 1, -get(m, (i + 1) * width + i + 1))
+                for a in range(first, last):
+                    j = entry(paths, a)
+                    y0, y3, k = get(m, i * width + j), get(m, (i + 1) * width + j), base + 3 * j
+                    x0, x1, x2 = _less(x, k, y0, x0, x1, x2)
+                    x3, x4, x5 = _less(x, k, y3, x3, x4, x5)
+                y3 = get(m, (i + 1) * width + i)
+                _put(x, e + 3, x3 - y3 * x0, x4 - y3 * x1, x5 - y3 * x2)
+                i += 1
+            else:
+                for a in range(first, last):
+                    j = entry(paths, a)
+                    x0, x1, x2 = _less(x, base + 3 * j, get(m, i * width + j), x0, x1, x2)
+            _put(x, e, x0, x1, x2)
+            i += 1
 
 
 @outline
@@ -303,7 +278,7 @@ if COMPILED:
                 place_vector_from(y, at + c, get(x, k))
             else:
                 for e in range(c, count):
-                    place(y, at + e, at_number(x, LANES * k + e - c))
+                    place(y, at + e, number_at(x, LANES * k + e - c))
         return total
 
     @inline

@@ -188,7 +188,7 @@ def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
     right_sides(rows, q, given, work, m, r)
 
 
-@inline
+@outline
 def derivatives(rows, given, paths, related, m, r, z, x, y, force):
     """Solve the equations of one state, and write the derivatives to y and, with a mask, to `force`; tell if finite."""
     solve_columns(rows, given, paths, related, m, r, z, x, y)
