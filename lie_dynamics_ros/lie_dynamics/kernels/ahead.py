@@ -11,8 +11,7 @@ from typing import Any
 
 from .compile import KERNELS
 
-
-#: Modules that share most of their helpers: compiled by one process, they take a third less, and longest, so they begin.
+#: Modules that share most of their helpers: in one process they take a third less. As it takes longest, it begins.
 TOGETHER = ("inverse_derivatives", "hybrid_derivatives", "regressor")
 
 

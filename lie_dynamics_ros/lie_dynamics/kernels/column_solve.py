@@ -233,7 +233,7 @@ def add_coupled(rows, given, m, x):
 
 @outline
 def pick_related(related, groups, r, side):
-    """Copy right hand sides (nv, 3, nv), rows of nv filled up to whole vectors, to `side` where `related` lists them."""
+    """Copy right hand sides (nv, 3, nv), rows filled up to whole vectors, to `side` where `related` lists them."""
     origin = related[0]
     for c in range(groups):
         for a in range(related[c], related[c + 1], 2):

@@ -70,8 +70,8 @@ if COMPILED:
     from numba import types
     from numba.extending import intrinsic
 
-    from .lanes import place, place_vector_from
     from .lanes import at as number_at
+    from .lanes import place, place_vector_from
     from .simd import LANES_T, lane_sum, load, splat, store
     from .transpose import store_block
 
@@ -109,7 +109,7 @@ if COMPILED:
 
     @inline
     def _stride(width, size):
-        """Return a distance of the states in the window that keeps the places that their numbers have in cache lines."""
+        """Return a distance of the states in the window that keeps their places in cache lines."""
         return (width + 3 * LANES) // LANES * LANES + size % LANES
 
     @inline

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import COMPILED, inline, outline
+from .compile import COMPILED, HELPER, inline, outline
 from .joints import check_quaternions
 from .lanes import LANES
 
@@ -24,15 +24,13 @@ def quaternions_fit(rows, q, start, stop):
     return good
 
 
-def store_matrices(tile, start, target):
-    """Transpose a tile back into the batch, and return whether all its numbers are finite."""
+def store_marked(tile, marks, start, target):
+    """Transpose a tile back into the batch, and return whether all its numbers are finite.
+
+    Blocks of eight numbers that are not marked are zero in all tiles.
+    """
     target[...] = np.moveaxis(tile, -1, 0)
     return bool(np.isfinite(target).all())
-
-
-def store_marked(tile, marks, start, target):
-    """Transpose a tile back into the batch; blocks of eight numbers that are not marked are zero in all tiles."""
-    return store_matrices(tile, start, target)
 
 
 @inline
@@ -93,7 +91,6 @@ if COMPILED:
     assert WIDTH == LANES == 8
     _I32 = ir.IntType(32)
 
-
     def _shuffle(builder, a, b, mask):
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, WIDTH), mask))
 
@@ -138,7 +135,7 @@ if COMPILED:
         return LANES_T(tile, types.intp, flat, types.intp, types.intp), codegen
 
     #: For helpers that allocate, or hand out parts of arrays, and so count references; see `compile.inline`.
-    _counting = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _counting = njit(**{**HELPER, "_nrt": True})
 
     @_counting
     def share_space(n, like):  # noqa: D103
@@ -182,10 +179,6 @@ if COMPILED:
                 flat[(start + lane) * size + at + k] = x
                 total += x * 0.0
         return total == 0.0
-
-    @outline
-    def store_matrices(tile, start, target):  # noqa: D103
-        return store_line(tile, 0, target.shape[1], start, target, 0)
 
     @outline
     def store_line(tile, first, count, start, target, at):  # noqa: D103
