@@ -340,6 +340,7 @@ class Model:
 
     def _changed(self, table: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
         # Everything but the table is shared: a changed copy costs microseconds.
+        assert table.shape == self._table.shape, "kernels read beyond the rows"
         model = object.__new__(Model)
         for key in Model.__slots__:
             object.__setattr__(model, key, getattr(self, key))

@@ -13,6 +13,7 @@ from ..lie import se3, so3
 from ..model import layout
 from ..model.configuration import checked
 from ..model.model import Model
+from ..model.pack import copied
 from ..tree.forward_derivatives import forward_dynamics_derivatives
 
 Array = npt.NDArray[np.float64]
@@ -115,9 +116,9 @@ def _semi_implicit(model: Model, q: Array, qd: Array, tau: Array, dt: float, f_e
     if model._actuation_terms is not None and model._coupling is None:
         # As `Simulator` has it: a force -d (qd + h qdd) is one more h d on the diagonal of the mass matrix.
         damping, friction = model._actuation_terms
-        rows = model._rows.copy()
-        rows[1:, layout.ARMATURE] += dt * damping
-        model = model._changed(rows, None)
+        table = copied(model._table)
+        table[1 : model._rows.shape[0], layout.ARMATURE] += dt * damping
+        model = model._changed(table, None)
         tau, dtau = tau - damping * qd - friction * np.sign(qd), dtau - damping[:, None] * dqd
     at = forward_dynamics_derivatives(model, q, qd, tau, f_ext)
     after = qd + dt * at.qdd
