@@ -119,7 +119,7 @@ def _columns(rows, q, i, work, out):
             k = int(rows[k, PARENT])
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1])", direct=True)
 def slotine_li_regressor(rows, q, qd, reference, acceleration, out):
     """Write Y (nv, 10 n_bodies) of one state to `out` and return a status of `layout`."""
     n = rows[0, N_V]

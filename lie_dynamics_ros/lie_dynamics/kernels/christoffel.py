@@ -94,7 +94,7 @@ def christoffel_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
             b = int(rows[b, PARENT])
 
 
-@kernel("(float64[:,::1], float64[::1], float64[:,:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", direct=True)
 def christoffel(rows, q, out):
     """Write the symbols (nv, nv, nv) of one state to `out` and return a status of `layout`."""
     n = rows[0, N_V]

@@ -66,7 +66,9 @@ def straight(function: F) -> F:
 
 
 @overload
-def kernel(*signatures: str, quick: bool = False) -> Callable[[Callable[..., Any]], Callable[..., int]]: ...
+def kernel(
+    *signatures: str, quick: bool = False, direct: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., int]]: ...
 
 
 @overload
@@ -76,7 +78,7 @@ def kernel(
 
 
 def kernel(
-    *signatures: str, quick: bool = False, fresh: int = 0, size: int = 0
+    *signatures: str, quick: bool = False, direct: bool = False, fresh: int = 0, size: int = 0
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an entry point, compiled lazily for the given numba signatures and no others.
 
@@ -84,10 +86,12 @@ def kernel(
     ----------
     *signatures : str
         Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
+    direct : bool
+        For kernels of single states, of one signature, which are called with what users give: `direct.py` tells how.
+        Such a kernel may return -1 instead of raising TypeError.
     quick : bool
-        For kernels that take microseconds, of one signature: they keep the interpreter lock, count no references to the
-        arguments, which would cost more than they give, and are called directly (`direct.py`). Such a kernel cannot
-        allocate, and may return -1 instead of raising TypeError.
+        Direct, for kernels that take microseconds: they keep the interpreter lock, and count no references, which would
+        cost more than it gives. Such a kernel cannot allocate.
     fresh, size : int
         How many of the last arguments of a quick kernel may be left out. They are vectors; the number of their entries
         stands in this column of the first row of the first argument. The call then makes them, and returns them, or
@@ -103,7 +107,11 @@ def kernel(
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not COMPILED:
             return _with_fresh(_interpreted(function, signatures), signatures[0], fresh, size)
-        made = _quick(function, signatures[0], fresh, size) if quick else _lazy_dispatcher(function, signatures, False)
+        made: Callable[..., Any]
+        if quick or direct:
+            made = _direct(function, signatures[0], quick, fresh, size)
+        else:
+            made = _lazy_dispatcher(function, signatures, False)
         KERNELS.append(made)
         return made
 
@@ -133,16 +141,16 @@ def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, size: 
     return call
 
 
-def _quick(function: Callable[..., Any], signature: str, fresh: int, size: int) -> Any:
+def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: int, size: int) -> Any:
     """Return a callable that makes the entry point when it is called first, and then is little but that."""
 
     def load() -> Callable[..., Any]:
         from .direct import known_layout, make_entry
 
         if known_layout():
-            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER)
+            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER if quick else _OPTIONS, quick)
         else:
-            entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), True)), signature, fresh, size)
+            entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), quick)), signature, fresh, size)
         call.__setstate__((entry, (), {}, call.__dict__))  # type: ignore[attr-defined]
         return entry
 

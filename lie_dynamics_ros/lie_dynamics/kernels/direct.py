@@ -27,6 +27,7 @@ _NUMBERS = {"float64": 12, "boolean": 0}  # numbers of the types in numpy
 _API_VERSION, _API_NEW = 0, 93  # numpy's table of C functions: version, and the maker of arrays
 _KNOWN_VERSIONS = (0x01000009, 0x02000000)
 _MISFIT = -1  # returned for arguments that are not what is wanted
+_NO_MEMORY = -2  # the only exception that a kernel knows
 _FASTCALL = 0x80  # the interpreter's calling convention: (self, arguments, their number)
 
 Kinds = list[tuple[str, int]]
@@ -92,7 +93,7 @@ def _new_array_address() -> int:
 
 
 def make_entry(
-    function: Callable[..., int], kinds: Kinds, fresh: tuple[int, int], options: dict[str, Any]
+    function: Callable[..., int], kinds: Kinds, fresh: tuple[int, int], options: dict[str, Any], quick: bool
 ) -> Callable[..., Any]:
     """Compile the entry point of a kernel, or load it, and return it as a function of the interpreter.
 
@@ -107,19 +108,21 @@ def make_entry(
         holds the number of their entries. The entry point then makes these vectors and returns them in place of the
         status, or None unless that is zero.
     options : dict
-        numba's options for helpers.
+        Options for numba.
+    quick : bool
+        Whether the kernel keeps the interpreter lock.
     """
     from numba.core import sigutils
 
     from .cache import enable_cache
     from .direct_tools import DirectFunction
 
-    entry = _source(function, kinds, *fresh)
+    entry = _source(function, kinds, *fresh, quick)
     arguments, result = sigutils.normalize_signature("intp(intp, intp, intp)")
     compiled = DirectFunction(
         entry, (arguments, result), locals={}, options={k: v for k, v in options.items() if not k.startswith("no_")}
     )
-    compiled.kernel = function
+    compiled.kernel = (function, {"inline": "always"} if quick else options)
     enable_cache(compiled, entry)
     compiled.compile()
     block = np.array([id(np.ndarray), _new_array_address(), id(None)], dtype=np.int64)
@@ -131,7 +134,7 @@ def make_entry(
     return make(ctypes.addressof(definition), block, None)  # type: ignore[no-any-return]
 
 
-def _source(function: Any, kinds: Kinds, fresh: int, size: int) -> Any:
+def _source(function: Any, kinds: Kinds, fresh: int, size: int, quick: bool) -> Any:
     """Return the Python function that numba makes the entry point from; its names are those of `direct_tools`."""
     total, given = len(kinds), len(kinds) - fresh
     names = [f"a{k}" for k in range(total)]
@@ -152,7 +155,12 @@ def _source(function: Any, kinds: Kinds, fresh: int, size: int) -> Any:
         if k == 0 and fresh:
             lines.append(f"    size = int(array_float64_2(a0)[0, {size}])")
     arrays = ", ".join(f"array_{kind}_{ndim}({name})" for name, (kind, ndim) in zip(names, kinds, strict=True))
-    lines.append(f"    status = kernel({arrays})")
+    if quick:
+        lines.append(f"    status = kernel({arrays})")
+    else:
+        lines += ["    thread = release()", "    try:", f"        status = kernel({arrays})"]
+        lines += ["    except Exception:", f"        status = {_NO_MEMORY}", "    take_back(thread)"]
+        lines += [f"    if status == {_NO_MEMORY}:", "        return no_memory()"]
     if fresh:
         made = names[given:]
         lines += [f"    if count == {given}:", "        if status != 0:"]

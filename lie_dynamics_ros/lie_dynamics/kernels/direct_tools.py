@@ -16,10 +16,12 @@ _Base: Any = CFunc
 class DirectFunction(_Base):  # type: ignore[misc]
     """A compiled entry point; what it is compiled from is looked up only if it is not in the cache."""
 
-    kernel: Any
+    #: The function and numba's options for it.
+    kernel: tuple[Any, dict[str, Any]]
 
     def _compile_uncached(self) -> Any:
-        self._pyfunc.__globals__.update(_tools(), kernel=njit(inline="always")(self.kernel))
+        function, options = self.kernel
+        self._pyfunc.__globals__.update(_tools(), kernel=njit(**options)(function))
         return super()._compile_uncached()
 
 
@@ -104,6 +106,9 @@ def _tools() -> dict[str, Any]:
         return types.ExternalFunction(name, result(*arguments))
 
     hold_one, drop = (external(name, types.void, types.int64) for name in ("Py_IncRef", "Py_DecRef"))
+    release = external("PyEval_SaveThread", types.int64)
+    take_back = external("PyEval_RestoreThread", types.void, types.int64)
+    no_memory = external("PyErr_NoMemory", types.int64)
     new_tuple = external("PyTuple_New", types.int64, types.int64)
     set_item = external("PyTuple_SetItem", types.int32, types.int64, types.int64, types.int64)
 
@@ -129,4 +134,5 @@ def _tools() -> dict[str, Any]:
         for ndim in (1, 2, 3)
     }
     tools = {"word": word, "fits": fits, "new_vector": new_vector, "drop": drop, "hold": hold, "pair": pair}
+    tools |= {"release": release, "take_back": take_back, "no_memory": no_memory}
     return {**views, **tools, "from_long": external("PyLong_FromLongLong", types.int64, types.int64)}

@@ -199,7 +199,8 @@ def derivatives(rows, given, paths, related, m, r, z, x, y, force):
 
 @kernel(
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
-    " float64[:,::1], float64[:,::1])"
+    " float64[:,::1], float64[:,::1])",
+    direct=True,
 )
 def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
     """Write what `hybrid_derivatives_core` finds for one state to y and z (3 nv + 1, nv) and return a status."""

@@ -140,7 +140,7 @@ def inverse_derivatives_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work)
     users_rows(rows, q, work, out, n)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,:,::1])", direct=True)
 def inverse_derivatives(rows, q, qd, qdd, f_ext, out):
     """Write d tau / dq, d tau / dqd and the mass matrix (3, nv, nv) of one state and return a status of `layout`."""
     n = qd.shape[0]

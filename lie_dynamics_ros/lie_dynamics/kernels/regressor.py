@@ -99,7 +99,7 @@ def motion(rows, q, qd, qdd, work):
     accelerations(rows, qd, qdd, NONE_GIVEN, work)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1])")
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1])", direct=True)
 def regressor(rows, q, qd, qdd, out):
     """Write Y (nv, 10 n_bodies) of one state to `out` and return a status of `layout`."""
     n = qd.shape[0]

@@ -9,13 +9,16 @@ from . import tracker_kernels as tk
 from .errors import StewartError
 from .inverse_kinematics import as_vector
 from .platform import StewartPlatform
+from .tracker_kernels import update as _update
 from .tracker_memory import new_memory, read_pose, set_pose
 from .tracker_result import Array, TrackedPath, TrackedPose
 
 # Results of single updates lie in blocks of this many rows; a block lives as long as a result that looks at it.
 _BLOCK = 64
 _LAST = _BLOCK - 1
-_NO_ROWS = np.empty((0, 6))
+_NO_ROWS, _NONE = np.empty((0, 6)), np.empty(0)
+# What the kernel is told of what is known, for speed as arrays.
+_LENGTHS, _WITH_RATES, _WITH_ACCELERATIONS = np.zeros(1), np.ones(1), np.full(1, 2.0)
 
 
 class StewartTracker:
@@ -98,12 +101,13 @@ class StewartTracker:
         block = self._block
         try:
             if rates is None:
-                row = -1 if accelerations is not None else tk.update(self._memory, lengths, block._rows)
+                unknown = accelerations is None
+                row = _update(self._memory, _LENGTHS, lengths, _NONE, _NONE, block._rows) if unknown else -1
             elif accelerations is None:
-                row = tk.update_with_rates(self._memory, lengths, rates, block._rows)
+                row = _update(self._memory, _WITH_RATES, lengths, rates, _NONE, block._rows)
             else:
-                row = tk.update_with_accelerations(self._memory, lengths, rates, accelerations, block._rows)
-        except (TypeError, AttributeError):
+                row = _update(self._memory, _WITH_ACCELERATIONS, lengths, rates, accelerations, block._rows)
+        except TypeError:
             row = -1
         if row < 0:
             row = self._update_converted(lengths, rates, accelerations)
@@ -120,11 +124,11 @@ class StewartTracker:
         if rates is None:
             if accelerations is not None:
                 raise StewartError("accelerations were given without rates, which they need: give both")
-            return tk.update(memory, given, rows)
+            return _update(memory, _LENGTHS, given, _NONE, _NONE, rows)
         first = _vector(rates, "rates")
         if accelerations is None:
-            return tk.update_with_rates(memory, given, first, rows)
-        return tk.update_with_accelerations(memory, given, first, _vector(accelerations, "accelerations"), rows)
+            return _update(memory, _WITH_RATES, given, first, _NONE, rows)
+        return _update(memory, _WITH_ACCELERATIONS, given, first, _vector(accelerations, "accelerations"), rows)
 
     def update_many(
         self, lengths: npt.ArrayLike, rates: npt.ArrayLike | None = None, accelerations: npt.ArrayLike | None = None

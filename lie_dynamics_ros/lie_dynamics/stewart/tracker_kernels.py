@@ -218,38 +218,20 @@ def next_row(m: Array, out: Array) -> int:
     return i
 
 
-@kernel("int64(float64[::1], float64[::1], float64[:, ::1])")
-def update(m: Array, lengths: Array, out: Array) -> int:
-    """Track `lengths` (6,) [m] and return the row of `out` with the result; -1 for a wrong number of lengths."""
-    if lengths.shape[0] != 6:
+@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])", direct=True)
+def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
+    """Track `lengths` (6,) [m] and return the row of `out` with the result; -1 for a wrong number of lengths.
+
+    `known` (1,) is 0, or 1 to solve also for the twist of leg rates (6,) [m/s], or 2 to solve also for the
+    acceleration of their derivatives (6,) [m/s^2]; what is not known is not read.
+    """
+    if lengths.shape[0] != 6 or (known[0] > 0.0 and rates.shape[0] != 6):
+        return -1
+    if known[0] > 1.0 and accelerations.shape[0] != 6:
         return -1
     i = next_row(m, out)
-    track(m, lengths, out, i)
-    clear_rates(out, i)
-    return i
-
-
-@kernel("int64(float64[::1], float64[::1], float64[::1], float64[:, ::1])")
-def update_with_rates(m: Array, lengths: Array, rates: Array, out: Array) -> int:
-    """Track as `update` and solve for the twist of leg rates (6,) [m/s]."""
-    if lengths.shape[0] != 6 or rates.shape[0] != 6:
-        return -1
-    i = next_row(m, out)
-    if track(m, lengths, out, i) == TRACKED:
-        write_rates(m, lengths, rates, rates[:0], out, i)
-    else:
-        clear_rates(out, i)
-    return i
-
-
-@kernel("int64(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])")
-def update_with_accelerations(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
-    """Track as `update` and solve for twist and acceleration of leg rates and their derivatives (6,) [m/s^2]."""
-    if lengths.shape[0] != 6 or rates.shape[0] != 6 or accelerations.shape[0] != 6:
-        return -1
-    i = next_row(m, out)
-    if track(m, lengths, out, i) == TRACKED:
-        write_rates(m, lengths, rates, accelerations, out, i)
+    if track(m, lengths, out, i) == TRACKED and known[0] > 0.0:
+        write_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
     else:
         clear_rates(out, i)
     return i
