@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lie_dynamics import Model, hybrid_dynamics
+from ..lie_dynamics.control.signal_kernels import within
 from ..ros.errors import MessageError
 from ..ros.messages import Array, all_finite
 from ..ros.robot_options import RobotOptions
@@ -57,6 +58,9 @@ class HybridDynamicsTask(RobotTask):
         self.named: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self.prescribed: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self.values = self.effort = np.zeros(n)
+        self._all: NDArray[np.bool_] = np.ones(n, dtype=bool)
+        self._none: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self._any = np.full(n, np.finfo(float).max)
         super().__init__(model, joints, options)
 
     def set_options(self, options: RobotOptions) -> None:
@@ -64,8 +68,9 @@ class HybridDynamicsTask(RobotTask):
         assert isinstance(options, Options)
         super().set_options(options)
         self.options = options
-        held = np.ones(len(self.zero), dtype=bool)  # has an answer for every robot
-        hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, held)
+        # All accelerations given: that has an answer for every robot.
+        hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, self._all)
+        within(self.zero, self.limit)
 
     def solve(self, commanded: bool, wrenches: Array | None = None) -> tuple[Array, Array]:
         """Accelerations and efforts for the present state, in model order, each of shape (n,).
@@ -98,8 +103,8 @@ class HybridDynamicsTask(RobotTask):
         """Return which accelerations are given, and all efforts, also for the joints that are not named."""
         unnamed = self.options.unnamed
         if unnamed == "zero_acceleration":
-            return (self.prescribed | ~self.named if commanded else np.ones(len(values), dtype=bool)), values
-        prescribed = self.prescribed if commanded else np.zeros(len(values), dtype=bool)
+            return (self.prescribed | ~self.named if commanded else self._all), values
+        prescribed = self.prescribed if commanded else self._none
         if unnamed == "zero_effort":
             return prescribed, values
         return prescribed, np.where(self.named, values, self.effort) if commanded else self.effort
@@ -113,9 +118,9 @@ class HybridDynamicsTask(RobotTask):
             accelerations, efforts = hybrid_dynamics(
                 model, self.position, self.velocity, acceleration, effort, prescribed, wrenches
             )
-            if not all_finite(accelerations):
+            if within(accelerations, self._any) != 1:
                 raise MessageError("not finite", "the state leads to accelerations that are not finite")
-            if _all_within(efforts, self.bounds):
+            if within(efforts, self.limit) == 1:
                 return accelerations, efforts
             if not all_finite(efforts):
                 raise MessageError("not finite", "the state leads to efforts that are not finite")
@@ -125,8 +130,3 @@ class HybridDynamicsTask(RobotTask):
             self.saturated |= over
             effort = np.where(over, np.clip(efforts, -self.limit, self.limit), effort)
             prescribed = prescribed & ~over
-
-
-def _all_within(efforts: Array, bounds: tuple[float, ...]) -> bool:
-    """Tell whether no effort exceeds its limit; infinity and NaN do. Plain floats cost less than arrays."""
-    return all(-bound <= effort <= bound for effort, bound in zip(efforts.tolist(), bounds, strict=True))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..lie_dynamics import Model, gravity_force, inverse_dynamics
+from ..lie_dynamics.control.signal_kernels import within
 from ..ros.errors import MessageError, ParameterError
 from ..ros.joint_mapping import JointMapping
 from ..ros.messages import Array, all_finite
@@ -65,6 +66,7 @@ class InverseDynamicsTask(RobotTask):
         for wrenches in (None, no_wrenches):
             inverse_dynamics(self.dynamics, self.position, self.velocity, self.zero, wrenches)
         self.gravity_efforts()
+        within(self.zero, self.limit)
 
     def gravity_efforts(self) -> Array:
         """Efforts that hold the robot at rest in its position, shape (n,) [N m or N], in model order."""
@@ -99,10 +101,8 @@ class InverseDynamicsTask(RobotTask):
             model = self._weightless if options.driver_compensates_gravity else self.dynamics
             acceleration = self.acceleration if desired else self.zero
             efforts = inverse_dynamics(model, self.position, self.velocity, acceleration, wrenches)
-        # A loop over plain floats costs less than three array operations that are seldom needed.
-        for effort, bound in zip(efforts.tolist(), self.bounds, strict=True):
-            if not -bound <= effort <= bound:
-                return self._limited(efforts, gravity)
+        if within(efforts, self.limit) != 1:
+            return self._limited(efforts, gravity)
         if options.driver_compensates_gravity and options.saturate:
             return self._limited(efforts, gravity)
         return efforts, gravity

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from . import qos
 from .messages import Array
+from .output import Output
 
 
-class JointEfforts:
+class JointEfforts(Output):
     """Publishes efforts by name as a JointState whose position and velocity stay empty.
 
     Parameters
@@ -26,29 +25,24 @@ class JointEfforts:
     """
 
     def __init__(self, node: Node, topic: str) -> None:
-        self._publisher = node.create_lifecycle_publisher(
-            JointState, topic, qos.OUTPUT, qos_overriding_options=qos.overridable()
-        )
+        super().__init__(node, JointState, topic)
         self.set_joints(())
 
     def set_joints(self, joints: Sequence[str]) -> None:
         """Make the message for these joints."""
         self._message = JointState(name=list(joints), effort=[0.0] * len(joints))
+        self._header = self._message.header
         # A view into the message: filling it costs less than assigning a new array.
-        self._values = np.frombuffer(self._message.effort) if joints else np.empty(0)
-
-    def listeners(self) -> int:
-        """Return the number of subscriptions."""
-        return int(self._publisher.get_subscription_count())
+        self._values = memoryview(self._message.effort)
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in the order of the joints, under the time stamp of the state they answer."""
         self._values[:] = values
-        self._message.header.stamp = stamp
-        self._publisher.publish(self._message)
+        self._header.stamp = stamp
+        self.send(self._message)
 
 
-class JointAccelerations:
+class JointAccelerations(Output):
     """Publishes accelerations by name as a JointTrajectory with one point, the message that has a place for them.
 
     Parameters
@@ -59,31 +53,28 @@ class JointAccelerations:
     """
 
     def __init__(self, node: Node, topic: str) -> None:
-        self._publisher = node.create_lifecycle_publisher(
-            JointTrajectory, topic, qos.OUTPUT, qos_overriding_options=qos.overridable()
-        )
+        super().__init__(node, JointTrajectory, topic)
         self.set_joints(())
 
     def set_joints(self, joints: Sequence[str]) -> None:
         """Make the message for these joints."""
         point = JointTrajectoryPoint(accelerations=[0.0] * len(joints))
         self._message = JointTrajectory(joint_names=list(joints), points=[point])
-        self._values = np.frombuffer(point.accelerations) if joints else np.empty(0)
+        self._header = self._message.header
+        self._values = memoryview(point.accelerations)
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish accelerations [rad/s^2 or m/s^2], in the order of the joints, under the stamp of their state."""
         self._values[:] = values
-        self._message.header.stamp = stamp
-        self._publisher.publish(self._message)
+        self._header.stamp = stamp
+        self.send(self._message)
 
 
-class EffortCommands:
+class EffortCommands(Output):
     """Publishes efforts as the bare array that effort controllers of ros2_control take."""
 
     def __init__(self, node: Node, topic: str) -> None:
-        self._publisher = node.create_lifecycle_publisher(
-            Float64MultiArray, topic, qos.OUTPUT, qos_overriding_options=qos.overridable()
-        )
+        super().__init__(node, Float64MultiArray, topic)
         self.set_joints(())
 
     def set_joints(self, joints: Sequence[str]) -> None:
@@ -91,9 +82,9 @@ class EffortCommands:
         size = len(joints)
         layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=size, stride=size)])
         self._message = Float64MultiArray(layout=layout, data=[0.0] * size)
-        self._values = np.frombuffer(self._message.data) if joints else np.empty(0)
+        self._values = memoryview(self._message.data)
 
     def publish(self, values: Array) -> None:
         """Publish efforts [N m or N], in the order of the joints."""
         self._values[:] = values
-        self._publisher.publish(self._message)
+        self.send(self._message)

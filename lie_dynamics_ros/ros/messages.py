@@ -32,7 +32,8 @@ QUATERNION_TOLERANCE = 1e-2
 
 def nanoseconds(stamp: Time) -> int:
     """Time stamp of a message [ns]."""
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+    whole: int = stamp.sec * 1_000_000_000 + stamp.nanosec
+    return whole
 
 
 def all_finite(values: Array) -> bool:
@@ -65,35 +66,6 @@ def read_field(values: array[float], match: JointMatch, field: str) -> Array:
         raise MessageError("malformed", f"{field} has {len(values)} entries for {match.size} names")
     found = np.frombuffer(values)
     return found if match.identity else found[match.indices]
-
-
-def read_joint_state(message: JointState, match: JointMatch) -> tuple[Array, Array, bool]:
-    """Position [rad or m] and velocity [rad/s or m/s] of a JointState in model order, each of shape (n,).
-
-    A velocity field that is absent, and single velocities that are NaN (ros2_control sends both), count as zero.
-
-    Returns
-    -------
-    position : ndarray, shape (n,)
-    velocity : ndarray, shape (n,)
-    assumed : bool
-        Whether any velocity had to be taken as zero.
-
-    Raises
-    ------
-    MessageError
-        Joints are missing or named twice, a field has the wrong length, a position is not finite or a velocity
-        is infinite.
-    """
-    if not match.complete:
-        raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
-    position = read_field(message.position, match, "position")
-    if not all_finite(position):
-        raise MessageError("not finite", "positions that are not finite numbers")
-    if not message.velocity:
-        return position, np.zeros_like(position), True
-    velocity, assumed = _without_nan(read_field(message.velocity, match, "velocity"), "velocities")
-    return position, velocity, assumed
 
 
 def read_efforts(message: JointState, match: JointMatch) -> tuple[Array, bool]:

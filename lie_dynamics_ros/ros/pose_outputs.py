@@ -10,6 +10,7 @@ from rclpy.node import Node
 
 from . import qos
 from .messages import Array, fill_pose, fill_transform, fill_twist
+from .output import Output
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -39,17 +40,12 @@ class PoseOutputs:
     """
 
     def __init__(self, node: Node, tf: bool) -> None:
-        overridable = qos.overridable()
-
-        def output(type_: type, topic: str, profile: qos.QoSProfile = qos.OUTPUT) -> object:
-            return node.create_lifecycle_publisher(type_, topic, profile, qos_overriding_options=overridable)
-
-        self._pose = output(PoseWithCovarianceStamped, "~/pose")
-        self._bare = output(PoseStamped, "~/pose_stamped")
-        self._twist = output(TwistStamped, "~/twist")
+        self._pose = Output(node, PoseWithCovarianceStamped, "~/pose")
+        self._bare = Output(node, PoseStamped, "~/pose_stamped")
+        self._twist = Output(node, TwistStamped, "~/twist")
         self.tf = tf and TFMessage is not None
         if self.tf:
-            self._tf = output(TFMessage, "/tf", qos.TF)
+            self._tf = Output(node, TFMessage, "/tf", qos.TF)
         self.set_frames("", "")
 
     def set_frames(self, base: str, moving: str) -> None:
@@ -79,24 +75,24 @@ class PoseOutputs:
         message = self._pose_message
         message.header.stamp = stamp
         fill_pose(self._with_covariance.pose, position, quaternion)
-        self._pose.publish(message)
-        if self._bare.get_subscription_count():
+        self._pose.send(message)
+        if self._bare.listeners():
             self._bare_message.header.stamp = stamp
             self._bare_message.pose = self._with_covariance.pose
-            self._bare.publish(self._bare_message)
-        if self.tf and self._tf.get_subscription_count():
+            self._bare.send(self._bare_message)
+        if self.tf and self._tf.listeners():
             self._transform.header.stamp = stamp
             fill_transform(self._transform.transform, position, quaternion)
-            self._tf.publish(self._tf_message)
+            self._tf.send(self._tf_message)
 
     @property
     def twist_wanted(self) -> bool:
         """Whether somebody listens to the twist."""
-        return self._twist.get_subscription_count() > 0
+        return self._twist.listeners() > 0
 
     def publish_twist(self, body_twist: Array, rotation: Array, stamp: Time) -> None:
         """Publish a body twist (angular, linear), shape (6,) [rad/s, m/s], in the axes that ``rotation`` leads to."""
         message = self._twist_message
         message.header.stamp = stamp
         fill_twist(message.twist, body_twist, rotation)
-        self._twist.publish(message)
+        self._twist.send(message)

@@ -17,7 +17,7 @@ from . import diagnostics, qos
 from .described_node import DescribedNode
 from .diagnostics import Report
 from .errors import RequestError
-from .messages import Array, read_joint_state, wrench_to_array
+from .messages import Array, wrench_to_array
 from .model_loading import INERTIA_CHECK, load_model
 from .parameters import Setting
 from .robot_options import MODEL_SETTINGS, RobotOptions
@@ -166,7 +166,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
     def _answer(self, message: JointState, now: int) -> None:
         task = self.answering
         assert task is not None
-        task.position, task.velocity, assumed = read_joint_state(message, task.states.match(message.name))
+        task.position, task.velocity, assumed = task.reader.read(message, task.states.match(message.name))
         self._velocity_assumed |= assumed
         self.answer(task, message, task.wrenches.on_bodies(now, self._wrench_timeout), now)
 

@@ -13,6 +13,7 @@ from .external_wrenches import ExternalWrenches
 from .joint_mapping import JointMapping
 from .messages import Array
 from .robot_options import RobotOptions
+from .state_reader import JointStateReader
 
 
 class RobotTask:
@@ -40,6 +41,8 @@ class RobotTask:
         Joints of the outputs.
     states, commands, requests : JointMapping
         Match the names in states, commands and service requests against the model's joints.
+    reader : JointStateReader
+        Reads states; the present one is in its arrays.
     wrenches : ExternalWrenches
         Wrenches that act on the robot.
     dynamics : Model
@@ -62,11 +65,11 @@ class RobotTask:
         if self.joints != names:
             self._order = np.array([names.index(joint) for joint in self.joints], dtype=np.intp)
         n = len(names)
+        self.reader = JointStateReader(n)
         self.position, self.velocity, self.zero = np.zeros(n), np.zeros(n), np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
         limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
         self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)
-        self.bounds = tuple(self.limit.tolist())
         self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self.set_options(options)
 

@@ -93,8 +93,8 @@ class StateStream:
             return
         begin = self._last = time.perf_counter()
         statistics = self.statistics
-        statistics.received += 1
         try:
+            # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
             now = self._node.ros_time()
             age = self._times.check(nanoseconds(message.header.stamp), now)
             self._answer(message, now)
@@ -112,6 +112,8 @@ class StateStream:
         except Exception as error:
             self._unexpected(error)
             return
+        finally:
+            statistics.received += 1
         statistics.answered += 1
         duration = time.perf_counter() - begin
         statistics.callback.add(duration)

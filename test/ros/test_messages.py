@@ -22,17 +22,17 @@ from lie_dynamics_ros.ros.messages import (
     nanoseconds,
     pose_to_matrix,
     read_accelerations,
-    read_joint_state,
     twist_to_array,
     wrench_to_array,
 )
+from lie_dynamics_ros.ros.state_reader import JointStateReader
 
 JOINTS = ("a", "b", "c")
 
 
 def read(names, position, velocity=()):
     message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    q, qd, assumed = read_joint_state(message, JointMapping(JOINTS).match(message.name))
+    q, qd, assumed = JointStateReader(len(JOINTS)).read(message, JointMapping(JOINTS).match(message.name))
     return not assumed, q.tolist(), qd.tolist()
 
 
@@ -62,12 +62,42 @@ def test_nan_of_other_joints_does_not_matter():
         ("abc", [1, math.nan, 3], [], "not finite"),
         ("abc", [1, -math.inf, 3], [], "not finite"),
         ("abc", [1, 2, 3], [1, math.nan, math.inf], "not finite"),
+        ("abc", [1, 2, 3], [1, -1e200, 2], "not finite"),
+        ("cab", [1, math.nan, 3], [1, 2, 3], "not finite"),
+        ("cab", [1, 2, 3], [1, 2], "malformed"),
     ],
 )
 def test_refuses_unusable_states(names, position, velocity, kind):
     with pytest.raises(MessageError) as error:
         read(names, position, velocity)
     assert error.value.kind == kind
+
+
+@pytest.mark.parametrize("order", ["abc", "cxab"])
+@pytest.mark.parametrize(("position", "velocity"), [([math.nan] * 4, [9] * 4), ([9] * 4, [math.inf] * 4), ([9], [])])
+def test_a_refused_state_changes_nothing_that_was_read(order, position, velocity):
+    reader, mapping, n = JointStateReader(3), JointMapping(JOINTS), len(order)
+
+    def state(q, qd):
+        message = JointState(name=list(order), position=list(map(float, q[:n])), velocity=list(map(float, qd[:n])))
+        return reader.read(message, mapping.match(message.name))
+
+    q, qd, _ = state([1, 2, 3, 4], [5, 6, 7, 8])
+    kept = q.copy(), qd.copy()
+    for _ in range(3):
+        with pytest.raises(MessageError):
+            state(position, velocity)
+        assert (q == kept[0]).all() and (qd == kept[1]).all()
+    newer, _, assumed = state([4, 3, 2, 1], [])
+    assert assumed and not np.shares_memory(newer, q)
+    assert (q == kept[0]).all()
+
+
+def test_a_message_is_not_kept():
+    message = JointState(name=list(JOINTS), position=[1.0, 2.0, 3.0], velocity=[4.0, 5.0, 6.0])
+    q, qd, _ = JointStateReader(3).read(message, JointMapping(JOINTS).match(message.name))
+    message.position[0] = message.velocity[0] = 9.0
+    assert q[0] == 1.0 and qd[0] == 4.0
 
 
 def test_reads_accelerations_of_some_joints():

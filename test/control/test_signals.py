@@ -1,0 +1,49 @@
+"""Checks of states and commands by one call each."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lie_dynamics_ros.lie_dynamics.control.signal_kernels import (
+    ASSUMED,
+    BAD_POSITION,
+    BAD_VELOCITY,
+    CLEAN,
+    clean_state,
+    within,
+)
+
+numbers = st.lists(st.tuples(st.floats(), st.floats(min_value=0.0, allow_nan=False)), max_size=12)
+
+
+@given(numbers)
+def test_within_is_what_it_says(pairs):
+    values, bounds = np.array(pairs, dtype=float).reshape(-1, 2).T.copy()
+    assert within(values, bounds) == all(abs(v) <= b for v, b in pairs)
+
+
+def test_within_wants_as_many_bounds_as_numbers():
+    assert within(np.zeros(3), np.ones(2)) == 0
+
+
+@pytest.mark.parametrize(
+    ("position", "velocity", "found", "after"),
+    [
+        ([1.0, -2.0], [3.0, 4.0], CLEAN, [3.0, 4.0]),
+        ([1.0, -1e150], [1e150, 4.0], CLEAN, [1e150, 4.0]),
+        ([], [], CLEAN, []),
+        ([1.0, 2.0], [math.nan, 4.0], ASSUMED, [0.0, 4.0]),
+        ([1.0, math.nan], [3.0, 4.0], BAD_POSITION, [3.0, 4.0]),
+        ([-math.inf, 2.0], [math.nan, 4.0], BAD_POSITION, [math.nan, 4.0]),
+        ([1.0, 2.0], [3.0, -math.inf], BAD_VELOCITY, [3.0, -math.inf]),
+        ([1.0, 2.0], [math.nan, 1e200], BAD_VELOCITY, [0.0, 1e200]),
+    ],
+)
+def test_states_are_cleaned(position, velocity, found, after):
+    q, qd = np.array(position, float), np.array(velocity, float)
+    assert clean_state(q, qd) == found
+    np.testing.assert_array_equal(qd, after)
+    np.testing.assert_array_equal(q, position)
