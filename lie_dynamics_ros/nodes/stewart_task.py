@@ -13,8 +13,9 @@ from ..lie_dynamics import LieDynamicsError
 from ..lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
 from ..ros.errors import ConfigurationError, MessageError, ParameterError
 from ..ros.joint_mapping import JointMapping
-from ..ros.messages import Array, all_finite, numbers_to_matrix, read_field
+from ..ros.messages import Array, all_finite, numbers_to_matrix
 from ..ros.platform_loading import LEGS
+from ..ros.state_reader import StateFields
 
 KINDS = {
     TrackingStatus.NOT_FINITE: "not finite",
@@ -82,6 +83,7 @@ class StewartTask:
             raise ConfigurationError(f"length_offsets has {len(offsets)} numbers; expected one or six")
         self.platform = platform
         self.legs = JointMapping(legs)
+        self._fields = StateFields(LEGS)
         self.last: TrackedPose | None = None
         self.tracked: TrackedPose | None = None
         self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
@@ -170,19 +172,18 @@ class StewartTask:
             The message cannot be used, or its lengths cannot be followed; tracking goes on from the last good pose.
         """
         match = self.legs.match(message.name)
-        if not match.complete:
-            raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
-        lengths = read_field(message.position, match, "position")
-        rates = read_field(message.velocity, match, "velocity") if message.velocity else None
+        fields = self._fields
+        moving = fields.fill(message, match)
+        lengths = fields.position
         if self._offsets is not None:
-            lengths = lengths + self._offsets
+            lengths += self._offsets
         if self._tracker is None:
             self._tracker = self._first(lengths)
-        tracked = self.last = self._tracker.update(lengths, rates)
+        tracked = self.last = self._tracker.update(lengths, fields.velocity if moving else None)
         if not tracked.valid:
             raise MessageError(KINDS[tracked.status], self.describe(tracked))
         self.tracked = tracked
-        return tracked, rates is not None
+        return tracked, moving
 
     def _first(self, lengths: Array) -> StewartTracker:
         """Tracker at the level pose that fits the first lengths best."""

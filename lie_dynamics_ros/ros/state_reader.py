@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,48 @@ from .messages import Array, read_field
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
+
+
+class StateFields:
+    """Position and velocity of a joint state in arrays that stay.
+
+    Parameters
+    ----------
+    size : int
+        Number of joints.
+
+    Attributes
+    ----------
+    position, velocity : ndarray, shape (size,)
+    """
+
+    def __init__(self, size: int) -> None:
+        self.position, self.velocity = np.zeros(size), np.zeros(size)
+        self._position, self._velocity = memoryview(self.position), memoryview(self.velocity)
+
+    def fill(self, message: JointState, match: JointMatch) -> bool:
+        """Copy the fields in model order, and tell whether there are velocities; without, they are zero.
+
+        Raises
+        ------
+        MessageError
+            Joints are missing or named twice, or a field has the wrong length.
+        """
+        position, velocity = message.position, message.velocity
+        if match.identity:
+            try:
+                # Copies of bytes between views cost a fraction of what numpy takes to look at an array.
+                self._position[:] = position
+                self._velocity[:] = velocity
+            except ValueError:  # another length, maybe none
+                pass
+            else:
+                return True
+        if not match.complete:
+            raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
+        self.position[:] = read_field(position, match, "position")
+        self.velocity[:] = read_field(velocity, match, "velocity") if velocity else 0.0
+        return bool(velocity)
 
 
 class JointStateReader:
@@ -29,7 +70,7 @@ class JointStateReader:
     """
 
     def __init__(self, size: int) -> None:
-        self._free, self._used = _Slot(size), _Slot(size)
+        self._free, self._used = StateFields(size), StateFields(size)
         clean_state(self._free.position, self._free.velocity)  # what needs compiling is compiled now
 
     def read(self, message: JointState, match: JointMatch) -> tuple[Array, Array, bool]:
@@ -50,36 +91,12 @@ class JointStateReader:
             Joints are missing or named twice, a field has the wrong length, a position is not finite or a velocity
             is infinite, for which numbers beyond 1e150 count.
         """
-        slot = self._free
-        position, velocity = message.position, message.velocity
-        try:
-            if not match.identity:
-                raise ValueError
-            # Copies of bytes between views cost a fraction of what numpy takes to look at an array.
-            slot.position_view[:] = position
-            slot.velocity_view[:] = velocity
-            absent = False
-        except ValueError:
-            absent = _place(slot, position, velocity, match)
-        found = clean_state(slot.position, slot.velocity)
+        fields = self._free
+        moving = fields.fill(message, match)
+        found = clean_state(fields.position, fields.velocity)
         if found == BAD_POSITION:
             raise MessageError("not finite", "positions that are not finite numbers")
         if found == BAD_VELOCITY:
             raise MessageError("not finite", "velocities that are infinite")
-        self._free, self._used = self._used, slot
-        return slot.position, slot.velocity, absent or found == ASSUMED
-
-
-class _Slot:
-    def __init__(self, size: int) -> None:
-        self.position, self.velocity = np.zeros(size), np.zeros(size)
-        self.position_view, self.velocity_view = memoryview(self.position), memoryview(self.velocity)
-
-
-def _place(slot: _Slot, position: array[float], velocity: array[float], match: JointMatch) -> bool:
-    """Bring fields in any order, or of a wrong length, into a slot; tells whether velocities are absent."""
-    if not match.complete:
-        raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
-    slot.position[:] = read_field(position, match, "position")
-    slot.velocity[:] = read_field(velocity, match, "velocity") if velocity else 0.0
-    return not velocity
+        self._free, self._used = self._used, fields
+        return fields.position, fields.velocity, found == ASSUMED or not moving

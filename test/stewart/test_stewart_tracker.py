@@ -50,6 +50,22 @@ def test_millisecond_steps_take_three_corrections_and_keep_twelve_digits():
     assert path.margins.max() < 0.1
 
 
+def test_plain_numbers_are_those_of_the_pose():
+    platform = reference_platform()
+    poses = motion(130)
+    lengths = lengths_of(platform, poses)
+    tracker = StewartTracker(platform, poses[0])
+    singles, path = [tracker.update(row) for row in lengths], StewartTracker(platform, poses[0]).update_many(lengths)
+    for tracked in (*singles, *path):
+        position, quaternion = tracked.position_quaternion()
+        assert tracked.valid
+        assert position == tracked.pose[:3, 3].tolist()
+        assert quaternion == tracked.quaternion.tolist()
+    refused = tracker.update(np.full(6, np.nan))
+    assert not refused.valid
+    assert refused.position_quaternion() == singles[-1].position_quaternion()
+
+
 def test_rotation_stays_orthonormal_over_many_steps():
     platform = reference_platform()
     lengths = lengths_of(platform, motion(1000))

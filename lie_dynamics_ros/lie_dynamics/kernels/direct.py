@@ -23,7 +23,7 @@ import numpy as np
 # Where things lie in an array and in its dtype [bytes].
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS, _ORDER, _NUMBER = 8, 16, 24, 32, 56, 64, 26, 28
 _CONTIGUOUS_ALIGNED, _SWAPPED = 0x101, ord(">")
-_NUMBERS = {"float64": 12, "boolean": 0}  # numbers of the types in numpy
+_NUMBERS = {"float64": 12, "boolean": 0, "int64": np.dtype(np.int64).num}  # numbers of the types in numpy
 _API_VERSION, _API_NEW = 0, 93  # numpy's table of C functions: version, and the maker of arrays
 _KNOWN_VERSIONS = (0x01000009, 0x02000000)
 _MISFIT = -1  # returned for arguments that are not what is wanted

@@ -130,7 +130,7 @@ def _tools() -> dict[str, Any]:
 
     views = {
         f"array_{dtype}_{ndim}": viewer(getattr(types, dtype), ndim)
-        for dtype in ("float64", "boolean")
+        for dtype in ("float64", "boolean", "int64")
         for ndim in (1, 2, 3)
     }
     tools = {"word": word, "fits": fits, "new_vector": new_vector, "drop": drop, "hold": hold, "pair": pair}

@@ -76,7 +76,7 @@ def invert_left_half(work: Array) -> bool:
     return size * largest_column(work, 6) < _SINGULAR
 
 
-@kernel("int64(float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1])")
+@kernel("int64(float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1])", direct=True)
 def covariances(points: Array, leg_covariance: Array, order: Order, poses: Array, out: Array) -> int:
     """Write J^-1 Sigma J^-T of each row of `poses` to `out` (n, 6, 6), J "aligned"; NaN where singular.
 

@@ -111,9 +111,12 @@ class StewartTracker:
             row = -1
         if row < 0:
             row = self._update_converted(lengths, rates, accelerations)
+        valid = row < _BLOCK
+        if not valid:
+            row -= _BLOCK
         if row == _LAST:
             self._block = self._new_path(_BLOCK)
-        return TrackedPose(block, row)
+        return TrackedPose(block, row, valid)
 
     def _update_converted(
         self, lengths: npt.ArrayLike, rates: npt.ArrayLike | None, accelerations: npt.ArrayLike | None

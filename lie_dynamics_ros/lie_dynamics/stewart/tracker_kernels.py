@@ -37,8 +37,8 @@ from .path_following_kernels import ARRIVED, AT_SINGULARITY, follow
 # One row of results.
 POSE, TWIST, ACCELERATION, LENGTHS = 0, 16, 22, 28
 STATUS, N_CORRECTIONS, N_STEPS, H, LEG, ERROR, COVERED = 34, 35, 36, 37, 38, 39, 40
-ORIENTATION = 41
-WIDTH = 45
+PLACE, ORIENTATION = 41, 44  # of {B}, side by side; the quaternion is x, y, z, w
+WIDTH = 48
 
 # Status codes, see `tracker_result.TrackingStatus`.
 TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR = 0, 1, 2, 3, 4, 5, 6
@@ -139,6 +139,8 @@ def track(m: Array, lengths: Array, out: Array, i: int) -> int:
         out[i, ORIENTATION + k] = m[QUATERNION + k]
     out[i, STATUS] = status
     write_pose(m, out, i)
+    for k in range(3):
+        out[i, PLACE + k] = out[i, POSE + 4 * k + 3]
     return status
 
 
@@ -218,9 +220,11 @@ def next_row(m: Array, out: Array) -> int:
     return i
 
 
-@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])", direct=True)
+@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])", quick=True)
 def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
-    """Track `lengths` (6,) [m] and return the row of `out` with the result; -1 for a wrong number of lengths.
+    """Track `lengths` (6,) [m] and return the row of `out` with the result, plus the number of rows if it is not valid.
+
+    A wrong number of lengths gives -1.
 
     `known` (1,) is 0, or 1 to solve also for the twist of leg rates (6,) [m/s], or 2 to solve also for the
     acceleration of their derivatives (6,) [m/s^2]; what is not known is not read.
@@ -230,7 +234,11 @@ def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: 
     if known[0] > 1.0 and accelerations.shape[0] != 6:
         return -1
     i = next_row(m, out)
-    if track(m, lengths, out, i) == TRACKED and known[0] > 0.0:
+    if track(m, lengths, out, i) != TRACKED:
+        clear_rates(out, i)
+        refused: int = i + out.shape[0]
+        return refused
+    if known[0] > 0.0:
         write_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
     else:
         clear_rates(out, i)

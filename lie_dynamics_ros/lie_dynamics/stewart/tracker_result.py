@@ -15,8 +15,7 @@ from .platform import StewartPlatform
 
 Array = npt.NDArray[np.float64]
 
-# Where position and quaternion stand in a row.
-_POSITION, _ORIENTATION = slice(tk.POSE + 3, tk.POSE + 12, 4), slice(tk.ORIENTATION, tk.ORIENTATION + 4)
+_PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row
 #: Order of components: small rotations about x, y, z, then displacements along them.
 ANGULAR_FIRST = np.arange(6)
 
@@ -68,7 +67,8 @@ class TrackedPath:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> TrackedPose:
-        return TrackedPose(self, range(len(self))[index])
+        row = range(len(self))[index]
+        return TrackedPose(self, row, bool(self._rows[row, tk.STATUS] == tk.TRACKED))
 
     @property
     def poses(self) -> Array:
@@ -137,13 +137,20 @@ class TrackedPath:
 
 
 class TrackedPose:
-    """One tracked pose; what costs time is computed when it is asked for."""
+    """One tracked pose; what costs time is computed when it is asked for.
 
-    __slots__ = ("_path", "_row")
+    Attributes
+    ----------
+    valid : bool
+        True when the pose belongs to the given lengths, False when it is the last good one.
+    """
 
-    def __init__(self, path: TrackedPath, row: int) -> None:
+    __slots__ = ("_path", "_row", "valid")
+
+    def __init__(self, path: TrackedPath, row: int, valid: bool) -> None:
         self._path = path
         self._row = row
+        self.valid = valid
 
     def _number(self, column: int) -> float:
         return float(self._path._rows[self._row, column])
@@ -166,11 +173,6 @@ class TrackedPose:
     def status(self) -> TrackingStatus:
         """What became of the lengths."""
         return TrackingStatus(int(self._number(tk.STATUS)))
-
-    @property
-    def valid(self) -> bool:
-        """True when the pose belongs to the given lengths, False when it is the last good one."""
-        return self._number(tk.STATUS) == tk.TRACKED
 
     @property
     def certified(self) -> bool:
@@ -235,8 +237,8 @@ class TrackedPose:
 
     def position_quaternion(self) -> tuple[list[float], list[float]]:
         """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
-        row = self._path._rows[self._row].tolist()
-        return row[_POSITION], row[_ORIENTATION]
+        place = self._path._rows[self._row, _PLACE].tolist()
+        return place[:3], place[3:]
 
     def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
         """Write the covariance of a valid pose where somebody else keeps it, in another order of components.
