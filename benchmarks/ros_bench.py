@@ -93,8 +93,8 @@ class Client:
             if time.monotonic() > end:
                 raise TimeoutError(f"no answers from {self.node.get_namespace()}")
 
-    def stream(self, rate: float, duration: float) -> tuple[list[float], int]:
-        """Send at a steady rate; returns the round trips [s] and the number of states sent."""
+    def stream(self, rate: float, duration: float) -> int:
+        """Send at a steady rate; returns the number of states sent."""
         self._sent.clear()
         self.round_trips.clear()
         count = round(rate * duration)
@@ -102,8 +102,12 @@ class Client:
         for k in range(count):
             self._spin_until(start + k / rate)
             self._send()
+        return count
+
+    def collect(self) -> list[float]:
+        """Wait for the last answers, and return the round trips [s]."""
         self._spin_until(time.perf_counter() + 0.2)
-        return list(self.round_trips), count
+        return list(self.round_trips)
 
     def ask(self, count: int) -> None:
         """Send the next state as soon as the last is answered (or lost), ``count`` times."""
