@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from ..lie_dynamics import LieDynamicsError, Model
 from ..ros.domain import DomainReservation
 from ..ros.errors import NodeError
 from ..ros.robot_description import read_description
+from . import interruption
 from .arm.showcase import ArmShowcase
 from .control.showcase import ControlShowcase
 from .errors import ShortfallError
@@ -35,8 +35,7 @@ OWN_ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; returns 0 where everything was as it should be."""
     options = _parse(argv)
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    interruption.install()
     try:
         return _demo(options)
     except KeyboardInterrupt:
@@ -45,10 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ShortfallError, NodeError, LieDynamicsError, OSError) as error:
         print(f"\ndemo failed: {error}", file=sys.stderr)
         return 1
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -93,7 +88,7 @@ def _demo(options: argparse.Namespace) -> int:
                 showcase.start(children)
             reports = watch(showcases, children, options.seconds)
             codes = children.stop()
-    shortfalls = sorted(reports.errors)
+    shortfalls = reports.faults()
     shortfalls += [f"{node} ended with exit code {code}" for node, code in codes.items() if code]
     return _conclude(showcases, options.output, reports, shortfalls)
 
@@ -104,6 +99,8 @@ def _conclude(showcases: Sequence[Showcase], folder: Path, reports: Reports, sho
         conclusion = showcase.conclude(folder, figures)
         print("", *conclusion.lines, sep="\n")
         shortfalls += [f"{showcase.title}: {shortfall}" for shortfall in conclusion.shortfalls]
+    if remarks := reports.remarks():
+        print("", *(f"the machine was late: {remark}" for remark in remarks), sep="\n")
     if shortfalls:
         print("\ndemo failed:", *shortfalls, sep="\n  - ", file=sys.stderr)
         return 1

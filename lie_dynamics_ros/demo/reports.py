@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
+from ..ros.diagnostics import DROPPED
+from ..ros.state_times import STALE
+
+LASTING = 3
+"""An error in so many reports running, one a second, is a fault; a machine that stands still for a moment makes one."""
+
 
 class Reports:
-    """Keeps the last report of each node, and errors.
+    """Keeps the last report of each node, and faults.
 
     Attributes
     ----------
     last : dict
         Last status of each node, by its name.
-    errors : set
-        Messages of errors of nodes while they were active.
+    lasting : set
+        Messages of errors that lasted for `LASTING` reports of a node while it was active.
     """
 
     def __init__(self) -> None:
         self.last: dict[str, DiagnosticStatus] = {}
-        self.errors: set[str] = set()
+        self.lasting: set[str] = set()
+        self._running: Counter[str] = Counter()
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
-        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_message, 50)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self.on_message, 50)
 
     def figures(self) -> dict[str, dict[str, str]]:
         """Key figures of each node's last report."""
         return {name: {value.key: value.value for value in status.values} for name, status in self.last.items()}
 
-    def _on_message(self, message: DiagnosticArray) -> None:
+    def on_message(self, message: DiagnosticArray) -> None:
+        """Take in the reports of a message."""
         for status in message.status:
             self.last[status.name] = status
             active = any(value.key == "lifecycle state" and value.value == "active" for value in status.values)
-            if active and status.level == DiagnosticStatus.ERROR:
-                self.errors.add(f"{status.name}: {status.message}")
+            wrong = active and status.level == DiagnosticStatus.ERROR
+            self._running[status.name] = self._running[status.name] + 1 if wrong else 0
+            if self._running[status.name] == LASTING:
+                self.lasting.add(f"{status.name}: {status.message}")
+
+    def faults(self) -> list[str]:
+        """Errors that lasted, and messages that were dropped for another reason than that they came late."""
+        dropped = self._dropped()
+        found = [
+            f"{name}: {count} messages dropped: {kind}; the last problem: {self.figures()[name].get('last problem')}"
+            for (name, kind), count in dropped.items()
+            if kind != STALE
+        ]
+        return sorted(self.lasting) + sorted(found)
+
+    def remarks(self) -> list[str]:
+        """How many states came late."""
+        dropped = self._dropped()
+        return [f"{name}: {count} states were too old" for (name, kind), count in dropped.items() if kind == STALE]
+
+    def _dropped(self) -> dict[tuple[str, str], int]:
+        return {
+            (name, key.removeprefix(DROPPED)): int(value)
+            for name, values in self.figures().items()
+            for key, value in values.items()
+            if key.startswith(DROPPED)
+        }

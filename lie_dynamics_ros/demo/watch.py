@@ -11,6 +11,7 @@ from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 
 from ..ros.spinning import make_executor
+from . import interruption
 from .errors import ShortfallError
 from .processes import Children
 from .reports import Reports
@@ -58,8 +59,9 @@ def _await_answers(showcases: Sequence[Showcase], reports: Reports, executor: Ex
     end = time.monotonic() + START_LIMIT
     while silent := [showcase.title for showcase in showcases if not showcase.counts()[1]]:
         executor.spin_once(timeout_sec=0.05)
+        interruption.check()
         _check_alive(children)
-        if reports.errors or time.monotonic() > end:
+        if reports.lasting or time.monotonic() > end:
             said = [f"{name}: {status.message}" for name, status in reports.last.items()]
             said_all = "; ".join(said) or "the nodes said nothing"
             raise ShortfallError(f"no answers came from: {', '.join(silent)}; {said_all}")
@@ -69,6 +71,7 @@ def _settle(showcases: Sequence[Showcase], executor: Executor) -> None:
     end = time.monotonic() + SETTLING
     while time.monotonic() < end:
         executor.spin_once(timeout_sec=0.05)
+        interruption.check()
     for showcase in showcases:
         showcase.begin()
 
@@ -85,6 +88,7 @@ def _record(showcases: Sequence[Showcase], executor: Executor, children: Childre
     shown = 0.0
     while (now := time.monotonic() - start) < duration:
         executor.spin_once(timeout_sec=REFRESH)
+        interruption.check()
         for showcase in showcases:
             showcase.proceed()
         if now - shown < REFRESH:

@@ -16,6 +16,8 @@ OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 PERIOD = 1.0
+DROPPED = "dropped: "
+"""Begins the names of the counts of dropped messages; the kind of their fault follows."""
 
 
 @dataclass
@@ -98,7 +100,7 @@ class StreamStatistics:
         values["states received"] = self.received
         values["states answered"] = self.answered
         for kind, count in sorted(self.rejected.items()):
-            values[f"dropped: {kind}"] = count
+            values[DROPPED + kind] = count
         for name, window in (("latency", self.latency), ("callback", self.callback)):
             found = window.percentiles(50, 95, 99)
             for percent, value in zip((50, 95, 99), found, strict=False):

@@ -6,6 +6,8 @@ from .errors import MessageError
 
 BACKWARDS = "time ran backwards"
 """Kind of the error for a state that is older than the one before."""
+STALE = "stale"
+"""Kind of the error for a state that is too old when it arrives."""
 
 
 class StateTimes:
@@ -49,7 +51,7 @@ class StateTimes:
         if self.timeout:
             if age > self.timeout:
                 raise MessageError(
-                    "stale", f"a state was {age * 1e-9:.3f} s old; state_timeout is {self.timeout * 1e-9:.3f} s"
+                    STALE, f"a state was {age * 1e-9:.3f} s old; state_timeout is {self.timeout * 1e-9:.3f} s"
                 )
             if -age > self.timeout:
                 raise MessageError(

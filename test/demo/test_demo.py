@@ -1,5 +1,6 @@
 """The demo: passes on a good run, fails on a bad one with the reason, and leaves no process behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,10 +14,14 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from lie_dynamics_ros.demo import interruption
 from lie_dynamics_ros.demo.arm.check import judge
 from lie_dynamics_ros.demo.arm.recorder import Answer, Recorder
 from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
 from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.reports import Reports
 from lie_dynamics_ros.demo.screen import Screen
 from lie_dynamics_ros.demo.showcase import Moment
 from lie_dynamics_ros.demo.stewart import check as stewart
@@ -28,6 +33,7 @@ from lie_dynamics_ros.ros.robot_description import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 DEADLINE = 120.0
+OK, ERROR = DiagnosticStatus.OK, DiagnosticStatus.ERROR
 NODES = 6
 
 
@@ -180,6 +186,50 @@ def test_shows_torques_and_poses_within_the_terminal(model, recording, poses, tt
     if tty and lines >= 24:
         assert "-41.5" in out.text and "panda_joint7" in out.text and "yaw" in out.text
         assert " 99.5 % answered" in out.text and "p50 200 us" in out.text
+
+
+def report(level, message="", **dropped):
+    values = {"lifecycle state": "active", "last problem": "why"}
+    values |= {f"dropped: {kind.replace('_', ' ')}": str(count) for kind, count in dropped.items()}
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    return DiagnosticArray(status=[DiagnosticStatus(name="node", level=level, message=message, values=pairs)])
+
+
+def test_a_machine_that_stands_still_for_a_moment_is_no_fault():
+    reports = Reports()
+    for k in range(10):
+        late = k in (2, 3, 7)
+        reports.on_message(report(ERROR, "2 messages dropped", stale=2) if late else report(OK, stale=2))
+    assert reports.faults() == [] and reports.remarks() == ["node: 2 states were too old"]
+
+
+def test_an_error_that_lasts_is_a_fault():
+    reports = Reports()
+    for _ in range(3):
+        reports.on_message(report(ERROR, "no state received"))
+    reports.on_message(report(OK))
+    assert reports.faults() == ["node: no state received"]
+
+
+def test_a_message_without_result_is_a_fault():
+    reports = Reports()
+    reports.on_message(report(ERROR, "1 messages dropped", no_result=1, stale=5))
+    assert reports.faults() == ["node: 1 messages dropped: no result; the last problem: why"]
+
+
+def test_a_signal_that_was_lost_on_its_way_still_ends_it(monkeypatch):
+    monkeypatch.setattr(interruption, "_requested", False)
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
+    interruption.install()
+    try:
+        interruption.check()
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            interruption.check()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), before, strict=True):
+            signal.signal(number, handler)
 
 
 # The whole demo.

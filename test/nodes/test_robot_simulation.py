@@ -160,9 +160,7 @@ def test_the_node_obeys_efforts_and_brakes_without_them(bench):
     bench.wait_status(node, lambda s, v: "stale" in s.message, "brakes")
     bench.wait(lambda: np.abs(states[-1].velocity).max() < 1e-6, "rest")
     assert bench.call(Trigger, f"{node}/reset", Trigger.Request()).success
-    known = len(states)
-    bench.wait(lambda: len(states) > known + 5, "states after the reset")
-    np.testing.assert_allclose(states[-1].position, start, atol=1e-9)
+    bench.wait(lambda: np.abs(states[-1].position - start).max() < 1e-9, "the start")
     assert bench.set(node, payload_frame="panda_link8", payload_mass=2.0).successful
     bench.wait(lambda: np.abs(np.array(states[-1].effort) - oracle(ARM, start)).max() > 1.0, "the payload to be felt")
     commands.publish(Float64MultiArray(data=[1.0]))

@@ -50,9 +50,9 @@ def test_publishes_states_accelerations_and_the_description(bench):
         swing = np.array(state.position) - motion.center
         energy = swing**2 + (np.array(state.velocity) / motion.rate) ** 2
         np.testing.assert_allclose(energy, motion.amplitude**2, rtol=1e-9)
-    last = -(motion.rate**2) * (np.array([s.position for s in states[-20:]]) - motion.center)
-    found = np.abs(last - np.array(points[-1].accelerations)).max(axis=1)
-    assert found.min() < 1e-9
+    expected = -(motion.rate**2) * (np.array([s.position for s in states]) - motion.center)
+    found = np.array([np.abs(expected - np.array(point.accelerations)).max(axis=1).min() for point in points])
+    assert (found < 1e-9).sum() >= 50  # one may be ahead of the other by what is under way
 
 
 def test_publishes_nothing_unless_active(bench):

@@ -122,9 +122,14 @@ def test_an_old_message_does_not_restart_the_branch_but_a_recording_that_begins_
         poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
         go(bench, poses, TRUE)
         old = bench.now() - 10**10
-        bench.states.publish(bench.make_state(LEGS, lengths(TRUE), stamp=old))
-        status = bench.wait_status(node, lambda s, v: "dropped: time ran backwards" in v, "an old message")
-        assert {v.key: v.value for v in status.values}["restarts"] == restarts
+
+        def noticed(node=node, old=old):
+            bench.states.publish(bench.make_state(LEGS, lengths(TRUE), stamp=old))
+            status = bench.status(node)
+            values = {v.key: v.value for v in status.values} if status else {}
+            return "dropped: time ran backwards" in values and values
+
+        assert bench.wait(noticed, "an old message")["restarts"] == restarts
         bench.processes.pop().stop()
 
 
