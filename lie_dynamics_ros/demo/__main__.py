@@ -87,9 +87,10 @@ def _demo(options: argparse.Namespace) -> int:
             for showcase in showcases:
                 showcase.start(children)
             reports = watch(showcases, children, options.seconds)
-            codes = children.stop()
-    shortfalls = reports.faults()
-    shortfalls += [f"{node} ended with exit code {code}" for node, code in codes.items() if code]
+            failed = {node: code for node, code in children.stop().items() if code}
+            shortfalls = reports.faults()
+            for node, code in failed.items():
+                shortfalls.append(f"{node} ended with exit code {code}; it printed\n{children.output(node)}")
     return _conclude(showcases, options.output, reports, shortfalls)
 
 

@@ -94,6 +94,10 @@ class Showcase(ABC):
         """
         return
 
+    def done(self) -> bool:
+        """Tell whether the recording may end."""
+        return True
+
     @abstractmethod
     def latencies(self) -> Sequence[float]:
         """Return the latest times from a state's stamp until its answer came [s]."""

@@ -20,6 +20,8 @@ from .showcase import Moment, Showcase
 
 START_LIMIT = 120.0
 """Longest time until the first answers [s]: the first start on a machine may have kernels to compile."""
+OVERTIME = 60.0
+"""How much longer than it should a recording may take [s], on a busy machine."""
 SETTLING = 1.0
 """Time between the first answers and the recording [s]: discovery goes on, and messages come in bursts."""
 REFRESH = 0.1
@@ -45,9 +47,10 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
         reports.listen(node)
         for showcase in showcases:
             showcase.listen(node)
-        _await_answers(showcases, reports, executor, children)
-        _settle(showcases, executor)
-        _record(showcases, executor, children, duration)
+        with interruption.deferred():
+            _await_answers(showcases, reports, executor, children)
+            _settle(showcases, executor)
+            _record(showcases, executor, children, duration)
         return reports
     finally:
         executor.shutdown()
@@ -86,7 +89,7 @@ def _record(showcases: Sequence[Showcase], executor: Executor, children: Childre
     start = time.monotonic()
     history = [(0.0, [showcase.counts() for showcase in showcases])]
     shown = 0.0
-    while (now := time.monotonic() - start) < duration:
+    while (now := time.monotonic() - start) < duration or not all(showcase.done() for showcase in showcases):
         executor.spin_once(timeout_sec=REFRESH)
         interruption.check()
         for showcase in showcases:
@@ -95,6 +98,8 @@ def _record(showcases: Sequence[Showcase], executor: Executor, children: Childre
             continue
         shown = now
         _check_alive(children)
+        if now > duration + OVERTIME:
+            return  # what is missing is judged
         history.append((now, [showcase.counts() for showcase in showcases]))
         while history[-1][0] - history[1][0] > WINDOW:
             del history[0]

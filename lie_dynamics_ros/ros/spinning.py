@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 
 import rclpy
@@ -45,6 +47,7 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
     int
         Exit code: 0, or 1 where the node could not be made (the reason is printed).
     """
+    interrupt = _Interrupt()
     rclpy.init(args=args)
     node: Node | None = None
     executor: Executor | None = None
@@ -53,6 +56,7 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
         kind = node.get_parameter("executor").value if node.has_parameter("executor") else EXECUTORS[0]
         executor = make_executor(kind)
         executor.add_node(node)
+        interrupt.spinning = True
         while rclpy.ok():
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
     except (KeyboardInterrupt, ExternalShutdownException):
@@ -70,4 +74,28 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
+        interrupt.restore()
     return 0
+
+
+class _Interrupt:
+    """What SIGINT does besides what rclpy, which hears of it first, does: it shuts the context down.
+
+    While the node is made, it raises KeyboardInterrupt; while it spins, nothing: an exception from within a callback
+    is a failure to an executor, which may have raised it before the context is shut down.
+    """
+
+    def __init__(self) -> None:
+        self.spinning = False
+        self._main = threading.current_thread() is threading.main_thread()
+        if self._main:
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+
+    def _on_signal(self, *_: object) -> None:
+        if not self.spinning:
+            raise KeyboardInterrupt
+
+    def restore(self) -> None:
+        """Restore the handler that was there before."""
+        if self._main:
+            signal.signal(signal.SIGINT, self._before)

@@ -106,9 +106,6 @@ class StateStream:
         except LieDynamicsError as error:
             statistics.reject("no result", str(error))
             return
-        except KeyboardInterrupt:
-            self._node.context.try_shutdown()  # ends the spinning; executors take what is raised here for a failure
-            return
         except Exception as error:
             self._unexpected(error)
             return

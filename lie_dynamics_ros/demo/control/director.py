@@ -13,15 +13,15 @@ from rclpy.parameter import Parameter
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ..errors import ShortfallError
-from .play import Act, Play
+from .play import LEAD, Act, Play
 from .recorder import NAMESPACE
 
 AHEAD = 0.2
 """Between sending a trajectory and its start [s]."""
 PAUSE = 0.2
 """Rest after each act [s]."""
-PATIENCE = 10.0
-"""How long a node may take to change its parameters [s]."""
+PATIENCE = 60.0
+"""How long a node may take to change its parameters [s]; a busy machine makes it slow."""
 LOST = 2.0
 """After how long parameters are sent again [s]: an answer is lost where the node has not discovered our reader yet."""
 
@@ -54,6 +54,13 @@ class Director:
     def act(self) -> Act | None:
         """The act under way, or the last one."""
         return self.play.acts[len(self.starts) - 1] if self.starts else None
+
+    @property
+    def end(self) -> int:
+        """Time stamp at which the last act ends [ns]; 0 while it has not begun."""
+        if len(self.starts) < len(self.play.acts):
+            return 0
+        return self.starts[-1] + round((LEAD + self.play.acts[-1].duration) * 1e9)
 
     def proceed(self) -> None:
         """Begin the next act where it is time to."""

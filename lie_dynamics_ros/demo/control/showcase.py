@@ -89,6 +89,12 @@ class ControlShowcase(Showcase):
         """Begin the next act where it is time to."""
         self.director.proceed()
 
+    def done(self) -> bool:
+        """Tell whether all acts are played and recorded."""
+        end, recorder = self.director.end, self.recorder
+        heard = (recorder.states, recorder.efforts, recorder.errors, recorder.masses)
+        return bool(end and all(next(reversed(kept), 0) > end for kept in heard))
+
     def latencies(self) -> Sequence[float]:
         """Return the latest latencies [s]."""
         return [latency for _, latency in islice(reversed(self.recorder.efforts.values()), 500)]
