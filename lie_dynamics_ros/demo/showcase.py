@@ -146,9 +146,10 @@ def answer_lines(
     """Return the lines of a conclusion that all showcases of a stream have in common; ``latency`` in s."""
     p50, p95, p99 = (1e6 * value for value in latency)
     inside, callback = (node.get(f"{name} p50 [us]", "-") for name in ("latency", "callback"))
+    whole = f"p50 {inside} us, of which " if inside != "-" else ""  # unknown in simulated time
     return [
         f"{title}",
         f"  states answered     {answered} of {states} ({answered / states:.2%})",
-        f"  state to answer     p50 {inside} us, of which {callback} us in the callback (as the node reports)",
+        f"  state to answer     {whole}p50 {callback} us in the callback (as the node reports)",
         f"  until it is here    p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (in this process)",
     ]

@@ -252,7 +252,6 @@ class SimulatedRobot(ManagedNode):
         if due < 1:
             return
         if settings["lock_step"] and self._waits():
-            self._lose(due / (settings["rate"] * factor))
             return
         most = 1 if settings["lock_step"] else LARGEST_GAP
         if due > most:
@@ -319,6 +318,8 @@ class SimulatedRobot(ManagedNode):
             if self._commanded is None:
                 self._settled = time.perf_counter() + SETTLE
             self._commanded, self._stale, self._fault = simulation.time, False, ""
+            if self.settings["lock_step"]:
+                self._simulate()  # where the next state is due, it waited for this
 
         return receive
 

@@ -46,7 +46,7 @@ class Verdict:
         Largest difference between the tracking error that the controller tells and the one seen from outside.
     states, answered : int
     latency : tuple of float
-        Percentiles 50, 95, 99 of the time from the stamp of a state until its efforts arrived here [s].
+        Percentiles 50, 95, 99 of the time from the arrival of a state here until that of its efforts [s].
     shortfalls : list of str
     remarks : list of str
         What would fall short, were the gains of learning meant for this robot.

@@ -10,16 +10,18 @@ from builtin_interfaces.msg import Duration, Time
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ...ros.messages import nanoseconds
 from ..errors import ShortfallError
 from .play import LEAD, Act, Play
 from .recorder import NAMESPACE
 
-AHEAD = 0.2
-"""Between sending a trajectory and its start [s]."""
+AHEAD = 0.3
+"""Between sending a trajectory and its start, in simulated time [s]."""
 PAUSE = 0.2
-"""Rest after each act [s]."""
+"""Rest after each act, in simulated time [s]."""
 PATIENCE = 60.0
 """How long a node may take to change its parameters [s]; a busy machine makes it slow."""
 LOST = 2.0
@@ -32,23 +34,28 @@ class Director:
     Attributes
     ----------
     starts : list of int
-        Time stamps at which the trajectories of the acts start [ns], of all acts so far.
+        Time stamps at which the trajectories of the acts start [ns], of all acts so far; simulated time, as all stamps.
     """
 
     def __init__(self, play: Play) -> None:
         self.play = play
         self.starts: list[int] = []
+        self._now = 0  # simulated time [ns]
         self._answers: dict[str, list[Any]] | None = None  # by the node that was asked
         self._pause = 0  # until when nothing is to be done [ns]
 
     def listen(self, node: Node) -> None:
         """Make clients and publisher."""
+        node.create_subscription(Clock, "/clock", self._on_clock, 1)  # the latest; others may be a queue behind
         names = {"robot": "simulated_robot", "controller": "computed_torque"}
         self._clients = {
             who: node.create_client(SetParametersAtomically, f"{NAMESPACE}/{name}/set_parameters_atomically")
             for who, name in names.items()
         }
         self._publisher = node.create_publisher(JointTrajectory, f"{NAMESPACE}/computed_torque/joint_trajectory", 10)
+
+    def _on_clock(self, message: Clock) -> None:
+        self._now = nanoseconds(message.clock)
 
     @property
     def act(self) -> Act | None:
@@ -65,7 +72,7 @@ class Director:
     def proceed(self) -> None:
         """Begin the next act where it is time to."""
         acts = self.play.acts
-        if len(self.starts) == len(acts) or time.time_ns() < self._pause:
+        if len(self.starts) == len(acts) or self._now < self._pause:
             return
         act = acts[len(self.starts)]
         values = {"robot": act.robot, "controller": act.controller}
@@ -97,7 +104,7 @@ class Director:
             self._answers[who].append(self._clients[who].call_async(request))
 
     def _send(self, act: Act) -> None:
-        start = time.time_ns() + round(AHEAD * 1e9)
+        start = self._now + round(AHEAD * 1e9)
         message = JointTrajectory(joint_names=list(self.play.model.joint_names))
         message.header.stamp = Time(sec=start // 10**9, nanosec=start % 10**9)
         times, (position, velocity, acceleration) = self.play.points(act.duration)

@@ -15,7 +15,7 @@ from .motion import RAMP, Motion
 
 LEAD = 0.7
 """Time from the start of a trajectory until the motion begins: the robot comes to its home pose [s]."""
-OVERHEAD = 1.2
+OVERHEAD = 1.3
 """Time of an act besides its motion: parameters, `LEAD`, coming to rest [s]."""
 SHORTEST, LONGEST = 12.0, 40.0
 """Of the whole play [s]."""

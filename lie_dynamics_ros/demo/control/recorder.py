@@ -18,14 +18,14 @@ NAMESPACE = "/control"
 
 @dataclass
 class Recorder:
-    """Everything that was heard, by time stamp [ns]; joints in model order, as the nodes publish them.
+    """Everything that was heard, by time stamp in simulated time [ns]; joints in model order, as they are published.
 
     Attributes
     ----------
     states : dict
         Positions (n,) [rad, m].
     efforts : dict
-        The controller's answers (n,) [N m, N], and when they came after the stamp of their state [s].
+        The controller's answers (n,) [N m, N], and when they came after their state had come [s].
     errors : dict
         Desired minus actual position (n,) [rad, m], as the controller says.
     masses : dict
@@ -39,6 +39,7 @@ class Recorder:
     errors: dict[int, np.ndarray] = field(default_factory=dict)
     masses: dict[int, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+    _arrivals: dict[int, float] = field(default_factory=dict)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
@@ -51,17 +52,21 @@ class Recorder:
 
     def begin(self) -> None:
         """Forget all that came so far; a fair recording begins here."""
-        for kept in (self.states, self.efforts, self.errors, self.masses):
+        for kept in (self.states, self.efforts, self.errors, self.masses, self._arrivals):
             kept.clear()
 
     def _on_state(self, message: JointState) -> None:
         if not self.names:
             self.names = list(message.name)
-        self.states[nanoseconds(message.header.stamp)] = np.array(message.position)
+        stamp = nanoseconds(message.header.stamp)
+        self._arrivals[stamp] = time.perf_counter()
+        self.states[stamp] = np.array(message.position)
 
     def _on_efforts(self, message: JointState) -> None:
         stamp = nanoseconds(message.header.stamp)
-        self.efforts[stamp] = np.array(message.effort), time.time() - stamp * 1e-9
+        now = time.perf_counter()
+        # They may overtake their state.
+        self.efforts[stamp] = np.array(message.effort), now - self._arrivals.get(stamp, now)
 
     def _on_error(self, message: JointState) -> None:
         self.errors[nanoseconds(message.header.stamp)] = np.array(message.position)
