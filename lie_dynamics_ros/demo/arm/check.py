@@ -12,6 +12,8 @@ from .recorder import Recorder
 
 TOLERANCE = 1e-12
 """Largest difference from the library, relative to the largest torque of the same state."""
+MAX_WITHOUT = 0.5
+"""Largest share of answers without the desired acceleration, which the node drops where it comes late."""
 MIN_ANSWERED = 0.5
 """Least share of states that must be answered; a loaded machine loses some."""
 AROUND = 500
@@ -32,6 +34,8 @@ class Verdict:
         Torques of the node, and the part of the library's that gravity alone would take [N m or N].
     error : float
         Largest difference from the library, relative to the largest torque of the same state.
+    without : int
+        How many answers left out the desired acceleration, as the node does where that came late.
     states, answered : int
         States sent while the node was answering, and those answered.
     latency : tuple of float
@@ -44,6 +48,7 @@ class Verdict:
     efforts: np.ndarray
     gravity: np.ndarray
     error: float
+    without: int
     states: int
     answered: int
     latency: tuple[float, ...]
@@ -68,12 +73,16 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
     limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
     error = _errors(recorder, stamps, model, q, qd, efforts, limit)
     zero = np.zeros_like(qd)
+    left_out = _difference(efforts, np.clip(inverse_dynamics(model, q, qd, zero), -limit, limit))
+    without = int((~(error <= TOLERANCE) & (left_out <= TOLERANCE)).sum())
+    error = np.fmin(error, left_out)
     latency = np.array([recorder.answers[stamp].latency for stamp in stamps])
     verdict = Verdict(
         times=np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps]),
         efforts=efforts,
         gravity=inverse_dynamics(model, q, zero, zero),
         error=float(error.max()),
+        without=without,
         states=len(sent),
         answered=len(stamps),
         latency=tuple(float(p) for p in np.percentile(latency, (50, 95, 99))),
@@ -84,6 +93,10 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
         verdict.shortfalls.append(
             f"{wrong} of {len(stamps)} torque messages differ from the library by more than {TOLERANCE:g} "
             f"(relative); the worst by {verdict.error:.2e}"
+        )
+    if verdict.without > MAX_WITHOUT * verdict.answered:
+        verdict.shortfalls.append(
+            f"{verdict.without} of {verdict.answered} torque messages leave out the desired acceleration"
         )
     if verdict.answered < MIN_ANSWERED * verdict.states:
         verdict.shortfalls.append(
