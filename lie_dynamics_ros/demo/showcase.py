@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 
 from .processes import Children
+from .tape import Tape
 
-QUEUE = QoSProfile(depth=2000)
-"""With which showcases listen: nothing is lost while the view is drawn."""
 BAR = 20
 """Half the width of a bar, in characters."""
 
@@ -74,7 +72,12 @@ class Showcase(ABC):
 
     @abstractmethod
     def listen(self, node: Node) -> None:
-        """Subscribe to what they publish, with `QUEUE`."""
+        """Subscribe to what they publish."""
+
+    @property
+    @abstractmethod
+    def tape(self) -> Tape:
+        """What they published."""
 
     @abstractmethod
     def counts(self) -> tuple[int, int]:

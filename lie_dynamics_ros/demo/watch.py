@@ -24,6 +24,8 @@ OVERTIME = 60.0
 """How much longer than it should a recording may take [s], on a busy machine."""
 SETTLING = 1.0
 """Time between the first answers and the recording [s]: discovery goes on, and messages come in bursts."""
+READING = 0.005
+"""How long messages are taken, and then read at most [s]: at least half of the time they are taken."""
 REFRESH = 0.1
 """Time between two updates of the view [s]."""
 WINDOW = 1.0
@@ -61,8 +63,7 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
 def _await_answers(showcases: Sequence[Showcase], reports: Reports, executor: Executor, children: Children) -> None:
     end = time.monotonic() + START_LIMIT
     while silent := [showcase.title for showcase in showcases if not showcase.counts()[1]]:
-        executor.spin_once(timeout_sec=0.05)
-        interruption.check()
+        _listen(showcases, executor)
         _check_alive(children)
         if reports.lasting or time.monotonic() > end:
             said = [f"{name}: {status.message}" for name, status in reports.last.items()]
@@ -73,10 +74,19 @@ def _await_answers(showcases: Sequence[Showcase], reports: Reports, executor: Ex
 def _settle(showcases: Sequence[Showcase], executor: Executor) -> None:
     end = time.monotonic() + SETTLING
     while time.monotonic() < end:
-        executor.spin_once(timeout_sec=0.05)
-        interruption.check()
+        _listen(showcases, executor)
     for showcase in showcases:
         showcase.begin()
+
+
+def _listen(showcases: Sequence[Showcase], executor: Executor) -> None:
+    """Take messages for a while and read some of them."""
+    end = time.monotonic() + READING
+    while (left := end - time.monotonic()) > 0.0:
+        executor.spin_once(timeout_sec=left)
+    interruption.check()
+    for showcase in showcases:
+        showcase.tape.play(READING / len(showcases))
 
 
 def _check_alive(children: Children) -> None:
@@ -90,8 +100,7 @@ def _record(showcases: Sequence[Showcase], executor: Executor, children: Childre
     history = [(0.0, [showcase.counts() for showcase in showcases])]
     shown = 0.0
     while (now := time.monotonic() - start) < duration or not all(showcase.done() for showcase in showcases):
-        executor.spin_once(timeout_sec=REFRESH)
-        interruption.check()
+        _listen(showcases, executor)
         for showcase in showcases:
             showcase.proceed()
         if now - shown < REFRESH:

@@ -24,6 +24,7 @@ from ..ros.diagnostics import Report
 from ..ros.errors import ConfigurationError, MessageError
 from ..ros.joint_mapping import JointMapping
 from ..ros.managed_node import ManagedNode
+from ..ros.messages import nanoseconds
 from ..ros.model_loading import INERTIA_CHECK, load_model
 from ..ros.parameters import Setting
 from ..ros.robot_commands import Command, read_effort_array, read_named_efforts, read_point
@@ -75,7 +76,8 @@ SETTINGS = (
     Setting(
         "lock_step",
         False,
-        "Wait after each state for the command that answers it, once there was one; only with publish_clock.",
+        "Wait after each state for the command that answers it, once there was one; only with publish_clock. Exact "
+        "with ~/joint_efforts, whose time stamp tells which state they answer.",
         "while unconfigured",
     ),
     *MODEL_SETTINGS,
@@ -282,6 +284,11 @@ class SimulatedRobot(ManagedNode):
         self._clock_publisher.publish(message)
         self._publish(stamp)
 
+    def _answers(self, message: Any) -> bool:
+        """Tell whether a command answers the last state: where it is stamped, by the time of that state."""
+        stamp = nanoseconds(message.header.stamp) if isinstance(message, JointState) else 0
+        return not stamp or stamp == nanoseconds(self._state.header.stamp)
+
     def _waits(self) -> bool:
         """Tell whether the command that answers the last state is still to come; with patience, for it may never."""
         if self._commanded is None:
@@ -314,7 +321,7 @@ class SimulatedRobot(ManagedNode):
                 self._problem = str(error)
                 return
             self._commands += 1
-            self._answered = True
+            self._answered = self._answers(message)
             if self._commanded is None:
                 self._settled = time.perf_counter() + SETTLE
             self._commanded, self._stale, self._fault = simulation.time, False, ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +10,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...ros.messages import nanoseconds
-from ..showcase import QUEUE
+from ..tape import Tape
 
 
 @dataclass
@@ -43,28 +42,29 @@ class Recorder:
     answers: dict[int, Answer] = field(default_factory=dict)
     accelerations: list[np.ndarray] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    tape: Tape = field(default_factory=Tape)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
-        subscribe = node.create_subscription
-        subscribe(JointState, "joint_states", self._on_state, QUEUE)
-        subscribe(JointState, "inverse_dynamics/joint_efforts", self._on_answer, QUEUE)
-        subscribe(JointTrajectoryPoint, "inverse_dynamics/joint_trajectory_point", self._on_point, QUEUE)
+        subscribe = self.tape.subscribe
+        subscribe(node, JointState, "joint_states", self._on_state)
+        subscribe(node, JointState, "inverse_dynamics/joint_efforts", self._on_answer)
+        subscribe(node, JointTrajectoryPoint, "inverse_dynamics/joint_trajectory_point", self._on_point)
 
     def begin(self) -> None:
         """Forget the states and answers so far; a fair recording begins here."""
         self.states.clear()
         self.answers.clear()
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, message: JointState, _: float) -> None:
         stamp = nanoseconds(message.header.stamp)
         self.states[stamp] = (message.name, np.array(message.position), np.array(message.velocity))
 
-    def _on_answer(self, message: JointState) -> None:
+    def _on_answer(self, message: JointState, arrival: float) -> None:
         stamp = nanoseconds(message.header.stamp)
         if not self.names:
             self.names = list(message.name)
-        self.answers[stamp] = Answer(np.array(message.effort), time.time() - stamp * 1e-9, len(self.accelerations))
+        self.answers[stamp] = Answer(np.array(message.effort), arrival - stamp * 1e-9, len(self.accelerations))
 
-    def _on_point(self, message: JointTrajectoryPoint) -> None:
+    def _on_point(self, message: JointTrajectoryPoint, _: float) -> None:
         self.accelerations.append(np.array(message.accelerations))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from ...ros.messages import nanoseconds
-from ..showcase import QUEUE
+from ..tape import Tape
 
 NAMESPACE = "/control"
 
@@ -39,37 +38,37 @@ class Recorder:
     errors: dict[int, np.ndarray] = field(default_factory=dict)
     masses: dict[int, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+    tape: Tape = field(default_factory=Tape)
     _arrivals: dict[int, float] = field(default_factory=dict)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
         controller = f"{NAMESPACE}/computed_torque"
-        subscribe = node.create_subscription
-        subscribe(JointState, f"{NAMESPACE}/joint_states", self._on_state, QUEUE)
-        subscribe(JointState, f"{controller}/joint_efforts", self._on_efforts, QUEUE)
-        subscribe(JointState, f"{controller}/tracking_error", self._on_error, QUEUE)
-        subscribe(InertiaStamped, f"{controller}/estimated_inertia", self._on_inertia, QUEUE)
+        subscribe = self.tape.subscribe
+        subscribe(node, JointState, f"{NAMESPACE}/joint_states", self._on_state)
+        subscribe(node, JointState, f"{controller}/joint_efforts", self._on_efforts)
+        subscribe(node, JointState, f"{controller}/tracking_error", self._on_error)
+        subscribe(node, InertiaStamped, f"{controller}/estimated_inertia", self._on_inertia)
 
     def begin(self) -> None:
         """Forget all that came so far; a fair recording begins here."""
         for kept in (self.states, self.efforts, self.errors, self.masses, self._arrivals):
             kept.clear()
 
-    def _on_state(self, message: JointState) -> None:
+    def _on_state(self, message: JointState, arrival: float) -> None:
         if not self.names:
             self.names = list(message.name)
         stamp = nanoseconds(message.header.stamp)
-        self._arrivals[stamp] = time.perf_counter()
+        self._arrivals[stamp] = arrival
         self.states[stamp] = np.array(message.position)
 
-    def _on_efforts(self, message: JointState) -> None:
+    def _on_efforts(self, message: JointState, arrival: float) -> None:
         stamp = nanoseconds(message.header.stamp)
-        now = time.perf_counter()
         # They may overtake their state.
-        self.efforts[stamp] = np.array(message.effort), now - self._arrivals.get(stamp, now)
+        self.efforts[stamp] = np.array(message.effort), arrival - self._arrivals.get(stamp, arrival)
 
-    def _on_error(self, message: JointState) -> None:
+    def _on_error(self, message: JointState, _: float) -> None:
         self.errors[nanoseconds(message.header.stamp)] = np.array(message.position)
 
-    def _on_inertia(self, message: InertiaStamped) -> None:
+    def _on_inertia(self, message: InertiaStamped, _: float) -> None:
         self.masses[nanoseconds(message.header.stamp)] = message.inertia.m

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from ...lie_dynamics import Model
 from ..processes import Children
 from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
+from ..tape import Tape
 from .check import EXACT_LIMIT, judge
 from .director import Director
 from .play import PATIENCE, Play
@@ -71,14 +72,20 @@ class ControlShowcase(Showcase):
             **kept(f"{NAMESPACE}/joint_states"),
         }
         topics = kept(*(f"{controller}/{topic}" for topic in ("joint_efforts", "tracking_error", "estimated_inertia")))
-        children.start("simulated_robot", robot, {"__ns": NAMESPACE}, label="control_robot")
-        commands = {"__ns": NAMESPACE, "~/commands": f"{NAMESPACE}/simulated_robot/commands"}
-        children.start("computed_torque", {**self.play.controller(), "use_sim_time": True, **check, **topics}, commands)
+        commands = {"__ns": NAMESPACE, "~/joint_efforts": f"{controller}/joint_efforts"}
+        children.start("simulated_robot", robot, commands, label="control_robot")
+        parameters = {**self.play.controller(), "use_sim_time": True, **check, **topics}
+        children.start("computed_torque", parameters, {"__ns": NAMESPACE})
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
         self.recorder.listen(node)
         self.director.listen(node)
+
+    @property
+    def tape(self) -> Tape:
+        """What the recorder heard."""
+        return self.recorder.tape
 
     def counts(self) -> tuple[int, int]:
         """Return numbers of states and answers."""

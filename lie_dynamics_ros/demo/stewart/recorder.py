@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +9,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TwistStamp
 from rclpy.node import Node
 
 from ...ros.messages import nanoseconds, pose_to_matrix
-from ..showcase import QUEUE
+from ..tape import Tape
 
 NAMESPACE = "/stewart"
 
@@ -42,28 +41,29 @@ class Recorder:
     estimates: dict[int, Estimate] = field(default_factory=dict)
     true_twists: dict[int, np.ndarray] = field(default_factory=dict)
     twists: dict[int, np.ndarray] = field(default_factory=dict)
+    tape: Tape = field(default_factory=Tape)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
         driver, estimator = f"{NAMESPACE}/simulated_stewart", f"{NAMESPACE}/stewart_pose"
-        subscribe = node.create_subscription
-        subscribe(PoseStamped, f"{driver}/true_pose", self._on_truth, QUEUE)
-        subscribe(TwistStamped, f"{driver}/true_twist", lambda m: _keep_twist(self.true_twists, m), QUEUE)
-        subscribe(PoseWithCovarianceStamped, f"{estimator}/pose", self._on_estimate, QUEUE)
-        subscribe(TwistStamped, f"{estimator}/twist", lambda m: _keep_twist(self.twists, m), QUEUE)
+        subscribe = self.tape.subscribe
+        subscribe(node, PoseStamped, f"{driver}/true_pose", self._on_truth)
+        subscribe(node, TwistStamped, f"{driver}/true_twist", lambda m, _: _keep_twist(self.true_twists, m))
+        subscribe(node, PoseWithCovarianceStamped, f"{estimator}/pose", self._on_estimate)
+        subscribe(node, TwistStamped, f"{estimator}/twist", lambda m, _: _keep_twist(self.twists, m))
 
     def begin(self) -> None:
         """Forget all that came so far; a fair recording begins here."""
         for kept in (self.truth, self.estimates, self.true_twists, self.twists):
             kept.clear()
 
-    def _on_truth(self, message: PoseStamped) -> None:
+    def _on_truth(self, message: PoseStamped, _: float) -> None:
         self.truth[nanoseconds(message.header.stamp)] = pose_to_matrix(message.pose)
 
-    def _on_estimate(self, message: PoseWithCovarianceStamped) -> None:
+    def _on_estimate(self, message: PoseWithCovarianceStamped, arrival: float) -> None:
         stamp = nanoseconds(message.header.stamp)
         covariance = np.array(message.pose.covariance).reshape(6, 6)
-        self.estimates[stamp] = Estimate(pose_to_matrix(message.pose.pose), covariance, time.time() - stamp * 1e-9)
+        self.estimates[stamp] = Estimate(pose_to_matrix(message.pose.pose), covariance, arrival - stamp * 1e-9)
 
 
 def _keep_twist(kept: dict[int, np.ndarray], message: TwistStamped) -> None:

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from ...lie_dynamics.lie import so3
 from ..processes import Children
 from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
+from ..tape import Tape
 from .check import judge, pose_errors
 from .plot import draw
 from .recorder import NAMESPACE, Recorder
@@ -50,6 +51,11 @@ class StewartShowcase(Showcase):
     def listen(self, node: Node) -> None:
         """Subscribe."""
         self.recorder.listen(node)
+
+    @property
+    def tape(self) -> Tape:
+        """What the recorder heard."""
+        return self.recorder.tape
 
     def counts(self) -> tuple[int, int]:
         """Return numbers of states and answers."""

@@ -1,0 +1,38 @@
+"""Messages as they come, read when there is time: so none is lost while the view is drawn or the machine is busy."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+
+QUEUE = QoSProfile(depth=2000)
+"""With which a tape listens."""
+
+
+class Tape:
+    """Keeps serialized messages of several topics, in the order in which they came, until they are played."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Callable[[Any, float], None], type, bytes, float]] = deque()
+
+    def subscribe(self, node: Node, kind: type, topic: str, handler: Callable[[Any, float], None]) -> None:
+        """Subscribe; `play` calls ``handler(message, arrival)`` with the time of arrival [s], as by time.time."""
+
+        def keep(data: bytes) -> None:
+            self._waiting.append((handler, kind, data, time.time()))
+
+        node.create_subscription(kind, topic, keep, QUEUE, raw=True)
+
+    def play(self, seconds: float = math.inf) -> None:
+        """Read what has come, for so many seconds at most."""
+        end = time.monotonic() + seconds
+        while self._waiting and time.monotonic() < end:
+            handler, kind, data, arrival = self._waiting.popleft()
+            handler(deserialize_message(data, kind), arrival)
