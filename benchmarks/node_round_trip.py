@@ -52,7 +52,7 @@ def measure(subject: Subject, ratio: float | None = 1.15, core: float = 20.0) ->
     answered = float(np.mean([n["answered"] for n in node]))
     what, median = f"round trip, ratio to the relay (median of {PAIRS} pairs)", float(np.median(ratios))
     figures = [
-        Figure(what, median) if ratio is None else at_most(what, median, "", ratio),
+        Figure(what, median, "") if ratio is None else at_most(what, median, "", ratio),
         at_least("states answered at 1 kHz", 100.0 * answered, "%", 99.5),
         at_most("one core, at 1 kHz", 100.0 * busy / (PAIRS * TURN), "%", core),
         Figure("states answered by the relay", 100.0 * float(np.mean([r["answered"] for r in relay])), "%"),
