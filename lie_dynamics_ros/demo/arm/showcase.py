@@ -130,6 +130,4 @@ class ArmShowcase(Showcase):
             f"  against the library largest relative difference {verdict.error:.1e} in {verdict.answered} messages",
             f"  picture             {folder / PICTURE}",
         ]
-        if verdict.without:
-            lines.insert(-1, f"                      {verdict.without} of them without acceleration, which came late")
         return Conclusion(lines, verdict.shortfalls)

@@ -40,7 +40,7 @@ class Director:
     def __init__(self, play: Play) -> None:
         self.play = play
         self.starts: list[int] = []
-        self._now = 0  # simulated time [ns]
+        self._now = 0  # simulated time [ns]; 0 before it is known
         self._answers: dict[str, list[Any]] | None = None  # by the node that was asked
         self._pause = 0  # until when nothing is to be done [ns]
 
@@ -72,7 +72,7 @@ class Director:
     def proceed(self) -> None:
         """Begin the next act where it is time to."""
         acts = self.play.acts
-        if len(self.starts) == len(acts) or self._now < self._pause:
+        if len(self.starts) == len(acts) or not self._now or self._now < self._pause:
             return
         act = acts[len(self.starts)]
         values = {"robot": act.robot, "controller": act.controller}
