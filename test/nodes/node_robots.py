@@ -52,3 +52,11 @@ def oracle(urdf: str, q, qd=None, qdd=None, gravity=(0.0, 0.0, -9.81)) -> np.nda
     zero = np.zeros(model.nv)
     q, qd, qdd = (zero if x is None else np.asarray(x, dtype=float) for x in (q, qd, qdd))
     return np.array(pin.rnea(model, model.createData(), q, qd, qdd))
+
+
+def assert_close(found, expected, tolerance=1e-12):
+    """Assert agreement relative to the largest number."""
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(
+        np.reshape(found, expected.shape), expected, rtol=0, atol=tolerance * np.abs(expected).max()
+    )

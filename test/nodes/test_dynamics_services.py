@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from node_robots import ARM, ARM_JOINTS, oracle
+from node_robots import ARM, ARM_JOINTS, assert_close, oracle
 
 srv = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
 pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
 
-from geometry_msgs.msg import Inertia, Vector3, WrenchStamped  # noqa: E402
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 COUNT = 3
@@ -57,13 +57,6 @@ def wrench_on_flange():
 def effort_of_wrench(q):
     jacobian = pin.computeFrameJacobian(MODEL, MODEL.createData(), q, MODEL.getFrameId("panda_link8"), pin.LOCAL)
     return jacobian.T @ WRENCH
-
-
-def assert_close(found, expected, tolerance=1e-12):
-    expected = np.asarray(expected)
-    np.testing.assert_allclose(
-        np.reshape(found, expected.shape), expected, rtol=0, atol=tolerance * np.abs(expected).max()
-    )
 
 
 def assert_good(response, names):
@@ -286,80 +279,6 @@ def test_needs_a_robot(bench):
     bench.wait_state(node, "active")
     assert bench.change_state(node, "deactivate")
     assert ask(nodes, "mass_matrix", position=Q).success
-
-
-def with_payload(frame, mass, com, inertia):
-    """The arm with a payload, by another library."""
-    model = pin.buildModelFromXML(ARM)
-    place = model.frames[model.getFrameId(frame)]
-    model.inertias[place.parentJoint] += place.placement * pin.Inertia(mass, np.array(com), np.array(inertia))
-    return model
-
-
-def inertia_message(mass, com, inertia):
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
-    return Inertia(m=mass, com=Vector3(x=com[0], y=com[1], z=com[2]), ixx=xx, ixy=xy, ixz=xz, iyy=yy, iyz=yz, izz=zz)
-
-
-@pytest.mark.parametrize("module", ["inverse_dynamics", "hybrid_dynamics"])
-def test_a_payload_is_part_of_everything_until_it_is_taken_away(bench, module):
-    node = bench.start(module, robot_description=ARM, unnamed_joints="zero_acceleration", saturate_efforts=False)
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
-    mass, com, inertia = 2.0, [0.02, -0.03, 0.1], [[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.025]]
-    loaded = with_payload("panda_link8", mass, com, inertia)
-
-    def set_payload(frame, message):
-        return bench.call(
-            srv.SetPayload, f"{node}/set_payload", srv.SetPayload.Request(frame_id=frame, inertia=message)
-        )
-
-    def efforts():
-        answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0], QD[0]), answers)
-        return np.array(answer.effort)
-
-    without = oracle(ARM, Q[0], QD[0])
-    assert_close(efforts(), without)
-    response = set_payload("panda_link8", inertia_message(mass, com, inertia))
-    assert response.success, response.message
-    carrying = pin.rnea(loaded, loaded.createData(), Q[0], QD[0], np.zeros(7))
-    assert np.abs(carrying - without).max() > 1.0
-    assert_close(efforts(), carrying)
-    assert bench.get(node, "payload_frame") == "panda_link8" and bench.get(node, "payload_mass") == mass
-    # What cannot be carried is refused, and changes nothing.
-    for frame, message, reason in (
-        ("panda_link99", inertia_message(1.0, com, inertia), "panda_link99"),
-        ("panda_link0", inertia_message(1.0, com, inertia), "panda_link0"),
-        ("", inertia_message(1.0, com, inertia), "payload_frame"),
-        ("panda_link8", inertia_message(-1.0, com, inertia), "payload_mass"),
-        ("panda_link8", inertia_message(math.nan, com, inertia), "payload_mass"),
-        ("panda_link8", inertia_message(1.0, [math.nan, 0, 0], inertia), "finite"),
-        ("panda_link8", inertia_message(1.0, com, [[-1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), "inertia"),
-    ):
-        response = set_payload(frame, message)
-        assert not response.success and reason in response.message, response.message
-    assert_close(efforts(), carrying)
-    assert set_payload("", Inertia()).success
-    assert_close(efforts(), without)
-
-
-def test_the_payload_may_come_with_the_parameters(bench):
-    values = {"payload_frame": "panda_link7", "payload_mass": 1.5, "payload_center_of_mass": [0.0, 0.1, 0.0]}
-    node = bench.start("inverse_dynamics", robot_description=ARM, **values)
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
-    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
-    loaded = with_payload("panda_link7", 1.5, [0.0, 0.1, 0.0], np.zeros((3, 3)))
-    assert_close(answer.effort, pin.computeGeneralizedGravity(loaded, loaded.createData(), Q[0]))
-    result = bench.set(node, payload_frame="panda_link99")
-    assert not result.successful and "panda_link99" in result.reason
-    assert bench.set(node, payload_mass=0.0, payload_frame="panda_link99").successful
-
-
-def test_a_payload_on_a_frame_that_is_not_there_keeps_the_node_from_starting(bench):
-    node = bench.start("inverse_dynamics", robot_description=ARM, payload_frame="gripper", payload_mass=1.0)
-    bench.wait_status(node, lambda s, v: s.level == b"\x02" and "gripper" in s.message, "the reason")
-    assert bench.state(node) == "unconfigured"
-    assert bench.set(node, payload_frame="panda_link8").successful
-    bench.wait(lambda: bench.change_state(node, "configure"), "it to be put right")
 
 
 def test_states_are_answered_while_requests_keep_coming(nodes):
