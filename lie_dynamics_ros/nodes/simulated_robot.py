@@ -31,6 +31,7 @@ from ..ros.robot_commands import Command, read_effort_array, read_named_efforts,
 from ..ros.robot_description import read_description
 from ..ros.robot_options import MODEL_SETTINGS
 from ..ros.spinning import run
+from .lock_step import LockStep
 from .robot_simulation import NAMES, Options, RobotSimulation, warm_up
 from .sine_motion import SineMotion
 
@@ -103,12 +104,6 @@ SETTINGS = (
     ),
 )
 
-SETTLE = 0.1
-"""Wait after the first command in lock step, for answers to earlier states that are under way [s]."""
-
-PATIENCE = 1.0
-"""Longest wait for a command in lock step [s]."""
-
 LARGEST_GAP = 10
 """How many states the simulation catches up when it is late; what is beyond is lost time."""
 
@@ -123,7 +118,7 @@ class SimulatedRobot(ManagedNode):
         self._problem = self._fault = ""
         self._commanded: float | None = None  # simulated time of the last command [s]
         self._stale = False
-        self._answered, self._last_published, self._settled = False, 0.0, 0.0  # for lock_step
+        self._lock = LockStep()
         self._simulated = 0.0  # simulated time of the last report [s]
         super().__init__("simulated_robot", SETTINGS, **kwargs)
         overridable = qos.overridable()
@@ -238,7 +233,7 @@ class SimulatedRobot(ManagedNode):
     def _publish(self, stamp: int) -> None:
         header = self._state.header.stamp
         header.sec, header.nanosec = divmod(stamp, 1_000_000_000)
-        self._answered, self._last_published = False, time.perf_counter()
+        self._lock.published(stamp, time.perf_counter())
         self._states.publish(self._state)
         self._published += 1
 
@@ -253,7 +248,7 @@ class SimulatedRobot(ManagedNode):
         due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
         if due < 1:
             return
-        if settings["lock_step"] and self._waits():
+        if settings["lock_step"] and self._commanded is not None and self._lock.waits(time.perf_counter()):
             return
         most = 1 if settings["lock_step"] else LARGEST_GAP
         if due > most:
@@ -284,20 +279,6 @@ class SimulatedRobot(ManagedNode):
         self._clock_publisher.publish(message)
         self._publish(stamp)
 
-    def _answers(self, message: Any) -> bool:
-        """Tell whether a command answers the last state: where it is stamped, by the time of that state."""
-        stamp = nanoseconds(message.header.stamp) if isinstance(message, JointState) else 0
-        return not stamp or stamp == nanoseconds(self._state.header.stamp)
-
-    def _waits(self) -> bool:
-        """Tell whether the command that answers the last state is still to come; with patience, for it may never."""
-        if self._commanded is None:
-            return False
-        now = time.perf_counter()
-        if now < self._settled:  # until only the answer to the last state is left
-            return True
-        return not self._answered and now - self._last_published < PATIENCE
-
     def _lose(self, lost: float) -> None:
         """Let the simulation be late by some more time [s] for good."""
         self._steady_start += lost
@@ -321,9 +302,9 @@ class SimulatedRobot(ManagedNode):
                 self._problem = str(error)
                 return
             self._commands += 1
-            self._answered = self._answers(message)
+            self._lock.commanded(nanoseconds(message.header.stamp) if isinstance(message, JointState) else 0)
             if self._commanded is None:
-                self._settled = time.perf_counter() + SETTLE
+                self._lock.engage(time.perf_counter())
             self._commanded, self._stale, self._fault = simulation.time, False, ""
             if self.settings["lock_step"]:
                 self._simulate()  # where the next state is due, it waited for this
