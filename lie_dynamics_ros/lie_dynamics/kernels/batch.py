@@ -1,73 +1,13 @@
-"""Tiles: how batches of states reach the lanes and come back.
-
-A batch is ``(B, n)``, state by state; kernels want ``(n, LANES)``, scalar by scalar. Compiled, a
-tile holds `LANES` states; in plain Python one tile holds the whole batch, so that numpy does the work.
-"""
+"""Kernels for batches, made from the recursions of single states."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..model.layout import BAD_QUATERNION, N_QUATERNIONS, N_V, NOT_FINITE, OK
-from .compile import COMPILED, inline, kernel, outline
-from .joints import check_quaternions
+from ..model.layout import BAD_QUATERNION, N_V, NOT_FINITE, OK
+from .compile import COMPILED, kernel, outline
 from .lanes import LANES, vector_space, workspace
-
-
-def tile_width(batch):
-    """Return the number of states in a tile of a batch of this size."""
-    return max(batch, 1)
-
-
-def load_tile(source, start, tile):
-    """Transpose states `start`, `start + 1`, ... into a tile; the last state fills what is left over."""
-    tile[...] = np.moveaxis(source, 0, -1)
-
-
-def store_tile(tile, start, target):
-    """Transpose a tile back into the batch, and return whether all its numbers are finite."""
-    target[...] = np.moveaxis(tile, -1, 0)
-    return bool(np.isfinite(target).all())
-
-
-if COMPILED:
-    from .simd import gather, lane_sum, load, scatter, splat, store
-
-    @inline
-    def tile_width(batch):  # noqa: D103
-        return LANES
-
-    @outline
-    def load_tile(source, start, tile):  # noqa: D103
-        last = source.shape[0] - 1
-        size = tile.size // LANES
-        flat = source.reshape(source.size)
-        if start + LANES <= last + 1:
-            for k in range(size):
-                store(tile, k, gather(flat, start * size + k, size))
-            return
-        columns = tile.reshape(tile.size)
-        for lane in range(LANES):
-            first = min(start + lane, last) * size
-            for k in range(size):
-                columns[k * LANES + lane] = flat[first + k]
-
-    @outline
-    def store_tile(tile, start, target):  # noqa: D103
-        size = tile.size // LANES
-        flat = target.reshape(target.size)
-        total = splat(0.0)
-        for k in range(size):
-            total = total + load(tile, k) * 0.0
-        if start + LANES <= target.shape[0]:
-            for k in range(size):
-                scatter(load(tile, k), flat, start * size + k, size)
-        else:
-            columns = tile.reshape(tile.size)
-            for lane in range(target.shape[0] - start):
-                for k in range(size):
-                    flat[(start + lane) * size + k] = columns[k * LANES + lane]
-        return lane_sum(total) == 0.0  # infinity and NaN times zero are NaN
+from .tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, store_tile, tile_width
 
 
 def all_finite(numbers):
@@ -76,6 +16,7 @@ def all_finite(numbers):
 
 
 if COMPILED:
+    from .simd import lane_sum, load, splat
 
     @outline
     def all_finite(numbers):
@@ -91,20 +32,6 @@ if COMPILED:
         for i in range(whole * LANES, numbers.shape[0]):
             rest += numbers[i] * 0.0
         return rest == 0.0
-
-
-@outline
-def _quaternions_fit(rows, q, start, stop):
-    """Tell whether the states `start` to `stop` - 1 have unit quaternions."""
-    good = True
-    if rows[0, N_QUATERNIONS] == 0.0:
-        return good
-    for s in range(start, stop):
-        good = good and check_quaternions(rows, q[s])
-    return good
-
-
-_SIGNATURE = "(float64[:,::1], " + "float64[:,::1], " * 5 + "boolean[::1], float64[:,::1], float64[:,::1])"
 
 
 def make_batch(core, columns):
@@ -135,7 +62,7 @@ def make_batch(core, columns):
         n = int(rows[0, N_V]) + 1
         work = workspace(n, columns, tq)
         for start in range(0, count, width):
-            if not _quaternions_fit(rows, q, start, min(start + width, count)):
+            if not quaternions_fit(rows, q, start, min(start + width, count)):
                 status = max(status, BAD_QUATERNION)
                 continue
             load_tile(q, start, tq)
@@ -151,4 +78,4 @@ def make_batch(core, columns):
 
     batch.__name__ = batch.__qualname__ = core.__name__.replace("_core", "_batch")
     batch.__module__ = core.__module__
-    return kernel(_SIGNATURE)(batch)
+    return kernel(BATCH_SIGNATURE)(batch)

@@ -50,7 +50,7 @@ def inline(function: F) -> F:
 
 def outline(function: F) -> F:
     """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
-    return _njit(**HELPER)(function) if COMPILED else function
+    return _njit(forceinline=False, **HELPER)(function) if COMPILED else function
 
 
 def straight(function: F) -> F:

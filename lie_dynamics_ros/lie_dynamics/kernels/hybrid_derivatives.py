@@ -19,7 +19,7 @@ from ..model.layout import (
     OK,
     PARENT,
 )
-from .batch import all_finite, load_tile, tile_width
+from .batch import all_finite
 from .branch_solve import counts, factorize, list_paths, paths_size, solve_one
 from .column_solve import (
     FEW,
@@ -51,17 +51,9 @@ from .inverse_dynamics import wrench_fits
 from .joints import check_quaternions
 from .lanes import LANES, add3, column_space, get, get3, lift, put, put2, put3, vector_space, workspace
 from .mass_matrix import clear
+from .shares import deal, numbers_of, share_space, state_of, vectors_of
 from .spatial import add, dot, scale
-from .transpose import (
-    BATCH_SIGNATURE,
-    deal,
-    numbers_of,
-    quaternions_fit,
-    share_space,
-    state_of,
-    store_line,
-    vectors_of,
-)
+from .tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, store_line, tile_width
 from .world import J, inertia_times
 
 #: I J of each row; and the change of acceleration once the unknown accelerations are known, before U is.

@@ -22,7 +22,7 @@ from ..model.layout import (
     OK,
     PARENT,
 )
-from .batch import all_finite, load_tile, tile_width
+from .batch import all_finite
 from .compile import inline, kernel, outline
 from .derivative_terms import (
     COLUMNS,
@@ -46,7 +46,7 @@ from .joints import check_quaternions
 from .lanes import LANES, get, get3, put, vector_space, workspace
 from .mass_matrix import clear
 from .spatial import add, dot, wrench_cross
-from .transpose import BATCH_SIGNATURE, mark, quaternions_fit, store_marked
+from .tiles import BATCH_SIGNATURE, load_tile, mark, quaternions_fit, store_marked, tile_width
 from .world import J, inertia_times
 
 

@@ -26,7 +26,7 @@ from ..model.layout import (
     OK,
     PARENT,
 )
-from .batch import all_finite, load_tile, tile_width
+from .batch import all_finite
 from .compile import inline, kernel, outline
 from .derivative_terms import COLUMNS as TERM_COLUMNS
 from .derivative_terms import A, accelerations
@@ -36,7 +36,7 @@ from .lanes import get2, get3, get9, put, put2, vector_space, workspace
 from .mass_matrix import clear
 from .sparse_rows import drain, line_offset, list_blocks, store_rows, window_size
 from .spatial import add, cross, dot, matmul, scale
-from .transpose import BATCH_SIGNATURE, quaternions_fit
+from .tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, tile_width
 from .world import J, P, R, V, poses_and_screws, reference_point, screw_rates, velocities
 
 #: Columns of the workspace for Phi: three moments of ten parameters, then three forces of the first four.

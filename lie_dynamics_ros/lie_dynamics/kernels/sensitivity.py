@@ -27,10 +27,9 @@ from ..model.layout import (
     PLACEMENT,
     Q_INDEX,
 )
-from .batch import load_tile, store_tile, tile_width
 from .compile import inline, kernel, outline
 from .inverse_dynamics import external_wrench
-from .joints import check_quaternions, constants3, constants9, custom_rate, is_custom
+from .joints import constants3, constants9, custom_rate, is_custom
 from .lanes import get, get2, get3, get9, lift, put, put2, put3, vector_space, workspace
 from .spatial import (
     add,
@@ -42,6 +41,7 @@ from .spatial import (
     twist_into,
     wrench_out,
 )
+from .tiles import load_tile, quaternions_fit, store_tile, tile_width
 from .twists import add_twist, bracket, clear_twist, get_twist, on_wrench, outward, plus, power, put_twist, times
 from .world import (
     RATE,
@@ -288,10 +288,7 @@ def sensitivity_batch(rows, table, starts, q, qd, qdd, f_ext, values, y):
     work = workspace(n, COLUMNS, tq)
     state = np.zeros(n, np.int64)
     for start in range(0, count, width):
-        good = True
-        for s in range(start, min(start + width, count)):
-            good = good and check_quaternions(rows, q[s])
-        if not good:
+        if not quaternions_fit(rows, q, start, min(start + width, count)):
             status = max(status, BAD_QUATERNION)
             continue
         load_tile(q, start, tq)

@@ -137,38 +137,6 @@ def store(typing_context, array, index, value):
 
 
 @intrinsic
-def gather(typing_context, flat, first, stride):
-    """Return the vector of `flat[first + lane * stride]`."""
-
-    def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        vector, index = _UNDEFINED, args[1]
-        for lane in range(WIDTH):
-            x = builder.load(builder.gep(data, [index]))
-            vector = builder.insert_element(vector, x, ir.Constant(_I32, lane))
-            index = builder.add(index, args[2])
-        return vector
-
-    return LANES_T(flat, types.intp, types.intp), codegen
-
-
-@intrinsic
-def scatter(typing_context, vector, flat, first, stride):
-    """Store the lanes of a vector at `flat[first + lane * stride]`."""
-
-    def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[1])(context, builder, args[1]).data
-        index = args[2]
-        for lane in range(WIDTH):
-            x = builder.extract_element(args[0], ir.Constant(_I32, lane))
-            builder.store(x, builder.gep(data, [index]))
-            index = builder.add(index, args[3])
-        return context.get_dummy_value()
-
-    return types.void(LANES_T, flat, types.intp, types.intp), codegen
-
-
-@intrinsic
 def all_below(typing_context, vector, limit):
     """Tell whether the absolute value of every lane is below a limit; False where there is NaN."""
 

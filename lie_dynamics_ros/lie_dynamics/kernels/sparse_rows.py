@@ -70,10 +70,10 @@ if COMPILED:
     from numba import types
     from numba.extending import intrinsic
 
+    from .blocks import store_block
     from .lanes import at as number_at
     from .lanes import place, place_vector_from
     from .simd import LANES_T, lane_sum, load, splat, store
-    from .transpose import store_block
 
     @intrinsic
     def _stream(typing_context, flat, first, vector):
