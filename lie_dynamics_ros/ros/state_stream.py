@@ -16,6 +16,7 @@ from .errors import MessageError
 from .managed_node import ManagedNode
 from .messages import nanoseconds
 from .parameters import Setting
+from .state_decoder import StateDecoder
 from .state_times import BACKWARDS, StateTimes
 
 STATE_TIMEOUT = Setting(
@@ -63,11 +64,17 @@ class StateStream:
         self.open = False
         self.statistics = StreamStatistics()
         self._times = StateTimes()
+        self._decode = StateDecoder().decode
         self._last: float | None = None  # steady time [s]
         self._opened = 0.0  # steady time [s]
         self.set_timeout()
         self._subscription = node.create_subscription(
-            JointState, "joint_states", self.on_state, qos.STREAM_INPUT, qos_overriding_options=qos.overridable()
+            JointState,
+            "joint_states",
+            self.on_state,
+            qos.STREAM_INPUT,
+            qos_overriding_options=qos.overridable(),
+            raw=True,
         )
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
@@ -87,8 +94,8 @@ class StateStream:
         """Stop answering."""
         self.open = False
 
-    def on_state(self, message: JointState) -> None:
-        """Answer a state."""
+    def on_state(self, message: JointState | bytes) -> None:
+        """Answer a state, serialized or not."""
         if not self.open:
             return
         begin = self._last = time.perf_counter()
@@ -96,6 +103,8 @@ class StateStream:
         try:
             # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
             now = self._node.ros_time()
+            if isinstance(message, bytes):
+                message = self._decode(message)
             age = self._times.check(nanoseconds(message.header.stamp), now)
             self._answer(message, now)
         except MessageError as error:

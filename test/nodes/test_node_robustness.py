@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from node_cases import CASES
 from node_harness import stamp_of
+from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 SECOND = 10**9
@@ -86,6 +87,21 @@ def test_does_not_answer_unusable_states(shared, case, what):
     case.check(bench.ask(lambda: case.state(bench), answers))
     assert not stamps & {stamp_of(answer) for answer in answers}
     assert all(np.isfinite(case.numbers(answer)).all() for answer in answers)
+
+
+def test_goes_on_after_bytes_that_are_no_state(shared, case):
+    bench, node, answers = shared
+    whole = serialize_message(case.state(bench))
+    for spoiled in (whole[:30], whole[:-9], b"\xff" * 50):
+        before = dropped(bench, node, "malformed")
+
+        def reported(data=spoiled, before=before):
+            bench.states.publish(data)
+            bench.executor.spin_once(timeout_sec=0.02)
+            return dropped(bench, node, "malformed") > before
+
+        bench.wait(reported, "a report of bytes that are no state")
+    case.check(bench.ask(lambda: case.state(bench), answers))
 
 
 def test_answers_states_without_a_time_stamp(shared, case):
