@@ -19,7 +19,7 @@ from ..lie_dynamics import Model
 from ..ros import diagnostics, qos
 from ..ros.diagnostics import Report
 from ..ros.errors import MessageError
-from ..ros.joint_outputs import EffortCommands, JointEfforts
+from ..ros.joint_outputs import EffortCommands, JointEfforts, JointErrors
 from ..ros.messages import Array, nanoseconds
 from ..ros.parameters import Setting
 from ..ros.robot_node import ROBOT_SETTINGS, RobotNode
@@ -94,9 +94,6 @@ SETTINGS = (
     Setting("stop_time", 0.3, "Time in which ~/hold brings the robot to rest [s].", low=0.001, high=10.0),
 )
 
-LISTENERS = 50
-"""States after which it is asked again who listens to ~/joint_efforts and ~/tracking_error."""
-
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
 
@@ -110,16 +107,12 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._last: int | None = None  # time of the last state that was answered [ns]
         self._estimated = 0
         self._held = ""
-        self._count_down, self._heard = 0, (True, True)
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
-        overridable = qos.overridable()
-        self._errors = self.create_lifecycle_publisher(
-            JointState, "~/tracking_error", qos.OUTPUT, qos_overriding_options=overridable
-        )
+        self._errors = JointErrors(self, "~/tracking_error")
         self._inertias = self.create_lifecycle_publisher(
-            InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=overridable
+            InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
         )
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY_INPUT)
         self.create_service(Trigger, "~/hold", self._hold)
@@ -134,10 +127,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
         assert isinstance(options, Options)
         task = ComputedTorqueTask(model, joints, options)
-        for output in (self._efforts, self._commands):
+        for output in (self._efforts, self._commands, self._errors):
             output.set_joints(task.joints)
-        n = len(task.joints)
-        self._error = JointState(name=list(task.joints), position=[0.0] * n, velocity=[0.0] * n)
         return task
 
     def settings_changed(self, names: set[str]) -> None:
@@ -205,19 +196,10 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         if state is None:
             return
         stamp = state.header.stamp
-        if self._count_down == 0:  # a message that nobody listens to costs as much as one that is heard
-            self._count_down = LISTENERS
-            self._heard = (self._efforts.listeners() > 0, self._errors.get_subscription_count() > 0)
-        self._count_down -= 1
-        if self._heard[0]:
+        if self._efforts.heard:  # a message that nobody listens to costs as much as one that is heard
             self._efforts.publish(chosen, stamp)
-        if not self._heard[1]:
-            return
-        error = self._error
-        np.frombuffer(error.position)[:] = task.select(task.error)
-        np.frombuffer(error.velocity)[:] = task.select(task.error_rate)
-        error.header.stamp = stamp
-        self._errors.publish(error)
+        if self._errors.heard:
+            self._errors.publish(task.select(task.error), task.select(task.error_rate), stamp)
 
     def _publish_estimate(self, task: ComputedTorqueTask, state: JointState, time: int) -> None:
         self._estimated = time

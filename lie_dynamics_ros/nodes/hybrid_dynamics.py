@@ -99,7 +99,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
         accelerations, efforts = task.solve(self._command_is_fresh(now), wrenches)
         stamp = message.header.stamp
         self._accelerations.publish(task.select(accelerations), stamp)
-        if self._efforts.listeners():  # asking costs a fraction of publishing
+        if self._efforts.heard:
             self._efforts.publish(task.select(efforts), stamp)
 
     def _command_is_fresh(self, now: int) -> bool:

@@ -1,8 +1,10 @@
-"""Output messages that are made once and filled again for every answer."""
+"""Outputs with numbers for each joint, serialized once and filled again for every answer."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
@@ -12,10 +14,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .messages import Array
 from .output import Output
+from .serialized_form import SerializedForm
 
 
-class JointEfforts(Output):
-    """Publishes efforts by name as a JointState whose position and velocity stay empty.
+class JointOutput(Output, ABC):
+    """A topic whose messages differ only in time stamp and numbers; subclasses say which they are.
 
     Parameters
     ----------
@@ -24,67 +27,84 @@ class JointEfforts(Output):
     topic : str
     """
 
+    TYPE: type
+    RUNS = 1
+    """How many numbers there are for each joint."""
+
     def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, JointState, topic)
+        super().__init__(node, self.TYPE, topic)
         self.set_joints(())
 
     def set_joints(self, joints: Sequence[str]) -> None:
         """Make the message for these joints."""
-        self._message = JointState(name=list(joints), effort=[0.0] * len(joints))
-        self._header = self._message.header
-        # A view into the message: filling it costs less than assigning a new array.
-        self._values = memoryview(self._message.effort)
+        names = list(joints)
+        self._form = SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
+        self._values = self._form.numbers
+
+    @abstractmethod
+    def make(self, joints: list[str], *values: Sequence[float]) -> Any:
+        """Make a message that holds ``values``, each of them in the order of the joints."""
+
+
+class JointEfforts(JointOutput):
+    """Publishes efforts by name as a JointState whose position and velocity stay empty."""
+
+    TYPE = JointState
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
+        """Make a message."""
+        return JointState(name=joints, effort=values[0])
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in the order of the joints, under the time stamp of the state they answer."""
-        self._values[:] = values
-        self._header.stamp = stamp
-        self.send(self._message)
+        self._values[0][:] = values
+        self.send_serialized(self._form.stamped(stamp))
 
 
-class JointAccelerations(Output):
-    """Publishes accelerations by name as a JointTrajectory with one point, the message that has a place for them.
+class JointAccelerations(JointOutput):
+    """Publishes accelerations by name as a JointTrajectory with one point, the message that has a place for them."""
 
-    Parameters
-    ----------
-    node : LifecycleNode
-        Publishes only while it is active.
-    topic : str
-    """
+    TYPE = JointTrajectory
 
-    def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, JointTrajectory, topic)
-        self.set_joints(())
-
-    def set_joints(self, joints: Sequence[str]) -> None:
-        """Make the message for these joints."""
-        point = JointTrajectoryPoint(accelerations=[0.0] * len(joints))
-        self._message = JointTrajectory(joint_names=list(joints), points=[point])
-        self._header = self._message.header
-        self._values = memoryview(point.accelerations)
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointTrajectory:
+        """Make a message."""
+        return JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(accelerations=values[0])])
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish accelerations [rad/s^2 or m/s^2], in the order of the joints, under the stamp of their state."""
-        self._values[:] = values
-        self._header.stamp = stamp
-        self.send(self._message)
+        self._values[0][:] = values
+        self.send_serialized(self._form.stamped(stamp))
 
 
-class EffortCommands(Output):
+class JointErrors(JointOutput):
+    """Publishes errors of position and velocity by name as a JointState whose effort stays empty."""
+
+    TYPE = JointState
+    RUNS = 2
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
+        """Make a message."""
+        return JointState(name=joints, position=values[0], velocity=values[1])
+
+    def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
+        """Publish errors [rad or m, and per s], in the order of the joints, under the stamp of their state."""
+        self._values[0][:] = position
+        self._values[1][:] = velocity
+        self.send_serialized(self._form.stamped(stamp))
+
+
+class EffortCommands(JointOutput):
     """Publishes efforts as the bare array that effort controllers of ros2_control take."""
 
-    def __init__(self, node: Node, topic: str) -> None:
-        super().__init__(node, Float64MultiArray, topic)
-        self.set_joints(())
+    TYPE = Float64MultiArray
 
-    def set_joints(self, joints: Sequence[str]) -> None:
-        """Make the message for these joints."""
+    def make(self, joints: list[str], *values: Sequence[float]) -> Float64MultiArray:
+        """Make a message."""
         size = len(joints)
         layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=size, stride=size)])
-        self._message = Float64MultiArray(layout=layout, data=[0.0] * size)
-        self._values = memoryview(self._message.data)
+        return Float64MultiArray(layout=layout, data=values[0])
 
     def publish(self, values: Array) -> None:
         """Publish efforts [N m or N], in the order of the joints."""
-        self._values[:] = values
-        self.send(self._message)
+        self._values[0][:] = values
+        self.send_serialized(self._form.unstamped())

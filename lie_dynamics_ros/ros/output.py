@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from . import qos
+
+LISTENERS_AGE = 0.02
+"""After which it is asked again whether somebody listens [s]."""
 
 
 class Output:
@@ -33,12 +37,24 @@ class Output:
             type_, topic, profile, qos_overriding_options=qos.overridable()
         )
         self._hand_over: Callable[[Any], None] = self._publisher.handle.publish
+        self._hand_over_serialized: Callable[[bytes], None] = self._publisher.handle.publish_raw
+        self._heard, self._asked = False, -LISTENERS_AGE
 
-    def listeners(self) -> int:
-        """Return the number of subscriptions."""
-        return int(self._publisher.get_subscription_count())
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens, as of `LISTENERS_AGE` ago at most: to ask costs as much as to publish."""
+        now = time.monotonic()
+        if now - self._asked >= LISTENERS_AGE:
+            self._asked = now
+            self._heard = self._publisher.get_subscription_count() > 0
+        return self._heard
 
     def send(self, message: Any) -> None:
         """Publish a message of the topic's type."""
         if self._publisher.is_activated:
             self._hand_over(message)
+
+    def send_serialized(self, message: bytes) -> None:
+        """Publish a message of the topic's type that is serialized already."""
+        if self._publisher.is_activated:
+            self._hand_over_serialized(message)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped, TwistStamped
 from rclpy.node import Node
@@ -11,6 +13,7 @@ from rclpy.node import Node
 from . import qos
 from .messages import Array, fill_pose, fill_transform, fill_twist
 from .output import Output
+from .serialized_form import SerializedForm
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -35,7 +38,7 @@ class PoseOutputs:
     tf : bool
         Whether TF is published.
     covariance_matrix : ndarray, shape (1, 6, 6)
-        The memory of the message, to be filled before a pose is published: covariance of (displacement along, small
+        To be filled before a pose is published: covariance of (displacement along, small
         rotation about the axes of the base frame), as ROS orders it [m^2, m rad, rad^2].
     """
 
@@ -50,14 +53,16 @@ class PoseOutputs:
 
     def set_frames(self, base: str, moving: str) -> None:
         """Make the messages for the pose of the frame ``moving`` in the frame ``base``."""
-        self._pose_message = PoseWithCovarianceStamped()
+        self._pose_form = SerializedForm(lambda place, covariance: _pose_message(base, place, covariance), 7, 36)
         self._bare_message = PoseStamped()
         self._twist_message = TwistStamped()
         self._transform = TransformStamped(child_frame_id=moving)
-        for message in (self._pose_message, self._bare_message, self._twist_message, self._transform):
+        for message in (self._bare_message, self._twist_message, self._transform):
             message.header.frame_id = base
-        self._with_covariance = self._pose_message.pose
-        self.covariance_matrix = self._with_covariance.covariance.reshape(1, 6, 6)
+        covariance = np.zeros(36)
+        self.covariance_matrix = covariance.reshape(1, 6, 6)
+        self._place, self._covariance = self._pose_form.numbers
+        self._covariance_source = memoryview(covariance)
         if self.tf:
             self._tf_message = TFMessage(transforms=[self._transform])
 
@@ -72,15 +77,14 @@ class PoseOutputs:
             Its orientation there as x, y, z, w.
         stamp : Time
         """
-        message = self._pose_message
-        message.header.stamp = stamp
-        fill_pose(self._with_covariance.pose, position, quaternion)
-        self._pose.send(message)
-        if self._bare.listeners():
+        self._place[:] = array("d", (*position, *quaternion))
+        self._covariance[:] = self._covariance_source
+        self._pose.send_serialized(self._pose_form.stamped(stamp))
+        if self._bare.heard:
             self._bare_message.header.stamp = stamp
-            self._bare_message.pose = self._with_covariance.pose
+            fill_pose(self._bare_message.pose, position, quaternion)
             self._bare.send(self._bare_message)
-        if self.tf and self._tf.listeners():
+        if self.tf and self._tf.heard:
             self._transform.header.stamp = stamp
             fill_transform(self._transform.transform, position, quaternion)
             self._tf.send(self._tf_message)
@@ -88,7 +92,7 @@ class PoseOutputs:
     @property
     def twist_wanted(self) -> bool:
         """Whether somebody listens to the twist."""
-        return self._twist.listeners() > 0
+        return self._twist.heard
 
     def publish_twist(self, body_twist: Array, rotation: Array, stamp: Time) -> None:
         """Publish a body twist (angular, linear), shape (6,) [rad/s, m/s], in the axes that ``rotation`` leads to."""
@@ -96,3 +100,12 @@ class PoseOutputs:
         message.header.stamp = stamp
         fill_twist(message.twist, body_twist, rotation)
         self._twist.send(message)
+
+
+def _pose_message(base: str, place: Sequence[float], covariance: Sequence[float]) -> PoseWithCovarianceStamped:
+    """Pose in the frame ``base``: ``place`` is x, y, z [m] and quaternion x, y, z, w."""
+    message = PoseWithCovarianceStamped()
+    message.header.frame_id = base
+    fill_pose(message.pose.pose, place[:3], place[3:])
+    message.pose.covariance[:] = covariance
+    return message
