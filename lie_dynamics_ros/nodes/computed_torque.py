@@ -192,11 +192,12 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
 
     def _publish(self, task: ComputedTorqueTask, efforts: Array, state: JointState | None) -> None:
         chosen = task.select(efforts)
-        self._commands.publish(chosen)
+        if state is None or self._commands.heard:  # a message that nobody listens to costs as much as one that is heard
+            self._commands.publish(chosen)
         if state is None:
             return
         stamp = state.header.stamp
-        if self._efforts.heard:  # a message that nobody listens to costs as much as one that is heard
+        if self._efforts.heard:
             self._efforts.publish(chosen, stamp)
         if self._errors.heard:
             self._errors.publish(task.select(task.error), task.select(task.error_rate), stamp)

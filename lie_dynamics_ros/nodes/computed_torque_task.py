@@ -16,6 +16,7 @@ from ..lie_dynamics.control import (
     limit_effort,
     passivity_based,
 )
+from ..lie_dynamics.control.signal_kernels import within
 from ..ros.errors import MessageError, ParameterError
 from ..ros.messages import Array, all_finite
 from ..ros.robot_options import RobotOptions
@@ -24,6 +25,8 @@ from .trajectory_player import Desired
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 POLICIES = ("scale", "clip")
+LARGEST = 1e150
+"""Efforts beyond it do not count as finite."""
 NUMBERS = ("kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping")
 """Parameters with one number for all joints, or one for each."""
 
@@ -101,6 +104,10 @@ class ComputedTorqueTask(RobotTask):
         before = getattr(self, "options", None)
         super().set_options(options)
         self.options = options
+        self._fast = self.fastest * (1.0 + options.velocity_margin)
+        watched = options.mode != "gravity_compensation" and options.error_limit > 0.0
+        self._far = np.full(self.dynamics.nv, options.error_limit if watched else np.inf)
+        self._usual = np.minimum(self.limit, LARGEST)
         numbers = {name: _spread(options.numbers[name], self.dynamics.nv) for name in NUMBERS}
         self._numbers = numbers
         integral = None if before is None else self._pid.integral
@@ -114,6 +121,7 @@ class ComputedTorqueTask(RobotTask):
         for mode in MODES:
             self._torque(mode, held, 0.0)
         self.gravity()
+        within(self.zero, self.limit)
 
     def _set_learner(self, before: Options | None) -> None:
         """Make the adaptive controller, or change its gains: what was learned stays while the robot is the same."""
@@ -147,15 +155,13 @@ class ComputedTorqueTask(RobotTask):
 
     def violation(self) -> str:
         """Say which limit the present state breaks, or which error is too large; empty where none."""
-        names, options = self.model.joint_names, self.options
-        checks = [
-            (np.abs(self.velocity) > self.fastest * (1.0 + options.velocity_margin), "moves faster than its limit")
-        ]
-        if options.mode != "gravity_compensation" and options.error_limit > 0.0:
-            checks.append(
-                (np.abs(self.error) > options.error_limit, "is farther from its desired position than error_limit")
-            )
-        for bad, what in checks:
+        if within(self.velocity, self._fast) == 1 and within(self.error, self._far) == 1:
+            return ""
+        names = self.model.joint_names
+        for bad, what in (
+            (np.abs(self.velocity) > self._fast, "moves faster than its limit"),
+            (np.abs(self.error) > self._far, "is farther from its desired position than error_limit"),
+        ):
             if bad.any():
                 return f"joint {', '.join(names[k] for k in np.flatnonzero(bad))} {what}"
         return ""
@@ -209,6 +215,14 @@ class ComputedTorqueTask(RobotTask):
 
     def _limited(self, efforts: Array) -> Array:
         """Refuse efforts that are not finite; limit the others, and leave gravity out where the driver adds it."""
+        if within(efforts, self._usual) == 1:
+            self.scale = 1.0
+        else:
+            efforts = self._within_limits(efforts)
+        return efforts - self.gravity() if self.options.driver_compensates_gravity else efforts
+
+    def _within_limits(self, efforts: Array) -> Array:
+        """Do so with efforts that are not within the limits."""
         if not all_finite(efforts):
             raise MessageError("not finite", "the state leads to efforts that are not finite")
         self.scale = 1.0
@@ -219,7 +233,7 @@ class ComputedTorqueTask(RobotTask):
             policy = "scale" if options.effort_policy == "scale" else "clip"
             limited = limit_effort(efforts, self.limit, policy, self.gravity())  # type: ignore[arg-type]
             efforts, self.scale = limited.effort, limited.scale
-        return efforts - self.gravity() if options.driver_compensates_gravity else efforts
+        return efforts
 
     def estimate(self) -> tuple[str, SpatialInertia]:
         """Return the first body whose parameters are learned, and its estimated inertia in its frame."""

@@ -41,15 +41,15 @@ class StateFields:
             Joints are missing or named twice, or a field has the wrong length.
         """
         position, velocity = message.position, message.velocity
-        if match.identity:
-            try:
-                # Copies of bytes between views cost a fraction of what numpy takes to look at an array.
-                self._position[:] = position
+        size = len(self.position)
+        if match.identity and len(position) == size and len(velocity) in (size, 0):
+            # Copies of bytes between views cost a fraction of what numpy takes to look at an array.
+            self._position[:] = position
+            if velocity:
                 self._velocity[:] = velocity
-            except ValueError:  # another length, maybe none
-                pass
-            else:
                 return True
+            self.velocity.fill(0.0)
+            return False
         if not match.complete:
             raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
         self.position[:] = read_field(position, match, "position")
