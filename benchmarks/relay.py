@@ -1,7 +1,7 @@
 """A bare relay: a node that answers every joint state with a message that is there already.
 
-The floor for what a node can do that takes and gives the same types of messages. Where the answer is a joint state, it
-is the one that came; otherwise always the same message, under the time stamp of the state.
+What rclpy takes at least to take and give messages of the same types as a node, as objects of Python. Where the answer
+is a joint state, it is the one that came; otherwise always the same message, under the time stamp of the state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .subjects import SUBJECTS, Subject
 
 
 class Relay(Node):
-    """Subscribes and publishes with the quality of service of the node that it is the floor for."""
+    """Subscribes and publishes with the quality of service of the node that it is compared with."""
 
     def __init__(self, subject: Subject, name: str = "relay", **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
