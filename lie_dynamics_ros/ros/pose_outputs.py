@@ -38,8 +38,8 @@ class PoseOutputs:
     tf : bool
         Whether TF is published.
     covariance_matrix : ndarray, shape (1, 6, 6)
-        To be filled before a pose is published: covariance of (displacement along, small
-        rotation about the axes of the base frame), as ROS orders it [m^2, m rad, rad^2].
+        To be filled before a pose is published: covariance of (displacement along, small rotation about the axes of
+        the base frame), as ROS orders it [m^2, m rad, rad^2].
     """
 
     def __init__(self, node: Node, tf: bool) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Callable
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 
 STAMP = struct.Struct("=iI")
 MARK = Time(sec=0x5A17C3E1, nanosec=0x2B94D76F)
@@ -38,23 +39,31 @@ class SerializedForm:
     """
 
     def __init__(self, make: Callable[..., Any], *counts: int) -> None:
-        runs = [[1.0 / (3.0 + k + 1000.0 * run) for k in range(count)] for run, count in enumerate(counts)]
-        message = make(*runs)
+        marks = [[1.0 / (3.0 + k * len(counts) + run) for k in range(count)] for run, count in enumerate(counts)]
+        message = make(*marks)
         stamped = hasattr(message, "header")
         if stamped:
             message.header.stamp = MARK
         self._data = bytearray(serialize_message(message))
-        self.numbers = tuple(self._view(struct.pack(f"={len(run)}d", *run)) for run in runs)
+        self.numbers = tuple(self._view(struct.pack(f"={len(run)}d", *run)) for run in marks)
         self._stamp = self._find(STAMP.pack(MARK.sec, MARK.nanosec)) if stamped else 0
+        for run in self.numbers:
+            run[:] = array("d", [-number for number in run])
+        expected = make(*(list(run) for run in self.numbers))
+        data = self.stamped(expected.header.stamp) if stamped else self.unstamped()
+        if deserialize_message(data, type(message)) != expected:
+            raise RuntimeError("a message does not hold the numbers that it was made of one after the other")
 
     def _view(self, mark: bytes) -> memoryview:
         place = self._find(mark)
         return memoryview(self._data)[place : place + len(mark)].cast("d")
 
     def _find(self, mark: bytes) -> int:
-        if mark and self._data.count(mark) != 1:
+        # The first is the right one: behind the end of the message may stand what was in that memory before.
+        place = self._data.find(mark)
+        if place < 0:
             raise RuntimeError("numbers of a message are not found in its serialized form")
-        return self._data.index(mark)
+        return place
 
     def stamped(self, stamp: Time) -> bytes:
         """Return the message as it is now, under a time stamp."""

@@ -8,10 +8,11 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from builtin_interfaces.msg import Time
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from lie_dynamics_ros.ros import serialized_form
 from lie_dynamics_ros.ros.serialized_form import SerializedForm
 
 
@@ -51,5 +52,13 @@ def test_message_without_a_stamp(count):
 def test_refuses_a_message_that_does_not_hold_the_numbers_once():
     with pytest.raises(RuntimeError, match="not found"):
         SerializedForm(lambda numbers: JointState(position=numbers[:1]), 2)
-    with pytest.raises(RuntimeError, match="not found"):
+    with pytest.raises(RuntimeError, match="does not hold"):
         SerializedForm(lambda numbers: JointState(position=numbers, velocity=numbers), 2)
+
+
+def test_remains_of_other_messages_behind_the_end_do_not_matter(monkeypatch):
+    monkeypatch.setattr(serialized_form, "serialize_message", lambda message: 2 * serialize_message(message))
+    form = SerializedForm(lambda numbers: JointState(name=["a"], effort=numbers), 1)
+    form.numbers[0][0] = 5.0
+    message = deserialize_message(form.stamped(Time(sec=3)), JointState)
+    assert (message.effort[0], message.header.stamp.sec) == (5.0, 3)
