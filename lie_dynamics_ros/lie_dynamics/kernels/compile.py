@@ -16,6 +16,8 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from .helper_compiler import helper_compiler
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # "nnan" and "ninf" would break the checks for bad input, "reassoc" the range reduction of sin and cos.
@@ -35,8 +37,10 @@ except ImportError:
 KERNELS: list[Any] = []
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
-#: Options of helpers: they count no references and are called from no Python; wrappers would be a third of all time.
-HELPER: Any = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: For what no Python calls; wrappers would be a third of all time.
+LINKED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": helper_compiler}
+#: Options of helpers: they count no references.
+HELPER: Any = {**_OPTIONS, "_nrt": False, **LINKED}
 
 
 def inline(function: F) -> F:

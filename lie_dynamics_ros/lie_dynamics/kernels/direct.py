@@ -115,14 +115,14 @@ def make_entry(
     from numba.core import sigutils
 
     from .cache import enable_cache
+    from .compile import LINKED
     from .direct_tools import DirectFunction
 
     entry = _source(function, kinds, *fresh, quick)
     arguments, result = sigutils.normalize_signature("intp(intp, intp, intp)")
-    compiled = DirectFunction(
-        entry, (arguments, result), locals={}, options={k: v for k, v in options.items() if not k.startswith("no_")}
-    )
-    compiled.kernel = (function, {"inline": "always"} if quick else options)
+    own = {k: v for k, v in options.items() if k not in LINKED}
+    compiled = DirectFunction(entry, (arguments, result), locals={}, options=own)
+    compiled.kernel = (function, {"inline": "always"} if quick else {**options, **LINKED})
     enable_cache(compiled, entry)
     compiled.compile()
     block = np.array([id(np.ndarray), _new_array_address(), id(None)], dtype=np.int64)

@@ -42,7 +42,8 @@ def simulate(model, rows, weightless, joints, tau, qdd, given, f_ext, settings, 
     vec = np.zeros((VECTORS, n))
     work, tree = np.empty((n + 1, _WORK_COLUMNS)), np.empty((n + 1, _TREE_COLUMNS))
     held = np.zeros(n, np.bool_)
-    vec[ARMATURES] = rows[1:, ARMATURE] = weightless[1:, ARMATURE] = model[1:, ARMATURE]
+    for i in range(n):
+        vec[ARMATURES, i] = rows[i + 1, ARMATURE] = weightless[i + 1, ARMATURE] = model[i + 1, ARMATURE]
     for k in range(tau_out.shape[0]):
         t, a = tau[min(k, tau.shape[0] - 1)], qdd[min(k, qdd.shape[0] - 1)]
         for _ in range(int(settings[SUBSTEPS])):
