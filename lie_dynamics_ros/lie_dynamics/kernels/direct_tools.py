@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numba
 from numba.core.ccallback import CFunc
 
+from .compile import LINKED
 from .direct import _CONTIGUOUS_ALIGNED, _DATA, _DESCR, _DIMS, _FLAGS, _NDIM, _NUMBER, _NUMBERS, _ORDER, _SWAPPED, _TYPE
 
 njit: Any = numba.njit  # its declared types know less than it takes
@@ -25,7 +27,9 @@ class DirectFunction(_Base):  # type: ignore[misc]
         return super()._compile_uncached()
 
 
+@cache
 def _tools() -> dict[str, Any]:
+    """Return what entry points call, by name; one set for all, for each of which numba would compile it anew."""
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
@@ -33,7 +37,7 @@ def _tools() -> dict[str, Any]:
 
     make: Any = intrinsic
     i64, i32 = ir.IntType(64), ir.IntType(32)
-    helper = njit(forceinline=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    helper = njit(forceinline=True, _nrt=False, **LINKED)
 
     def load(builder: Any, kind: Any, address: Any, offset: Any) -> Any:
         return builder.load(builder.inttoptr(builder.add(address, offset), kind.as_pointer()))

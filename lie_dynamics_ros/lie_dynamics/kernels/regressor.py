@@ -27,7 +27,7 @@ from ..model.layout import (
     PARENT,
 )
 from .batch import all_finite
-from .compile import inline, kernel, outline
+from .compile import kernel, outline, straight
 from .derivative_terms import COLUMNS as TERM_COLUMNS
 from .derivative_terms import A, accelerations
 from .inverse_dynamics import NONE_GIVEN
@@ -44,12 +44,16 @@ MOMENTS, FORCES = TERM_COLUMNS, TERM_COLUMNS + 30
 COLUMNS = TERM_COLUMNS + 42
 
 
-@inline
-def _put_column(work, p, m, f):
+@straight
+def _put_moment(work, p, m):
     for k in range(3):
         put2(work, 0, MOMENTS + 10 * k + p, m[k])
-        if p < 4:
-            put2(work, 0, FORCES + 4 * k + p, f[k])
+
+
+@straight
+def _put_force(work, p, f):
+    for k in range(3):
+        put2(work, 0, FORCES + 4 * k + p, f[k])
 
 
 @outline
@@ -61,20 +65,24 @@ def unit_wrenches(rows, i, work):
     v = add(get3(work, i, V + 3), cross(w, p))
     a = add(add(get3(work, i, A + 3), cross(al, p)), cross(w, v))
     x, y, z = (r[0], r[3], r[6]), (r[1], r[4], r[7]), (r[2], r[5], r[8])
-    _put_column(work, 0, cross(p, a), a)
+    _put_moment(work, 0, cross(p, a))
+    _put_force(work, 0, a)
     wx, wy, wz = cross(w, x), cross(w, y), cross(w, z)
     fx, fy, fz = add(cross(al, x), cross(w, wx)), add(cross(al, y), cross(w, wy)), add(cross(al, z), cross(w, wz))
-    _put_column(work, 1, add(cross(x, a), cross(p, fx)), fx)
-    _put_column(work, 2, add(cross(y, a), cross(p, fy)), fy)
-    _put_column(work, 3, add(cross(z, a), cross(p, fz)), fz)
+    _put_moment(work, 1, add(cross(x, a), cross(p, fx)))
+    _put_force(work, 1, fx)
+    _put_moment(work, 2, add(cross(y, a), cross(p, fy)))
+    _put_force(work, 2, fy)
+    _put_moment(work, 3, add(cross(z, a), cross(p, fz)))
+    _put_force(work, 3, fz)
     bx, by, bz = dot(x, w), dot(y, w), dot(z, w)
     cx, cy, cz = dot(x, al), dot(y, al), dot(z, al)
-    _put_column(work, 4, add(scale(cx, x), scale(bx, wx)), a)
-    _put_column(work, 5, add(add(scale(cy, x), scale(by, wx)), add(scale(cx, y), scale(bx, wy))), a)
-    _put_column(work, 6, add(add(scale(cz, x), scale(bz, wx)), add(scale(cx, z), scale(bx, wz))), a)
-    _put_column(work, 7, add(scale(cy, y), scale(by, wy)), a)
-    _put_column(work, 8, add(add(scale(cz, y), scale(bz, wy)), add(scale(cy, z), scale(by, wz))), a)
-    _put_column(work, 9, add(scale(cz, z), scale(bz, wz)), a)
+    _put_moment(work, 4, add(scale(cx, x), scale(bx, wx)))
+    _put_moment(work, 5, add(add(scale(cy, x), scale(by, wx)), add(scale(cx, y), scale(bx, wy))))
+    _put_moment(work, 6, add(add(scale(cz, x), scale(bz, wx)), add(scale(cx, z), scale(bx, wz))))
+    _put_moment(work, 7, add(scale(cy, y), scale(by, wy)))
+    _put_moment(work, 8, add(add(scale(cz, y), scale(bz, wy)), add(scale(cy, z), scale(by, wz))))
+    _put_moment(work, 9, add(scale(cz, z), scale(bz, wz)))
 
 
 @outline
