@@ -6,6 +6,9 @@ import numpy as np
 
 from ..model.layout import (
     ARMATURE,
+    AXIS,
+    AXIS_V,
+    AXIS_W,
     BAD_QUATERNION,
     BAD_SHAPE,
     BODY,
@@ -13,6 +16,7 @@ from ..model.layout import (
     FIRST,
     GRAVITY,
     INERTIA,
+    KIND,
     LAST,
     MASS,
     MOMENT,
@@ -36,16 +40,16 @@ from .joints import (
     has_transform,
     project,
 )
-from .lanes import add3, get, get3, get9, on_stack, put, put2, put3, single_workspace, stack_numbers
-from .spatial import add, momentum, rotate, sub, twist_into, unrotate, wrench_cross, wrench_out
+from .lanes import add3, get, get3, get9, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
+from .spatial import acceleration_into, add, body_wrench, cross, rotate, sub, unrotate, wrench_out
 from .steps import prepare_transforms, transform
 
 #: Mask for kernels that need none.
 NONE_GIVEN = np.zeros(0, np.bool_)
 
 # Columns of the workspace.
-_R, _P, _W, _V, _DW, _DV, _M, _F, _AW, _AV = 0, 9, 12, 15, 18, 21, 24, 27, 30, 33
-_COLUMNS = 36
+_R, _P, _W, _V, _DW, _DV, _M, _F, _AW = 0, 9, 12, 15, 18, 21, 24, 27, 30
+_COLUMNS = 33
 
 
 @inline
@@ -79,8 +83,33 @@ def wrench_fits(rows, f_ext):
 
 
 @inline
+def add_joint_motion(rows, i, q, w, v, dw, dv, aw, x, y):
+    """Add what row `i` does at rate x and acceleration y; `aw` is the parent's w, seen from the joint's frame.
+
+    `v` is relative to the parent, and complete with the last row: then dv is that of the joint's frame's origin.
+    """
+    if rows[i, KIND] == AXIS:
+        turn, slide = rows[i, AXIS_W], rows[i, AXIS_V]
+        a, b = turn * x, 2.0 * slide * x
+        dw = (dw[0] + aw[1] * a, dw[1] - aw[0] * a, dw[2] + turn * y)
+        dv = (dv[0] + aw[1] * b, dv[1] - aw[0] * b, dv[2] + slide * y)
+        return (w[0], w[1], w[2] + a), v, dw, dv
+    zero = lift(0.0, x)
+    dw, dv = add_bias(rows, i, q, dw, dv, aw, (zero, zero, zero), x)
+    dw, dv = add_step(rows, i, q, dw, dv, y)
+    w, v = add_step(rows, i, q, w, v, x)
+    if i == int(rows[i, LAST]):
+        dv = add(dv, cross(w, v))
+    return w, v, dw, dv
+
+
+@inline
 def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
-    """Fill `out` with the joint forces of one state, or of one tile of states."""
+    """Fill `out` with the joint forces of one state, or of one tile of states.
+
+    Kim sees V and dV/dt from one inertial frame. Here each frame is seen from an inertial one that moves as its origin
+    does at the moment: its v is zero and need not be passed on, and its dv is the acceleration of the origin.
+    """
     n = int(rows[0, N_V])
     prepare_transforms(rows, q, work, _R)
     set_base(rows, work)
@@ -89,36 +118,31 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
     for i in range(1, n + 1):
         parent = int(rows[i, PARENT])
         x, y = get(qd, i - 1), get(qdd, i - 1)
-        w, v = get3(work, parent, _W), get3(work, parent, _V)
-        dw, dv = get3(work, parent, _DW), get3(work, parent, _DV)
+        w, dw, dv = get3(work, parent, _W), get3(work, parent, _DW), get3(work, parent, _DV)
         if not has_transform(rows, i):
-            first = int(rows[i, FIRST])
-            aw, av = get3(work, first, _AW), get3(work, first, _AV)
+            v = get3(work, parent, _V)
+            aw = get3(work, int(rows[i, FIRST]), _AW)
         else:
             r, p = transform(rows, i, q, work, _R)
             if parent == 0:  # at rest, and only accelerated against gravity
                 dv = unrotate(r, dv)
             else:
-                w, v = twist_into(r, p, w, v)
-                dw, dv = twist_into(r, p, dw, dv)
-            aw, av = w, v
-            if i != int(rows[i, LAST]):  # further rows of the joint want to know
+                dv = acceleration_into(r, p, w, dw, dv)
+                w, dw = unrotate(r, w), unrotate(r, dw)
+            zero = lift(0.0, x)
+            v, aw = (zero, zero, zero), w
+        w, v, dw, dv = add_joint_motion(rows, i, q, w, v, dw, dv, aw, x, y)
+        if i != int(rows[i, LAST]):  # further rows of the joint want to know
+            put3(work, i, _V, v)
+            if has_transform(rows, i):
                 put3(work, i, _AW, aw)
-                put3(work, i, _AV, av)
-        dw, dv = add_bias(rows, i, q, dw, dv, aw, av, x)
-        dw, dv = add_step(rows, i, q, dw, dv, y)
-        w, v = add_step(rows, i, q, w, v, x)
         put3(work, i, _W, w)
-        put3(work, i, _V, v)
         put3(work, i, _DW, dw)
         put3(work, i, _DV, dv)
 
         if rows[i, BODY] >= 0.0:
             mass, moment, inertia = rows[i, MASS], constants3(rows, i, MOMENT), constants6(rows, i, INERTIA)
-            lm, lf = momentum(mass, moment, inertia, w, v)
-            m, f = wrench_cross(w, v, lm, lf)
-            am, af = momentum(mass, moment, inertia, dw, dv)
-            m, f = add(m, am), add(f, af)
+            m, f = body_wrench(mass, moment, inertia, w, dw, dv)
             if loaded:
                 em, ef = external_wrench(rows, i, f_ext)
                 m, f = sub(m, em), sub(f, ef)

@@ -122,6 +122,25 @@ def momentum(mass, moment, inertia, w, v):
 
 
 @straight
+def acceleration_into(r, p, w, dw, dv):
+    """Return the acceleration of the origin of a frame fixed at T = (R, p) in another, in its own axes.
+
+    The other frame turns at w and dw, and its origin is accelerated by dv.
+    """
+    return unrotate(r, add(add(dv, cross(dw, p)), cross(w, cross(w, p))))
+
+
+@straight
+def body_wrench(mass, h, inertia, w, dw, dv):
+    """Return the wrench that a body's motion takes: Kim (42), seen from where its origin is momentarily at rest.
+
+    The body has h = mass times centre, turns at w and dw, and its frame's origin is accelerated by dv.
+    """
+    m = add(add(symmetric_times(inertia, dw), cross(w, symmetric_times(inertia, w))), cross(h, dv))
+    return m, add(add(scale(mass, dv), cross(dw, h)), cross(w, cross(w, h)))
+
+
+@straight
 def congruence(r, s):
     """Return R S R^T of a symmetric S = (xx, xy, xz, yy, yz, zz), in the same six entries."""
     t = matmul(r, (s[0], s[1], s[2], s[1], s[3], s[4], s[2], s[4], s[5]))
