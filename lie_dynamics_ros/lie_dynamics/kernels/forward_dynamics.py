@@ -299,8 +299,10 @@ def hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1], boolean[::1],"
     " float64[::1], float64[::1])"
 )
-def explain_hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
-    """Return the status of a state of any size, arguments as `hybrid_dynamics_core` and of the right shapes."""
+def any_hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
+    """Evaluate a state of any size, arguments as `hybrid_dynamics_core` and of the right shapes; return its status."""
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
     work = workspace(qd.shape[0] + 1, COLUMNS, q)
     hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), qdd, given, qdd_out, tau_out, work)
     return _status(given, qdd_out, tau_out, work)

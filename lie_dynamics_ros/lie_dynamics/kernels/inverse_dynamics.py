@@ -40,7 +40,7 @@ from .joints import (
     has_transform,
     project,
 )
-from .lanes import add3, get, get3, get9, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
+from .lanes import add3, get, get3, get9, lift, on_stack, put, put2, put3, single_workspace, stack_numbers, workspace
 from .spatial import acceleration_into, add, body_wrench, cross, rotate, sub, unrotate, wrench_out
 from .steps import prepare_transforms, transform
 
@@ -198,6 +198,16 @@ def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
         return TOO_LARGE
     scratch = stack_numbers()
     work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
+    inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")
+def any_inverse_dynamics(rows, q, qd, qdd, f_ext, out):
+    """Evaluate a state of any size, arguments as `inverse_dynamics` and of the right shapes; return its status."""
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(out.shape[0] + 1, _COLUMNS, q)
     inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, work)
     return OK if all_finite(out) else NOT_FINITE
 

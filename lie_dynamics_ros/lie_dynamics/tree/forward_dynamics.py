@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..kernels.forward_dynamics import explain_hybrid_dynamics as _explain
+from ..kernels.forward_dynamics import any_hybrid_dynamics as _any
 from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..kernels.forward_dynamics import hybrid_dynamics_batch as _batch
@@ -134,12 +134,12 @@ def _general_forward(
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, explain=_explain_forward)[0]
+    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any_forward)[0]
 
 
-def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:
+def _any_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:
     none = np.empty(0, out.dtype)
-    return _explain(rows, q, qd, tau, f_ext, none, np.zeros(0, np.bool_), out, none)
+    return _any(rows, q, qd, tau, f_ext, none, np.zeros(0, np.bool_), out, none)
 
 
 def _general_hybrid(
@@ -159,7 +159,7 @@ def _general_hybrid(
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, explain=_explain)
+    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, single=_any)
     return acceleration, force if losses is None else force + losses
 
 

@@ -28,6 +28,7 @@ NO_WRENCH = np.zeros((0, 0))
 
 _NO_MASK = np.zeros(0, np.bool_)
 _FLOAT = np.dtype(np.float64)
+ALONE = -1
 
 
 def evaluate(
@@ -39,6 +40,7 @@ def evaluate(
     given: npt.NDArray[np.bool_] = _NO_MASK,
     threads: int = 1,
     explain: Callable[..., int] | None = None,
+    single: Callable[..., int] | None = None,
     fixed: Array | None = None,
     extension: Callable[..., Array] = extend,
 ) -> list[Array]:
@@ -63,13 +65,23 @@ def evaluate(
         Number of threads that share a batch.
     explain : callable, optional
         Kernel for one state, same inputs, whose status tells more about a result that is not finite.
+    single : callable, optional
+        Kernel for one state of any size, which serves a state alone, and explains where `explain` is not given.
     fixed : ndarray, optional
         One more array, the same for all states, which the kernel takes in place of the last but one of the three.
     extension : callable
         ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
     """
-    count = _plain_states(model, inputs, f_ext) if fixed is None and threads == 1 else 0
-    if count > 0:
+    count = _plain_states(model, inputs, f_ext, single is not None) if fixed is None and threads == 1 else 0
+    if count == ALONE:
+        n = model.nv
+        results = [np.empty(_shape(tail, n)) for tail in tails]
+        state = list(inputs.values())
+        state.insert(3, NO_WRENCH if f_ext is None else f_ext)
+        assert single is not None
+        if single(model._rows, *state, *((given,) if given.size else ()), *results) == layout.OK:
+            return results
+    elif count > 0:
         n = model.nv
         found = [np.empty((count, *_shape(tail, n))) for tail in tails]
         targets = [o.reshape(count, o.size // count) for o in found]
@@ -111,50 +123,49 @@ def evaluate(
     others = [array for name, array in flat.items() if name not in ("q", "f_ext")]
     if fixed is not None:
         others.append(_spread(fixed, (count,), kind))
+    own = [q, *others]
     others += [none] * (3 - len(others))
     data = [q, others[0], others[1], flat.get("f_ext", none), others[2]]
     targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
-    status = _run(model, batched, data, given, targets, threads)
+    if single is not None and batch == ():  # lanes for other states would be idle, and their memory slow
+        status = _run_one(model, single, own, flat.get("f_ext"), given, [t[0] for t in targets[: len(tails)]], 0)
+    else:
+        status = _run(model, batched, data, given, targets, threads)
     if status != layout.OK:  # only now is it worth the time to look for what was wrong
         for name, array in flat.items():
             _require_finite(model, name, array, given)
         _check_quaternions(model, arrays[0])
+        explain = explain or single
         if explain is not None:
             bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
-            state = [array[bad] for array in data if array.size]
-            if f_ext is None:
-                state.insert(3, NO_WRENCH)
-            else:
-                state[3] = state[3].reshape(-1, 6)
-            mask = (given,) if given.size else ()
             results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
-            status = explain(model._rows, *state, *mask, *results)
+            status = _run_one(model, explain, own, flat.get("f_ext"), given, results, bad)
         _refuse(model, status)
     return _for_caller(model, tails, outputs)
 
 
-def _plain_states(model: Model, inputs: dict[str, Any], f_ext: npt.ArrayLike | None) -> int:
+def _plain_states(model: Model, inputs: dict[str, Any], f_ext: npt.ArrayLike | None, alone: bool) -> int:
     """Return how many states there are where every input is a table that the kernel takes as it is, else zero.
 
+    Where a state `alone` is allowed, return `ALONE` for one whose inputs are vectors.
     Looking at everything else takes some 15 us; after other work has filled the caches, ten times as long.
     """
     if model._coupling is not None or model._custom:
         return 0
-    count, width = -1, model.nq
+    q = inputs["q"]
+    if type(q) is not np.ndarray or not 2 - alone <= q.ndim <= 2:
+        return 0
+    batch, width = q.shape[:-1], model.nq
     for x in inputs.values():
-        if type(x) is not np.ndarray or x.dtype is not _FLOAT or not x.flags.carray or x.ndim != 2:
-            return 0
-        if count < 0:
-            count = len(x)
-        if x.shape != (count, width):
+        if type(x) is not np.ndarray or x.dtype is not _FLOAT or not x.flags.carray or x.shape != (*batch, width):
             return 0
         width = model.nv
     if f_ext is not None:
         if type(f_ext) is not np.ndarray or f_ext.dtype is not _FLOAT or not f_ext.flags.carray:
             return 0
-        if f_ext.shape != (count, model.n_bodies, 6):
+        if f_ext.shape != (*batch, model.n_bodies, 6):
             return 0
-    return count
+    return batch[0] if batch else ALONE
 
 
 def _shape(tail: str | tuple[int, ...], n: int) -> tuple[int, ...]:
@@ -219,6 +230,22 @@ def _run(
 
     with ThreadPoolExecutor(threads) as pool:  # kernels let go of the interpreter lock
         return max(pool.map(run, range(0, count, chunk)))
+
+
+def _run_one(
+    model: Model,
+    single: Callable[..., int],
+    data: list[Array],
+    f_ext: Array | None,
+    given: npt.NDArray[np.bool_],
+    results: list[Array],
+    k: int,
+) -> int:
+    """Run a kernel for single states on state `k`."""
+    state = [array[k] for array in data]
+    state.insert(3, NO_WRENCH if f_ext is None else f_ext[k].reshape(-1, 6))
+    mask = (given,) if given.size else ()
+    return int(single(model._rows, *state, *mask, *results))
 
 
 def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:

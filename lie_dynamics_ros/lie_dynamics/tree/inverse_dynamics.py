@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels.inverse_dynamics import any_inverse_dynamics as _any
 from ..kernels.inverse_dynamics import inverse_dynamics as _loaded
 from ..kernels.inverse_dynamics import inverse_dynamics_batch as _batch
 from ..kernels.inverse_dynamics import inverse_dynamics_unloaded as _unloaded
@@ -67,5 +68,5 @@ def _general(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
 ) -> npt.NDArray[np.float64]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
-    (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads)
+    (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any)
     return tau if model._actuation_terms is None else tau + joint_losses(model, qd)
