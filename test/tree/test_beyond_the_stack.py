@@ -14,6 +14,7 @@ from lie_dynamics_ros.lie_dynamics import (
     hybrid_dynamics,
     inverse_dynamics,
 )
+from lie_dynamics_ros.lie_dynamics.closed_form import coriolis_product
 from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
 from lie_dynamics_ros.lie_dynamics.kernels.forward_dynamics import forward_dynamics as kernel
 from lie_dynamics_ros.lie_dynamics.model.layout import TOO_LARGE
@@ -57,6 +58,14 @@ def test_a_state_as_in_a_batch(large, loaded, plain):
     assert (found[given] == qdd[given]).all()
     assert (forces[~given] == tau[~given]).all()
     assert relative(inverse_dynamics(model, q, qd, found, load), forces) < 1e-9
+
+
+@pytest.mark.parametrize("method", ["christoffel", "ploen"])
+def test_the_coriolis_product_as_in_a_batch(large, method):
+    model, (q, qd, reference, _) = large
+    many = coriolis_product(model, *(np.stack([a, a]) for a in (q, qd, reference)), method)
+    assert relative(coriolis_product(model, q, qd, reference, method), many[1]) < 1e-12
+    assert relative(coriolis_product(model, q.tolist(), qd, reference, method), many[1]) < 1e-12
 
 
 def test_what_is_wrong_is_told(large):

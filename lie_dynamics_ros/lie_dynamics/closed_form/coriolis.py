@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..kernels.coriolis_product import any_coriolis_product as _any
 from ..kernels.coriolis_product import coriolis_product as _single
 from ..kernels.coriolis_product import coriolis_product_batch as _batch
 from ..model.model import Model
@@ -65,5 +66,5 @@ def coriolis_product(
         except (AttributeError, TypeError):
             pass
     inputs: dict[str, Any] = {"q": q, "qd": qd, "reference": reference}
-    (force,) = evaluate(model, _batch, inputs, ["force"], given=ploen, threads=threads)
+    (force,) = evaluate(model, _batch, inputs, ["force"], given=ploen, threads=threads, single=_any)
     return force

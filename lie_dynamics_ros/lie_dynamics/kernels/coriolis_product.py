@@ -40,7 +40,7 @@ from .joints import (
     project,
     row_transform,
 )
-from .lanes import add3, get, get3, get9, on_stack, put, put2, put3, put9, single_workspace, stack_numbers
+from .lanes import add3, get, get3, get9, on_stack, put, put2, put3, put9, single_workspace, stack_numbers, workspace
 from .spatial import add, cross, momentum, scale, sub, symmetric_times, twist_cross, twist_into, wrench_out
 
 # Columns of the workspace: transform, V, V_r, X, wrench, and V_r of the parent as the joint's first row sees it.
@@ -127,6 +127,18 @@ def coriolis_product(rows, q, qd, reference, ploen, out):
         return TOO_LARGE
     scratch = stack_numbers()
     work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
+    coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], boolean[::1], float64[::1])"
+)
+def any_coriolis_product(rows, q, qd, reference, _f_ext, ploen, out):
+    """Evaluate a state of any size, arguments of the right shapes; return its status."""
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(out.shape[0] + 1, _COLUMNS, q)
     coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
     return OK if all_finite(out) else NOT_FINITE
 
