@@ -192,11 +192,10 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
 
     def _publish(self, task: ComputedTorqueTask, efforts: Array, state: JointState | None) -> None:
         chosen = task.select(efforts)
-        if state is None or self._commands.heard:  # a message that nobody listens to costs as much as one that is heard
-            self._commands.publish(chosen)
+        self._commands.publish(chosen)
         if state is None:
             return
-        stamp = state.header.stamp
+        stamp = state.header.stamp  # what follows, costly as it is to publish, only where somebody listens
         if self._efforts.heard:
             self._efforts.publish(chosen, stamp)
         if self._errors.heard:

@@ -20,6 +20,8 @@ PLAIN_CDR = b"\x00\x01"
 HEAD = 4
 """Bytes before the first field: the above, and options that say how much is left over at the end."""
 STAMP = struct.Struct("<iI")
+SMALLEST = HEAD + STAMP.size + 5 * 4
+"""Bytes of a state that holds nothing: the time stamp, and how long frame, names and three arrays are."""
 LAYOUTS = 8
 """How many layouts are kept: as many publishers may share the topic."""
 
@@ -107,6 +109,8 @@ class StateDecoder:
             if layout.fits(data):
                 layout.read(data)
                 return layout.message
+        if len(data) < SMALLEST:  # a head alone can crash the deserializer of Fast DDS, and with it the process
+            raise MessageError("malformed", f"this is no serialized JointState, it has {len(data)} bytes only")
         try:
             message = deserialize_message(data, JointState)
         except Exception as error:

@@ -92,7 +92,7 @@ def test_does_not_answer_unusable_states(shared, case, what):
 def test_goes_on_after_bytes_that_are_no_state(shared, case):
     bench, node, answers = shared
     whole = serialize_message(case.state(bench))
-    for spoiled in (whole[:2], whole[:30], whole[:60], b"\xff" * 50):
+    for spoiled in (whole[:2], b"\x00\x01\x00\x03", whole[:30], whole[:60], b"\xff" * 50):
         before = dropped(bench, node, "malformed")
 
         def reported(data=spoiled, before=before):

@@ -10,6 +10,8 @@ from lie_dynamics_ros.lie_dynamics import (
     GroupError,
     InputError,
     LieDynamicsError,
+    ModelBuilder,
+    SpatialInertia,
     body_velocities,
     center_of_mass,
     coriolis_matrix,
@@ -21,6 +23,7 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics,
     jacobian,
     jacobian_rate,
+    joint_types,
     kinetic_energy,
     mass_matrix,
 )
@@ -153,6 +156,8 @@ def test_masks_may_be_lists_and_views():
 def test_threads(threads):
     with pytest.raises(InputError, match=r"^threads: at least 1"):
         inverse_dynamics(MODEL, np.array([Q] * 4), V, V, threads=threads)
+    with pytest.raises(InputError, match=r"^threads: at least 1"):
+        inverse_dynamics(MODEL, list(Q), V, V, threads=threads)
 
 
 def test_results_that_overflow():
@@ -181,3 +186,15 @@ def test_one_class_catches_them_all():
         inverse_dynamics(MODEL, Q * np.nan, V, V)
     with pytest.raises(ValueError, match="finite"):
         inverse_dynamics(MODEL, Q * np.nan, V, V)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_a_robot_without_coordinates_has_empty_results(kind):
+    """The mask of no coordinates is a mask all the same."""
+    builder = ModelBuilder()
+    builder.add("a", None, joint_types.fixed(), np.eye(4), SpatialInertia(1.0, np.zeros(3), np.eye(3)))
+    model, none = builder.build(), kind([])
+    mask = np.zeros(0, bool)
+    assert inverse_dynamics(model, none, none, none).shape == (0,)
+    assert forward_dynamics(model, none, none, none).shape == (0,)
+    assert [x.shape for x in hybrid_dynamics(model, none, none, none, none, mask)] == [(0,), (0,)]

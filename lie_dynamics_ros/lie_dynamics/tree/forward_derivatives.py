@@ -17,7 +17,7 @@ from ..model.model import Model
 from ..model.user_derivatives import extend_twice
 from .coupled_derivatives import coupled_hybrid_derivatives
 from .forward_dynamics import _mask
-from .inputs import NO_WRENCH, evaluate
+from .inputs import NO_MASK, NO_WRENCH, evaluate
 from .losses import joint_losses
 
 Array = npt.NDArray[np.float64]
@@ -25,7 +25,6 @@ _empty = np.empty
 _new = tuple.__new__
 _NONE = np.zeros(0)
 _NO_TABLE = np.zeros((0, 0))
-_NO_MASK = np.zeros(0, np.bool_)
 
 
 class ForwardDynamicsDerivatives(NamedTuple):
@@ -158,7 +157,7 @@ def forward_dynamics_derivatives(
                 n = model.nv
                 y = _empty((3 * n + 1, n))
                 wrench = NO_WRENCH if f_ext is None else f_ext
-                if _single(model._rows, q, qd, tau, wrench, _NONE, _NO_MASK, y, _NO_TABLE) == 0:
+                if _single(model._rows, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
                     parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
                     return _new(ForwardDynamicsDerivatives, parts)
         except (AttributeError, TypeError, ValueError):
@@ -167,7 +166,7 @@ def forward_dynamics_derivatives(
         free = np.zeros(model.nv, np.bool_)
         found = HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext))
     else:
-        found = _general(model, {"q": q, "qd": qd, "tau": tau}, _NO_MASK, f_ext, threads)
+        found = _general(model, {"q": q, "qd": qd, "tau": tau}, NO_MASK, f_ext, threads)
     return ForwardDynamicsDerivatives(found.dqdd_dq, found.dqdd_dqd, found.dqdd_dgiven, found.qdd)
 
 

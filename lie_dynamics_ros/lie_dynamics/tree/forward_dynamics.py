@@ -16,7 +16,7 @@ from ..kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
 from ..model.configuration import shaped
 from ..model.model import Model
 from .coupled import coupled_hybrid_dynamics
-from .inputs import NO_WRENCH, evaluate
+from .inputs import NO_MASK, NO_WRENCH, evaluate
 from .losses import joint_losses
 
 Array = npt.NDArray[np.float64]
@@ -134,12 +134,13 @@ def _general_forward(
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any_forward)[0]
+    one = _any_forward
+    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, explain=one, single=one)[0]
 
 
 def _any_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:
     none = np.empty(0, out.dtype)
-    return _any(rows, q, qd, tau, f_ext, none, np.zeros(0, np.bool_), out, none)
+    return _any(rows, q, qd, tau, f_ext, none, NO_MASK, out, none)
 
 
 def _general_hybrid(
@@ -159,7 +160,7 @@ def _general_hybrid(
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, single=_any)
+    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, _any, _any)
     return acceleration, force if losses is None else force + losses
 
 

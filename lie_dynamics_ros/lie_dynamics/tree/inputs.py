@@ -26,7 +26,8 @@ Array = npt.NDArray[np.float64]
 #: Stands for "no external wrenches" in a call for one state.
 NO_WRENCH = np.zeros((0, 0))
 
-_NO_MASK = np.zeros(0, np.bool_)
+#: Stands for "no mask": not that of a robot without coordinates.
+NO_MASK = np.zeros(0, np.bool_)
 _FLOAT = np.dtype(np.float64)
 ALONE = -1
 
@@ -37,7 +38,7 @@ def evaluate(
     inputs: dict[str, Any],
     tails: list[str | tuple[int, ...]],
     f_ext: npt.ArrayLike | None = None,
-    given: npt.NDArray[np.bool_] = _NO_MASK,
+    given: npt.NDArray[np.bool_] = NO_MASK,
     threads: int = 1,
     explain: Callable[..., int] | None = None,
     single: Callable[..., int] | None = None,
@@ -66,12 +67,14 @@ def evaluate(
     explain : callable, optional
         Kernel for one state, same inputs, whose status tells more about a result that is not finite.
     single : callable, optional
-        Kernel for one state of any size, which serves a state alone, and explains where `explain` is not given.
+        Kernel for one state of any size, same inputs, which serves a state alone.
     fixed : ndarray, optional
         One more array, the same for all states, which the kernel takes in place of the last but one of the three.
     extension : callable
         ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
     """
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
     count = _plain_states(model, inputs, f_ext, single is not None) if fixed is None and threads == 1 else 0
     if count == ALONE:
         n = model.nv
@@ -79,7 +82,7 @@ def evaluate(
         state = list(inputs.values())
         state.insert(3, NO_WRENCH if f_ext is None else f_ext)
         assert single is not None
-        if single(model._rows, *state, *((given,) if given.size else ()), *results) == layout.OK:
+        if single(model._rows, *state, *(() if given is NO_MASK else (given,)), *results) == layout.OK:
             return results
     elif count > 0:
         n = model.nv
@@ -135,7 +138,6 @@ def evaluate(
         for name, array in flat.items():
             _require_finite(model, name, array, given)
         _check_quaternions(model, arrays[0])
-        explain = explain or single
         if explain is not None:
             bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
             results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
@@ -217,8 +219,6 @@ def _run(
     targets: list[Array],
     threads: int,
 ) -> int:
-    if not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
     count = data[0].shape[0]
     if threads == 1:
         return int(batched(model._rows, *data, given, *targets))
@@ -244,7 +244,7 @@ def _run_one(
     """Run a kernel for single states on state `k`."""
     state = [array[k] for array in data]
     state.insert(3, NO_WRENCH if f_ext is None else f_ext[k].reshape(-1, 6))
-    mask = (given,) if given.size else ()
+    mask = () if given is NO_MASK else (given,)
     return int(single(model._rows, *state, *mask, *results))
 
 
@@ -264,7 +264,7 @@ def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
     return wrench.reshape(*wrench.shape[:-2], 6 * model.n_bodies)  # type: ignore[return-value]
 
 
-def _require_finite(model: Model, name: str, array: Array, given: npt.NDArray[np.bool_] = _NO_MASK) -> None:
+def _require_finite(model: Model, name: str, array: Array, given: npt.NDArray[np.bool_] = NO_MASK) -> None:
     """Raise an error that names the joint or body where a batch of inputs holds NaN or infinity."""
     if given.size and name in ("qdd", "tau"):  # what is not read may be anything
         array = np.where(given if name == "qdd" else ~given, array, 0.0)
