@@ -10,6 +10,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import rclpy
 from node_harness import Bench
+from node_robots import ARM
 
 from lie_dynamics_ros.ros.domain import DomainReservation
 
@@ -45,3 +46,12 @@ def module_bench(ros):
     bench = Bench()
     yield bench
     bench.close()
+
+
+@pytest.fixture(scope="module")
+def nodes(module_bench):
+    """The bench and, by module, the names of both dynamics nodes, active with the arm."""
+    names = {m: module_bench.start(m, robot_description=ARM) for m in ("inverse_dynamics", "hybrid_dynamics")}
+    for name in names.values():
+        module_bench.wait_state(name, "active")
+    return module_bench, names

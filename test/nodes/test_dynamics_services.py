@@ -1,17 +1,14 @@
-"""Services of the dynamics nodes over DDS, against another library, and what they refuse."""
+"""Services of the dynamics nodes over DDS, against another library."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 from node_robots import ARM, ARM_JOINTS, assert_close, oracle
+from service_calls import WRENCH, ask, srv, wrench_on_flange
 
-srv = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
 pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
 
-from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 COUNT = 3
@@ -19,23 +16,7 @@ RNG = np.random.default_rng(31)
 Q, QD, QDD, TAU = RNG.uniform(-1, 1, (4, COUNT, 7)) * np.array([1, 2, 5, 20])[:, None, None]
 SHUFFLED = RNG.permutation(7)
 NAMES = [ARM_JOINTS[i] for i in SHUFFLED]
-WRENCH = np.array([3.0, -20.0, 15.0, 1.0, 2.0, -0.5])  # force, torque
 MODEL = pin.buildModelFromXML(ARM)
-
-
-@pytest.fixture(scope="module")
-def nodes(module_bench):
-    names = {m: module_bench.start(m, robot_description=ARM) for m in ("inverse_dynamics", "hybrid_dynamics")}
-    for name in names.values():
-        module_bench.wait_state(name, "active")
-    return module_bench, names
-
-
-def ask(nodes, kind, node="inverse_dynamics", **fields):
-    bench, names = nodes
-    type_ = getattr(srv, "Compute" + "".join(word.capitalize() for word in kind.split("_")))
-    fields = {k: v.ravel().tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
-    return bench.call(type_, f"{names[node]}/compute_{kind}", type_.Request(**fields))
 
 
 def shuffled(rows):
@@ -44,14 +25,6 @@ def shuffled(rows):
 
 
 REQUEST_NAMES = [*NAMES[:2], "finger", *NAMES[2:]]
-
-
-def wrench_on_flange():
-    message = WrenchStamped()
-    message.header.frame_id = "panda_link8"
-    force, torque = message.wrench.force, message.wrench.torque
-    force.x, force.y, force.z, torque.x, torque.y, torque.z = WRENCH
-    return message
 
 
 def effort_of_wrench(q):
@@ -230,45 +203,6 @@ def test_derivatives_of_hybrid_dynamics_by_name(nodes):
             assert_close(found, matrix, 1e-7)  # the accuracy of differences
 
 
-NAN = Q.copy()
-NAN[1, 2] = math.nan
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields", "reason"),
-    [
-        ("mass_matrix", {}, "no states"),
-        ("mass_matrix", {"position": Q.ravel()[:-1]}, "position has 20 entries; expected 21: 3 x 7"),
-        ("mass_matrix", {"position": Q, "count": 2}, "position has 21 entries; expected 14"),
-        ("mass_matrix", {"position": NAN}, "position of panda_joint3 in state 1 is nan"),
-        ("mass_matrix", {"position": Q, "joint_names": [*ARM_JOINTS[:6], "elbow"]}, "joints missing: panda_joint7"),
-        ("mass_matrix", {"position": Q, "joint_names": ["panda_joint1"] * 7}, "named more than once: panda_joint1"),
-        ("mass_matrix", {"position": np.zeros((1001, 7))}, "1001 states in one request; max_batch allows 1000"),
-        ("mass_matrix", {"position": Q, "count": 4_000_000_000}, "max_batch"),
-        ("inverse_dynamics", {"position": Q, "velocity": Q[:1]}, "velocity has 7 entries; expected 21"),
-        ("inverse_dynamics", {"position": Q, "acceleration": [math.inf] * 21}, "acceleration of panda_joint1"),
-        ("inverse_dynamics", {"position": Q, "velocity": [1e200] * 21}, ""),
-        ("inverse_dynamics", {"position": Q, "external_wrenches": [WrenchStamped()]}, ""),
-        ("dynamics_derivatives", {"position": Q, "dynamics": 7}, "expected INVERSE (0), FORWARD (1) or HYBRID (2)"),
-        ("dynamics_derivatives", {"position": Q, "acceleration_given": [True] * 7}, "for HYBRID only"),
-        ("dynamics_derivatives", {"position": Q, "dynamics": 2, "acceleration_given": [True]}, "one for each of 7"),
-        ("dynamics_derivatives", {"position": Q, "dynamics": 2, "effort": NAN}, "effort holds numbers"),
-    ],
-)
-def test_refuses_malformed_requests_and_says_why(nodes, kind, fields, reason):
-    response = ask(nodes, kind, **fields)
-    assert not response.success
-    assert reason in response.message and response.message
-    assert response.count == 0
-    empty = [getattr(response, f) for f, t in response.get_fields_and_field_types().items() if "double" in t]
-    assert empty and not any(len(field) for field in empty)
-
-
-def test_a_large_request_of_nothing_but_a_count_is_refused(nodes):
-    response = ask(nodes, "inverse_dynamics", count=10**9)
-    assert not response.success and "max_batch" in response.message
-
-
 def test_needs_a_robot(bench):
     node = bench.start("inverse_dynamics")
     nodes = bench, {"inverse_dynamics": node}
@@ -309,52 +243,3 @@ def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_
         assert len(lines) == 1 and "without services" in lines[0]
         offered = bench.wait(lambda node=node: [name for name in services(bench) if name.startswith(node)], "services")
         assert not [name for name in offered if "compute" in name]
-
-
-KINDS = ("inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")
-OFFERED_BY = {"forward_dynamics": "hybrid_dynamics", "hybrid_dynamics": "hybrid_dynamics"}
-
-
-def random_fields(rng, kind):
-    """A request as broken clients send it, or a good one."""
-    count = int(rng.integers(0, 4))
-
-    def numbers():
-        size = count * 7 if rng.random() < 0.8 else int(rng.integers(0, 30))
-        values = rng.normal(size=size)
-        if size and rng.random() < 0.2:
-            values[rng.integers(size)] = rng.choice([math.nan, math.inf, -math.inf, 1e308, 1e160])
-        return values.tolist()
-
-    fields = {"position": numbers(), "count": count if rng.random() < 0.8 else int(rng.integers(0, 2**32))}
-    if rng.random() < 0.5:
-        names = [*ARM_JOINTS, "ünïcode", ""]
-        fields["joint_names"] = [str(name) for name in rng.permutation(names)[: rng.integers(6, 10)]]
-    type_ = getattr(srv, "Compute" + "".join(word.capitalize() for word in kind.split("_"))).Request
-    for name in type_.get_fields_and_field_types():
-        if name in ("velocity", "acceleration", "effort"):
-            fields[name] = numbers() if rng.random() < 0.7 else []
-        elif name == "acceleration_given" and rng.random() < 0.7:
-            fields[name] = (rng.random(7 if rng.random() < 0.8 else 3) < 0.5).tolist()
-        elif name == "dynamics":
-            fields[name] = int(rng.integers(0, 4))
-        elif name == "external_wrenches" and rng.random() < 0.3:
-            fields[name] = [wrench_on_flange(), WrenchStamped()][: rng.integers(1, 3)]
-    return fields
-
-
-def test_random_requests_are_answered_with_finite_numbers_or_a_reason(nodes):
-    rng = np.random.default_rng(41)
-    answered = 0
-    for _ in range(1000):
-        kind = KINDS[rng.integers(len(KINDS))]
-        response = ask(nodes, kind, OFFERED_BY.get(kind, "inverse_dynamics"), **random_fields(rng, kind))
-        assert response.success == (response.message == "")
-        assert "Error:" not in response.message, response.message  # the name of an exception nobody expected
-        for name, kind_of_field in response.get_fields_and_field_types().items():
-            if "double" in kind_of_field:
-                values = np.asarray(getattr(response, name))
-                assert np.isfinite(values).all()
-                assert bool(len(values)) == response.success
-        answered += response.success
-    assert answered > 100
