@@ -31,7 +31,8 @@ class LockStep:
         One that is stamped before the last state answers an earlier one. Controllers stamp with the time of the state
         or with their own, which is not before it; whatever has no stamp counts as the answer.
         """
-        self._answered = not stamp or stamp >= self._stamp
+        if not stamp or stamp >= self._stamp:
+            self._answered = True
 
     def waits(self, now: float) -> bool:
         """Tell whether the command that answers the last state is still to come."""

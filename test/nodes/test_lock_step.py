@@ -32,6 +32,12 @@ def test_waits_again_after_the_next_state(lock):
     assert not lock.waits(5.003)
 
 
+def test_an_answer_stays_one_when_an_older_command_comes_after_it(lock):
+    lock.commanded(10 * MS)
+    lock.commanded(9 * MS)
+    assert not lock.waits(5.001)
+
+
 def test_patience_ends(lock):
     assert lock.waits(5.0 + 0.99 * PATIENCE)
     assert not lock.waits(5.0 + 1.01 * PATIENCE)
