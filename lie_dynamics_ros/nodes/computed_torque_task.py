@@ -16,7 +16,7 @@ from ..lie_dynamics.control import (
     limit_effort,
     passivity_based,
 )
-from ..lie_dynamics.control.signal_kernels import within
+from ..lie_dynamics.control.signal_kernels import LARGEST, within
 from ..ros.errors import MessageError, ParameterError
 from ..ros.messages import Array, all_finite
 from ..ros.robot_options import RobotOptions
@@ -25,8 +25,6 @@ from .trajectory_player import Desired
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 POLICIES = ("scale", "clip")
-LARGEST = 1e150
-"""Efforts beyond it do not count as finite."""
 NUMBERS = ("kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping")
 """Parameters with one number for all joints, or one for each."""
 

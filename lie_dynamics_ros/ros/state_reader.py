@@ -89,7 +89,7 @@ class JointStateReader:
         ------
         MessageError
             Joints are missing or named twice, a field has the wrong length, a position is not finite or a velocity
-            is infinite, for which numbers beyond 1e150 count.
+            is infinite, for which numbers beyond `LARGEST` of `signal_kernels` count.
         """
         fields = self._free
         moving = fields.fill(message, match)

@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 #: What `clean_state` found: nothing, velocities that are NaN, now zero, or numbers that no state has.
 CLEAN, ASSUMED, BAD_POSITION, BAD_VELOCITY = 0, 1, 2, 3
 #: Larger numbers count as infinite: their squares are.
-_LARGEST = 1e150
+LARGEST = 1e150
 
 
 @kernel("(float64[::1], float64[::1])", quick=True)
@@ -22,13 +22,13 @@ def clean_state(position: Array, velocity: Array) -> int:
     """Put zero in place of velocities that are NaN, and tell what a state (n,), (n,) holds besides finite numbers."""
     found = CLEAN
     for i in range(position.shape[0]):
-        if not abs(position[i]) <= _LARGEST:
+        if not abs(position[i]) <= LARGEST:
             return BAD_POSITION
     for i in range(velocity.shape[0]):
         if math.isnan(velocity[i]):
             velocity[i] = 0.0
             found = ASSUMED
-        elif not abs(velocity[i]) <= _LARGEST:
+        elif not abs(velocity[i]) <= LARGEST:
             return BAD_VELOCITY
     return found
 
