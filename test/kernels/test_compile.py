@@ -10,7 +10,7 @@ from support.sample_trees import chain, to_model
 from lie_dynamics_ros.lie_dynamics import forward_kinematics, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.kernels import inverse_dynamics as kernels
 from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
-from lie_dynamics_ros.lie_dynamics.tree.inputs import NO_WRENCH
+from lie_dynamics_ros.lie_dynamics.tree.plain import NO_WRENCH
 
 
 def test_other_types_are_refused(rng):

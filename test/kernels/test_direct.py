@@ -35,7 +35,7 @@ from lie_dynamics_ros.lie_dynamics.kernels import gravity as gravity_kernels
 from lie_dynamics_ros.lie_dynamics.kernels import inverse_dynamics as kernels
 from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
 from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_platform
-from lie_dynamics_ros.lie_dynamics.tree.inputs import NO_WRENCH
+from lie_dynamics_ros.lie_dynamics.tree.plain import NO_WRENCH
 
 ROUND_OFF = 1e-13  # what is converted may take the kernel of batches, whose sums are in another order
 TEST_FOLDER = Path(__file__).resolve().parent.parent

@@ -17,8 +17,9 @@ from ..model.model import Model
 from ..model.user_derivatives import extend_twice
 from .coupled_derivatives import coupled_hybrid_derivatives
 from .forward_dynamics import _mask
-from .inputs import NO_MASK, NO_WRENCH, evaluate
+from .inputs import evaluate
 from .losses import joint_losses
+from .plain import NO_MASK, NO_WRENCH
 
 Array = npt.NDArray[np.float64]
 _empty = np.empty

@@ -16,8 +16,9 @@ from ..kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
 from ..model.configuration import shaped
 from ..model.model import Model
 from .coupled import coupled_hybrid_dynamics
-from .inputs import NO_MASK, NO_WRENCH, evaluate
+from .inputs import evaluate
 from .losses import joint_losses
+from .plain import NO_MASK, NO_WRENCH
 
 Array = npt.NDArray[np.float64]
 

@@ -20,16 +20,9 @@ from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.coupling import Coupling
 from ..model.model import Model
 from ..model.user_joints import extend
+from .plain import NO_MASK, NO_WRENCH, evaluate_plain, output_shape
 
 Array = npt.NDArray[np.float64]
-
-#: Stands for "no external wrenches" in a call for one state.
-NO_WRENCH = np.zeros((0, 0))
-
-#: Stands for "no mask": not that of a robot without coordinates.
-NO_MASK = np.zeros(0, np.bool_)
-_FLOAT = np.dtype(np.float64)
-ALONE = -1
 
 
 def evaluate(
@@ -75,24 +68,9 @@ def evaluate(
     """
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
-    count = _plain_states(model, inputs, f_ext, single is not None) if fixed is None and threads == 1 else 0
-    if count == ALONE:
-        n = model.nv
-        results = [np.empty(_shape(tail, n)) for tail in tails]
-        state = list(inputs.values())
-        state.insert(3, NO_WRENCH if f_ext is None else f_ext)
-        assert single is not None
-        if single(model._rows, *state, *(() if given is NO_MASK else (given,)), *results) == layout.OK:
-            return results
-    elif count > 0:
-        n = model.nv
-        found = [np.empty((count, *_shape(tail, n))) for tail in tails]
-        targets = [o.reshape(count, o.size // count) for o in found]
-        none = np.empty((count, 0))
-        rest = [*inputs.values(), none, none, none]
-        load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)  # type: ignore[union-attr]
-        status = batched(model._rows, rest[0], rest[1], rest[2], load, rest[3], given, *(*targets, none)[:2])
-        if status == layout.OK:
+    if fixed is None and threads == 1:
+        found = evaluate_plain(model, batched, inputs, tails, f_ext, given, single)
+        if found is not None:
             return found
     arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
     names = list(inputs)
@@ -119,7 +97,7 @@ def evaluate(
             _require_finite(model, name, array, given)
         q = extension(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
     n = int(model._rows[0, layout.N_V])
-    outputs = [np.empty((*batch, *_shape(tail, n)), kind) for tail in tails]
+    outputs = [np.empty((*batch, *output_shape(tail, n)), kind) for tail in tails]
     if count == 0:
         return _for_caller(model, tails, outputs)
     none = np.empty((count, 0), kind)
@@ -144,39 +122,6 @@ def evaluate(
             status = _run_one(model, explain, own, flat.get("f_ext"), given, results, bad)
         _refuse(model, status)
     return _for_caller(model, tails, outputs)
-
-
-def _plain_states(model: Model, inputs: dict[str, Any], f_ext: npt.ArrayLike | None, alone: bool) -> int:
-    """Return how many states there are where every input is a table that the kernel takes as it is, else zero.
-
-    Where a state `alone` is allowed, return `ALONE` for one whose inputs are vectors.
-    Looking at everything else takes some 15 us; after other work has filled the caches, ten times as long.
-    """
-    if model._coupling is not None or model._custom:
-        return 0
-    q = inputs["q"]
-    if type(q) is not np.ndarray or not 2 - alone <= q.ndim <= 2:
-        return 0
-    batch, width = q.shape[:-1], model.nq
-    for x in inputs.values():
-        if type(x) is not np.ndarray or x.dtype is not _FLOAT or not x.flags.carray or x.shape != (*batch, width):
-            return 0
-        width = model.nv
-    if f_ext is not None:
-        if type(f_ext) is not np.ndarray or f_ext.dtype is not _FLOAT or not f_ext.flags.carray:
-            return 0
-        if f_ext.shape != (*batch, model.n_bodies, 6):
-            return 0
-    return batch[0] if batch else ALONE
-
-
-def _shape(tail: str | tuple[int, ...], n: int) -> tuple[int, ...]:
-    """Return the shape of an output for one state."""
-    if tail == "force":
-        return (n,)
-    if tail == "matrix":
-        return (n, n)
-    return (6, n) if tail == "columns" else tail  # type: ignore[return-value]
 
 
 def _for_caller(model: Model, tails: list[str | tuple[int, ...]], outputs: list[Array]) -> list[Array]:

@@ -11,7 +11,8 @@ from ..kernels.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.inverse_derivatives import inverse_derivatives_batch as _batch
 from ..model.model import Model
 from ..model.user_derivatives import extend_twice
-from .inputs import NO_WRENCH, evaluate
+from .inputs import evaluate
+from .plain import NO_WRENCH
 
 Array = npt.NDArray[np.float64]
 _empty = np.empty
