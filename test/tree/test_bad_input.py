@@ -27,6 +27,7 @@ from lie_dynamics_ros.lie_dynamics import (
     kinetic_energy,
     mass_matrix,
 )
+from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
 
 TREE = branched(np.random.default_rng(1), ["free", "revolute", "spherical", "prismatic"], [None, 0, 1, 2])
 MODEL = to_model(TREE)
@@ -166,6 +167,7 @@ def test_results_that_overflow():
             inverse_dynamics(MODEL, q, V + 1e200, V)
 
 
+@pytest.mark.skipif(not COMPILED, reason="plain Python takes complex numbers")
 def test_complex_numbers_need_the_plain_kernels():
     with pytest.raises(InputError, match="NUMBA_DISABLE_JIT=1"):
         inverse_dynamics(MODEL, Q + 0j, V, V)
