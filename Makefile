@@ -2,15 +2,16 @@
 # ROS_DISTRO=jazzy selects Jazzy instead of Kilted; PYTHON=... a certain Python.
 
 IN_ENV := ./tools/environment.sh
-export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS
+export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS
 
-.PHONY: help setup demo test lint bench study clean
+.PHONY: help setup demo test lint bench study fuzz clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
 	@echo 'make test                             linters and all tests'
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
+	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
 	@echo 'make lint                             linters only'
 	@echo 'make setup                            only the set-up that the others do by themselves'
 	@echo 'make clean                            remove all that these made in the checkout'
@@ -33,6 +34,9 @@ bench:
 
 study:
 	@$(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.lie_dynamics.stewart.study $$STUDY_ARGS'
+
+fuzz:
+	@$(IN_ENV) sh -c 'PYTHONPATH=test exec python -m fuzz $$FUZZ_ARGS'
 
 clean:
 	rm -rf .venv-* build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
