@@ -50,6 +50,7 @@ setup(
             "example-robot-data>=4.2",
             "matplotlib",
             "sympy",
+            "mujoco>=3.3",
         ],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1"],
     },

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import zlib
+
+# Before numpy is loaded: on small matrices and a busy machine threads of BLAS wait for each other, fifty times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

@@ -1,0 +1,125 @@
+"""A controller's core and an arm in MuJoCo, in lock step: the result does not depend on the machine's load."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from .mujoco_arm import MujocoArm
+
+
+@dataclass(frozen=True)
+class Record:
+    """What happened, a row for each state that was answered.
+
+    Attributes
+    ----------
+    t : ndarray, shape (k,)
+        Time of the state [s].
+    q, qd : ndarray, shape (k, n)
+        State [rad, m and rates].
+    effort : ndarray, shape (k, n)
+        Answer [N m, N].
+    error : ndarray, shape (k, n)
+        Desired minus actual position [rad, m].
+    phase : ndarray of str, shape (k,)
+        Of the controller's state machine.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    effort: np.ndarray
+    error: np.ndarray
+    phase: np.ndarray
+
+    def since(self, t: float) -> Record:
+        """Return the part from some time on."""
+        keep = self.t >= t - 1e-9
+        return Record(*(getattr(self, name)[keep] for name in Record.__dataclass_fields__))
+
+    @property
+    def speed(self) -> np.ndarray:
+        """Largest speed of a joint, shape (k,)."""
+        return np.abs(self.qd).max(axis=1)
+
+    def rest_time(self, speed: float) -> float:
+        """Time from the first row until no joint moves faster any more [s]; infinite where they do to the end."""
+        fast = np.flatnonzero(self.speed >= speed)
+        if not fast.size:
+            return 0.0
+        return float(self.t[fast[-1] + 1] - self.t[0]) if fast[-1] + 1 < len(self.t) else np.inf
+
+    def ripple(self) -> float:
+        """Largest peak to peak of a joint's effort [N m]."""
+        return float(np.ptp(self.effort, axis=0).max())
+
+    def largest_step(self) -> np.ndarray:
+        """Largest change of each joint's effort between answers [N m, N], shape (n,)."""
+        return np.abs(np.diff(self.effort, axis=0)).max(axis=0)
+
+
+class ControlLoop:
+    """States to the controller, its efforts to the arm, late by a delay.
+
+    Parameters
+    ----------
+    arm : MujocoArm
+        In the state to begin with.
+    core : ComputedTorqueCore
+        Or whatever has its `answer` and `phase`.
+    rate : float
+        States per second [Hz].
+    delay : float
+        From a state to its effort [periods], a multiple of one half; until the first arrives, gravity is compensated.
+    """
+
+    def __init__(self, arm: MujocoArm, core, rate: float, delay: float = 0.0) -> None:
+        self.arm, self.core, self.period = arm, core, 1.0 / rate
+        self._half = round(0.5 * self.period / arm.model.opt.timestep)
+        assert np.isclose(2 * self._half * arm.model.opt.timestep, self.period, rtol=1e-12), "half periods are steps"
+        late = round(2 * delay)
+        assert late == 2 * delay, "whole and half periods"
+        self._late, self._buffer, self._now = late, deque(), arm.gravity(arm.q)
+        self._ticks = 0
+        self._origin = 10**9  # time stamps start here: 0 would mean "none" [ns]
+        self._rows: list[tuple] = []
+        self.push = None  # efforts that the environment adds, shape (n,)
+
+    @property
+    def stamp(self) -> int:
+        """Time of the next state [ns]."""
+        return self._origin + round(self._ticks * self.period * 1e9)
+
+    @property
+    def time(self) -> float:
+        """Time of the next state [s]."""
+        return self._ticks * self.period
+
+    def step(self) -> None:
+        """One state, its answer, and what the arm does until the next."""
+        arm = self.arm
+        q, qd = arm.q, arm.qd
+        answer = self.core.answer(self.stamp, q, qd)
+        effort = np.array(answer.effort)
+        assert np.isfinite(effort).all()
+        self._rows.append((self.time, q, qd, effort, np.array(answer.error), str(self.core.phase)))
+        self._buffer.append((2 * self._ticks + self._late, effort))
+        for half in (0, 1):
+            while self._buffer and self._buffer[0][0] <= 2 * self._ticks + half:
+                self._now = self._buffer.popleft()[1]
+            arm.advance(self._now if self.push is None else self._now + self.push, self._half)
+        self._ticks += 1
+
+    def run(self, seconds: float) -> Record:
+        """Go on for some time; return what happened in it."""
+        first = len(self._rows)
+        for _ in range(round(seconds / self.period)):
+            self.step()
+        return self.record(first)
+
+    def record(self, first: int = 0) -> Record:
+        """Return what happened from a row on."""
+        return Record(*(np.array(column) for column in zip(*self._rows[first:], strict=True)))

@@ -1,0 +1,87 @@
+"""Eigenvalues of the loop that a sampled controller closes around an arm, exact between the samples.
+
+The arm is MuJoCo's, linearised at rest; the controller is a black box, whose gains are read off its answers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import expm
+
+from .mujoco_arm import MujocoArm
+
+
+def linearised(arm: MujocoArm, q: np.ndarray, step: float = 1e-6) -> tuple[np.ndarray, np.ndarray]:
+    """Return A (2n, 2n) and B (2n, n) of d/dt (dq, dqd) = A (dq, dqd) + B dtau at rest under gravity's efforts."""
+    n = len(q)
+    inverse = np.linalg.inv(arm.mass_matrix(q))
+    slope = np.column_stack([(arm.gravity(q + e) - arm.gravity(q - e)) / (2 * step) for e in step * np.eye(n)])
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.eye(n)
+    A[n:, :n] = -inverse @ slope
+    return A, np.vstack([np.zeros((n, n)), inverse])
+
+
+def sampled_loop(A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, delay: float) -> np.ndarray:
+    """Return the matrix that takes the loop from one sample to the next.
+
+    Parameters
+    ----------
+    A, B : ndarray, shape (m, m), (m, n)
+        The arm.
+    K : ndarray, shape (n, m)
+        dtau = K x.
+    period : float
+        [s].
+    delay : float
+        From a sample to its effort [periods], from 0 on.
+
+    Returns
+    -------
+    ndarray, shape (m + k n, m + k n)
+        On (x, the last k efforts, the newest first), k = ceil(delay).
+    """
+    m, n = B.shape
+    whole = int(np.ceil(delay - 1e-12))
+    late = delay - (whole - 1) if whole else 0.0  # part of the period in which the older effort still acts
+
+    def over(part: float) -> tuple[np.ndarray, np.ndarray]:
+        block = np.zeros((m + n, m + n))
+        block[:m, :m], block[:m, m:] = A, B
+        found = expm(block * (part * period))
+        return found[:m, :m], found[:m, m:]
+
+    phi, gamma = over(1.0)
+    if not whole:
+        return phi + gamma @ K
+    phi_new, gamma_new = over(1.0 - late)
+    gamma_old = phi_new @ over(late)[1]
+    size = m + whole * n
+    loop = np.zeros((size, size))
+    loop[:m, :m] = phi
+    loop[m : m + n, :m] = K
+    loop[m + n :, m:-n] = np.eye((whole - 1) * n)
+    older = m + (whole - 1) * n
+    loop[:m, older : older + n] += gamma_old
+    if whole == 1:
+        loop[:m, :m] += gamma_new @ K
+    else:
+        loop[:m, older - n : older] += gamma_new
+    return loop
+
+
+def read_gains(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5) -> tuple[np.ndarray, int]:
+    """Return K (n, 2n) of a core that holds the arm at rest at q, by differences of its answers, and the next stamp.
+
+    A state each period [ns], as if the arm were perturbed and put back.
+    """
+    zero, columns = np.zeros_like(q), []
+    for which in range(2):
+        for e in step * np.eye(len(q)):
+            efforts = []
+            for x in (e, -e):
+                state = (q + x, zero) if which == 0 else (q, zero + x)
+                efforts.append(np.array(core.answer(stamp, *state).effort))
+                stamp += period
+            columns.append((efforts[0] - efforts[1]) / (2 * step))
+    return np.column_stack(columns), stamp
