@@ -97,7 +97,7 @@ def random_state(rng: np.random.Generator, case: Case) -> tuple[list[str], list[
 
 def _arm_noise(bench: Bench, node: str, rng: np.random.Generator) -> list[Callable[[], None]]:
     points, trajectories, wrenches = (
-        bench.node.create_publisher(type_, f"{node}/{topic}", 10)
+        bench.node.create_publisher(type_, f"{node}/{topic}", 10)  # not every node takes all of them
         for type_, topic in (
             (JointTrajectoryPoint, "joint_trajectory_point"),
             (JointTrajectory, "joint_trajectory"),
@@ -130,7 +130,7 @@ def _hybrid_noise(bench: Bench, node: str, rng: np.random.Generator) -> list[Cal
         from lie_dynamics_interfaces.msg import HybridCommand
     except ImportError:
         return senders
-    commands = bench.node.create_publisher(HybridCommand, f"{node}/command", 10)
+    commands = bench.publisher(HybridCommand, f"{node}/command")
 
     def send_command() -> None:
         names = some_names(rng, ARM_JOINTS)

@@ -1,91 +1,61 @@
-"""Nodes under test as processes of their own over real DDS, and a node that talks to them."""
+"""A node that plays driver, user and listener for nodes under test.
+
+What it hears on one topic says nothing of another: topics are discovered one by one, and their messages travel by
+themselves. So tests wait for each thing that they read:
+
+- `Bench.publisher` returns once somebody listens; what is published before is lost.
+- `Bench.ask` and `Bench.together` return what several topics say of one state, by its time stamp.
+- `Bench.send_until` sends again until the effect is seen: inputs that are best effort may lose any message.
+- `Bench.turns` sends until the answers change, and checks every answer on the way.
+- `ServiceCalls` repeats only requests that may be served twice.
+"""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 import time
 import uuid
-from collections import defaultdict
-from collections.abc import Callable
-from pathlib import Path
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import rclpy
-import yaml
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from lifecycle_msgs.srv import ChangeState, GetState
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters, SetParametersAtomically
+from node_process import DEADLINE, NodeProcess
+from node_services import ServiceCalls
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-DEADLINE = 180.0
-"""Longest wait for anything [s]; only a failing test waits that long."""
-
-LOST = 5.0
-"""Time without an answer after which a request is sent again [s].
-
-A server that answers before it has discovered the client's reader loses the answer: services over DDS are two topics,
-which are discovered one by one (ros2/rmw_fastrtps, issue 842). On a busy machine this happens now and then.
-"""
-
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class NodeProcess:
-    """One node in a process of its own."""
+class Values(dict):
+    """Key figures of a report; empty text for those that are not there yet."""
 
-    def __init__(self, module: str, name: str, namespace: str, parameters: dict[str, Any], arguments: list[str] = ()):
-        self.directory = tempfile.TemporaryDirectory()
-        file = Path(self.directory.name) / "parameters.yaml"
-        file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}) if parameters else "{}")
-        self.log = Path(self.directory.name) / "log"
-        command = [sys.executable, "-m", f"lie_dynamics_ros.nodes.{module}", "--ros-args"]
-        command += ["-r", f"__ns:={namespace}", "-r", f"__node:={name}"]
-        command += ["--params-file", str(file)] if parameters else []
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*command, *arguments], stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-            )
-
-    @property
-    def output(self) -> str:
-        return self.log.read_text(errors="replace")
-
-    def stop(self, how: signal.Signals = signal.SIGINT) -> int:
-        """End the process and return its exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        try:
-            return self.process.wait(DEADLINE)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            raise
+    def __missing__(self, key: str) -> str:
+        return ""
 
 
-class Bench:
-    """A node that plays driver, user and listener for nodes under test in a namespace of their own."""
+class Bench(ServiceCalls):
+    """A node in a namespace of its own, and the processes of the nodes under test there."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.namespace = f"/t{uuid.uuid4().hex[:10]}"
         self.node = rclpy.create_node("bench", namespace=self.namespace)
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.processes: list[NodeProcess] = []
         self.received: dict[str, list[Any]] = defaultdict(list)
-        self.diagnostics: dict[str, DiagnosticStatus] = {}
+        self.diagnostics: dict[str, tuple[int, DiagnosticStatus]] = {}
+        """Last report of each node, and when it was made [ns]."""
         self.stamp = 0
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.states = self.node.create_publisher(JointState, "joint_states", 1)
-        self._clients: dict[tuple[type, str], Any] = {}
+        self._description: Any = None
+        self._own: Counter[str] = Counter()  # subscriptions of the test's own, by topic
 
     def close(self) -> None:
         try:
@@ -97,7 +67,7 @@ class Bench:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            self.diagnostics[status.name] = status
+            self.diagnostics[status.name] = stamp_of(message), status
 
     # Waiting.
 
@@ -115,103 +85,73 @@ class Bench:
                 raise AssertionError(f"waited {DEADLINE:.0f} s for {what}\n{self.diagnostics}\n{log}")
             self.executor.spin_once(timeout_sec=0.02)
 
+    def send_until(self, send: Callable[[], Any], condition: Callable[[], Any], what: str) -> Any:
+        """Send again and again until the condition holds; return its value."""
+
+        def sent() -> Any:
+            send()
+            self.executor.spin_once(timeout_sec=0.02)
+            return condition()
+
+        return self.wait(sent, what)
+
     # Nodes under test.
 
-    def start(self, module: str, name: str | None = None, arguments: list[str] = (), **parameters: Any) -> str:
+    def start(self, module: str, name: str | None = None, arguments: Sequence[str] = (), **parameters: Any) -> str:
         """Start a node and return its full name; does not wait."""
         name = name or module
         self.processes.append(NodeProcess(module, name, self.namespace, parameters, arguments))
         return f"{self.namespace}/{name}"
 
+    # Topics, relative to the test's namespace.
+
     def listen(self, type_: type, topic: str, qos: Any = 100) -> list[Any]:
-        """Collect what arrives on a topic, relative to the test's namespace."""
+        """Collect what arrives on a topic from now on; nothing need have arrived because something else has."""
         messages = self.received[topic]
+        self._own[topic] += 1
         self.node.create_subscription(type_, topic, messages.append, qos)
         return messages
 
-    def publish_description(self, text: str) -> Any:
-        """Publish a robot description, or another one."""
-        if not hasattr(self, "_description"):
+    def publisher(self, type_: type, topic: str, qos: Any = 10) -> Any:
+        """Make a publisher that somebody listens to.
+
+        Reliable inputs of nodes then get all that is published, best effort ones perhaps: they have yet to discover it.
+        """
+        publisher = self.node.create_publisher(type_, topic, qos)
+        own = self._own[topic]
+        self.wait(lambda: publisher.get_subscription_count() > own, f"somebody to listen to {topic}")
+        return publisher
+
+    def drive(self, topic: str = "joint_states", qos: Any = 1) -> None:
+        """Publish states another way from now on, as one driver still."""
+        self.node.destroy_publisher(self.states)
+        self.states = self.node.create_publisher(JointState, topic, qos)
+
+    def publish_description(self, text: str) -> None:
+        """Publish a robot description, or another one; nodes that come later get it too."""
+        if self._description is None:
             self._description = self.node.create_publisher(String, "robot_description", LATCHED)
         self._description.publish(String(data=text))
-        return self._description
-
-    # Services.
-
-    def client(self, type_: type, name: str) -> Any:
-        key = (type_, name)
-        if key not in self._clients:
-            self._clients[key] = self.node.create_client(type_, name)
-        self.wait(self._clients[key].service_is_ready, f"service {name}")
-        return self._clients[key]
-
-    def call(self, type_: type, name: str, request: Any) -> Any:
-        """Call a service, again where the answer is lost; return the answer."""
-        client = self.client(type_, name)
-        futures, sent = [client.call_async(request)], time.monotonic()
-
-        def answer() -> Any:
-            nonlocal sent
-            if time.monotonic() > sent + LOST:
-                futures.append(client.call_async(request))
-                sent = time.monotonic()
-            return next((future for future in futures if future.done()), None)
-
-        return self.wait(answer, f"answer of {name}").result()
-
-    def state(self, node: str) -> str:
-        return self.call(GetState, f"{node}/get_state", GetState.Request()).current_state.label
-
-    def wait_state(self, node: str, label: str) -> None:
-        self.wait(lambda: self.state(node) == label, f"{node} to become {label}")
-
-    def change_state(self, node: str, transition: str) -> bool:
-        """Ask for a transition; return whether the node made it."""
-        if (ChangeState, f"{node}/change_state") not in self._clients:
-            # A transition cannot be asked for twice. Readers are discovered in the order in which they are made: once a
-            # later one has its answer, no answer to this one is lost.
-            self.client(ChangeState, f"{node}/change_state")
-            self._clients.pop((GetState, f"{node}/get_state"), None)
-            self.state(node)
-        request = ChangeState.Request()
-        request.transition.label = transition
-        return self.call(ChangeState, f"{node}/change_state", request).success
-
-    def set(self, node: str, **values: Any) -> Any:
-        """Set parameters at once; returns the result with .successful and .reason."""
-        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        request = SetParametersAtomically.Request(parameters=parameters)
-        return self.call(SetParametersAtomically, f"{node}/set_parameters_atomically", request).result
-
-    def set_raw(self, node: str, message: ParameterMessage) -> Any:
-        request = SetParameters.Request(parameters=[message])
-        return self.call(SetParameters, f"{node}/set_parameters", request).results[0]
-
-    def get(self, node: str, name: str) -> Any:
-        request = GetParameters.Request(names=[name])
-        value = self.call(GetParameters, f"{node}/get_parameters", request).values[0]
-        parameter = Parameter.from_parameter_msg(ParameterMessage(name=name, value=value))
-        return list(parameter.value) if parameter.type_.name.endswith("ARRAY") else parameter.value
-
-    def describe(self, node: str, name: str) -> Any:
-        request = DescribeParameters.Request(names=[name])
-        return self.call(DescribeParameters, f"{node}/describe_parameters", request).descriptors[0]
 
     # Diagnostics.
 
-    def status(self, node: str) -> DiagnosticStatus | None:
-        return self.diagnostics.get(node.lstrip("/"))
+    def status(self, node: str, since: int = 0) -> DiagnosticStatus | None:
+        """Last report of a node; None where there is none that was made since [ns]."""
+        made, status = self.diagnostics.get(node.lstrip("/"), (0, None))
+        return status if made >= since else None
 
-    def wait_status(self, node: str, condition: Callable[[DiagnosticStatus, dict[str, str]], Any], what: str) -> Any:
-        """Wait for a diagnostic report for which the condition holds; return it."""
+    def reported(self, node: str, condition: Callable[[DiagnosticStatus, Values], Any], since: int = 0) -> Any:
+        """Return the last report of a node where the condition holds for it and its key figures, else None."""
+        status = self.status(node, since)
+        if status is not None and condition(status, Values({v.key: v.value for v in status.values})):
+            return status
+        return None
 
-        def holds() -> DiagnosticStatus | None:
-            status = self.status(node)
-            if status is not None and condition(status, {v.key: v.value for v in status.values}):
-                return status
-            return None
-
-        return self.wait(holds, f"diagnostics: {what}")
+    def wait_status(
+        self, node: str, condition: Callable[[DiagnosticStatus, Values], Any], what: str, since: int = 0
+    ) -> Any:
+        """Wait for a report for which the condition holds, made since a time [ns]; return it."""
+        return self.wait(lambda: self.reported(node, condition, since), f"diagnostics: {what}")
 
     # Joint states.
 
@@ -226,18 +166,61 @@ class Bench:
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         return message
 
-    def ask(self, make: Callable[[], JointState], answers: list[JointState]) -> JointState:
-        """Publish states, made anew each time, until one is answered; return the answer."""
+    def ask(self, make: Callable[[], JointState], *topics: list[Any]) -> Any:
+        """Publish states, made anew each time, until one is answered on every topic; return its answer, or answers."""
         stamps = set()
+        to_come = tails(topics)
 
-        def answered() -> JointState | None:
+        def publish() -> None:
             message = make()
             stamps.add(stamp_of(message))
             self.states.publish(message)
-            self.executor.spin_once(timeout_sec=0.02)
-            return next((a for a in reversed(answers) if stamp_of(a) in stamps), None)
 
-        return self.wait(answered, "an answer to a joint state")
+        return self.send_until(publish, lambda: of_one_state(to_come(), stamps), "an answer to a joint state")
+
+    def together(self, *topics: list[Any]) -> Any:
+        """Wait for what all topics say of one state that is still to come; return their messages."""
+        to_come = tails(topics)
+        return self.wait(lambda: of_one_state(to_come()), "a state on all topics")
+
+    def turns(
+        self, ask: Callable[[], Any], new: Any, *old: Any, numbers: Callable[[Any], Any], tolerance: float = 1e-12
+    ) -> Any:
+        """Ask until the numbers of an answer are the new ones, and check that all before are among the old; return it.
+
+        ``tolerance`` is relative to the largest of the new numbers.
+        """
+        scale = max(np.abs(np.asarray(x)).max() for x in (new, *old))
+
+        def turned() -> Any:
+            answer = ask()
+            found = np.asarray(numbers(answer))
+            if np.abs(found - new).max() <= tolerance * scale:
+                return answer
+            off = [float(np.abs(found - x).max()) for x in old]
+            assert any(x <= tolerance * scale for x in off), f"{found} is neither {new} nor any of {old}"
+            return None
+
+        return self.wait(turned, f"an answer of {new}")
+
+
+def tails(topics: Sequence[list[Any]]) -> Callable[[], list[list[Any]]]:
+    """Return a function that returns what has come on each topic since now."""
+    begins = [len(topic) for topic in topics]
+    return lambda: [topic[begin:] for topic, begin in zip(topics, begins, strict=True)]
+
+
+def of_one_state(topics: Sequence[list[Any]], stamps: set[int] | None = None) -> Any:
+    """Return the messages that all topics have of one state, the latest one of these stamps; None where there is none.
+
+    Of one topic the message, of several a tuple of messages.
+    """
+    by_stamp = [{stamp_of(m): m for m in topic} for topic in topics]
+    common = set.intersection(*map(set, by_stamp), *([] if stamps is None else [stamps]))
+    if not common:
+        return None
+    found = tuple(messages[max(common)] for messages in by_stamp)
+    return found if len(found) > 1 else found[0]
 
 
 def stamp_of(message: Any) -> int:
