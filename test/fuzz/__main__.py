@@ -66,7 +66,8 @@ def _supervise(name: str, seed: int, first: int, count: int | None) -> bool:
 
 def _limit_memory() -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
 
 
 def _run(name: str, seed: int, first: int, count: int | None) -> int:
