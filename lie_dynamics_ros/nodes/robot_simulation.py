@@ -14,6 +14,7 @@ from ..lie_dynamics.simulation import JointPhysics, Simulator
 from ..ros.errors import ParameterError
 from ..ros.messages import Array
 from ..ros.robot_options import RobotOptions
+from .delayed_commands import DelayedCommands
 from .sine_motion import SineMotion
 
 HOLD, EFFORT, ACCELERATION, POSITION = range(4)
@@ -83,6 +84,8 @@ class RobotSimulation:
         Positions at the start [rad, m], one for all or one for each joint; none for the middle of the ranges.
     seed : int
         Of the noise.
+    delay : int
+        Steps from a command until it takes effect.
 
     Attributes
     ----------
@@ -96,7 +99,9 @@ class RobotSimulation:
         Joints whose effort command was limited.
     """
 
-    def __init__(self, model: Model, options: Options, step: float, start: tuple[float, ...], seed: int) -> None:
+    def __init__(
+        self, model: Model, options: Options, step: float, start: tuple[float, ...], seed: int, delay: int = 0
+    ) -> None:
         self.model, self.step = model, step
         n = len(model.joint_names)
         if len(start) not in (0, 1, n):
@@ -108,6 +113,7 @@ class RobotSimulation:
         limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
         self.limit = np.where(limited, limits.effort, np.finfo(float).max)
         self._seed = seed
+        self._coming = DelayedCommands(delay)
         self._simulator = Simulator(model, self.start, step=step)
         self.set_options(options)
         self.reset()
@@ -122,6 +128,8 @@ class RobotSimulation:
         n = len(self.start)
         self._simulator.reset(self.start)
         self._random = np.random.default_rng(self._seed)
+        self._coming.clear()
+        self._steps = 0
         self.told = np.full(n, HOLD)
         self.value, self.rate, self.effort = self.start.copy(), np.zeros(n), np.zeros(n)
         self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
@@ -137,25 +145,44 @@ class RobotSimulation:
         return self._simulator.q, self._simulator.qd
 
     def tell(self, named: NDArray[np.bool_], told: NDArray[np.int_], value: Array, rate: Array) -> None:
-        """Give the joints that `named` marks a command."""
+        """Give the joints that `named` marks a command, which takes effect after the delay."""
+        self._coming.add(self._steps, (named, told, value, rate))
+        if not self._coming.delay:
+            self._obey()
+
+    def _obey(self) -> None:
+        for command in self._coming.due(self._steps):
+            self._take(*command)
+
+    def _take(self, named: NDArray[np.bool_], told: NDArray[np.int_], value: Array, rate: Array) -> None:
         for own, new in ((self.told, told), (self.value, value), (self.rate, rate)):
             own[named] = new[named]
 
     def hold(self) -> None:
-        """Brake all joints that are not held yet; they stay where they come to rest."""
+        """Brake all joints that are not held yet, at once; they stay where they come to rest."""
+        self._coming.clear()
         newly = self.told != HOLD
         self.value[newly] = self.state[0][newly]
         self.told[:] = HOLD
         self.rate[:] = 0.0
 
     def advance(self, steps: int) -> None:
-        """Move on by some steps with the commands as they are.
+        """Move on by some steps with the commands as they are, and as they take effect.
 
         Raises
         ------
         LieDynamicsError
-            If the robot cannot move on, such as a body without mass that is free to move; the state stays as it was.
+            If the robot cannot move on, such as a body without mass that is free to move; the state is that of the
+            last step that could be made.
         """
+        while steps > 0:
+            self._obey()
+            part = self._coming.until_next(self._steps, steps)
+            self._advance_under_one_command(part)
+            self._steps += part
+            steps -= part
+
+    def _advance_under_one_command(self, steps: int) -> None:
         if (self.told == EFFORT).all():  # the usual case, in one call
             _, self.effort = self._simulator.advance(self._limited(self.value), substeps=steps)
             return
@@ -214,3 +241,14 @@ def warm_up(simulation: RobotSimulation) -> str:
     finally:
         simulation.reset()
     return ""
+
+
+def steps_of_delay(periods: float, substeps: int) -> int:
+    """Return the steps in a delay of whole or half periods; raises ParameterError for others."""
+    steps = periods * substeps
+    if 2.0 * periods != round(2.0 * periods) or steps != round(steps):
+        raise ParameterError(
+            f"command_delay is {periods:g} periods with {substeps} substeps; expected whole periods, or half ones "
+            "with an even number of substeps"
+        )
+    return round(steps)

@@ -32,7 +32,7 @@ from ..ros.robot_description import read_description
 from ..ros.robot_options import MODEL_SETTINGS
 from ..ros.spinning import run
 from .lock_step import LockStep
-from .robot_simulation import NAMES, Options, RobotSimulation, warm_up
+from .robot_simulation import NAMES, Options, RobotSimulation, steps_of_delay, warm_up
 from .sine_motion import SineMotion
 
 MODES = ("motion", "dynamics")
@@ -95,6 +95,14 @@ SETTINGS = (
     ),
     Setting("position_noise", 0.0, "Standard deviation of measured positions [rad, m].", low=0.0, high=10.0),
     Setting("velocity_noise", 0.0, "Standard deviation of measured velocities [rad/s, m/s].", low=0.0, high=100.0),
+    Setting(
+        "command_delay",
+        0.0,
+        "From a command until it takes effect, whole and half periods of the joint states.",
+        "while unconfigured",
+        low=0.0,
+        high=10.0,
+    ),
     Setting(
         "command_timeout",
         0.1,
@@ -181,7 +189,8 @@ class SimulatedRobot(ManagedNode):
         if settings["mode"] == "dynamics":
             step = 1.0 / (settings["rate"] * settings["substeps"])
             start = tuple(settings["initial_position"]) if settings["start"] == "initial_position" else ()
-            simulation = RobotSimulation(model, self._options(), step, start, settings["seed"])
+            delay = steps_of_delay(settings["command_delay"], settings["substeps"])
+            simulation = RobotSimulation(model, self._options(), step, start, settings["seed"], delay)
             problem = warm_up(simulation)
             if problem:
                 self.get_logger().warning(f"under efforts alone the robot cannot be simulated: {problem}")

@@ -12,7 +12,15 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.nodes.robot_simulation import ACCELERATION, EFFORT, POSITION, Options, RobotSimulation
+from lie_dynamics_ros.nodes.robot_simulation import (
+    ACCELERATION,
+    EFFORT,
+    HOLD,
+    POSITION,
+    Options,
+    RobotSimulation,
+    steps_of_delay,
+)
 from lie_dynamics_ros.nodes.simulated_robot import SETTINGS
 from lie_dynamics_ros.ros.errors import MessageError, ParameterError
 from lie_dynamics_ros.ros.joint_mapping import JointMapping
@@ -22,9 +30,9 @@ VALUES = {setting.name: setting.default for setting in SETTINGS}
 G = 9.81
 
 
-def simulation(text=None, start=(0.5,), step=1e-3, **values):
+def simulation(text=None, start=(0.5,), step=1e-3, delay=0, **values):
     model = Model.from_urdf(text or pendulum())
-    return RobotSimulation(model, Options.from_values({**VALUES, **values}), step, tuple(start), 0)
+    return RobotSimulation(model, Options.from_values({**VALUES, **values}), step, tuple(start), 0, delay)
 
 
 def tell(robot, kind, value, rate=0.0):
@@ -71,6 +79,51 @@ def test_brakes_stop_a_moving_robot_and_keep_it():
     assert moving < still < moving + 0.1 and abs(robot.state[1][0]) < 1e-8
     robot.advance(2000)
     assert robot.state[0][0] == pytest.approx(still, abs=1e-8)
+
+
+@pytest.mark.parametrize(("delay", "substeps"), [(0, 2), (1, 2), (2, 2), (3, 2), (8, 4), (2, 4)])
+def test_delayed_efforts_act_from_the_step_they_are_due_in(delay, substeps, rng):
+    """Whole and half periods, against a robot without delay that is told at the right step."""
+    late, prompt = simulation(delay=delay), simulation()
+    efforts = rng.normal(0.0, 5.0, 12)
+    for step in range(len(efforts) * substeps):
+        if step % substeps == 0:
+            tell(late, EFFORT, efforts[step // substeps])
+        if step >= delay and (step - delay) % substeps == 0:
+            tell(prompt, EFFORT, efforts[(step - delay) // substeps])
+        prompt.advance(1)
+        if step % substeps == substeps - 1:
+            late.advance(substeps)
+            assert (np.concatenate(late.state) == np.concatenate(prompt.state)).all()
+
+
+def test_brakes_and_a_reset_forget_commands_under_way():
+    for forget in (RobotSimulation.hold, RobotSimulation.reset):
+        robot = simulation(delay=2)
+        tell(robot, ACCELERATION, 3.0)
+        robot.advance(1)
+        forget(robot)
+        robot.advance(5)
+        assert robot.told[0] == HOLD and robot.state[0][0] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_commands_of_the_same_step_count_as_one_joint_by_joint():
+    robot = RobotSimulation(Model.from_urdf(ARM), Options.from_values(VALUES), 1e-3, (), 0, delay=3)
+    for k in (0, 2, 0):
+        named = np.eye(7, dtype=bool)[k]
+        robot.tell(named, np.full(7, ACCELERATION), np.full(7, 1.0 + k), np.zeros(7))
+    assert len(robot._coming._queue) == 1  # however many there are, memory stays bounded
+    robot.advance(3)
+    assert (robot.told == HOLD).all()
+    robot.advance(1)
+    assert np.flatnonzero(robot.told == ACCELERATION).tolist() == [0, 2] and robot.value[[0, 2]].tolist() == [1.0, 3.0]
+
+
+def test_delays_are_whole_or_half_periods():
+    assert [steps_of_delay(d, 2) for d in (0.0, 0.5, 1.0, 2.5)] == [0, 1, 2, 5] and steps_of_delay(3.0, 1) == 3
+    for periods, substeps in ((0.5, 1), (1.5, 3), (0.25, 4), (0.3, 10)):
+        with pytest.raises(ParameterError, match=f"command_delay is {periods:g} periods with {substeps} substeps"):
+            steps_of_delay(periods, substeps)
 
 
 def test_payload_friction_limits_and_noise():
@@ -187,3 +240,5 @@ def test_the_node_refuses_what_it_cannot_do(bench):
     node = bench.start("simulated_robot", mode="dynamics", robot_description=pendulum(), lock_step=True)
     bench.wait_status(node, lambda s, v: "without publish_clock" in s.message, "the reason")
     assert bench.state(node) == "unconfigured"
+    other = bench.start("simulated_robot", "other", mode="dynamics", robot_description=pendulum(), command_delay=0.3)
+    bench.wait_status(other, lambda s, v: "command_delay is 0.3 periods" in s.message, "the reason")
