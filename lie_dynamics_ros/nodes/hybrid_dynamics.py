@@ -25,6 +25,7 @@ from ..ros.robot_node import ROBOT_SETTINGS, RobotNode
 from ..ros.robot_options import RobotOptions
 from ..ros.services import interfaces
 from ..ros.spinning import run
+from ..ros.state_reports import StateReports
 from .hybrid_dynamics_task import UNNAMED, HybridDynamicsTask, Options
 
 SETTINGS = (
@@ -60,6 +61,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
         super().__init__("hybrid_dynamics", SETTINGS, **kwargs)
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
+        self._reports = StateReports(self, "~/dynamics_state", "DynamicsState")
         messages = interfaces("msg")
         if messages is not None:
             self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
@@ -96,11 +98,15 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
         if task.options.unnamed == "measured_effort":
             task.effort, assumed = read_efforts(message, task.states.match(message.name))
             self._effort_assumed |= assumed
-        accelerations, efforts = task.solve(self._command_is_fresh(now), wrenches)
+        commanded = self._command_is_fresh(now)
+        accelerations, efforts = task.solve(commanded, wrenches)
         stamp = message.header.stamp
         self._accelerations.publish(task.select(accelerations), stamp)
         if self._efforts.heard:
             self._efforts.publish(task.select(efforts), stamp)
+        if self._reports.heard:
+            answer = task.explain(accelerations, efforts, commanded, wrenches)
+            self._reports.publish(task.model.joint_names, answer, stamp)
 
     def _command_is_fresh(self, now: int) -> bool:
         if self._command_time is None:

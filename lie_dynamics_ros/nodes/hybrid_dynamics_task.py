@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lie_dynamics import Model, hybrid_dynamics
+from ..lie_dynamics import Model, gravity_force, hybrid_dynamics
 from ..lie_dynamics.control.signal_kernels import within
 from ..ros.errors import MessageError
 from ..ros.messages import Array, all_finite
 from ..ros.robot_options import RobotOptions
 from ..ros.robot_task import RobotTask
+from .dynamics_answer import DynamicsAnswer, effort_of_wrenches
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
 
@@ -98,6 +99,27 @@ class HybridDynamicsTask(RobotTask):
         values = self.values if commanded else self.zero
         prescribed, effort = self._complete(commanded, values)
         return self._within_limits(values, effort, prescribed, wrenches)
+
+    def explain(
+        self, accelerations: Array, efforts: Array, commanded: bool, wrenches: Array | None = None
+    ) -> DynamicsAnswer:
+        """Tell what the answer that `solve` returned for these arguments was computed from."""
+        values = self.values if commanded else self.zero
+        prescribed, effort = self._complete(commanded, values)
+        model, position, velocity = self.dynamics, self.position, self.velocity
+        _, before = hybrid_dynamics(model, position, velocity, values, effort, prescribed, wrenches)
+        return DynamicsAnswer(
+            position=position,
+            velocity=velocity,
+            prescribed=prescribed,
+            given=np.where(prescribed, values, effort),
+            wrench_effort=effort_of_wrenches(model, position, wrenches),
+            gravity_effort=gravity_force(model, position),
+            effort_before_limits=before,
+            limited=self.options.saturate and bool((np.abs(before) > self.limit).any()),
+            acceleration=accelerations,
+            effort=efforts,
+        )
 
     def _complete(self, commanded: bool, values: Array) -> tuple[NDArray[np.bool_], Array]:
         """Return which accelerations are given, and all efforts, also for the joints that are not named."""

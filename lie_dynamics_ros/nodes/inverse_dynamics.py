@@ -24,6 +24,7 @@ from ..ros.parameters import Setting
 from ..ros.robot_node import ROBOT_SETTINGS, RobotNode
 from ..ros.robot_options import RobotOptions
 from ..ros.spinning import run
+from ..ros.state_reports import StateReports
 from .inverse_dynamics_task import InverseDynamicsTask, Options
 
 SETTINGS = (
@@ -58,6 +59,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsTask]):
         self._gravity_efforts: JointEfforts | None = None
         if self.settings["publish_gravity_efforts"]:
             self._gravity_efforts = JointEfforts(self, "~/gravity_efforts")
+        self._reports = StateReports(self, "~/dynamics_state", "DynamicsState")
         self.listen(JointTrajectoryPoint, "~/joint_trajectory_point", self._on_point)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
         DynamicsServices(self).offer("inverse_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")
@@ -90,7 +92,8 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsTask]):
 
     def answer(self, task: InverseDynamicsTask, message: JointState, wrenches: Array | None, now: int) -> None:
         """Publish the efforts for the state in ``task``."""
-        efforts, gravity = task.efforts(self._acceleration_is_fresh(now), wrenches)
+        desired = self._acceleration_is_fresh(now)
+        efforts, gravity = task.efforts(desired, wrenches)
         stamp = message.header.stamp
         chosen = task.select(efforts)
         self._efforts.publish(chosen, stamp)
@@ -98,6 +101,8 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsTask]):
             self._commands.publish(chosen)
         if self._gravity_efforts is not None:
             self._gravity_efforts.publish(task.select(task.gravity_efforts() if gravity is None else gravity), stamp)
+        if self._reports.heard:
+            self._reports.publish(task.model.joint_names, task.explain(efforts, desired, wrenches), stamp)
 
     def _acceleration_is_fresh(self, now: int) -> bool:
         if self._acceleration_time is None:

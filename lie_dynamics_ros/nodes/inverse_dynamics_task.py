@@ -15,6 +15,7 @@ from ..ros.joint_mapping import JointMapping
 from ..ros.messages import Array, all_finite
 from ..ros.robot_options import RobotOptions
 from ..ros.robot_task import RobotTask
+from .dynamics_answer import DynamicsAnswer, effort_of_wrenches
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,27 @@ class InverseDynamicsTask(RobotTask):
         if options.driver_compensates_gravity and options.saturate:
             return self._limited(efforts, gravity)
         return efforts, gravity
+
+    def explain(self, efforts: Array, desired: bool, wrenches: Array | None = None) -> DynamicsAnswer:
+        """Tell what the efforts that `efforts` returned for these arguments were computed from."""
+        options, position = self.options, self.position
+        velocity, acceleration = self.velocity, self.acceleration if desired else self.zero
+        if options.gravity_only:
+            velocity, acceleration, wrenches = self.zero, self.zero, None
+        gravity = self.gravity_efforts()
+        before = inverse_dynamics(self.dynamics, position, velocity, acceleration, wrenches)
+        return DynamicsAnswer(
+            position=position,
+            velocity=velocity,
+            prescribed=np.ones(len(position), dtype=bool),
+            given=acceleration,
+            wrench_effort=effort_of_wrenches(self.dynamics, position, wrenches),
+            gravity_effort=gravity,
+            effort_before_limits=before,
+            limited=options.saturate and bool((np.abs(before) > self.limit).any()),
+            acceleration=acceleration,
+            effort=efforts + gravity if options.driver_compensates_gravity else efforts,
+        )
 
     def _limited(self, efforts: Array, gravity: Array | None) -> tuple[Array, Array | None]:
         """Refuse efforts that are not finite; limit the sum of the others and of what the driver adds to them."""
