@@ -38,7 +38,7 @@ setup(
     zip_safe=False,
     # ROS itself (rclpy and the messages) comes from the ROS installation, or from the wheels
     # that tools/requirements-<distro>.txt pins.
-    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60", "urdf_parser_py>=0.0.4", "pyyaml"],
+    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60", "pyyaml"],
     extras_require={
         "demo": ["matplotlib"],
         "test": [

@@ -1,9 +1,13 @@
 """Every robot of example-robot-data: read and compared with Pinocchio, or refused for the reason stated here."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from robot_files import REASON, folder, urdf_files
 
+from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
 from lie_dynamics_ros.lie_dynamics.lie import SpatialInertia, so3
 from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
@@ -20,17 +24,28 @@ UNPHYSICAL = {
 }
 #: The file holds a <robot> without a single link: what its xacro macro would define was never called.
 EMPTY = "ur_description/urdf/ur3.urdf"
-#: Refused also with inertia_check="warn": its mimic joints follow joints that do not exist (a prefix was left out).
-DANGLING_MIMIC = "alex_description/urdf/alex_psyonic_hands.urdf"
+#: Its mimic joints follow joints that do not exist (a prefix was left out).
+MIMIC_ASTRAY = "alex_description/urdf/alex_psyonic_hands.urdf"
+#: What some files hold and the format does not know, with the number of joints that have it.
+UNKNOWN = {
+    "anymal_b_simple_description/robots/anymal-kinova.urdf": ("'current' of <limit>", 12),
+    "anymal_b_simple_description/robots/anymal.urdf": ("'command_effort' of <limit>", 12),
+    "g1_description/urdf/g1_29dof_rev_1_0.urdf": ("'dont_collapse' of <joint>", 2),
+    "go2_description/urdf/go2.urdf": ("'dont_collapse' of <joint>", 4),
+    "panda_description/urdf/panda.urdf": ("'mu_viscous' of <dynamics>", 7),
+    "panda_description/urdf/panda_collision.urdf": ("'mu_viscous' of <dynamics>", 7),
+}
 
 FILES = urdf_files() or [pytest.param("", marks=pytest.mark.skip(reason=REASON))]
 
 
 def read_any(name):
-    if name in UNPHYSICAL:
-        with pytest.warns(DescriptionWarning):
-            return read_urdf(folder() / name, inertia_check="warn")
-    return read_urdf(folder() / name)
+    """Read a file, however unphysical; return the description and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        description = read_urdf(folder() / name, inertia_check="warn" if name in UNPHYSICAL else "error")
+    assert all(warning.category is DescriptionWarning for warning in caught)
+    return description, [str(warning.message) for warning in caught]
 
 
 def poses_at_zero(description):
@@ -70,8 +85,9 @@ def test_loads_or_is_refused_for_its_reason(name, capfd):
         assert caught.value.name == link
         assert (high - low - middle) / high == pytest.approx(excess, rel=5e-3)
     else:
-        description = read_urdf(path)
+        description, told = read_any(name)
         assert len(description.joints) == len(description.links) - 1
+        assert len(told) == (name in UNKNOWN)
     out, err = capfd.readouterr()
     assert out == err == ""  # the parser's complaints about extensions do not reach the user
 
@@ -79,9 +95,9 @@ def test_loads_or_is_refused_for_its_reason(name, capfd):
 @pytest.mark.parametrize("name", FILES)
 def test_agrees_with_pinocchio(name):
     pin = pytest.importorskip("pinocchio")
-    if name in (DANGLING_MIMIC, EMPTY):
-        pytest.skip("nothing to compare: no robot in it, or not read at all")
-    description = read_any(name)
+    if name == EMPTY:
+        pytest.skip("nothing to compare: no robot in it")
+    description, _ = read_any(name)
     model = pin.buildModelFromUrdf(str(folder() / name), pin.JointModelFreeFlyer())
     data = model.createData()
     q = pin.neutral(model)
@@ -124,11 +140,32 @@ def test_agrees_with_pinocchio(name):
         np.testing.assert_allclose(here.translation, 0.0 * step if joint.kind == "revolute" else step, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_the_format_does_not_know_is_told(name):
+    if not urdf_files():
+        pytest.skip(REASON)
+    (what, count), (told,) = UNKNOWN[name], read_any(name)[1]
+    assert re.search(rf"attribute {what} \(joint '\w+' and {count - 1} more\)", told)
+
+
+def test_mimic_joints_without_a_master_are_coordinates_of_their_own():
+    if not urdf_files():
+        pytest.skip(REASON)
+    description, told = read_any(MIMIC_ASTRAY)
+    assert any("mimic joints follow joints that do not exist" in sentence for sentence in told)
+    followers = [joint.name for joint in description.joints if joint.mimic is not None]
+    assert followers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Model.from_urdf(folder() / MIMIC_ASTRAY, inertia_check="ignore")
+    assert {*followers} < {*model.joint_names}
+
+
 @pytest.mark.parametrize(
     "name", ["anymal_b_simple_description/robots/anymal.urdf", "hyq_description/robots/hyq_no_sensors.urdf"]
 )
 def test_placeholder_inertias_on_a_trunk_are_accepted_with_a_remark(name):
     if not urdf_files():
         pytest.skip(REASON)
-    remarks = read_urdf(folder() / name).remarks
+    remarks = read_any(name)[0].remarks
     assert any("'base" in remark and "too small to matter" in remark for remark in remarks)

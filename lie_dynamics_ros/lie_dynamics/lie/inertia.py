@@ -13,6 +13,7 @@ from ._arrays import Array, as_real
 
 #: Radius of gyration [m] below which a rotational inertia counts as zero: figures this small are round-off of a tool.
 NEGLIGIBLE_RADIUS = 1e-6
+_UPPER = np.triu_indices(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class SpatialInertia:
     def parameters(self) -> Array:
         """Return m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz (10,), with I about the body frame's origin."""
         about_origin = self.inertia + self.mass * _parallel_axis(self.com)
-        return np.concatenate([[self.mass], self.mass * self.com, about_origin[np.triu_indices(3)]])
+        return np.concatenate([[self.mass], self.mass * self.com, about_origin[_UPPER]])
 
     def matrix(self) -> Array:
         """Return the generalised inertia (6, 6) about the body frame's origin. Kim (22)."""

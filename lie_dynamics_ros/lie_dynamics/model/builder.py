@@ -16,8 +16,12 @@ from .pack import Body, pack
 from .structure import Frame, Joint, JointLimits
 
 Array = npt.NDArray[np.float64]
-_LIMITS = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
-_DEFAULTS = (-np.inf, np.inf, np.inf, np.inf, 0.0, 0.0, 0.0)
+#: Limits and losses of a joint, and what they are where nobody says.
+_LIMITS = {
+    "lower": -np.inf, "upper": np.inf, "velocity": np.inf, "effort": np.inf,
+    "acceleration": np.inf, "deceleration": np.inf, "jerk": np.inf,
+    "damping": 0.0, "friction": 0.0, "armature": 0.0,
+}  # fmt: skip
 
 
 @dataclass
@@ -91,7 +95,8 @@ class ModelBuilder:
         mimic : tuple, optional
             (joint name, multiplier, offset) that the joint is meant to follow; kept as information.
         **limits : float or array-like
-            lower, upper (per entry of q); velocity, effort, damping, friction, armature (per entry of qd).
+            lower, upper (per entry of q); velocity, effort, acceleration, deceleration, jerk, damping, friction,
+            armature (per entry of qd).
 
         Returns
         -------
@@ -169,7 +174,7 @@ class ModelBuilder:
         """
         joints = tuple(draft.joint for draft in self._bodies)
         limits = JointLimits(
-            *(np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS)
+            **{key: np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS}
         )
         bodies = [Body(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
         return Model(name, pack(bodies, self._nq, self._nv), joints, self._frames, limits).with_gravity(self._gravity)
@@ -182,18 +187,20 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
             f"joint {name!r}: unknown limits {sorted(unknown)}, known are {list(_LIMITS)}", name=name
         )
     limits = {}
-    for key, default in zip(_LIMITS, _DEFAULTS, strict=True):
+    for key, default in _LIMITS.items():
         size = joint.nq if key in ("lower", "upper") else joint.nv
-        value = numbers(given.get(key, default))
+        limits[key] = np.full(size, default)
+        if key not in given:
+            continue
+        value = numbers(given[key])
         if value.shape not in ((), (size,)) or np.isnan(value).any():
             raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
-        limits[key] = np.broadcast_to(value, (size,)).copy()
+        limits[key][:] = value
+        if key not in ("lower", "upper") and (value < 0.0).any():
+            raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)
     if (limits["lower"] > limits["upper"]).any():
         raise DescriptionError(
             f"joint {name!r}: lower limit {limits['lower'].tolist()} is above upper limit {limits['upper'].tolist()}",
             name=name,
         )
-    for key in ("velocity", "effort", "damping", "friction", "armature"):
-        if (limits[key] < 0.0).any():
-            raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)
     return limits

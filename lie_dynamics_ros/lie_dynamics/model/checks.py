@@ -12,7 +12,8 @@ import numpy as np
 
 from ..errors import DescriptionError, DescriptionWarning, InertiaError
 from ..lie import SpatialInertia
-from .description import AXIS_FREE, KINDS, JointDescription, LinkDescription
+from ..texts import listed
+from .description import AXIS_FREE, KINDS, RATE_LIMITS, JointDescription, LinkDescription
 
 #: Inertias in files are figures of about three digits; a triangle inequality broken by less is rounding.
 INERTIA_TOLERANCE = 1e-3
@@ -32,7 +33,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
         raise DescriptionError("the robot has no links, at least one expected", expected="at least one link")
     _refuse_duplicates("link", [link.name for link in links])
     _refuse_duplicates("joint", [joint.name for joint in joints])
-    names = [link.name for link in links]
+    names = {link.name: None for link in links}
     above: dict[str, JointDescription] = {}
     for joint in joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
@@ -61,7 +62,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
     roots = [name for name in names if name not in above]
     if len(roots) > 1:
         raise DescriptionError(
-            f"the robot falls apart into {len(roots)} trees with the roots {_listed(roots)}; one expected "
+            f"the robot falls apart into {len(roots)} trees with the roots {listed(roots)}; one expected "
             "(connect them by joints)",
             name=roots[1],
             value=roots,
@@ -91,7 +92,7 @@ def check_joint(joint: JointDescription) -> None:
             value=(joint.lower, joint.upper),
             expected="lower <= upper",
         )
-    for attribute in ("velocity_limit", "effort_limit", "damping", "friction", "armature"):
+    for attribute in (*RATE_LIMITS, "damping", "friction", "armature"):
         value = getattr(joint, attribute)
         if math.isnan(value) or value < 0.0 or (math.isinf(value) and not attribute.endswith("limit")):
             raise DescriptionError(
@@ -102,8 +103,14 @@ def check_joint(joint: JointDescription) -> None:
             )
 
 
-def check_mimics(joints: Sequence[JointDescription]) -> None:
-    """Refuse a mimic joint that follows no joint, a joint without a single coordinate, or itself in the end.
+def check_mimics(joints: Sequence[JointDescription]) -> str:
+    """Refuse a mimic joint that follows a joint without a single coordinate, or itself in the end.
+
+    Returns
+    -------
+    str
+        A sentence on those that follow a joint that does not exist, empty where there are none: they are coordinates
+        of their own as all mimics are, unless somebody couples them.
 
     Raises
     ------
@@ -111,35 +118,40 @@ def check_mimics(joints: Sequence[JointDescription]) -> None:
         Names the joint and what it follows.
     """
     table = {joint.name: joint for joint in joints}
+    astray: list[str] = []
+    sound: set[str] = set()  # joints whose chain of mimics is known to end
     for joint in joints:
         if joint.mimic is None:
             continue
-        label, target = f"joint '{joint.name}'", joint.mimic.joint
+        target = joint.mimic.joint
         if target not in table:
-            raise DescriptionError(
-                f"{label}: mimics joint '{target}', which does not exist{_suggest(target, list(table))}",
-                name=joint.name,
-                value=target,
-                expected="the name of a joint",
-            )
+            hint = "" if astray else _suggest(target, table)
+            astray.append(f"'{joint.name}' mimics '{target}'{hint}")
+            continue
         for follower in (joint, table[target]):
             if KINDS[follower.kind] != 1:
                 raise DescriptionError(
-                    f"{label}: mimics joint '{target}', but joint '{follower.name}' is {follower.kind} and has "
-                    f"{KINDS[follower.kind]} coordinates, 1 expected",
+                    f"joint '{joint.name}': mimics joint '{target}', but joint '{follower.name}' is {follower.kind} "
+                    f"and has {KINDS[follower.kind]} coordinates, 1 expected",
                     name=joint.name,
                     value=target,
                     expected="joints with one coordinate",
                 )
-        seen = [joint.name]
+        path: dict[str, None] = {}
         follower = joint
-        while follower.mimic is not None and follower.mimic.joint in table:
+        while follower.mimic is not None and follower.mimic.joint in table and follower.name not in sound:
+            path[follower.name] = None
             follower = table[follower.mimic.joint]
-            if follower.name in seen:
+            if follower.name in path:
+                ring = [*path, follower.name]
                 raise DescriptionError(
-                    f"{label}: mimics itself through {_listed([*seen, follower.name])}", name=joint.name, value=seen
+                    f"joint '{joint.name}': mimics itself through {listed(ring)}", name=joint.name, value=ring
                 )
-            seen.append(follower.name)
+        sound.update(path)
+    if not astray:
+        return ""
+    more = f" and {len(astray) - 12} more" if len(astray) > 12 else ""
+    return f"mimic joints follow joints that do not exist, and move by themselves: {'; '.join(astray[:12])}{more}"
 
 
 def check_inertias(
@@ -160,7 +172,7 @@ def check_inertias(
         raise DescriptionError(
             f"inertia_check: 'error', 'warn' or 'ignore' expected, got {policy!r}", name="inertia_check", value=policy
         )
-    whole = _rigid_bodies(links, joints)
+    whole: dict[str, SpatialInertia] = {}
     remarks: list[str] = []
     refused: list[tuple[str, InertiaError]] = []
     for link in links:
@@ -173,6 +185,7 @@ def check_inertias(
         except InertiaError:
             if link.inertia.mass < 0.0:
                 raise
+        whole = whole or _rigid_bodies(links, joints)
         reference = float(whole[link.name].principal_moments()[-1])
         try:
             link.inertia.check(label, INERTIA_TOLERANCE, reference)
@@ -187,7 +200,7 @@ def check_inertias(
     first = refused[0][1]
     message = str(first)
     if len(refused) > 1:
-        message += f"; the same is true of {_listed([name for name, _ in refused[1:]])}"
+        message += f"; the same is true of {listed([name for name, _ in refused[1:]])}"
     if policy == "error":
         raise InertiaError(
             message + "; correct the description, or pass inertia_check='warn' to load it as it is",
@@ -245,7 +258,7 @@ def _refuse_cycle(names: Iterable[str], above: dict[str, JointDescription]) -> N
                 walk = list(path)
                 cycle = walk[walk.index(link) :]
                 raise DescriptionError(
-                    f"links {_listed(cycle)} form a cycle through joints {_listed(above[x].name for x in cycle)}; "
+                    f"links {listed(cycle)} form a cycle through joints {listed(above[x].name for x in cycle)}; "
                     "a tree expected (close loops by constraints)",
                     name=link,
                     value=cycle,
@@ -256,12 +269,8 @@ def _refuse_cycle(names: Iterable[str], above: dict[str, JointDescription]) -> N
         done.update(path)
 
 
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    shown = ", ".join(f"'{name}'" for name in names[:12])
-    return shown + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
-
-def _suggest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=3)
-    return f"; did you mean {_listed(close)}?" if close else f"; there are {_listed(known)}"
+def _suggest(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    likely = [other for other in known[:1000] if len(other) <= 64] if len(name) <= 64 else []
+    close = difflib.get_close_matches(name, likely, n=3)
+    return f"; did you mean {listed(close)}?" if close else f"; there are {listed(known)}"

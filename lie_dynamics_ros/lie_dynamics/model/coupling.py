@@ -45,7 +45,7 @@ def couple(joints: tuple[Joint, ...], limits: JointLimits) -> tuple[tuple[Joint,
     """
     if all(joint.mimic is None for joint in joints):
         return None
-    by_name = {joint.name: joint for joint in joints}
+    followed = _followed(joints)
     independent = [joint for joint in joints if joint.mimic is None]
     q_start, v_start = _starts(independent)
     nq, nv = sum(j.type.nq for j in independent), sum(j.type.nv for j in independent)
@@ -54,7 +54,7 @@ def couple(joints: tuple[Joint, ...], limits: JointLimits) -> tuple[tuple[Joint,
     offset = np.zeros(limits.lower.size)
     coupled = []
     for joint in joints:
-        master, ratio, shift = _follow(joint, by_name)
+        master, ratio, shift = followed[joint.name]
         q, v = q_start[master.name], v_start[master.name]
         positions[joint.q_slice, q : q + joint.type.nq] = ratio * np.eye(joint.type.nq)
         rates[joint.v_slice, v : v + joint.type.nv] = ratio * np.eye(joint.type.nv)
@@ -72,37 +72,54 @@ def _starts(joints: list[Joint]) -> tuple[dict[str, int], dict[str, int]]:
     return q_start, v_start
 
 
-def _follow(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
-    """Return the independent joint at the end of a chain of mimics, and ratio and offset to it."""
-    ratio, offset, seen, follower = 1.0, 0.0, [joint.name], joint
-    while follower.mimic is not None:
-        name, factor, shift = follower.mimic
-        if name not in by_name or name in seen:
-            problem = "which does not move" if name not in by_name else "and so itself"
-            raise DescriptionError(
-                f"joint {joint.name!r} mimics joint {name!r}, {problem}", name=joint.name, value=name
-            )
-        ratio, offset = ratio * factor, offset + ratio * shift
-        follower = by_name[name]
-        seen.append(name)
-        if follower.type.nq != 1 or joint.type.nq != 1:
-            raise DescriptionError(
-                f"joint {joint.name!r} mimics joint {name!r}: joints of one coordinate are expected", name=joint.name
-            )
-    return follower, ratio, offset
+def _followed(joints: tuple[Joint, ...]) -> dict[str, tuple[Joint, float, float]]:
+    """Return, for each joint, the independent joint at the end of its chain of mimics, and ratio and offset to it."""
+    by_name = {joint.name: joint for joint in joints}
+    found = {joint.name: (joint, 1.0, 0.0) for joint in joints if joint.mimic is None}
+    for joint in joints:
+        chain: dict[str, tuple[str, float, float]] = {}
+        follower = joint
+        while follower.name not in found:
+            assert follower.mimic is not None
+            name = follower.mimic[0]
+            chain[follower.name] = follower.mimic
+            if name not in by_name or name in chain:
+                problem = "which does not move" if name not in by_name else "and so itself"
+                raise DescriptionError(
+                    f"joint {follower.name!r} mimics joint {name!r}, {problem}", name=follower.name, value=name
+                )
+            if follower.type.nq != 1 or by_name[name].type.nq != 1:
+                raise DescriptionError(
+                    f"joint {follower.name!r} mimics joint {name!r}: joints of one coordinate are expected",
+                    name=follower.name,
+                )
+            follower = by_name[name]
+        for name, (target, factor, shift) in reversed(chain.items()):
+            leader, ratio, offset = found[target]
+            found[name] = (leader, factor * ratio, factor * offset + shift)
+    return found
 
 
 def _limits(full: JointLimits, positions: Array, offset: Array, rates: Array) -> JointLimits:
     """Return limits within which every joint keeps its own; losses add up, efforts are those of the joint followed."""
     nq, nv = positions.shape[1], rates.shape[1]
-    lower, upper, velocity, effort = np.full(nq, -np.inf), np.full(nq, np.inf), np.full(nv, np.inf), np.full(nv, np.inf)
+    lower, upper, effort = np.full(nq, -np.inf), np.full(nq, np.inf), np.full(nv, np.inf)
+    motion = {key: np.full(nv, np.inf) for key in ("velocity", "acceleration", "deceleration", "jerk")}
     for row, column in zip(*np.nonzero(positions), strict=True):
         ends = (np.array([full.lower[row], full.upper[row]]) - offset[row]) / positions[row, column]
         lower[column], upper[column] = max(lower[column], ends.min()), min(upper[column], ends.max())
     for row, column in zip(*np.nonzero(rates), strict=True):
-        velocity[column] = min(velocity[column], full.velocity[row] / abs(rates[row, column]))
+        for key, limit in motion.items():
+            limit[column] = min(limit[column], getattr(full, key)[row] / abs(rates[row, column]))
         if rates[row, column] == 1.0:
             effort[column] = min(effort[column], full.effort[row])
     squares = rates.T**2
-    losses = (squares @ full.damping, np.abs(rates).T @ full.friction, squares @ full.armature)
-    return JointLimits(lower, upper, velocity, effort, *losses)
+    return JointLimits(
+        lower=lower,
+        upper=upper,
+        effort=effort,
+        damping=squares @ full.damping,
+        friction=np.abs(rates).T @ full.friction,
+        armature=squares @ full.armature,
+        **motion,
+    )

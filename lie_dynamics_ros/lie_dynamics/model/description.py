@@ -29,6 +29,9 @@ KINDS = {
 #: Kinds whose motion does not depend on `axis`.
 AXIS_FREE = frozenset({"fixed", "spherical", "floating"})
 
+#: Limits of a joint's motion and effort, each a number that is not negative, infinite where there is none.
+RATE_LIMITS = ("velocity_limit", "effort_limit", "acceleration_limit", "deceleration_limit", "jerk_limit")
+
 
 class Mimic(NamedTuple):
     """Says that a coordinate follows another: q = multiplier q_joint + offset."""
@@ -70,6 +73,9 @@ class JointDescription:
         Limits of the coordinate [rad or m]; infinite where there is none.
     velocity_limit, effort_limit : float
         Largest speed [rad/s or m/s] and effort [N m or N]; infinite where there is none.
+    acceleration_limit, deceleration_limit, jerk_limit : float
+        Largest growth and loss of speed [rad/s^2 or m/s^2] and change of acceleration [rad/s^3 or m/s^3]; infinite
+        where there is none.
     damping, friction : float
         Viscous damping [N m s/rad or N s/m] and dry friction [N m or N].
     armature : float
@@ -98,6 +104,9 @@ class JointDescription:
     mimic: Mimic | None = None
     pitch: float = 0.0
     second_axis: npt.NDArray[np.float64] | None = None
+    acceleration_limit: float = np.inf
+    deceleration_limit: float = np.inf
+    jerk_limit: float = np.inf
 
     def __post_init__(self) -> None:
         label = f"joint '{self.name}'"

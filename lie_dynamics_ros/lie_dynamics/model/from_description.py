@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy.typing as npt
 
 from . import joint_types
 from .builder import ModelBuilder
-from .description import JointDescription, RobotDescription
+from .description import RATE_LIMITS, JointDescription, RobotDescription
 from .joint_types import JointType
 from .model import Model
 
@@ -71,13 +73,9 @@ def _joint_type(joint: JointDescription) -> JointType:
 
 
 def _limits(joint: JointDescription, kind: JointType) -> dict[str, npt.ArrayLike]:
-    limits: dict[str, npt.ArrayLike] = {
-        "velocity": joint.velocity_limit,
-        "effort": joint.effort_limit,
-        "damping": joint.damping,
-        "friction": joint.friction,
-        "armature": joint.armature,
-    }
+    given = {attribute.removesuffix("_limit"): getattr(joint, attribute) for attribute in RATE_LIMITS}
+    limits: dict[str, npt.ArrayLike] = {key: value for key, value in given.items() if value != math.inf}
+    limits |= {key: value for key in ("damping", "friction", "armature") if (value := getattr(joint, key))}
     if kind.nq == kind.nv:  # a quaternion has no limits
         limits |= {"lower": joint.lower, "upper": joint.upper}
     return limits

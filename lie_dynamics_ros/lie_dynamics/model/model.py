@@ -128,8 +128,9 @@ class Model:
         couple_mimics: bool = False,
         package_dirs: Sequence[str | PathLike[str]] = (),
         inertia_check: Literal["error", "warn", "ignore"] = "error",
+        max_size: int | None = None,
     ) -> Model:
-        """Read a model from URDF.
+        """Read a model from URDF, version 1.0, 1.1 or 1.2; see `read_urdf` for what is read, refused and warned of.
 
         Parameters
         ----------
@@ -145,6 +146,8 @@ class Model:
             Further folders in which ``package://`` URIs are looked up.
         inertia_check : {"error", "warn", "ignore"}
             What to do about inertias that no body can have; see `read_urdf`.
+        max_size : int, optional
+            Largest text or file that is read [bytes]; `urdf_source.MAX_SIZE` when left out.
 
         Raises
         ------
@@ -157,8 +160,11 @@ class Model:
         """
         from .from_description import model_from_description
         from .urdf import read_urdf
+        from .urdf_source import MAX_SIZE
 
-        model = model_from_description(read_urdf(xml_or_path, package_dirs, inertia_check), floating_base, gravity)
+        size = MAX_SIZE if max_size is None else max_size
+        description = read_urdf(xml_or_path, package_dirs, inertia_check, size)
+        model = model_from_description(description, floating_base, gravity)
         return model.with_coupled_mimics() if couple_mimics else model
 
     # -- names -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from .structure import Joint
 
 Array = npt.NDArray[np.float64]
 
+_UPPER = np.triu_indices(3)
+
 
 @dataclass(frozen=True)
 class Body:
@@ -144,22 +146,22 @@ def put_inertia(row: Array, inertia: SpatialInertia) -> None:
     turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
     parameters = inertia.parameters()
     about_origin = np.empty((3, 3))
-    about_origin[np.triu_indices(3)] = parameters[4:]
-    about_origin.T[np.triu_indices(3)] = parameters[4:]
+    about_origin[_UPPER] = parameters[4:]
+    about_origin.T[_UPPER] = parameters[4:]
     row[layout.MASS] = parameters[0]
     row[layout.MOMENT : layout.MOMENT + 3] = turn @ parameters[1:4]
-    row[layout.INERTIA : layout.INERTIA + 6] = (turn @ about_origin @ turn.T)[np.triu_indices(3)]
+    row[layout.INERTIA : layout.INERTIA + 6] = (turn @ about_origin @ turn.T)[_UPPER]
 
 
 def get_inertia(row: Array) -> SpatialInertia:
     """Read a body's inertia, in its body frame, from its row."""
     turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
     about_origin = np.empty((3, 3))
-    about_origin[np.triu_indices(3)] = row[layout.INERTIA : layout.INERTIA + 6]
-    about_origin.T[np.triu_indices(3)] = row[layout.INERTIA : layout.INERTIA + 6]
+    about_origin[_UPPER] = row[layout.INERTIA : layout.INERTIA + 6]
+    about_origin.T[_UPPER] = row[layout.INERTIA : layout.INERTIA + 6]
     moment = turn.T @ row[layout.MOMENT : layout.MOMENT + 3]
     rotated = turn.T @ about_origin @ turn
-    return SpatialInertia.from_parameters([row[layout.MASS], *moment, *rotated[np.triu_indices(3)]])
+    return SpatialInertia.from_parameters([row[layout.MASS], *moment, *rotated[_UPPER]])
 
 
 def _put_place(row: Array, rotation: Array, origin: Array) -> None:

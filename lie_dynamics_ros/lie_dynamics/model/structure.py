@@ -77,6 +77,8 @@ class JointLimits:
         Position limits [rad or m].
     velocity, effort : ndarray, shape (nv,)
         Largest rate [rad/s or m/s] and joint force [N m or N].
+    acceleration, deceleration, jerk : ndarray, shape (nv,)
+        Largest growth and loss of speed [rad/s^2 or m/s^2] and change of acceleration [rad/s^3 or m/s^3].
     damping, friction, armature : ndarray, shape (nv,)
         Viscous damping [N m s/rad or N s/m], dry friction [N m or N], rotor inertia seen at the joint
         [kg m^2 or kg]. Part of the dynamics only after `Model.with_joint_terms`.
@@ -86,6 +88,9 @@ class JointLimits:
     upper: Array
     velocity: Array
     effort: Array
+    acceleration: Array
+    deceleration: Array
+    jerk: Array
     damping: Array
     friction: Array
     armature: Array

@@ -1,35 +1,34 @@
-"""Reader of URDF, the robot description of ROS."""
+"""Reader of URDF, the robot description of ROS: versions 1.0, 1.1 and 1.2."""
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
-import threading
+import warnings
 from collections.abc import Sequence
-from typing import Any
-from xml.etree.ElementTree import Element, tostring
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ..errors import DescriptionError, InputError
-from ..lie import SpatialInertia, se3, so3
-from ..lie._arrays import Array, as_real
+from ..errors import DescriptionError, DescriptionWarning
+from ..lie import SpatialInertia
+from ..lie._arrays import Array
 from .checks import InertiaCheck, check_inertias, check_joint, check_mimics, find_root
 from .description import AXIS_FREE, JointDescription, LinkDescription, Mimic, RobotDescription
-from .urdf_source import read_source
-from .urdf_xml import parse_xml, robot_element
+from .urdf_fields import Fields, Strangers
+from .urdf_source import MAX_SIZE, read_source
+from .urdf_xml import RobotElement, local_name, read_robot
 
 #: The kinds of joint that URDF knows.
 URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-
-# urdf_parser_py fills its table of types at first use, without a lock of its own
-_PARSER_LOCK = threading.Lock()
 
 
 def read_urdf(
     xml_or_path: str | bytes | os.PathLike[str],
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     inertia_check: InertiaCheck = "error",
+    max_size: int = MAX_SIZE,
 ) -> RobotDescription:
     """Read a robot from URDF.
 
@@ -45,6 +44,8 @@ def read_urdf(
     inertia_check : {"error", "warn", "ignore"}
         What happens if no body can have the inertia of some link: refuse the robot, warn (`DescriptionWarning`), or
         load it silently. See `checks.check_inertias` for the tolerance.
+    max_size : int
+        Largest text or file that is read [bytes].
 
     Returns
     -------
@@ -58,21 +59,35 @@ def read_urdf(
     InertiaError
         If a link has an inertia that no body can have.
 
+    Warns
+    -----
+    DescriptionWarning
+        Once for all attributes and elements of joints and inertials that are not known, and once for all mimic joints
+        that follow a joint that does not exist.
+
     Notes
     -----
-    Where files in use and the letter of the format differ:
+    Where files in use and the letter of the format differ, or versions of the format do:
 
+    - A file without `version` is of version 1.0.
+    - `quat_xyzw` belongs to version 1.1. In a file of version 1.0, where urdfdom passes over it, it is refused, and so
+      it is beside `rpy`. It is normalised if its length is 1 within `urdf_fields.QUATERNION_TOLERANCE`.
+    - Limits of acceleration, deceleration and jerk are read in every version. A missing one is infinite, but for
+      deceleration, whose limit then is that of acceleration.
     - A revolute or prismatic joint without <limit>, or whose <limit> gives neither lower nor upper, has no position
-      limits (the letter would lock it at 0). Given only one of them, the other is 0, as the format says.
+      limits (the letter would lock it at 0). Given only one of them, the other is 0, as version 1.0 and 1.1 say;
+      version 1.2 wants both, and one alone is refused.
     - A missing velocity or effort limit is infinite. An explicit 0 is kept as 0.
     - An axis of another length than 1 is normalised; a zero axis is refused where the joint needs an axis.
     - The limits lower and upper of a continuous joint mean nothing and are infinite.
+    - Numbers are in plain decimal notation. Limits may also be inf or -inf; nothing may be NaN.
     """
-    source, origin = read_source(xml_or_path, package_dirs)
-    name, link_elements, joint_elements = robot_element(parse_xml(source, origin), origin)
+    source, origin = read_source(xml_or_path, package_dirs, max_size)
+    robot = read_robot(source, origin)
     remarks: list[str] = []
-    links = tuple(_link(element) for element in link_elements)
-    joints = tuple(_joint(element, remarks) for element in joint_elements)
+    strangers = Strangers()
+    links = tuple(_link(element, robot, strangers) for element in robot.links)
+    joints = tuple(_joint(element, robot, remarks, strangers) for element in robot.joints)
     try:
         root = find_root(links, joints)
     except DescriptionError as error:
@@ -82,133 +97,121 @@ def read_urdf(
     for joint in joints:
         check_joint(joint)
     remarks += check_inertias(links, joints, inertia_check)
-    check_mimics(joints)
-    return RobotDescription(name or "unnamed", links, joints, root, tuple(remarks))
+    for sentence in (strangers.sentence(), check_mimics(joints)):
+        if sentence:
+            remarks.append(sentence)
+            warnings.warn(f"robot '{robot.name}': {sentence}", DescriptionWarning, stacklevel=2)
+    return RobotDescription(robot.name, links, joints, root, tuple(remarks))
 
 
-def _parsed(element: Element) -> Any:
-    """Return what urdf_parser_py makes of a <link> or <joint>, its many kinds of exception turned into one."""
-    label = f"{element.tag} '{element.get('name')}'"
-    with _PARSER_LOCK:
-        try:
-            from urdf_parser_py import urdf
-        except ImportError as error:
-            raise DescriptionError("reading URDF needs the package urdf_parser_py; install it with pip") from error
-        try:
-            return (urdf.Link if element.tag == "link" else urdf.Joint).from_xml_string(tostring(element))
-        except Exception as error:  # the parser raises bare Exception, AssertionError, TypeError, ...
-            where = str(getattr(error, "path", "")).rpartition("/")[2]
-            reason = getattr(error, "e", error)
-            raise DescriptionError(
-                f"{label}: cannot be read{', at ' + where if where else ''}: {reason}", name=element.get("name")
-            ) from error
+def _link(element: Element, robot: RobotElement, strangers: Strangers) -> LinkDescription:
+    name = element.get("name", "")
+    inertials = []
+    for child in element:
+        tag = local_name(child.tag)
+        if child.tag == robot.namespace + "inertial":
+            inertials.append(child)
+        elif tag in ("visual", "collision"):
+            continue
+        elif tag == "mass" or difflib.SequenceMatcher(None, tag.lower(), "inertial").ratio() > 0.75:
+            strangers.note(f"element <{tag}> in <link>", f"link '{name}'")  # a slip that would cost the link its mass
+    if not inertials:
+        return LinkDescription(name)
+    if len(inertials) > 1:
+        strangers.note("a second <inertial> in one <link>", f"link '{name}'")
+    fields = Fields(inertials[0], "link", name, robot, strangers)
+    mass = fields.number("mass", "value")
+    xx, xy, xz, yy, yz, zz = (fields.number("inertia", key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    pose = fields.pose()
+    rotation = pose[:3, :3]
+    figures = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return LinkDescription(name, SpatialInertia(mass, pose[:3, 3], rotation @ figures @ rotation.T))
 
 
-def _link(element: Element) -> LinkDescription:
-    link = _parsed(element)
-    if link.inertial is None:
-        return LinkDescription(link.name)
-    label = f"link '{link.name}'"
-    try:
-        figures = as_real(link.inertial.inertia.to_matrix(), (3, 3), f"{label}: inertia")
-        mass = float(as_real(link.inertial.mass, (), f"{label}: mass"))
-        pose = _pose(link.inertial.origin, f"{label}: inertial origin")
-    except InputError as error:
-        raise _not_finite(error, link.name) from error
-    return LinkDescription(link.name, SpatialInertia(mass, np.zeros(3), figures).transformed(pose))
-
-
-def _joint(element: Element, remarks: list[str]) -> JointDescription:
-    name, kind = element.get("name", ""), element.get("type", "")
+def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers: Strangers) -> JointDescription:
+    name, kind = element.get("name", ""), element.get("type")
     label = f"joint '{name}'"
+    if kind is None:
+        raise DescriptionError(f"{label}: attribute 'type' is missing", name=name, expected="a type")
     if kind not in URDF_KINDS:
         raise DescriptionError(
-            f"{label}: unknown joint type '{kind}', one of {', '.join(URDF_KINDS)} expected",
+            f"{label}: unknown joint type '{local_name(kind)}', one of {', '.join(URDF_KINDS)} expected",
             name=name,
             value=kind,
             expected=", ".join(URDF_KINDS),
         )
-    limited = kind in ("revolute", "prismatic")
-    limit = element.find("limit")
-    if limit is not None:
-        if "lower" not in limit.attrib and "upper" not in limit.attrib:
-            limit.attrib.update(lower="-inf", upper="inf")
-            if limited:
-                remarks.append(f"{label}: no position limits given, none assumed")
-        for attribute in ("velocity", "effort"):
-            if attribute not in limit.attrib:
-                limit.set(attribute, "inf")
-                if kind != "fixed":
-                    remarks.append(f"{label}: no {attribute} limit given, none assumed")
-    elif limited:
-        remarks.append(f"{label}: no limits given, none assumed")
-    if kind == "fixed" and (mimic := element.find("mimic")) is not None:
-        element.remove(mimic)
-        remarks.append(f"{label}: is fixed, its <mimic> has no meaning")
-    joint = _parsed(element)
-    try:
-        pose = _pose(joint.origin, f"{label}: origin")
-        axis = _axis(joint, label, remarks)
-        _finite(joint.dynamics, ("damping", "friction"), label)
-        _finite(joint.mimic, ("multiplier", "offset"), label)
-    except InputError as error:
-        raise _not_finite(error, name) from error
-    limits, dynamics = joint.limit, joint.dynamics
+    fields = Fields(element, "joint", name, robot, strangers)
+    lower, upper = _position_limits(fields, kind, name, robot.version, remarks)
+    acceleration = fields.number("limit", "acceleration", math.inf, infinite=True)
     return JointDescription(
-        name=joint.name,
+        name=name,
         kind=kind,
-        parent=joint.parent,
-        child=joint.child,
-        placement=pose,
-        axis=axis,
-        lower=limits.lower if limits and limited else -math.inf,
-        upper=limits.upper if limits and limited else math.inf,
-        velocity_limit=limits.velocity if limits else math.inf,
-        effort_limit=limits.effort if limits else math.inf,
-        damping=_value(dynamics, "damping", 0.0),
-        friction=_value(dynamics, "friction", 0.0),
-        mimic=_mimic(joint.mimic),
+        parent=fields.name("parent", "link"),
+        child=fields.name("child", "link"),
+        placement=fields.pose(),
+        axis=_axis(fields, kind, name, remarks),
+        lower=lower,
+        upper=upper,
+        velocity_limit=_rate_limit(fields, "velocity", kind, label, remarks),
+        effort_limit=_rate_limit(fields, "effort", kind, label, remarks),
+        acceleration_limit=acceleration,
+        deceleration_limit=fields.number("limit", "deceleration", acceleration, infinite=True),
+        jerk_limit=fields.number("limit", "jerk", math.inf, infinite=True),
+        damping=fields.number("dynamics", "damping", 0.0),
+        friction=fields.number("dynamics", "friction", 0.0),
+        mimic=_mimic(fields, kind, label, remarks),
     )
 
 
-def _axis(joint: Any, label: str, remarks: list[str]) -> Array:
-    axis = as_real([1.0, 0.0, 0.0] if joint.axis is None else joint.axis, (3,), f"{label}: axis")
-    if joint.type in AXIS_FREE:
+def _position_limits(
+    fields: Fields, kind: str, name: str, version: tuple[int, int], remarks: list[str]
+) -> tuple[float, float]:
+    limited = kind in ("revolute", "prismatic")
+    if not fields.has("limit", "lower", "upper"):
+        if limited:
+            what = "position limits" if fields.has("limit") else "limits"
+            remarks.append(f"joint '{name}': no {what} given, none assumed")
+        return -math.inf, math.inf
+    if limited and version >= (1, 2) and not (fields.has("limit", "lower") and fields.has("limit", "upper")):
+        raise DescriptionError(
+            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 wants both", name=name, expected="both"
+        )
+    lower = fields.number("limit", "lower", 0.0, infinite=True)
+    upper = fields.number("limit", "upper", 0.0, infinite=True)
+    return (lower, upper) if limited else (-math.inf, math.inf)
+
+
+def _rate_limit(fields: Fields, attribute: str, kind: str, label: str, remarks: list[str]) -> float:
+    if kind != "fixed" and fields.has("limit") and not fields.has("limit", attribute):
+        remarks.append(f"{label}: no {attribute} limit given, none assumed")
+    return fields.number("limit", attribute, math.inf, infinite=True)
+
+
+def _axis(fields: Fields, kind: str, name: str, remarks: list[str]) -> Array:
+    axis = np.array(fields.vector("axis", "xyz", 3) if fields.has("axis") else [1.0, 0.0, 0.0])
+    if kind in AXIS_FREE:
         return np.array([1.0, 0.0, 0.0])
     length = float(np.linalg.norm(axis))
     if length < 1e-9:
         raise DescriptionError(
-            f"{label}: axis {axis.tolist()} has no direction, a vector of length 1 expected",
-            name=joint.name,
+            f"joint '{name}': axis {axis.tolist()} has no direction, a vector of length 1 expected",
+            name=name,
             value=axis,
             expected="a unit vector",
         )
     if abs(length - 1.0) > 1e-3:
-        remarks.append(f"{label}: axis {axis.tolist()} of length {length:.6g} normalised")
+        remarks.append(f"joint '{name}': axis {axis.tolist()} of length {length:.6g} normalised")
     return np.asarray(axis / length)
 
 
-def _pose(origin: Any, label: str) -> Array:
-    if origin is None:
-        return np.eye(4)
-    xyz = as_real(origin.xyz or [0.0, 0.0, 0.0], (3,), f"{label} xyz")
-    rpy = as_real(origin.rpy or [0.0, 0.0, 0.0], (3,), f"{label} rpy")
-    return se3.from_parts(so3.from_rpy(rpy), xyz)
-
-
-def _mimic(mimic: Any) -> Mimic | None:
-    return None if mimic is None else Mimic(mimic.joint, _value(mimic, "multiplier", 1.0), _value(mimic, "offset", 0.0))
-
-
-def _finite(holder: Any, attributes: tuple[str, ...], label: str) -> None:
-    for attribute in attributes:
-        as_real(_value(holder, attribute, 0.0), (), f"{label}: {attribute}")
-
-
-def _value(holder: Any, attribute: str, default: float) -> float:
-    value = getattr(holder, attribute, None)
-    return default if value is None else float(value)
-
-
-def _not_finite(error: InputError, name: str) -> DescriptionError:
-    return DescriptionError(str(error), name=name, value=error.value, expected=error.expected)
+def _mimic(fields: Fields, kind: str, label: str, remarks: list[str]) -> Mimic | None:
+    if not fields.has("mimic"):
+        return None
+    if kind == "fixed":
+        remarks.append(f"{label}: is fixed, its <mimic> has no meaning")
+        return None
+    return Mimic(
+        fields.name("mimic", "joint"),
+        fields.number("mimic", "multiplier", 1.0),
+        fields.number("mimic", "offset", 0.0),
+    )

@@ -8,13 +8,22 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from ..errors import DescriptionError
+from ..files import read_file
+from ..texts import quoted
+
+#: Largest description that is read unless a caller says otherwise [bytes]: some 10,000 links with their meshes.
+MAX_SIZE = 16 * 2**20
 
 
-def read_source(source: object, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> tuple[str | bytes, str]:
+def read_source(
+    source: object, package_dirs: Sequence[str | os.PathLike[str]] = (), max_size: int = MAX_SIZE
+) -> tuple[str | bytes, str]:
     """Return the XML and what to call its origin in messages; see `urdf.read_urdf` for what is accepted."""
     if isinstance(source, (bytes, bytearray, memoryview)):
+        _refuse_large(memoryview(source).nbytes, max_size)
         return bytes(source), "URDF"
     if isinstance(source, str):
+        _refuse_large(len(source), max_size)
         text = source.lstrip("\ufeff \t\r\n")
         if not text:
             raise DescriptionError("URDF: the text is empty, XML or a path expected", value=source, expected="XML")
@@ -32,7 +41,15 @@ def read_source(source: object, package_dirs: Sequence[str | os.PathLike[str]] =
     else:
         message = f"URDF: XML text, bytes or a path expected, got {type(source).__name__}"
         raise DescriptionError(message, value=source, expected="XML or a path")
-    return _read(path), str(path)
+    try:
+        return read_file(path, max_size), str(path)
+    except OSError as error:
+        raise DescriptionError(
+            f"URDF: cannot read {quoted(str(path))}: {error.strerror or error} (XML text, which starts with '<', or "
+            "the path of a file expected)",
+            name=str(path),
+            expected="the path of a URDF file",
+        ) from error
 
 
 def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Path:
@@ -46,10 +63,14 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Pa
     DescriptionError
         If no such package or file is found; lists where it was looked for.
     """
-    if uri.startswith("file://"):
-        return Path(unquote(urlparse(uri).path))
-    if not uri.startswith("package://"):
-        return Path(uri).expanduser()
+    try:
+        if uri.startswith("file://"):
+            return Path(unquote(urlparse(uri).path))
+        if not uri.startswith("package://"):
+            return Path(uri).expanduser()
+    except (ValueError, RuntimeError) as error:  # no URI; no home folder of such a user
+        message = f"URDF: {quoted(uri)} is no path: {error}"
+        raise DescriptionError(message, name=uri, expected="the path of a URDF file") from error
     package, _, inside = uri.removeprefix("package://").partition("/")
     folders = [Path(folder).expanduser() for folder in package_dirs]
     folders += [Path(prefix) / "share" for prefix in _paths("AMENT_PREFIX_PATH")]
@@ -57,24 +78,29 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Pa
     candidates = [folder / package / inside for folder in folders]
     candidates += [folder / inside for folder in folders if folder.name == package]
     for candidate in candidates:
-        if candidate.is_file():
+        if _is_file(candidate):
             return candidate
     looked = ", ".join(str(folder) for folder in folders) or "no folder: package_dirs and AMENT_PREFIX_PATH are empty"
-    raise DescriptionError(f"URDF: {uri} not found; looked in {looked}", name=uri, expected="an installed package")
+    raise DescriptionError(
+        f"URDF: {quoted(uri)} not found; looked in {looked}", name=uri, expected="an installed package"
+    )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long, a null character
+        return False
 
 
 def _paths(variable: str) -> list[str]:
     return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+def _refuse_large(size: int, max_size: int) -> None:
+    if size > max_size:
         raise DescriptionError(
-            f"URDF: cannot read '{str(path)[:200]}': {reason} (XML text, which starts with '<', or the path of a file "
-            "expected)",
-            name=str(path),
-            expected="the path of a URDF file",
-        ) from error
+            f"URDF: a text of {size} bytes, at most {max_size} expected (the argument max_size)",
+            value=size,
+            expected=f"at most {max_size} bytes",
+        )

@@ -1,60 +1,58 @@
-"""From the bytes of a URDF to elements that hold only what describes the motion.
+"""From the bytes of a URDF to the elements that describe the motion.
 
-Visuals, collisions, meshes, transmissions, sensors and extensions are dropped before any parser of URDF sees them,
-so nothing in them can be slow, noisy or wrong.
+Visuals, collisions, meshes, transmissions, sensors and extensions are passed over while the text is read, so nothing
+in them can be slow, noisy or wrong, and what is built is in proportion to links and joints.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, TreeBuilder
+from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
 from ..errors import DescriptionError
+from ..texts import quoted, shortened
 
-_ORIGIN = ("xyz", "rpy")
-#: What is kept: attributes of each element, by element, below link and joint. An asterisk marks what must be there.
-_KEPT: dict[str, dict[str, tuple[str, ...]]] = {
-    "inertial": {"origin": _ORIGIN, "*mass": ("*value",), "*inertia": ("*ixx", "*ixy", "*ixz", "*iyy", "*iyz", "*izz")},
-    "joint": {
-        "origin": _ORIGIN,
-        "*parent": ("*link",),
-        "*child": ("*link",),
-        "axis": ("*xyz",),
-        "limit": ("lower", "upper", "effort", "velocity"),
-        "dynamics": ("damping", "friction"),
-        "mimic": ("*joint", "multiplier", "offset"),
-    },
-}
+#: Versions of the format that are read, by what <robot> says.
+VERSIONS = ((1, 0), (1, 1), (1, 2))
+#: Nesting beyond which a text is no robot.
+MAX_DEPTH = 100
+#: Longest name of a robot, link or joint.
+MAX_NAME = 500
 
 
-def parse_xml(source: str | bytes, origin: str) -> Element:
-    """Return the root element, namespaces kept as '{uri}tag'.
+@dataclass
+class RobotElement:
+    """A <robot>: its name, version, namespace ("" or "{uri}"), and its <link> and <joint> elements by name.
 
-    Entities cannot be defined or fetched, so a hostile file can neither read other files nor blow up.
+    Of a <link>, only its <inertial> elements are kept whole, of the others the names; of a <joint>, everything down
+    to the children of its children.
+    """
+
+    name: str
+    version: tuple[int, int]
+    namespace: str
+    links: list[Element] = field(default_factory=list)
+    joints: list[Element] = field(default_factory=list)
+
+
+def read_robot(source: str | bytes, origin: str) -> RobotElement:
+    """Return the robot that XML text or bytes describe.
+
+    There is no document type in a URDF, and with it no entity: a hostile file can neither read other files nor blow up.
 
     Raises
     ------
     DescriptionError
-        For malformed XML, with line and column, and for entity definitions.
+        For malformed XML, with line and column; document types; what is no URDF, or of a version that is not known;
+        xacro that was not expanded; links and joints without a name.
     """
-    builder = TreeBuilder()
+    reader = _Reader(origin)
     parser = expat.ParserCreate(namespace_separator="}")
-
-    def universal(name: str) -> str:
-        return "{" + name if "}" in name else name
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        builder.start(universal(tag), {universal(key): value for key, value in attributes.items()})
-
-    def refuse_entity(name: str, *_: Any) -> None:
-        raise DescriptionError(f"{origin}: defines the XML entity '{name}', which a URDF may not", name=name)
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: builder.end(universal(tag))
-    parser.EntityDeclHandler = refuse_entity
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.StartDoctypeDeclHandler = reader.refuse_doctype
     try:
         parser.Parse(source, True)
     except (expat.ExpatError, ValueError, LookupError) as error:
@@ -65,82 +63,116 @@ def parse_xml(source: str | bytes, origin: str) -> Element:
             raise _raw_xacro(origin) from error
         what = f"malformed XML: {error}" if text.strip() else "the text is empty, XML expected"
         raise DescriptionError(f"{origin}: {what}", name=origin, expected="well-formed XML") from error
-    root: Element = builder.close()
-    return root
+    return reader.robot()
 
 
-def robot_element(root: Element, origin: str) -> tuple[str, list[Element], list[Element]]:
-    """Return the robot's name and its link and joint elements, reduced to what is kept.
+class _Reader:
+    """Builds elements from what expat tells, down to a depth that depends on where they are."""
 
-    Raises
-    ------
-    DescriptionError
-        If this is not a URDF, is xacro that was not expanded, or if a required element or attribute is missing.
-    """
-    namespace = root.tag[: root.tag.index("}") + 1] if "}" in root.tag else ""
-    _refuse_raw_xacro(root, origin)
-    if root.tag != namespace + "robot":
-        tag = root.tag.removeprefix(namespace)
-        hint = " (this is SDF, not URDF)" if tag == "sdf" else ""
-        hint = " (this is MJCF, not URDF)" if tag == "mujoco" else hint
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+        self._open: list[Element] = []  # elements that are kept, from <robot> down to the innermost
+        self._passed = 0  # how many elements further in, which are not
+        self._robot: RobotElement | None = None
+
+    def robot(self) -> RobotElement:
+        assert self._robot is not None
+        return self._robot
+
+    def refuse_doctype(self, name: str, *_: Any) -> None:
         raise DescriptionError(
-            f"{origin}: the root element is <{tag}>, <robot> expected{hint}", name=origin, value=tag, expected="<robot>"
+            f"{self._origin}: has a document type (<!DOCTYPE {shortened(name)}>), which a URDF may not", name=name
         )
-    links, joints = [], []
-    for number, element in enumerate(root.findall(f"{namespace}link"), start=1):
-        link = Element("link", name=_name(element, number))
-        for inertial in element.findall(f"{namespace}inertial")[:1]:
-            _copy_kept(inertial, SubElement(link, "inertial"), "inertial", f"link '{link.get('name')}'", namespace)
-        links.append(link)
-    for number, element in enumerate(root.findall(f"{namespace}joint"), start=1):
-        name = _name(element, number)
-        if element.get("type") is None:
-            raise DescriptionError(f"joint '{name}': attribute 'type' is missing", name=name, expected="a type")
-        joint = Element("joint", name=name, type=element.get("type", ""))
-        _copy_kept(element, joint, "joint", f"joint '{name}'", namespace)
-        joints.append(joint)
-    return root.get("name", ""), links, joints
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        depth = len(self._open) + self._passed
+        if "}" in tag:
+            if "xacro" in tag[: tag.index("}")]:
+                raise _raw_xacro(self._origin)
+            tag = "{" + tag
+        if depth >= MAX_DEPTH:
+            raise DescriptionError(
+                f"{self._origin}: elements nested deeper than {MAX_DEPTH}, which no URDF is", expected="a URDF"
+            )
+        named = tag.endswith(("link", "joint", "robot"))
+        if named and any("${" in value or "$(" in value for value in attributes.values()):
+            raise _raw_xacro(self._origin)
+        if self._passed or not self._wanted(tag, depth):
+            self._passed += 1
+            return
+        element = Element(tag, {"{" + key if "}" in key else key: value for key, value in attributes.items()})
+        if depth == 0:
+            self._robot = self._begin(element)
+        elif depth == 1:
+            self._add(element)
+        else:
+            self._open[-1].append(element)
+        self._open.append(element)
+
+    def end(self, _tag: str) -> None:
+        if self._passed:
+            self._passed -= 1
+        else:
+            self._open.pop()
+
+    def _wanted(self, tag: str, depth: int) -> bool:
+        if depth == 0:
+            return True
+        names = self.robot().namespace
+        if depth == 1:
+            return tag in (names + "link", names + "joint")
+        if self._open[1].tag == names + "link":
+            return depth == 2 or (depth <= 4 and self._open[2].tag == names + "inertial")
+        return depth <= 3
+
+    def _begin(self, root: Element) -> RobotElement:
+        namespace = root.tag[: root.tag.index("}") + 1] if "}" in root.tag else ""
+        tag = root.tag.removeprefix(namespace)
+        if tag != "robot":
+            hint = {"sdf": " (this is SDF, not URDF)", "mujoco": " (this is MJCF, not URDF)"}.get(tag, "")
+            raise DescriptionError(
+                f"{self._origin}: the root element is <{shortened(tag)}>, <robot> expected{hint}",
+                name=self._origin,
+                value=tag,
+                expected="<robot>",
+            )
+        name = root.get("name", "") or "unnamed"
+        return RobotElement(short_name(name, "the robot"), _version(root.get("version", "1.0"), name), namespace)
+
+    def _add(self, element: Element) -> None:
+        robot = self.robot()
+        what = element.tag.removeprefix(robot.namespace)
+        elements = robot.links if what == "link" else robot.joints
+        name = element.get("name", "")
+        if not name.strip():
+            message = f"{what} number {len(elements) + 1} has no name"
+            raise DescriptionError(message, value=name, expected="a name")
+        short_name(name, f"{what} number {len(elements) + 1}")
+        elements.append(element)
 
 
-def _name(element: Element, number: int) -> str:
-    name = element.get("name", "")
-    if not name.strip():
-        what = element.tag[element.tag.find("}") + 1 :]
-        raise DescriptionError(f"{what} number {number} has no name", value=name, expected="a name")
+def short_name(name: str, label: str) -> str:
+    """Return a name that is short enough for messages; refuse another one with a `DescriptionError`."""
+    if len(name) > MAX_NAME:
+        raise DescriptionError(
+            f"{label}: a name of {len(name)} characters ({quoted(name)}), at most {MAX_NAME} expected",
+            value=name,
+            expected=f"at most {MAX_NAME} characters",
+        )
     return name
 
 
-def _copy_kept(element: Element, kept: Element, kind: str, label: str, namespace: str) -> None:
-    """Copy the first of each element that matters, as urdfdom does, with the attributes that matter."""
-    for key, attributes in _KEPT[kind].items():
-        tag = key.lstrip("*")
-        found = element.find(namespace + tag)
-        if found is None:
-            if key != tag:
-                where = " of its <inertial>" if kind == "inertial" else ""
-                raise DescriptionError(f"{label}: element <{tag}>{where} is missing", name=label, expected=f"<{tag}>")
-            continue
-        copy = SubElement(kept, tag)
-        for required in attributes:
-            attribute = required.lstrip("*")
-            value = found.get(attribute)
-            if value is not None:
-                copy.set(attribute, value)
-            elif required != attribute:
-                message = f"{label}: attribute '{attribute}' of <{tag}> is missing"
-                raise DescriptionError(message, name=label, expected=f"<{tag} {attribute}=...>")
-
-
-def _refuse_raw_xacro(root: Element, origin: str) -> None:
-    for tag, attributes in _walk(root):
-        if re.match(r"\{[^}]*xacro[^}]*\}", tag) or any("${" in value or "$(" in value for value in attributes):
-            raise _raw_xacro(origin)
-
-
-def _walk(root: Element) -> Iterator[tuple[str, list[str]]]:
-    """Yield tag and attribute values of every element that could be kept, and the tags of the others."""
-    for element in root.iter():
-        yield element.tag, list(element.attrib.values()) if element.tag.endswith(("link", "joint", "robot")) else []
+def _version(text: str, robot: str) -> tuple[int, int]:
+    for version in VERSIONS:
+        if text == f"{version[0]}.{version[1]}":
+            return version
+    known = ", ".join(f"{major}.{minor}" for major, minor in VERSIONS)
+    raise DescriptionError(
+        f"robot '{robot}': unknown URDF version {quoted(text)}; known are {known}",
+        name=robot,
+        value=text,
+        expected=known,
+    )
 
 
 def _raw_xacro(origin: str) -> DescriptionError:
@@ -151,3 +183,8 @@ def _raw_xacro(origin: str) -> DescriptionError:
         name=origin,
         expected="the output of xacro",
     )
+
+
+def local_name(tag: str) -> str:
+    """Return a tag or attribute without its namespace, short enough for a message."""
+    return shortened(tag[tag.find("}") + 1 :])

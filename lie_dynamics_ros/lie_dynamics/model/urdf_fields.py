@@ -1,0 +1,206 @@
+"""Attributes of the elements in a <joint> or <inertial>: numbers, vectors and poses, each refused by name.
+
+What is not known is noted, so that it is told rather than dropped.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NoReturn
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from ..errors import DescriptionError
+from ..lie import quaternion, so3
+from ..lie._arrays import Array
+from ..texts import plain_number, quoted
+from .urdf_xml import RobotElement, local_name, short_name
+
+_ORIGIN = ("xyz", "rpy", "quat_xyzw")
+#: Elements that are known, with the attributes that are read; None where the format has attributes that say nothing
+#: of the motion.
+KNOWN: dict[str, dict[str, tuple[str, ...] | None]] = {
+    "inertial": {"origin": _ORIGIN, "mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")},
+    "joint": {
+        "origin": _ORIGIN,
+        "parent": ("link",),
+        "child": ("link",),
+        "axis": ("xyz",),
+        "limit": ("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"),
+        "dynamics": ("damping", "friction"),
+        "mimic": ("joint", "multiplier", "offset"),
+        "calibration": None,
+        "safety_controller": None,
+    },
+}
+_OWN = {"inertial": (), "joint": ("name", "type")}
+#: Largest magnitude of a figure: beyond it products of a few figures leave float64, and no robot is.
+LARGEST = 1e50
+#: By how much the length of a quaternion may differ from 1: figures of two digits.
+QUATERNION_TOLERANCE = 1e-2
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
+
+
+class Strangers:
+    """What a file holds and nobody reads, each with the links and joints where it is."""
+
+    def __init__(self) -> None:
+        self._where: dict[str, list[str]] = {}
+
+    def note(self, what: str, label: str) -> None:
+        """Remember one more place."""
+        self._where.setdefault(what, []).append(label)
+
+    def sentence(self) -> str:
+        """Return one sentence on all of them; empty where there are none."""
+        if not self._where:
+            return ""
+        kinds = [
+            f"{what} ({places[0]}{f' and {len(places) - 1} more' if len(places) > 1 else ''})"
+            for what, places in self._where.items()
+        ]
+        more = f" and {len(kinds) - 12} more" if len(kinds) > 12 else ""
+        return f"not known in a URDF, and not used: {', '.join(kinds[:12])}{more}"
+
+
+class Fields:
+    """The children of one <joint> or <inertial>: of each kind the first, as urdfdom takes them.
+
+    Parameters
+    ----------
+    element : Element
+        The <joint> or <inertial>.
+    owner, name : str
+        "joint" or "link", and its name.
+    robot : RobotElement
+        For its namespace and version.
+    strangers : Strangers
+        Takes what is not known.
+    """
+
+    def __init__(self, element: Element, owner: str, name: str, robot: RobotElement, strangers: Strangers) -> None:
+        self._kind = element.tag.removeprefix(robot.namespace)
+        self._name, self._label, self._version = name, f"{owner} '{name}'", robot.version
+        label = self._label
+        self._found: dict[str, dict[str, str]] = {}
+        known = KNOWN[self._kind]
+        for attribute in element.attrib:
+            if attribute not in _OWN[self._kind]:
+                strangers.note(f"attribute '{local_name(attribute)}' of <{self._kind}>", label)
+        for child in element:
+            tag = child.tag.removeprefix(robot.namespace)
+            if tag not in known:
+                strangers.note(f"element <{local_name(tag)}> in <{self._kind}>", label)
+                continue
+            if tag in self._found:
+                strangers.note(f"a second <{tag}> in one <{self._kind}>", label)
+                continue
+            self._found[tag] = child.attrib
+            attributes = known[tag]
+            if attributes is None:
+                continue
+            for attribute in child.attrib:
+                if attribute not in attributes:
+                    strangers.note(f"attribute '{local_name(attribute)}' of <{tag}>", label)
+            for inner in child:
+                strangers.note(f"element <{local_name(inner.tag)}> in <{tag}>", label)
+
+    def has(self, tag: str, *attributes: str) -> bool:
+        """Tell whether an element is there, with at least one of the attributes, where any are named."""
+        found = self._found.get(tag)
+        return found is not None and (not attributes or any(attribute in found for attribute in attributes))
+
+    def name(self, tag: str, attribute: str) -> str:
+        """Return the name that an attribute holds; it must be there."""
+        return short_name(self._required(tag, attribute), f"{self._label}: '{attribute}' of <{tag}>")
+
+    def number(self, tag: str, attribute: str, default: float | None = None, infinite: bool = False) -> float:
+        """Return the number that an attribute holds, the default where it is not there.
+
+        Parameters
+        ----------
+        tag, attribute : str
+            Where it is.
+        default : float, optional
+            None: the attribute must be there.
+        infinite : bool
+            inf and -inf are numbers too.
+        """
+        if default is not None and not self.has(tag, attribute):
+            return default
+        text = self._required(tag, attribute).strip(" \t\r\n")
+        value = self._value(text, infinite)
+        if value is None:
+            self._refuse(tag, attribute, text, "a plain decimal number" + (" or inf" if infinite else ""))
+        return value
+
+    def vector(self, tag: str, attribute: str, size: int) -> list[float]:
+        """Return the numbers that an attribute holds; it must be there."""
+        text = self._required(tag, attribute).strip(" \t\r\n")
+        parts = _BLANKS.split(text, maxsplit=size)
+        values = [value for part in parts if (value := self._value(part, False)) is not None]
+        if len(parts) != size or len(values) != size:
+            self._refuse(tag, attribute, text, f"{size} plain decimal numbers with blanks between")
+        return values
+
+    def pose(self) -> Array:
+        """Return the pose (4, 4) that <origin> gives, by `rpy` or `quat_xyzw`; the identity where there is none."""
+        pose = np.eye(4)
+        if self.has("origin", "xyz"):
+            pose[:3, 3] = self.vector("origin", "xyz", 3)
+        if self.has("origin", "quat_xyzw"):
+            pose[:3, :3] = quaternion.to_matrix(self._quaternion())
+        elif self.has("origin", "rpy"):
+            rpy = self.vector("origin", "rpy", 3)
+            if any(rpy):
+                pose[:3, :3] = so3.from_rpy(rpy)
+        return pose
+
+    def _quaternion(self) -> Array:
+        text = self._found["origin"]["quat_xyzw"]
+        if self._version < (1, 1):
+            self._refuse(
+                "origin",
+                "quat_xyzw",
+                text,
+                'rpy: quaternions are part of URDF 1.1, and <robot version="1.1"> is not what this file says '
+                f"(version {self._version[0]}.{self._version[1]})",
+            )
+        if self.has("origin", "rpy"):
+            self._refuse("origin", "quat_xyzw", text, "either rpy or quat_xyzw, and both are there")
+        values = np.array(self.vector("origin", "quat_xyzw", 4))
+        length = float(np.linalg.norm(values))
+        if not abs(length - 1.0) <= QUATERNION_TOLERANCE:
+            self._refuse(
+                "origin", "quat_xyzw", text, f"x, y, z, w of length 1 within {QUATERNION_TOLERANCE:g}, not {length:.6g}"
+            )
+        return np.asarray(values / length)
+
+    def _required(self, tag: str, attribute: str) -> str:
+        found = self._found.get(tag)
+        if found is None:
+            where = " of its <inertial>" if self._kind == "inertial" else ""
+            message = f"{self._label}: element <{tag}>{where} is missing"
+            raise DescriptionError(message, name=self._name, expected=f"<{tag}>")
+        if attribute not in found:
+            message = f"{self._label}: attribute '{attribute}' of <{tag}> is missing"
+            raise DescriptionError(message, name=self._name, expected=f"<{tag} {attribute}=...>")
+        return found[attribute]
+
+    def _value(self, text: str, infinite: bool) -> float | None:
+        value = plain_number(text)
+        if infinite:
+            return math.copysign(math.inf, -1.0 if text[0] == "-" else 1.0) if _INFINITE.fullmatch(text) else value
+        return value if value is not None and abs(value) <= LARGEST else None
+
+    def _refuse(self, tag: str, attribute: str, text: str, expected: str) -> NoReturn:
+        where = " of its <inertial>" if self._kind == "inertial" else ""
+        raise DescriptionError(
+            f"{self._label}: {attribute} of <{tag}>{where} is {quoted(text)}, expected {expected}",
+            name=self._name,
+            value=text,
+            expected=expected,
+        )

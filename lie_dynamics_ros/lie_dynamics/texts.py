@@ -1,0 +1,41 @@
+"""Texts from users: numbers as every language writes them, and quotes short enough for a message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+#: The most characters of a foreign text that a message quotes.
+QUOTED = 80
+_LONGEST_NUMBER = 1000  # characters; float64 never needs as many
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def plain_number(text: str) -> float | None:
+    """Return the number that a text is in plain decimal notation, such as -1, 0.5, .5 or 1e-3; None for all else.
+
+    Else are, among others, what only Python takes for a number (1_000, digits of other scripts), inf and nan, and
+    numbers that float64 cannot hold (1e400).
+    """
+    if len(text) > _LONGEST_NUMBER or _NUMBER.fullmatch(text) is None:
+        return None
+    value = float(text)
+    return value if abs(value) != float("inf") else None
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, cut to `QUOTED` characters."""
+    line = repr(text[: QUOTED + 1])[1:-1]
+    return line if len(line) <= QUOTED else line[: QUOTED - 3] + "..."
+
+
+def quoted(value: object) -> str:
+    """Return `repr(value)`, cut to about `QUOTED` characters."""
+    return f"'{shortened(value)}'" if isinstance(value, str) else shortened(repr(value))
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Return names in quotes with commas between, the first few only."""
+    names = list(names)
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,84 @@
+"""Files that users name: what is no regular file of limited size is refused at once, and never quoted."""
+
+import os
+import socket
+import threading
+
+import pytest
+
+from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
+from lie_dynamics_ros.lie_dynamics.files import read_file
+from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
+
+
+def test_regular_files_and_links_to_them(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"\x00" * 100)
+    (tmp_path / "link").symlink_to(file)
+    for path in (file, str(file), tmp_path / "link"):
+        assert read_file(path, 100) == b"\x00" * 100
+    with pytest.raises(OSError, match="more than 99 bytes"):
+        read_file(file, 99)
+
+
+def test_everything_else_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(tmp_path / "socket"))
+    server.close()
+    (tmp_path / "link").symlink_to("/dev/zero")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    expected = {
+        "/dev/zero": "device",
+        str(tmp_path / "link"): "device",
+        str(tmp_path / "fifo"): "FIFO",
+        str(tmp_path / "socket"): "socket",
+        str(tmp_path): "directory",
+        str(tmp_path / "loop"): "cannot read",
+        str(tmp_path / "none"): "No such file",
+        "a\0b": "null",
+        "n" * 5000: "too long",
+    }
+    refused = {}
+
+    def read_all():
+        for path in expected:
+            try:
+                read_urdf(path)
+            except DescriptionError as error:
+                refused[path] = str(error)
+
+    reader = threading.Thread(target=read_all, daemon=True)
+    reader.start()
+    reader.join(60.0)
+    assert not reader.is_alive(), "reading blocks"
+    for path, words in expected.items():
+        assert words in refused[path]
+        assert len(refused[path]) < 400
+
+
+def test_a_switch_between_the_look_and_the_opening_is_seen(tmp_path, monkeypatch):
+    """The path is a file when it is looked at, and a FIFO without a writer when it is opened."""
+    path = tmp_path / "robot.urdf"
+    path.write_text("<robot/>")
+    look = os.stat
+
+    def look_and_switch(where, **options):
+        found = look(where, **options)
+        if str(where) == str(path):
+            path.unlink()
+            os.mkfifo(path)
+        return found
+
+    monkeypatch.setattr(os, "stat", look_and_switch)
+    with pytest.raises(OSError, match="FIFO"):
+        read_file(path, 100)
+
+
+def test_a_file_that_is_no_urdf_is_not_quoted(tmp_path):
+    file = tmp_path / "shadow"
+    file.write_text("root:$6$secret:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n")
+    with pytest.raises(DescriptionError) as caught:
+        read_urdf(file)
+    assert "secret" not in str(caught.value)
+    assert "root" not in str(caught.value).replace(str(tmp_path), "")
