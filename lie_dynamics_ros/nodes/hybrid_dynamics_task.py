@@ -70,7 +70,8 @@ class HybridDynamicsTask(RobotTask):
         super().set_options(options)
         self.options = options
         # All accelerations given: that has an answer for every robot.
-        hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, self._all)
+        for wrenches in (None, np.zeros((self.model.n_bodies, 6))):
+            hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, self._all, wrenches)
         within(self.zero, self.limit)
 
     def solve(self, commanded: bool, wrenches: Array | None = None) -> tuple[Array, Array]:

@@ -63,7 +63,7 @@ SETTINGS = (
         "while unconfigured",
         choices=STARTS,
     ),
-    Setting("initial_position", [0.0], f"[rad, m]. {PER_JOINT}", "while unconfigured"),
+    Setting("initial_position", [0.0], f"[rad, m]. {PER_JOINT}", "while unconfigured", low=-1e6, high=1e6),
     Setting("seed", 0, "Of the noise.", "while unconfigured", low=0, high=2**31 - 1),
     Setting("publish_clock", False, "Publish simulated time on /clock, and stamp states with it.", "at start"),
     Setting(
@@ -82,8 +82,14 @@ SETTINGS = (
         "while unconfigured",
     ),
     *MODEL_SETTINGS,
-    Setting("extra_damping", [0.0], f"Damping beside that of the URDF [N m s/rad, N s/m]. {PER_JOINT}"),
-    Setting("extra_friction", [0.0], f"Dry friction beside that of the URDF [N m, N]. {PER_JOINT}"),
+    Setting(
+        "extra_damping",
+        [0.0],
+        f"Damping beside that of the URDF [N m s/rad, N s/m]. {PER_JOINT}",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting("extra_friction", [0.0], f"Dry friction beside that of the URDF [N m, N]. {PER_JOINT}", low=0.0, high=1e6),
     Setting("stops", True, "Stops at the position limits of the URDF."),
     Setting("saturate_efforts", True, "Limit commanded efforts to the effort limits of the URDF."),
     Setting(
@@ -159,7 +165,7 @@ class SimulatedRobot(ManagedNode):
         """Check parameter values against each other and against the robot; raises ParameterError."""
         options = Options.from_values(values)
         if self._simulation is not None:
-            options.apply(self._simulation.model)
+            options.physics(options.apply(self._simulation.model))
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""

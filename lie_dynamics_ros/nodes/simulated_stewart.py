@@ -52,7 +52,14 @@ SETTINGS = (
     ),
     Setting("length_noise", 1e-5, "Standard deviation of the leg lengths [m].", low=0.0, high=1.0),
     Setting("rate_noise", 1e-4, "Standard deviation of the leg rates [m/s].", low=0.0, high=10.0),
-    Setting("seed", 0, "Start of the random numbers of the noise. 0: another one each time.", "while unconfigured"),
+    Setting(
+        "seed",
+        0,
+        "Start of the random numbers of the noise. 0: another one each time.",
+        "while unconfigured",
+        low=0,
+        high=2**31 - 1,
+    ),
 )
 
 
@@ -76,7 +83,7 @@ class SimulatedStewart(ManagedNode):
             TwistStamped, "~/true_twist", qos.OUTPUT, qos_overriding_options=overridable
         )
         self.create_subscription(
-            PoseStamped, "~/desired_pose", self._on_desired, qos.STREAM_INPUT, qos_overriding_options=overridable
+            PoseStamped, "~/desired_pose", self._on_desired, qos.SETPOINT_INPUT, qos_overriding_options=overridable
         )
         self.create_service(Trigger, "~/reset", self._reset)
 
@@ -194,6 +201,7 @@ class SimulatedStewart(ManagedNode):
         report.values["states per second"] = f"{rate:.1f}"
         if self._motion is None:
             return
+        report.hardware = self.settings["platform_frame"]
         report.values["length noise [m]"] = f"{self.settings['length_noise']:g}"
         if self._refused:
             report.add(diagnostics.ERROR, self._refused)

@@ -23,7 +23,7 @@ from ..lie_dynamics.stewart import (
 )
 from ..ros import diagnostics
 from ..ros.diagnostics import Report
-from ..ros.errors import MessageError, ParameterError, RequestError
+from ..ros.errors import MessageError, RequestError
 from ..ros.managed_node import ManagedNode
 from ..ros.messages import LINEAR_FIRST, all_finite
 from ..ros.parameters import Setting
@@ -44,17 +44,23 @@ SETTINGS = (
         [0.0],
         "Added to the positions in joint states to make them leg lengths; one for all legs or six [m].",
         "while unconfigured",
+        low=-100.0,
+        high=100.0,
     ),
     Setting(
         "start_pose",
         [0.0],
         "Pose in which the platform is when tracking starts: x, y, z [m], quaternion x, y, z, w. "
         "[0.0] stands for the home pose of the platform. Counts from the next start or reset on.",
+        low=-1000.0,
+        high=1000.0,
     ),
     Setting(
         "leg_noise",
         [1e-5],
         "Standard deviation of the leg lengths, for the covariance; one for all legs or six [m].",
+        low=0.0,
+        high=1.0,
     ),
     Setting(
         "max_steps",
@@ -90,6 +96,7 @@ class StewartPoseNode(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         self._worker = Worker()
         self._task: StewartTask | None = None
+        self._prepared: StewartTask | None = None
         self._rates_missing = False
         self._restarts = 0
         self._marked: TrackedPose | None = None
@@ -117,21 +124,19 @@ class StewartPoseNode(ManagedNode):
     # Configuration.
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
-        """Check parameter values against each other; raises ParameterError."""
+        """Check parameter values against each other, and build what they lead to; raises whatever stands against it."""
         check_platform_settings(values)
         options = Options.from_values(values)
-        if self._task is not None:
-            try:
-                self._task.check(options)
-            except LieDynamicsError as error:
-                raise ParameterError(f"start_pose: {error}") from error
+        self._prepared = None
+        if self._task is not None and options != self._task.options:
+            self._prepared = self._task.with_options(options)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
         self.stream.set_timeout()
-        if self._task is not None:
-            self._task.set_options(Options.from_values(self.settings))
-        else:
+        if self._prepared is not None:
+            self._task, self._prepared = self._prepared, None
+        elif self._task is None:
             self.start()  # where autostart waits for something to be put right
 
     def configure(self) -> None:
@@ -178,7 +183,7 @@ class StewartPoseNode(ManagedNode):
 
     def cleanup(self) -> None:
         """Let go of the platform."""
-        self._task = self._marked = None
+        self._task = self._prepared = self._marked = None
 
     # Messages.
 
@@ -250,6 +255,7 @@ class StewartPoseNode(ManagedNode):
         task = self._task
         if task is None:
             return
+        report.hardware = self.settings["platform_frame"]
         values = report.values
         values["legs"] = ", ".join(task.legs.joints)
         values["starts from"] = task.start

@@ -32,11 +32,14 @@ class Report:
         Why it is not OK, worst first.
     values : dict
         Key figures.
+    hardware : str
+        What the node works for, such as the name of the robot.
     """
 
     level: bytes = OK
     reasons: list[str] = field(default_factory=list)
     values: dict[str, object] = field(default_factory=dict)
+    hardware: str = "none"
 
     def add(self, level: bytes, reason: str) -> None:
         """Add a reason for a level."""
@@ -138,6 +141,7 @@ class DiagnosticsPublisher:
         status = DiagnosticStatus(
             level=report.level,
             name=self._node.get_fully_qualified_name().lstrip("/"),
+            hardware_id=report.hardware,
             message="; ".join(report.reasons) or "ok",
             values=[KeyValue(key=key, value=str(value)) for key, value in report.values.items()],
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..lie_dynamics import LieDynamicsError
+
 
 class NodeError(ValueError):
     """Base of all errors raised by the shared ROS code; the message is fit for a user."""
@@ -37,3 +39,21 @@ class MessageError(NodeError):
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
+
+
+QUOTED = 80
+"""Longest quotation in a message."""
+LONGEST = 500
+"""Longest message: a list of names may be as long as somebody likes."""
+
+
+def quoted(text: str) -> str:
+    """Return a text as messages show it: in quotes, on one line, of at most `QUOTED` characters."""
+    return repr(text) if len(text) <= QUOTED else f"{text[:QUOTED]!r}..."
+
+
+def reason_of(error: Exception) -> str:
+    """Return what a user is told of an error: its message, not too long, and its kind where it is none of ours."""
+    ours = isinstance(error, (NodeError, LieDynamicsError))
+    text = str(error) if ours else f"{type(error).__name__}: {error}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

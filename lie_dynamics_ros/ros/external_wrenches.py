@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..lie_dynamics import InputError, Model, external_wrench
-from .errors import MessageError
+from .errors import MessageError, quoted
 from .messages import Array, all_finite
 
 
@@ -31,7 +31,8 @@ class ExternalWrenches:
         Parameters
         ----------
         frame : str
-            Link or frame of the robot, at whose origin and in whose axes the wrench is given.
+            Link or frame of the robot, at whose origin and in whose axes the wrench is given; a slash before it, as
+            older nodes send, counts as none.
         wrench : ndarray, shape (6,)
             (moment, force) on the robot [N m, N].
         now : int
@@ -42,10 +43,13 @@ class ExternalWrenches:
         MessageError
             The robot has no such moving frame, or the wrench is not finite.
         """
+        frame = frame.removeprefix("/")
         if not all_finite(wrench):
-            raise MessageError("external wrenches", f"the wrench at {frame!r} is not finite")
+            raise MessageError("external wrenches", f"the wrench at {quoted(frame)} is not finite")
+        if frame not in self._model.frames:
+            raise MessageError("external wrenches", f"the robot has no link or frame {quoted(frame)}")
         try:
-            on_bodies = external_wrench(self._model, self._neutral, frame.removeprefix("/"), wrench, "body")
+            on_bodies = external_wrench(self._model, self._neutral, frame, wrench, "body")
         except InputError as error:
             raise MessageError("external wrenches", str(error)) from error
         self._latest[frame] = now, on_bodies

@@ -1,8 +1,9 @@
 """Parameters with descriptions, ranges and rules about when they may change.
 
-rclpy validates types and ranges one by one; `Settings` adds what it lacks: finite numbers, choices, parameters that
-are fixed once the node is configured, checks across parameters, and a cached copy, because a look-up in a callback
-costs more than it should. A change is applied as a whole or not at all.
+rclpy validates types, and ranges of single numbers; `Settings` adds what it lacks: finite numbers, ranges of array
+entries, choices, parameters that are fixed once the node is configured, checks across parameters, and a cached copy,
+because a look-up in a callback costs more than it should. A change is applied as a whole or not at all: what it leads
+to is built before anything is stored, and taken into use afterwards.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from .errors import ParameterError
+from .errors import ParameterError, quoted, reason_of
 
 When = Literal["any time", "while unconfigured", "at start"]
 
@@ -32,7 +33,7 @@ class Setting:
     when : {"any time", "while unconfigured", "at start"}
         When it may be set.
     low, high : float or int, optional
-        Range of a number, ends included; give both or none.
+        Range of a number, or of each entry of an array, ends included; none for texts and booleans only.
     choices : tuple of str
         Allowed texts, where not all are.
     """
@@ -48,6 +49,8 @@ class Setting:
     def descriptor(self) -> ParameterDescriptor:
         """Build what ``ros2 param describe`` shows, and what rclpy checks."""
         rules = [f"one of: {', '.join(self.choices)}"] if self.choices else []
+        if self.low is not None and isinstance(self.default, list):
+            rules.append(f"each entry from {self.low:g} to {self.high:g}")
         if self.when != "any time":
             rules.append(f"can be set {'only ' if self.when == 'at start' else ''}{self.when}")
         descriptor = ParameterDescriptor(
@@ -56,7 +59,7 @@ class Setting:
             read_only=self.when == "at start",
         )
         if self.low is not None and self.high is not None:
-            if isinstance(self.default, int):
+            if isinstance(self._example, int):
                 descriptor.integer_range = [IntegerRange(from_value=int(self.low), to_value=int(self.high))]
             else:
                 descriptor.floating_point_range = [
@@ -64,14 +67,20 @@ class Setting:
                 ]
         return descriptor
 
+    @property
+    def _example(self) -> Any:
+        return self.default[0] if isinstance(self.default, list) else self.default
+
     def check(self, value: Any) -> None:
-        """Check what the descriptor cannot express; raises ParameterError."""
+        """Check what rclpy does not; raises ParameterError."""
         if self.choices and value not in self.choices:
-            raise ParameterError(f"{self.name} is {value!r}; expected one of: {', '.join(self.choices)}")
+            raise ParameterError(f"{self.name} is {quoted(value)}; expected one of: {', '.join(self.choices)}")
         numbers = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
         for number in numbers:
             if isinstance(number, float) and not math.isfinite(number):
                 raise ParameterError(f"{self.name} holds {number}; expected finite numbers")
+            if self.low is not None and self.high is not None and not self.low <= number <= self.high:
+                raise ParameterError(f"{self.name} holds {number:g}; expected {self.low:g} to {self.high:g}")
 
 
 class Settings(Mapping[str, Any]):
@@ -85,9 +94,11 @@ class Settings(Mapping[str, Any]):
     configured : callable
         Tells whether the node is configured, so that its structure may not change.
     check : callable
-        Called with all values as they would be; raises ParameterError where they make no sense together.
+        Called with all values as they would be, and builds what they lead to; raises where that cannot be, whatever
+        the error, and then nothing is changed.
     changed : callable
-        Called with the names of the parameters that changed, after the cached copy has been updated.
+        Called with the names of the parameters that changed, after the cached copy has been updated; takes into use
+        what was built.
     """
 
     def __init__(
@@ -99,7 +110,7 @@ class Settings(Mapping[str, Any]):
         changed: Callable[[set[str]], None],
     ) -> None:
         self._settings = {setting.name: setting for setting in settings}
-        self._configured, self._check, self._changed = configured, check, changed
+        self._node, self._configured, self._check, self._changed = node, configured, check, changed
         self._values: dict[str, Any] = {}
         for setting in self._settings.values():
             parameter = node.declare_parameter(setting.name, setting.default, setting.descriptor())
@@ -130,12 +141,18 @@ class Settings(Mapping[str, Any]):
                 setting.check(value)
             if changes:
                 self._check({**self._values, **changes})
-        except ParameterError as error:
-            return SetParametersResult(successful=False, reason=str(error))
+        except Exception as error:  # whatever is wrong with a value, nothing is stored, and the node goes on
+            return SetParametersResult(successful=False, reason=reason_of(error))
         return SetParametersResult(successful=True)
 
     def _after_set(self, parameters: list[Parameter]) -> None:
         changes = self._own(parameters)
-        if changes:
-            self._values.update(changes)
+        if not changes:
+            return
+        self._values.update(changes)
+        try:
             self._changed(set(changes))
+        except Exception as error:
+            self._node.get_logger().error(
+                f"parameters {', '.join(changes)} are set, but not in use: {reason_of(error)}"
+            )

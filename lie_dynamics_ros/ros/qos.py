@@ -14,7 +14,25 @@ STREAM_INPUT = QoSProfile(
     reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
-"""States and set points: best effort matches every publisher, and only the newest message counts."""
+"""Commands to a simulated robot: best effort matches every publisher, and only the newest message counts."""
+
+STATE_INPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=4,
+    reliability=ReliabilityPolicy.BEST_EFFORT,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""Joint states. A queue is shared by all publishers: in one for a single message, one would push out another's."""
+
+SETPOINT_INPUT = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.VOLATILE,
+)
+"""Set points and trajectories: each may be sent once, and none may be lost."""
+
+TRAJECTORY_INPUT = SETPOINT_INPUT
 
 EVENT_INPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
@@ -23,14 +41,6 @@ EVENT_INPUT = QoSProfile(
     durability=DurabilityPolicy.VOLATILE,
 )
 """Inputs of which several count, such as wrenches at different frames."""
-
-TRAJECTORY_INPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=10,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
-"""Trajectories: each is sent once and none may be lost."""
 
 OUTPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,

@@ -73,6 +73,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         self.worker = Worker()
         self.task: Task | None = None
         self.answering: Task | None = None
+        self._prepared: Task | None = None
         self._velocity_assumed = False
         super().__init__(name, settings, **kwargs)
         self.offers = Services(self)
@@ -87,7 +88,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         super().destroy_node()
 
     def listen(
-        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.STREAM_INPUT
+        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
     ) -> Subscription:
         """Subscribe, with a quality of service that the user can override."""
         return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=qos.overridable())
@@ -112,16 +113,17 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
     # Configuration.
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
-        """Check parameter values against each other and against the robot; raises ParameterError."""
+        """Check parameter values against each other, and build what they lead to; raises whatever stands against it."""
         options = self.read_options(values)
-        if self.task is not None:
-            options.apply(self.task.model)
+        self._prepared = None
+        if self.task is not None and options != self.task.options:
+            self._prepared = self.task.with_options(options)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
         self.set_timeouts()
-        if self.task is not None:
-            self.task.set_options(self.read_options(self.settings))
+        if self._prepared is not None:
+            self._use(self._prepared)
         super().settings_changed(names)
 
     def set_timeouts(self) -> None:
@@ -134,11 +136,14 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         joints = [joint for joint in self.settings["joints"] if joint]
         model = load_model(description, self.settings["inertia_check"], self.get_logger())
         task = self.make_task(model, joints, self.read_options(self.settings))
-        self.task = task
-        if self.answering is not None:
-            self.answering = task
+        self._use(task)
         self.forget_inputs()
         self.get_logger().info(f"{len(task.joints)} joints: {', '.join(task.joints)}")
+
+    def _use(self, task: Task) -> None:
+        self.task, self._prepared = task, None
+        if self.answering is not None:
+            self.answering = task
 
     def activate(self) -> None:
         """Begin to answer states."""
@@ -153,7 +158,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
 
     def cleanup(self) -> None:
         """Let go of the robot."""
-        self.answering = self.task = None
+        self.answering = self.task = self._prepared = None
 
     def _start_afresh(self) -> None:
         """Forget what was received before time ran backwards, as when a bag is played again."""
@@ -215,6 +220,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         task = self.task
         if task is None:
             return
+        report.hardware = task.model.name
         report.values["joints"] = ", ".join(task.joints)
         report.values["gravity [m/s^2]"] = ", ".join(f"{g:g}" for g in self.settings["gravity"])
         mass = self.settings["payload_mass"]

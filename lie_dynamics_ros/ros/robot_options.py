@@ -17,6 +17,8 @@ MODEL_SETTINGS = (
         "gravity",
         [0.0, 0.0, -9.81],
         "Acceleration of free fall in the frame of the robot's root link [m/s^2].",
+        low=-1000.0,
+        high=1000.0,
     ),
     Setting("include_damping", False, "Include the viscous damping that the URDF gives."),
     Setting("include_friction", False, "Include the dry friction that the URDF gives; zero for a joint at rest."),
@@ -28,12 +30,20 @@ MODEL_SETTINGS = (
         low=0.0,
         high=1e6,
     ),
-    Setting("payload_center_of_mass", [0.0, 0.0, 0.0], "Centre of mass of the payload in payload_frame [m]."),
+    Setting(
+        "payload_center_of_mass",
+        [0.0, 0.0, 0.0],
+        "Centre of mass of the payload in payload_frame [m].",
+        low=-1000.0,
+        high=1000.0,
+    ),
     Setting(
         "payload_inertia",
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         "Inertia of the payload about its centre of mass, in the axes of payload_frame: "
         "xx, xy, xz, yy, yz, zz [kg m^2].",
+        low=-1e9,
+        high=1e9,
     ),
 )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,9 @@ from .joint_mapping import JointMapping
 from .messages import Array
 from .robot_options import RobotOptions
 from .state_reader import JointStateReader
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class RobotTask:
@@ -45,6 +50,7 @@ class RobotTask:
         Reads states; the present one is in its arrays.
     wrenches : ExternalWrenches
         Wrenches that act on the robot.
+    options : RobotOptions
     dynamics : Model
         The model with all that the options include.
 
@@ -74,8 +80,18 @@ class RobotTask:
         self.set_options(options)
 
     def set_options(self, options: RobotOptions) -> None:
-        """Apply options; raises ParameterError, and then leaves all as it was, where the robot cannot have them."""
+        """Apply options; raises ParameterError where the robot cannot have them. Changes no array in place."""
         self.dynamics = options.apply(self.model)
+        self.options = options
+
+    def with_options(self, options: RobotOptions) -> Self:
+        """Return a task for the same robot in the same state with other options, as ready as this one.
+
+        Raises whatever stands against them, and leaves this one as it was.
+        """
+        other = copy.copy(self)
+        other.set_options(options)
+        return other
 
     def select(self, values: Array) -> Array:
         """Bring values from model order into the order of the outputs."""

@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from ..lie_dynamics import LieDynamicsError
 from .diagnostics import Report
-from .errors import NodeError
+from .errors import NodeError, reason_of
 from .worker import Worker
 
 PACKAGE = "lie_dynamics_interfaces"
@@ -76,7 +76,7 @@ class Services:
         except (NodeError, LieDynamicsError) as error:
             text = str(error)
         except Exception as error:  # whatever is asked for, the node goes on
-            text = f"{type(error).__name__}: {error}"
+            text = reason_of(error)
             self._node.get_logger().error(f"{name} failed: {text}", throttle_duration_sec=5.0)
         else:
             return response

@@ -12,10 +12,11 @@ from sensor_msgs.msg import JointState
 from ..lie_dynamics import LieDynamicsError
 from . import diagnostics, qos
 from .diagnostics import Report, StreamStatistics
-from .errors import MessageError
+from .errors import MessageError, reason_of
 from .managed_node import ManagedNode
 from .messages import nanoseconds
 from .parameters import Setting
+from .publishers import UNKNOWN, Publishers, subscribe
 from .state_decoder import StateDecoder
 from .state_times import BACKWARDS, StateTimes
 
@@ -68,14 +69,8 @@ class StateStream:
         self._last: float | None = None  # steady time [s]
         self._opened = 0.0  # steady time [s]
         self.set_timeout()
-        self._subscription = node.create_subscription(
-            JointState,
-            "joint_states",
-            self.on_state,
-            qos.STREAM_INPUT,
-            qos_overriding_options=qos.overridable(),
-            raw=True,
-        )
+        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STATE_INPUT)
+        self._publishers = Publishers(node, self._subscription)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
@@ -94,7 +89,7 @@ class StateStream:
         """Stop answering."""
         self.open = False
 
-    def on_state(self, message: JointState | bytes) -> None:
+    def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""
         if not self.open:
             return
@@ -105,8 +100,9 @@ class StateStream:
             now = self._node.ros_time()
             if isinstance(message, bytes):
                 message = self._decode(message)
-            age = self._times.check(nanoseconds(message.header.stamp), now)
+            age = self._times.check(nanoseconds(message.header.stamp), now, publisher)
             self._answer(message, now)
+            self._times.answered()
         except MessageError as error:
             statistics.reject(error.kind, str(error))
             if error.kind == BACKWARDS and self._begins_again():
@@ -120,11 +116,12 @@ class StateStream:
             return
         finally:
             statistics.received += 1
+            self._publishers.heard(publisher)
         statistics.answered += 1
         duration = time.perf_counter() - begin
         statistics.callback.add(duration)
         if age:
-            statistics.latency.add(age * 1e-9 + duration)
+            statistics.latency.add(max(0.0, age * 1e-9 + duration))  # clocks of two machines differ
 
     def _begins_again(self) -> bool:
         """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
@@ -149,7 +146,7 @@ class StateStream:
     def _unexpected(self, error: Exception) -> None:
         if not self._node.context.ok():
             return  # the node was told to end in the middle of an answer
-        text = f"{type(error).__name__}: {error}"
+        text = reason_of(error)
         self.statistics.reject("unexpected error", text)
         self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
 
@@ -160,8 +157,15 @@ class StateStream:
     def describe(self, report: Report, period: float) -> None:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
+        several = self._publishers.take_several()
         if not self.open:
             return
+        if several:
+            report.add(
+                diagnostics.ERROR,
+                f"{len(several)} publishers of {self._subscription.topic_name} take turns, one is expected: "
+                f"{', '.join(several)}",
+            )
         if rejected:
             report.add(diagnostics.ERROR, f"{rejected} messages dropped: {self.statistics.problem}")
         topic = self._subscription.topic_name

@@ -50,6 +50,22 @@ def test_the_page_names_every_parameter_with_its_rule(name):
 
 
 @each_node
+def test_every_number_has_a_range_that_descriptor_and_page_give(name):
+    page = (ROOT / "doc" / "nodes" / f"{name}.md").read_text().splitlines()
+    for setting in NODES[name]:
+        number = setting.default[0] if isinstance(setting.default, list) else setting.default
+        if isinstance(number, (bool, str)):
+            continue
+        assert setting.low is not None and setting.low <= setting.high, setting.name
+        descriptor = setting.descriptor()
+        (given,) = descriptor.integer_range if isinstance(number, int) else descriptor.floating_point_range
+        assert (given.from_value, given.to_value) == (setting.low, setting.high)
+        (row,) = [line for line in page if line.startswith(f"| `{setting.name}` |")]
+        ranges = re.findall(r"(-?[\d.]+(?:e-?\d+)?) to (-?[\d.]+(?:e-?\d+)?)", row)
+        assert (setting.low, setting.high) in [(float(low), float(high)) for low, high in ranges], row
+
+
+@each_node
 def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(bench, name):
     file = ROOT / "config" / f"{name}.yaml"
     side = "publisher" if name.startswith("simulated") else "subscription"

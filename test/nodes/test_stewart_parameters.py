@@ -27,7 +27,7 @@ def shared(module_bench):
         ({"start_pose": [0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 1.0]}, "finite"),
         ({"start_pose": SINGULAR}, "singular"),
         ({"leg_noise": [1e-5] * 5}, "one or six"),
-        ({"leg_noise": [-1e-5]}, "one or six standard deviations"),
+        ({"leg_noise": [-1e-5]}, "leg_noise holds -1e-05; expected 0 to 1"),
         ({"max_steps": 0}, "max_steps"),
         ({"state_timeout": -1.0}, "state_timeout"),
         ({"legs": ["a"] * 6}, "while the node is unconfigured"),
