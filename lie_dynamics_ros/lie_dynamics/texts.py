@@ -7,6 +7,10 @@ from collections.abc import Iterable
 
 #: The most characters of a foreign text that a message quotes.
 QUOTED = 80
+#: Longest name of a robot, link, joint or constraint.
+MAX_NAME = 500
+#: Largest magnitude of a figure in a file: beyond it products of a few figures leave float64, and no robot is.
+LARGEST = 1e50
 _LONGEST_NUMBER = 1000  # characters; float64 never needs as many
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 

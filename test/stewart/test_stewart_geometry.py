@@ -227,7 +227,7 @@ def test_yaml_of_a_design_with_home_quaternion():
     ("text", "message"),
     [
         ("base_points: [[0, 0, 0]]\n", "has no platform_points|base_points has 1 points"),
-        ("base_point: [[0, 0, 0]]\n", "unknown keys base_point; known are base_points"),
+        ("base_point: [[0, 0, 0]]\n", "unknown keys 'base_point'; known are base_points"),
         ("- 1\n- 2\n", "holds a list"),
         ("base_points: [1, 2\n", "is not valid YAML"),
         ("semi_regular: {base_radius: 1.0}\n", "has no platform_radius, base_half_angle, platform_half_angle"),

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import DescriptionError
 from ..lie import quaternion, so3
 from ..lie._arrays import Array
-from ..texts import plain_number, quoted
+from ..texts import LARGEST, plain_number, quoted
 from .urdf_xml import RobotElement, local_name, short_name
 
 _ORIGIN = ("xyz", "rpy", "quat_xyzw")
@@ -36,8 +36,6 @@ KNOWN: dict[str, dict[str, tuple[str, ...] | None]] = {
     },
 }
 _OWN = {"inertial": (), "joint": ("name", "type")}
-#: Largest magnitude of a figure: beyond it products of a few figures leave float64, and no robot is.
-LARGEST = 1e50
 #: By how much the length of a quaternion may differ from 1: figures of two digits.
 QUATERNION_TOLERANCE = 1e-2
 _BLANKS = re.compile(r"[ \t\r\n]+")

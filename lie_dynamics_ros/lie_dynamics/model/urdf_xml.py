@@ -12,14 +12,12 @@ from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
 from ..errors import DescriptionError
-from ..texts import quoted, shortened
+from ..texts import MAX_NAME, quoted, shortened
 
 #: Versions of the format that are read, by what <robot> says.
 VERSIONS = ((1, 0), (1, 1), (1, 2))
 #: Nesting beyond which a text is no robot.
 MAX_DEPTH = 100
-#: Longest name of a robot, link or joint.
-MAX_NAME = 500
 
 
 @dataclass

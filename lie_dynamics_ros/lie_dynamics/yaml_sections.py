@@ -1,0 +1,183 @@
+"""Mappings in YAML files whose values are asked for by their kind: a number is a number, and a boolean a boolean."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from .texts import LARGEST, MAX_NAME, listed, quoted, shortened
+from .yaml_text import MAX_SIZE, TEXT, MakeError, load_yaml
+
+Array = npt.NDArray[np.float64]
+
+_KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "a boolean", type(None): "nothing"}
+
+
+def read_section(
+    source: str | PathLike[str], keys: tuple[str, ...], make_error: MakeError, max_size: int = MAX_SIZE
+) -> Section:
+    """Return the mapping that YAML text, or the YAML file with that path, holds.
+
+    Parameters
+    ----------
+    source, make_error, max_size
+        See `load_yaml`.
+    keys : tuple of str
+        Keys that are known at the top.
+
+    Raises
+    ------
+    LieDynamicsError
+        As `load_yaml`; besides for what is no mapping, and for other keys.
+    """
+    content, where = load_yaml(source, make_error, max_size)
+    if not isinstance(content, dict):
+        raise make_error(f"{where} holds {_kind(content)} at the top, expected the keys {', '.join(keys)}")
+    if where != TEXT and content and not any(key in keys for key in content):
+        # A file of something else: what it holds does not belong into messages.
+        raise make_error(f"{where} holds none of the keys {', '.join(keys)}")
+    return Section(content, where, make_error).know(keys)
+
+
+class Section:
+    """A mapping in a YAML text, and what messages call it.
+
+    Every method raises the error of its reader, with a message that names the place, the key, the value and what was
+    expected.
+    """
+
+    def __init__(self, values: dict[str, Any], where: str, make_error: MakeError) -> None:
+        self._values, self.where, self._make_error = values, where, make_error
+
+    def __contains__(self, key: str) -> bool:
+        return self._values.get(key) is not None
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raise, with a message that begins with the place."""
+        raise self._make_error(f"{self.where}: {message}")
+
+    def know(self, keys: tuple[str, ...]) -> Section:
+        """Refuse keys that nobody reads: most often a slip of the pen."""
+        unknown = [shortened(key) for key in self._values if key not in keys]
+        if unknown:
+            self.refuse(f"unknown keys {listed(unknown)}; known are {', '.join(keys)}")
+        return self
+
+    def need(self, keys: tuple[str, ...], what: str) -> Section:
+        """Refuse a mapping without one of the keys."""
+        missing = [key for key in keys if key not in self]
+        if missing:
+            self.refuse(f"has no {', '.join(missing)} ({what})")
+        return self
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return a text that is not empty, or the default."""
+        value = self._values.get(key, default)
+        if not isinstance(value, str) or (not value and key in self._values) or len(value) > MAX_NAME:
+            self._expected(key, value, f"a text of 1 to {MAX_NAME} characters; quotes make one of a number")
+        return value
+
+    def boolean(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self._values.get(key, default)
+        if not isinstance(value, bool):
+            self._expected(key, value, "true or false")
+        return value
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """Return a finite number."""
+        return float(self.numbers(key, (), default))
+
+    def numbers(
+        self, key: str, shape: tuple[int, ...] | None, default: npt.ArrayLike | None = None, infinite: bool = False
+    ) -> Array:
+        """Return numbers in lists of lists as an array.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        shape : tuple of int or None
+            Of the array; None for any.
+        default : array-like, optional
+            Where the key is not there; None: it must be there.
+        infinite : bool
+            .inf and -.inf are numbers too.
+        """
+        if key not in self._values and default is not None:
+            return np.asarray(default, dtype=np.float64)
+        value = self._values.get(key)
+        array = _array(value)
+        if array is None or (shape is not None and array.shape != shape) or not _in_range(array, infinite):
+            kind = f"numbers up to {LARGEST:g}, or .inf" if infinite else f"finite numbers up to {LARGEST:g}"
+            self._expected(key, value, _SHAPES.get(shape, "{kind}, in lists of equal lengths").format(kind=kind))
+        return array
+
+    def section(self, key: str, keys: tuple[str, ...]) -> Section:
+        """Return the mapping at a key, whose keys are known."""
+        return self._part(f"{key} in {self.where}", self._values.get(key), keys)
+
+    def sections(self, key: str, name: str) -> list[Section]:
+        """Return the mappings in the list at a key, called `name` 1, 2, ... and by the name that each has."""
+        entries = self._values.get(key)
+        if entries is None:
+            return []
+        if not isinstance(entries, list):
+            self._expected(key, entries, "a list, each entry after a dash")
+        found = []
+        for k, entry in enumerate(entries, start=1):
+            called = entry.get("name") if isinstance(entry, dict) else None
+            label = f" ({quoted(called)})" if isinstance(called, str) else ""
+            found.append(self._part(f"{name} {k} in {self.where}{label}", entry, None))
+        return found
+
+    def text_or_section(self, key: str, keys: tuple[str, ...]) -> str | Section:
+        """Return the text or the mapping at a key."""
+        value = self._values.get(key)
+        return self.text(key) if isinstance(value, str) else self.section(key, keys)
+
+    def mapping_of_numbers(self, key: str) -> dict[str, float]:
+        """Return the finite numbers of the mapping at a key, by key."""
+        part = self._part(f"{key} in {self.where}", self._values.get(key), None)
+        return {name: part.number(name) for name in part._values}
+
+    def _part(self, where: str, value: Any, keys: tuple[str, ...] | None) -> Section:
+        if not isinstance(value, dict):
+            wanted = "keys with values" if keys is None else f"the keys {', '.join(keys)}"
+            raise self._make_error(f"{where} is {_kind(value)}, {quoted(value)}; expected {wanted}")
+        part = Section(value, where, self._make_error)
+        return part if keys is None else part.know(keys)
+
+    def _expected(self, key: str, value: Any, expected: str) -> NoReturn:
+        self.refuse(f"{shortened(key)} is {quoted(value)}, expected {expected}")
+
+
+_SHAPES: dict[tuple[int, ...] | None, str] = {
+    (): f"a finite number up to {LARGEST:g}",
+    (3,): "3 {kind}",
+    (4,): "4 {kind}",
+    (3, 3): "3 rows of 3 {kind}",
+}
+
+
+def _array(value: Any) -> Array | None:
+    """Return numbers, in lists of lists, as an array; None for anything else."""
+    if isinstance(value, list):
+        rows = [_array(part) for part in value]
+        if not rows or any(row is None or row.shape != rows[0].shape for row in rows):  # type: ignore[union-attr]
+            return None
+        return np.array(rows, dtype=np.float64)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return np.array(value, dtype=np.float64)
+
+
+def _in_range(array: Array, infinite: bool) -> bool:
+    return bool(((np.abs(array) <= LARGEST) | (np.isinf(array) & infinite)).all())
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "a number")
