@@ -11,7 +11,8 @@ from ..ros.diagnostics import DROPPED
 from ..ros.state_times import STALE
 
 LASTING = 3
-"""An error in so many reports running, one a second, is a fault; a machine that stands still for a moment makes one."""
+"""An error in so many reports running, one a second, is a fault, unless it says only that messages come late: that is
+the machine's doing, and is remarked on."""
 
 
 class Reports:
@@ -22,7 +23,7 @@ class Reports:
     last : dict
         Last status of each node, by its name.
     lasting : set
-        Messages of errors that lasted for `LASTING` reports of a node while it was active.
+        Messages of errors that lasted for `LASTING` reports of a node while it was active, but for lateness.
     """
 
     def __init__(self) -> None:
@@ -41,9 +42,9 @@ class Reports:
     def on_message(self, message: DiagnosticArray) -> None:
         """Take in the reports of a message."""
         for status in message.status:
-            self.last[status.name] = status
+            before, self.last[status.name] = self.last.get(status.name), status
             active = any(value.key == "lifecycle state" and value.value == "active" for value in status.values)
-            wrong = active and status.level == DiagnosticStatus.ERROR
+            wrong = active and status.level == DiagnosticStatus.ERROR and not _says_late(status, before)
             self._running[status.name] = self._running[status.name] + 1 if wrong else 0
             if self._running[status.name] == LASTING:
                 self.lasting.add(f"{status.name}: {status.message}")
@@ -64,9 +65,19 @@ class Reports:
         return [f"{name}: {count} states were too old" for (name, kind), count in dropped.items() if kind == STALE]
 
     def _dropped(self) -> dict[tuple[str, str], int]:
-        return {
-            (name, key.removeprefix(DROPPED)): int(value)
-            for name, values in self.figures().items()
-            for key, value in values.items()
-            if key.startswith(DROPPED)
-        }
+        return {(name, kind): count for name, status in self.last.items() for kind, count in _drops(status).items()}
+
+
+def _drops(status: DiagnosticStatus) -> dict[str, int]:
+    """Numbers of dropped messages by the kind of their fault."""
+    return {v.key.removeprefix(DROPPED): int(v.value) for v in status.values if v.key.startswith(DROPPED)}
+
+
+def _says_late(status: DiagnosticStatus, before: DiagnosticStatus | None) -> bool:
+    """Tell whether the first reason of an error is that states come late or not at all for a while."""
+    reason = status.message.partition("; ")[0]
+    if reason.startswith(f"{STALE}: "):
+        return True
+    now, then = _drops(status), {} if before is None else _drops(before)
+    grown = {kind for kind, count in now.items() if count > then.get(kind, 0)}
+    return "messages dropped" in reason and grown == {STALE}

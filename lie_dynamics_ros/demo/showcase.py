@@ -74,10 +74,18 @@ class Showcase(ABC):
     def listen(self, node: Node) -> None:
         """Subscribe to what they publish."""
 
+    def direct(self, node: Node) -> None:
+        """Make what `proceed` needs to take part in what happens: never kept waiting by what is recorded."""
+        return
+
     @property
     @abstractmethod
     def tape(self) -> Tape:
         """What they published."""
+
+    @abstractmethod
+    def ready(self) -> bool:
+        """Tell whether each topic has been heard that is there from the beginning: then nothing more is missed."""
 
     @abstractmethod
     def counts(self) -> tuple[int, int]:

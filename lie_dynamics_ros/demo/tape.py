@@ -12,14 +12,21 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
-QUEUE = QoSProfile(depth=2000)
-"""With which a tape listens."""
+QUEUE = QoSProfile(depth=20_000)
+"""With which a tape listens: so much may come while the machine is busy elsewhere, and nothing is lost."""
 
 
 class Tape:
-    """Keeps serialized messages of several topics, in the order in which they came, until they are played."""
+    """Keeps serialized messages of several topics, in the order in which they came, until they are played.
+
+    Attributes
+    ----------
+    taken : int
+        How many have come.
+    """
 
     def __init__(self) -> None:
+        self.taken = 0
         self._waiting: deque[tuple[Callable[[Any, float], None], type, bytes, float]] = deque()
 
     def subscribe(self, node: Node, kind: type, topic: str, handler: Callable[[Any, float], None]) -> None:
@@ -27,12 +34,13 @@ class Tape:
 
         def keep(data: bytes) -> None:
             self._waiting.append((handler, kind, data, time.time()))
+            self.taken += 1
 
         node.create_subscription(kind, topic, keep, QUEUE, raw=True)
 
     def play(self, seconds: float = math.inf) -> None:
-        """Read what has come, for so many seconds at most."""
-        end = time.monotonic() + seconds
-        while self._waiting and time.monotonic() < end:
+        """Read what has come, for so many seconds of this process's own time at most."""
+        end = time.process_time() + seconds
+        while self._waiting and time.process_time() < end:
             handler, kind, data, arrival = self._waiting.popleft()
             handler(deserialize_message(data, kind), arrival)

@@ -20,12 +20,13 @@ from .showcase import Moment, Showcase
 
 START_LIMIT = 120.0
 """Longest time until the first answers [s]: the first start on a machine may have kernels to compile."""
-OVERTIME = 60.0
-"""How much longer than it should a recording may take [s], on a busy machine."""
+STANDSTILL = 60.0
+"""How long a recording that takes longer than it should goes on without answers [s]; with them it takes its time."""
 SETTLING = 1.0
 """Time between the first answers and the recording [s]: discovery goes on, and messages come in bursts."""
 READING = 0.005
-"""How long messages are taken, and then read at most [s]: at least half of the time they are taken."""
+"""How long messages are taken, and then read at most [s of this process's own time]: where others have the machine most
+of the time, messages are still taken in at least half of what is left, and none is lost."""
 REFRESH = 0.1
 """Time between two updates of the view [s]."""
 WINDOW = 1.0
@@ -35,35 +36,45 @@ WINDOW = 1.0
 def watch(showcases: Sequence[Showcase], children: Children, duration: float) -> Reports:
     """Record all showcases for ``duration`` seconds from the time when all of them have answers, with a live view.
 
+    Ends all nodes, and takes what they have sent until then.
+
     Raises
     ------
     ShortfallError
         A node ended, or answers did not come.
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node("demo")
-    executor = make_executor("events")
-    executor.add_node(node)
+    # What is recorded may queue up; what is to be acted upon must not wait behind it.
+    listener, actor = rclpy.create_node("demo"), rclpy.create_node("demo_director")
+    executors = make_executor("events"), make_executor("events")
+    for executor, node in zip(executors, (listener, actor), strict=True):
+        executor.add_node(node)
     reports = Reports()
     try:
-        reports.listen(node)
+        reports.listen(actor)
         for showcase in showcases:
-            showcase.listen(node)
+            showcase.listen(listener)
+            showcase.direct(actor)
         with interruption.deferred():
-            _await_answers(showcases, reports, executor, children)
-            _settle(showcases, executor)
-            _record(showcases, executor, children, duration)
+            _await_answers(showcases, reports, executors, children)
+            _settle(showcases, executors)
+            _record(showcases, executors, children, duration)
+            children.stop()
+            _drain(showcases, executors[0])
         return reports
     finally:
-        executor.shutdown()
-        node.destroy_node()
+        for executor, node in zip(executors, (listener, actor), strict=True):
+            executor.shutdown()
+            node.destroy_node()
         rclpy.shutdown()
 
 
-def _await_answers(showcases: Sequence[Showcase], reports: Reports, executor: Executor, children: Children) -> None:
+def _await_answers(
+    showcases: Sequence[Showcase], reports: Reports, executors: Sequence[Executor], children: Children
+) -> None:
     end = time.monotonic() + START_LIMIT
-    while silent := [showcase.title for showcase in showcases if not showcase.counts()[1]]:
-        _listen(showcases, executor)
+    while silent := [showcase.title for showcase in showcases if not showcase.ready()]:
+        _listen(showcases, executors)
         _check_alive(children)
         if reports.lasting or time.monotonic() > end:
             said = [f"{name}: {status.message}" for name, status in reports.last.items()]
@@ -71,22 +82,34 @@ def _await_answers(showcases: Sequence[Showcase], reports: Reports, executor: Ex
             raise ShortfallError(f"no answers came from: {', '.join(silent)}; {said_all}")
 
 
-def _settle(showcases: Sequence[Showcase], executor: Executor) -> None:
+def _settle(showcases: Sequence[Showcase], executors: Sequence[Executor]) -> None:
     end = time.monotonic() + SETTLING
     while time.monotonic() < end:
-        _listen(showcases, executor)
+        _listen(showcases, executors)
     for showcase in showcases:
         showcase.begin()
 
 
-def _listen(showcases: Sequence[Showcase], executor: Executor) -> None:
-    """Take messages for a while and read some of them."""
-    end = time.monotonic() + READING
-    while (left := end - time.monotonic()) > 0.0:
-        executor.spin_once(timeout_sec=left)
+def _listen(showcases: Sequence[Showcase], executors: Sequence[Executor]) -> None:
+    """Take messages, as long as there are any but for a while, and read some of them."""
+    end, waits = time.process_time() + READING, time.monotonic() + READING
+    while (left := waits - time.monotonic()) > 0.0 or time.process_time() < end:
+        before = [showcase.tape.taken for showcase in showcases]
+        listener, actor = executors
+        actor.spin_once(timeout_sec=0.0)
+        listener.spin_once(timeout_sec=max(0.0, left))
+        if left <= 0.0 and before == [showcase.tape.taken for showcase in showcases]:
+            break  # there are no more
     interruption.check()
     for showcase in showcases:
         showcase.tape.play(READING / len(showcases))
+
+
+def _drain(showcases: Sequence[Showcase], executor: Executor) -> None:
+    """Take all that is here: what one topic says is judged by what others say."""
+    taken = -1
+    while taken != (taken := sum(showcase.tape.taken for showcase in showcases)):
+        executor.spin_once(timeout_sec=READING)
 
 
 def _check_alive(children: Children) -> None:
@@ -94,22 +117,30 @@ def _check_alive(children: Children) -> None:
         raise ShortfallError(f"{name} ended unexpectedly; it printed\n{children.output(name)}")
 
 
-def _record(showcases: Sequence[Showcase], executor: Executor, children: Children, duration: float) -> None:
+def _record(
+    showcases: Sequence[Showcase], executors: Sequence[Executor], children: Children, duration: float
+) -> None:
     screen = Screen()
     start = time.monotonic()
     history = [(0.0, [showcase.counts() for showcase in showcases])]
-    shown = 0.0
+    shown = moved = 0.0
     while (now := time.monotonic() - start) < duration or not all(showcase.done() for showcase in showcases):
-        _listen(showcases, executor)
+        _listen(showcases, executors)
         for showcase in showcases:
             showcase.proceed()
         if now - shown < REFRESH:
             continue
         shown = now
         _check_alive(children)
-        if now > duration + OVERTIME:
+        counts = [showcase.counts() for showcase in showcases]
+        if any(
+            new[1] > old[1] and not showcase.done()
+            for showcase, new, old in zip(showcases, counts, history[-1][1], strict=True)
+        ):
+            moved = now
+        if now > max(duration, moved) + STANDSTILL:
             return  # what is missing is judged
-        history.append((now, [showcase.counts() for showcase in showcases]))
+        history.append((now, counts))
         while history[-1][0] - history[1][0] > WINDOW:
             del history[0]
         moments = [_moment(showcase, history, index) for index, showcase in enumerate(showcases)]

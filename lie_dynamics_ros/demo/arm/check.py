@@ -1,21 +1,17 @@
-"""Compares recorded torques with the library called in this process."""
+"""Holds recorded torques against the library called in this process, from what the node says it answered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...lie_dynamics import Model, inverse_dynamics
+from ...lie_dynamics import Model, gravity_force, inverse_dynamics
 from ..errors import ShortfallError
 from .recorder import Recorder
 
 TOLERANCE = 1e-12
 """Largest difference from the library, relative to the largest torque of the same state."""
-MIN_ANSWERED = 0.5
-"""Least share of states that must be answered; a loaded machine loses some."""
-BEFORE, AFTER = 60, 20
-"""How many desired accelerations around an answer may be the one it used: messages on two topics can overtake."""
 
 
 @dataclass
@@ -25,27 +21,31 @@ class Verdict:
     Attributes
     ----------
     times : ndarray, shape (n,)
-        Time of each checked answer since the first [s].
+        Time of each answer since the first [s].
     efforts, gravity : ndarray, shape (n, joints)
         Torques of the node, and the part of the library's that gravity alone would take [N m or N].
     error : float
-        Largest difference from the library, relative to the largest torque of the same state.
-    states, answered : int
-        States sent while the node was answering, and those answered.
+        Largest difference from the library, relative to the largest torque of the same state; NaN where not judged.
+    states, answered, judged : int
+        States sent while the node was answering, those answered, and answers held against the library.
     latency : tuple of float
         Percentiles 50, 95, 99 of the time from a state's stamp until its torques arrived here [s].
     shortfalls : list of str
         What fell short; empty where all is well.
+    remarks : list of str
+        What could not be judged.
     """
 
     times: np.ndarray
     efforts: np.ndarray
     gravity: np.ndarray
-    error: float
     states: int
     answered: int
     latency: tuple[float, ...]
-    shortfalls: list[str]
+    judged: int = 0
+    error: float = float("nan")
+    shortfalls: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def judge(recorder: Recorder, model: Model) -> Verdict:
@@ -59,69 +59,58 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
     stamps = sorted(stamp for stamp in recorder.answers if stamp in recorder.states)
     if len(stamps) < 2:
         raise ShortfallError(f"heard {len(recorder.states)} joint states and {len(stamps)} answers to them")
-    # The last few answers may still have been on their way when the recording ended.
-    sent = [stamp for stamp in recorder.states if stamps[0] <= stamp <= stamps[-1]]
-    q, qd = (np.array([_in_model_order(recorder, stamp, model, field) for stamp in stamps]) for field in (1, 2))
-    efforts = np.array([_named(recorder.names, recorder.answers[stamp].efforts, model) for stamp in stamps])
-    limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
-    error = _errors(recorder, stamps, model, q, qd, efforts, limit)
-    zero = np.zeros_like(qd)
+    q = np.array([_named(recorder.states[stamp][0], recorder.states[stamp][1], model) for stamp in stamps])
     latency = np.array([recorder.answers[stamp].latency for stamp in stamps])
     verdict = Verdict(
         times=np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps]),
-        efforts=efforts,
-        gravity=inverse_dynamics(model, q, zero, zero),
-        error=float(error.max()),
-        states=len(sent),
+        efforts=np.array([_named(recorder.names, recorder.answers[stamp].efforts, model) for stamp in stamps]),
+        gravity=gravity_force(model, q),
+        # The last few answers may still have been on their way when the recording ended.
+        states=sum(stamps[0] <= stamp <= stamps[-1] for stamp in recorder.states),
         answered=len(stamps),
         latency=tuple(float(p) for p in np.percentile(latency, (50, 95, 99))),
-        shortfalls=[],
     )
-    wrong = int((~(error <= TOLERANCE)).sum())
-    if wrong:
-        verdict.shortfalls.append(
-            f"{wrong} of {len(stamps)} torque messages differ from the library by more than {TOLERANCE:g} "
-            f"(relative); the worst by {verdict.error:.2e}"
-        )
-    if verdict.answered < MIN_ANSWERED * verdict.states:
-        verdict.shortfalls.append(
-            f"only {verdict.answered} of {verdict.states} joint states were answered; {MIN_ANSWERED:.0%} are expected"
-        )
+    if not recorder.accountable:
+        verdict.remarks.append("torques against the library: lie_dynamics_interfaces is not installed")
+        return verdict
+    told = [stamp for stamp in stamps if stamp in recorder.accounts]
+    # They come after the torques, on a topic of their own: the first and the last may be missing.
+    expected = [stamp for stamp in stamps if told and told[0] <= stamp <= told[-1]]
+    if len(told) < len(expected) or len(told) < 2:
+        verdict.shortfalls.append(f"{len(told)} of {len(stamps)} answers came with what they were computed from")
+    if told:
+        _compare(recorder, model, told, verdict)
     return verdict
+
+
+def _compare(recorder: Recorder, model: Model, stamps: list[int], verdict: Verdict) -> None:
+    """Hold answers against what the node says about them, and that against the library and what was sent."""
+    states, accounts = ([kept[stamp] for stamp in stamps] for kept in (recorder.states, recorder.accounts))
+    q, qd, given, wrench, told = (
+        np.array([_named(account.names, getattr(account, name), model) for account in accounts])
+        for name in ("position", "velocity", "given", "wrench_effort", "effort")
+    )
+    published = np.array([_named(recorder.names, recorder.answers[stamp].efforts, model) for stamp in stamps])
+    sent = [np.array([_named(state[0], state[k], model) for state in states]) for k in (1, 2)]
+    limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
+    expected = np.clip(inverse_dynamics(model, q, qd, given) - wrench, -limit, limit)
+    error = _difference(published, expected)
+    verdict.judged, verdict.error = len(stamps), float(error.max())
+    unknown = [bool(row.any()) and row.tobytes() not in recorder.accelerations for row in given]
+    for wrong, what in (
+        (~(error <= TOLERANCE), f"differ from the library by more than {TOLERANCE:g} (relative)"),
+        ((told != published).any(axis=1), "are not those of ~/dynamics_state"),
+        ((sent[0] != q).any(axis=1) | (sent[1] != qd).any(axis=1), "answer another state than their stamp says"),
+        (np.array(unknown), "follow from accelerations that nobody sent"),
+    ):
+        if wrong.any():
+            worst = f"; the worst by {verdict.error:.2e}" if "library" in what else ""
+            verdict.shortfalls.append(f"{int(wrong.sum())} of {len(stamps)} torque messages {what}{worst}")
 
 
 def _named(names: list[str], values: np.ndarray, model: Model) -> np.ndarray:
     by_name = dict(zip(names, values, strict=True))
     return np.array([by_name[name] for name in model.joint_names])
-
-
-def _in_model_order(recorder: Recorder, stamp: int, model: Model, field: int) -> np.ndarray:
-    state = recorder.states[stamp]
-    return _named(state[0], state[field], model)
-
-
-def _errors(
-    recorder: Recorder,
-    stamps: list[int],
-    model: Model,
-    q: np.ndarray,
-    qd: np.ndarray,
-    efforts: np.ndarray,
-    limit: np.ndarray,
-) -> np.ndarray:
-    """Relative error of each answer, for that acceleration around it which fits best."""
-    accelerations = recorder.accelerations or [np.zeros(model.nv)]
-    count = np.array([recorder.answers[stamp].accelerations for stamp in stamps])
-    best = np.full(len(stamps), np.inf)
-    for shift in sorted(range(-BEFORE, AFTER + 1), key=abs):
-        left = np.flatnonzero(~(best <= TOLERANCE))
-        if not len(left):
-            break
-        index = np.clip(count[left] + shift, 0, len(accelerations) - 1)
-        qdd = np.array([accelerations[i] for i in index])
-        expected = np.clip(inverse_dynamics(model, q[left], qd[left], qdd), -limit, limit)
-        best[left] = np.fmin(best[left], _difference(efforts[left], expected))
-    return best
 
 
 def _difference(efforts: np.ndarray, expected: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -10,16 +11,36 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...ros.messages import nanoseconds
+from ...ros.services import interfaces
 from ..tape import Tape
+
+NODE = "inverse_dynamics"
 
 
 @dataclass
 class Answer:
-    """One answer of the node: its efforts, when they came, and how many accelerations had come before."""
+    """One answer of the node: its efforts, and when they came after their state was stamped [s]."""
 
     efforts: np.ndarray
     latency: float
-    accelerations: int
+
+
+@dataclass
+class Account:
+    """What the node says it computed an answer from: the fields of ``DynamicsState``, each (n,) in its order."""
+
+    names: list[str]
+    position: np.ndarray
+    velocity: np.ndarray
+    given: np.ndarray
+    wrench_effort: np.ndarray
+    effort: np.ndarray
+
+    @classmethod
+    def of(cls, message: Any) -> Account:
+        """Read a message."""
+        fields = ("position", "velocity", "given", "wrench_effort", "effort")
+        return cls(list(message.joint_names), *(np.array(getattr(message, name)) for name in fields))
 
 
 @dataclass
@@ -32,29 +53,40 @@ class Recorder:
         Names, position and velocity of every joint state.
     answers : dict
         The answer to the state with the same time stamp.
-    accelerations : list
-        Desired accelerations, in the order they came.
+    accounts : dict
+        What the node says about that answer.
+    accelerations : set of bytes
+        All desired accelerations that were sent, the bytes of their numbers.
     names : list
         Joints of the answers.
+    accountable : bool
+        Whether the node tells what it answered: where its own message types are installed.
     """
 
     states: dict[int, tuple[list[str], np.ndarray, np.ndarray]] = field(default_factory=dict)
     answers: dict[int, Answer] = field(default_factory=dict)
-    accelerations: list[np.ndarray] = field(default_factory=list)
+    accounts: dict[int, Account] = field(default_factory=dict)
+    accelerations: set[bytes] = field(default_factory=set)
     names: list[str] = field(default_factory=list)
+    accountable: bool = True
     tape: Tape = field(default_factory=Tape)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
         subscribe = self.tape.subscribe
         subscribe(node, JointState, "joint_states", self._on_state)
-        subscribe(node, JointState, "inverse_dynamics/joint_efforts", self._on_answer)
-        subscribe(node, JointTrajectoryPoint, "inverse_dynamics/joint_trajectory_point", self._on_point)
+        subscribe(node, JointState, f"{NODE}/joint_efforts", self._on_answer)
+        subscribe(node, JointTrajectoryPoint, f"{NODE}/joint_trajectory_point", self._on_point)
+        type_ = getattr(interfaces("msg"), "DynamicsState", None)
+        self.accountable = type_ is not None
+        if type_ is not None:
+            subscribe(node, type_, f"{NODE}/dynamics_state", self._on_account)
 
     def begin(self) -> None:
         """Forget the states and answers so far; a fair recording begins here."""
         self.states.clear()
         self.answers.clear()
+        self.accounts.clear()
 
     def _on_state(self, message: JointState, _: float) -> None:
         stamp = nanoseconds(message.header.stamp)
@@ -64,7 +96,10 @@ class Recorder:
         stamp = nanoseconds(message.header.stamp)
         if not self.names:
             self.names = list(message.name)
-        self.answers[stamp] = Answer(np.array(message.effort), arrival - stamp * 1e-9, len(self.accelerations))
+        self.answers[stamp] = Answer(np.array(message.effort), arrival - stamp * 1e-9)
+
+    def _on_account(self, message: Any, _: float) -> None:
+        self.accounts[nanoseconds(message.header.stamp)] = Account.of(message)
 
     def _on_point(self, message: JointTrajectoryPoint, _: float) -> None:
-        self.accelerations.append(np.array(message.accelerations))
+        self.accelerations.add(np.array(message.accelerations).tobytes())

@@ -1,4 +1,4 @@
-"""The node inverse_dynamics beside a simulated driver: torques live, and every one of them held against the library."""
+"""The node inverse_dynamics beside a simulated driver: torques live, each held against what the library makes of it."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class ArmShowcase(Showcase):
 
     def start(self, children: Children) -> None:
         """Start driver and node."""
-        points, efforts = "/inverse_dynamics/joint_trajectory_point", "/inverse_dynamics/joint_efforts"
+        points = "/inverse_dynamics/joint_trajectory_point"
+        outputs = kept("/inverse_dynamics/joint_efforts", "/inverse_dynamics/dynamics_state")
         both = {"inertia_check": self._inertia_check}
         driver = {"robot_description": self._source, "rate": self._rate, **kept("/joint_states", points), **both}
         children.start("simulated_robot", driver, {"~/joint_trajectory_point": points})
-        children.start("inverse_dynamics", {**kept(efforts), **both}, {})
+        children.start("inverse_dynamics", {**outputs, **both}, {})
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
@@ -59,6 +60,11 @@ class ArmShowcase(Showcase):
     def tape(self) -> Tape:
         """What the recorder heard."""
         return self.recorder.tape
+
+    def ready(self) -> bool:
+        """Tell whether each topic has been heard."""
+        heard = self.recorder
+        return bool(heard.answers and heard.accelerations and (heard.accounts or not heard.accountable))
 
     def counts(self) -> tuple[int, int]:
         """Return numbers of states and answers."""
@@ -127,7 +133,8 @@ class ArmShowcase(Showcase):
             "arm: joint states in, torques out", verdict.answered, verdict.states, verdict.latency, node
         )
         lines += [
-            f"  against the library largest relative difference {verdict.error:.1e} in {verdict.answered} messages",
+            f"  against the library largest relative difference {verdict.error:.1e} in {verdict.judged} messages",
             f"  picture             {folder / PICTURE}",
         ]
+        lines += [f"  not judged          {remark}" for remark in verdict.remarks]
         return Conclusion(lines, verdict.shortfalls)

@@ -42,6 +42,7 @@ class Director:
         self.starts: list[int] = []
         self._now = 0  # simulated time [ns]; 0 before it is known
         self._answers: dict[str, list[Any]] | None = None  # by the node that was asked
+        self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
         self._pause = 0  # until when nothing is to be done [ns]
 
     def listen(self, node: Node) -> None:
@@ -79,23 +80,28 @@ class Director:
         requests = {who: _request(v) for who, v in values.items() if v}
         if self._answers is None:
             if self._publisher.get_subscription_count() and all(c.service_is_ready() for c in self._clients.values()):
-                self._deadline = time.monotonic() + PATIENCE
                 self._answers = {who: [] for who in requests}
                 self._ask(requests)
+            self._check_patience(act)
             return
         done = {who: a.result().result for who, answers in self._answers.items() for a in answers if a.done()}
         waiting = {who: request for who, request in requests.items() if who not in done}
         if waiting:
-            if time.monotonic() > self._deadline:
-                raise ShortfallError(f"act {act.name}: the nodes did not take their parameters within {PATIENCE:g} s")
+            self._check_patience(act)
             if time.monotonic() > self._asked + LOST:
                 self._ask(waiting)
             return
         refused = [result.reason for result in done.values() if not result.successful]
         if refused:
             raise ShortfallError(f"act {act.name}: parameters were refused: {'; '.join(refused)}")
-        self._answers = None
+        self._answers = self._deadline = None
         self._send(act)
+
+    def _check_patience(self, act: Act) -> None:
+        now = time.monotonic()
+        self._deadline = self._deadline or now + PATIENCE
+        if now > self._deadline:
+            raise ShortfallError(f"act {act.name}: the nodes did not take their parameters within {PATIENCE:g} s")
 
     def _ask(self, requests: Mapping[str, SetParametersAtomically.Request]) -> None:
         assert self._answers is not None

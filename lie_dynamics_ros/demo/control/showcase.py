@@ -80,12 +80,20 @@ class ControlShowcase(Showcase):
     def listen(self, node: Node) -> None:
         """Subscribe."""
         self.recorder.listen(node)
+
+    def direct(self, node: Node) -> None:
+        """Make what the director needs."""
         self.director.listen(node)
 
     @property
     def tape(self) -> Tape:
         """What the recorder heard."""
         return self.recorder.tape
+
+    def ready(self) -> bool:
+        """Tell whether each topic has been heard; inertias come with the adaptive mode only."""
+        recorder = self.recorder
+        return bool(recorder.states and recorder.efforts and recorder.errors)
 
     def counts(self) -> tuple[int, int]:
         """Return numbers of states and answers."""

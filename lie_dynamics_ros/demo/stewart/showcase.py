@@ -57,6 +57,11 @@ class StewartShowcase(Showcase):
         """What the recorder heard."""
         return self.recorder.tape
 
+    def ready(self) -> bool:
+        """Tell whether each topic has been heard."""
+        recorder = self.recorder
+        return bool(recorder.truth and recorder.estimates and recorder.true_twists and recorder.twists)
+
     def counts(self) -> tuple[int, int]:
         """Return numbers of states and answers."""
         return len(self.recorder.truth), len(self.recorder.estimates)
