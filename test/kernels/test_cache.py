@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pickle
 import shutil
 import stat
 import subprocess
@@ -56,6 +57,7 @@ def toy(tmp_path):
             env={**kept, **environment},
         )
         assert result.returncode == 0, result.stderr
+        run.errors = result.stderr
         factor, hits, *rest = result.stdout.split()
         return int(factor), int(hits), *rest
 
@@ -115,6 +117,52 @@ def test_a_disk_that_is_full(toy, tmp_path):
     index.unlink()
     index.mkdir()
     assert toy(**cache)[:2] == (2, 0)
+
+
+class Planted:
+    """Its pickle makes a folder when it is read."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+SWITCH = """
+import os, sys, warnings
+from lie_dynamics_ros.lie_dynamics.kernels.cache import cache_root
+root = cache_root()
+os.rename(root, str(root) + ".moved")
+os.symlink(sys.argv[2], root)
+"""
+
+
+def test_a_link_switched_after_the_check_brings_in_nobody(toy, tmp_path):
+    """A stranger's copy of the cache, made of code of his own, lies behind a link that was not there at the check."""
+    cache, stranger, proof = tmp_path / "cache", tmp_path / "stranger", tmp_path / "proof"
+    toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    shutil.copytree(cache, stranger)
+    for file in stranger.rglob("*.nb?"):
+        file.write_bytes(pickle.dumps(Planted(proof)))
+    result = subprocess.run(
+        [sys.executable, "-c", SWITCH + PROGRAM, str(tmp_path / "code"), str(stranger)],
+        capture_output=True, text=True, check=True, env={**os.environ, "LIE_DYNAMICS_CACHE_DIR": str(cache)},
+    )  # fmt: skip
+    assert result.stdout.split()[:2] == ["2", "0"]
+    assert not proof.exists()
+    assert result.stderr.count("it is a symbolic link") == 1
+
+
+def test_a_folder_that_others_can_write_to_is_told_once_and_not_used(toy, tmp_path):
+    cache, proof = tmp_path / "cache", tmp_path / "proof"
+    toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    for file in cache.rglob("*.nb?"):
+        file.write_bytes(pickle.dumps(Planted(proof)))
+    cache.chmod(0o777)
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(cache))[:3] == (2, 0, "None")
+    assert toy.errors.count("chmod go-w") == 1
+    assert not proof.exists()
 
 
 def test_old_versions_are_dropped_but_a_few(toy, tmp_path):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
+import pickle
 import re
 import shutil
 import sys
@@ -17,8 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.runtime.nrt import rtsys
+
+from . import private_files
 
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
@@ -64,22 +68,20 @@ def source_hash(module: str) -> str:
 
 @cache
 def cache_root() -> Path | None:
-    """Return the folder of all compiled kernels, or None where none is writable."""
+    """Return the folder of all compiled kernels, or None where none is writable, and by the user alone."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen == "":
         return None
+    if not private_files.supported():
+        private_files.tell_once("compiled kernels are not kept: this system cannot tell whether others can write them")
+        return None
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    fallback = Path(tempfile.gettempdir()) / f"lie_dynamics_ros-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    fallback = Path(tempfile.gettempdir()) / f"lie_dynamics_ros-{os.geteuid()}"
     for root in [Path(chosen)] if chosen else [user_cache / "lie_dynamics_ros", fallback]:
-        try:
+        with contextlib.suppress(OSError):  # of which UntrustedError has been told
             root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if root == fallback and hasattr(os, "getuid") and root.stat().st_uid != os.getuid():
-                continue  # compiled code is executed: never from a folder that somebody else made
-            with tempfile.TemporaryFile(dir=root):
-                pass
-        except OSError:
-            continue
-        return root
+            with private_files.opened_folder(root), tempfile.TemporaryFile(dir=root):
+                return root
     return None
 
 
@@ -93,7 +95,7 @@ def cache_folder(module: str) -> Path | None:
 def _drop_old_versions(current: Path) -> None:
     pattern = re.compile(re.escape(current.name.rpartition("-")[0]) + "-[0-9a-f]{16}")
     versions = [p for p in current.parent.iterdir() if pattern.fullmatch(p.name) and p != current]
-    versions.sort(key=lambda p: p.stat().st_mtime, reverse=True)
+    versions.sort(key=lambda p: p.lstat().st_mtime, reverse=True)
     for old in versions[_KEPT_VERSIONS - 1 :]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -109,8 +111,7 @@ class _Locator(_CacheLocator):
 
     def ensure_cache_path(self) -> None:
         folder = Path(self.get_cache_path())
-        if not folder.is_dir():
-            folder.mkdir(mode=0o700, exist_ok=True)
+        if private_files.make_folder(folder.parent, folder.name):
             _drop_old_versions(folder)
 
     def get_source_stamp(self) -> str:
@@ -126,6 +127,31 @@ class _Locator(_CacheLocator):
 
 class _Impl(CompileResultCacheImpl):
     _locator_classes = [_Locator]  # type: ignore[list-item]  # noqa: RUF012
+
+
+class _PrivateFiles(IndexDataCacheFile):
+    """Numba's files of a kernel, which are pickles and machine code: never those that others can write."""
+
+    @property
+    def _place(self) -> tuple[Path, str]:
+        folder = Path(self._cache_path)
+        return folder.parent, folder.name
+
+    def _load_index(self) -> Any:
+        try:
+            stream = io.BytesIO(private_files.read(*self._place, self._index_name))
+        except FileNotFoundError:
+            return {}
+        if pickle.load(stream) != self._version:
+            return {}
+        stamp, overloads = pickle.load(stream)
+        return overloads if stamp == self._source_stamp else {}
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(private_files.read(*self._place, name))
+
+    def _open_for_write(self, filepath: str) -> Any:
+        return private_files.written(*self._place, Path(filepath).name)
 
 
 class _KernelCache(FunctionCache):
@@ -153,6 +179,7 @@ class _KernelCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
+        self._cache_file.__class__ = _PrivateFiles
         self._name_of_kernel = f"{function.__module__}.{function.__qualname__}"
 
 
