@@ -62,6 +62,7 @@ setup(
             f"simulated_robot = {PACKAGE}.nodes.simulated_robot:main",
             f"simulated_stewart = {PACKAGE}.nodes.simulated_stewart:main",
             f"stewart_pose = {PACKAGE}.nodes.stewart_pose:main",
+            f"together = {PACKAGE}.nodes.together:main",
             f"demo = {PACKAGE}.demo.__main__:main",
         ],
     },

@@ -29,6 +29,7 @@ from ..ros.messages import LINEAR_FIRST, all_finite
 from ..ros.parameters import Setting
 from ..ros.platform_loading import PLATFORM_SETTINGS, check_platform_settings, load_platform
 from ..ros.pose_outputs import PoseOutputs
+from ..ros.response_times import DEADLINE
 from ..ros.services import Services
 from ..ros.spinning import run
 from ..ros.state_stream import STATE_TIMEOUT, StateStream
@@ -70,6 +71,7 @@ SETTINGS = (
         high=100_000,
     ),
     STATE_TIMEOUT,
+    DEADLINE,
     Setting(
         "condition_warning",
         100.0,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import gc
+import functools
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from . import diagnostics
 from .diagnostics import DiagnosticsPublisher, Report
+from .garbage import settle, unsettle
 from .parameters import Setting, Settings
+from .real_time import REAL_TIME_SETTINGS
 from .spinning import EXECUTORS
 
 COMMON_SETTINGS = (
@@ -24,16 +28,22 @@ COMMON_SETTINGS = (
         "at start",
         choices=EXECUTORS,
     ),
+    *REAL_TIME_SETTINGS,
 )
 
 START_DELAY = 0.01
+
+LAST_WORDS = 0.2
+"""Longest wait at the end for what was published to reach its subscribers [s]."""
 
 
 class ManagedNode(LifecycleNode):
     """A lifecycle node whose subclasses fill in `configure`, `activate`, `deactivate`, `cleanup` and `describe`.
 
-    Any exception in `configure` or `activate` makes the transition fail; its text is logged and stays in the
-    diagnostics until a later transition succeeds.
+    Any exception in `configure` or `activate` makes the transition fail, and is rolled back; its text is logged and
+    stays in the diagnostics until a later transition succeeds. An exception that leaves the callback of a topic or a
+    timer deactivates the node, which then says its last as in any deactivation, and leaves the process and its other
+    nodes alone.
 
     Parameters
     ----------
@@ -49,8 +59,8 @@ class ManagedNode(LifecycleNode):
     """
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
         self.failure = ""
+        super().__init__(name, **kwargs)
         self.settings = Settings(
             self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
         )
@@ -132,6 +142,38 @@ class ManagedNode(LifecycleNode):
         self.failure = reason
         self.get_logger().error(reason)
 
+    # Callbacks.
+
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., Any], *args: Any, **kw: Any
+    ) -> Any:
+        """Subscribe; see the class for exceptions that leave the callback."""
+        return super().create_subscription(msg_type, topic, self._guarded(callback, topic), *args, **kw)
+
+    def create_timer(self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+        """Make a timer; see the class for exceptions that leave the callback."""
+        return super().create_timer(timer_period_sec, self._guarded(callback, "a timer"), *args, **kw)
+
+    def _guarded(self, callback: Callable[..., Any], what: str) -> Callable[..., Any]:
+        @functools.wraps(callback)
+        def guarded(*args: Any) -> Any:
+            try:
+                return callback(*args)
+            except Exception as error:
+                self._fault(what, error)
+
+        return guarded
+
+    def _fault(self, what: str, error: Exception) -> None:
+        """Come to a safe end after an exception that nobody foresaw."""
+        if not self.context.ok():
+            return  # the node was told to end in the middle of the callback
+        text = "".join(traceback.format_exception(error)).rstrip()
+        self._fail(f"deactivated after a fault in the callback of {what}: {type(error).__name__}: {error}")
+        self.get_logger().error(text)
+        if self.state == "active":
+            self.trigger_deactivate()
+
     # Transitions.
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -148,21 +190,22 @@ class ManagedNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `activate`."""
+        result = super().on_activate(state)
         try:
             self.activate()
         except Exception as error:
             self._fail(f"not activated: {error}")
+            self._deactivate()
+            super().on_deactivate(state)
             return TransitionCallbackReturn.FAILURE
         self.failure = ""
         self._start_pending = False
-        # What is there by now stays: searching it for garbage again and again would only delay messages.
-        gc.collect()
-        gc.freeze()
-        return super().on_activate(state)
+        settle(self)
+        return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `deactivate`."""
-        self.deactivate()
+        self._deactivate()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -173,15 +216,33 @@ class ManagedNode(LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop publishing and let go of everything."""
         self._start_pending = False
-        self.deactivate()
+        self._deactivate()
         self.cleanup()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Return to unconfigured after an error in a transition."""
-        self.deactivate()
+        self._deactivate()
         self.cleanup()
         return super().on_error(state)
+
+    def _deactivate(self) -> None:
+        """Deactivate, whatever is wrong with the last that the node has to say."""
+        unsettle(self)
+        try:
+            self.deactivate()
+        except Exception as error:
+            self._fail(f"deactivated with an error: {type(error).__name__}: {error}")
+
+    def end(self) -> None:
+        """Deactivate an active node, and wait until what it published has reached those who listen."""
+        self._start_pending = False
+        if self.state == "active":
+            self.trigger_deactivate()
+        deadline = time.monotonic() + LAST_WORDS
+        for publisher in self.publishers:
+            left = max(0.0, deadline - time.monotonic())
+            publisher.wait_for_all_acked(Duration(seconds=left))
 
     # Diagnostics.
 

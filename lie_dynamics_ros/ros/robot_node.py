@@ -20,6 +20,7 @@ from .errors import RequestError
 from .messages import Array, wrench_to_array
 from .model_loading import INERTIA_CHECK, load_model
 from .parameters import Setting
+from .response_times import DEADLINE
 from .robot_options import MODEL_SETTINGS, RobotOptions
 from .robot_task import RobotTask
 from .services import Services
@@ -36,6 +37,7 @@ ROBOT_SETTINGS = (
     INERTIA_CHECK,
     *MODEL_SETTINGS,
     STATE_TIMEOUT,
+    DEADLINE,
     Setting(
         "wrench_timeout",
         0.1,

@@ -1,18 +1,21 @@
-"""Running a node until it is told to stop."""
+"""Running nodes until they are told to stop."""
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
+import traceback
 from collections.abc import Callable, Sequence
 
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from .errors import NodeError
+from .garbage import GarbageBetweenCallbacks
+from .real_time import request_real_time
+from .signals import EndSignals
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
@@ -33,69 +36,76 @@ def make_executor(kind: str, context: rclpy.Context | None = None) -> Executor:
 
 
 def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
-    """Run one node until SIGINT, SIGTERM or shutdown of the context.
+    """Run one node until SIGINT, SIGTERM or shutdown of the context; see `run_all`."""
+    return run_all([make_node], args)
+
+
+def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None = None) -> int:
+    """Run nodes on one executor until SIGINT, SIGTERM or shutdown of the context.
+
+    At the end a node's ``end``, where it has one, is called while it can still publish.
 
     Parameters
     ----------
-    make_node : callable
-        Makes the node; where it has a parameter ``executor``, that chooses the executor.
+    make_nodes : sequence of callable
+        Make the nodes. The parameter ``executor`` of the first that has it chooses the executor; likewise those of
+        real time.
     args : sequence of str, optional
         Command line, ROS arguments included; by default that of the process.
 
     Returns
     -------
     int
-        Exit code: 0, or 1 where the node could not be made (the reason is printed).
+        Exit code: 0, or 1 where a node could not be made (the reason is printed) or the executor failed.
     """
-    interrupt = _Interrupt()
-    rclpy.init(args=args)
-    node: Node | None = None
-    executor: Executor | None = None
-    try:
-        node = make_node()
-        kind = node.get_parameter("executor").value if node.has_parameter("executor") else EXECUTORS[0]
-        executor = make_executor(kind)
-        executor.add_node(node)
-        interrupt.spinning = True
-        while rclpy.ok():
-            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    except (NodeError, ParameterException) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except Exception:
-        if rclpy.ok():
-            raise
-        # A callback was under way when the context ended, and could no longer publish: that is no failure.
-    finally:
-        if executor is not None:
-            executor.shutdown()
-        if node is not None:
-            node.destroy_node()
-        rclpy.try_shutdown()
-        interrupt.restore()
+    with EndSignals() as signals:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        nodes: list[Node] = []
+        try:
+            for make in make_nodes:
+                nodes.append(make())
+            if not signals.heard:
+                _spin(nodes, signals)
+        except ExternalShutdownException:
+            pass
+        except (NodeError, ParameterException) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        except Exception:
+            if rclpy.ok():
+                traceback.print_exc()
+                return 1
+            # A callback was under way when the context ended, and could no longer publish: that is no failure.
+        finally:
+            for node in nodes:
+                _end(node)
+            rclpy.try_shutdown()
     return 0
 
 
-class _Interrupt:
-    """What SIGINT does besides what rclpy, which hears of it first, does: it shuts the context down.
+def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
+    chosen = next((n.get_parameter("executor").value for n in nodes if n.has_parameter("executor")), EXECUTORS[0])
+    executor = make_executor(chosen)
+    try:
+        for node in nodes:
+            executor.add_node(node)
+        request_real_time(nodes[0])
+        with GarbageBetweenCallbacks() as garbage:
+            while rclpy.ok() and not signals.heard:
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+                garbage.collect()
+        for node in nodes:
+            executor.remove_node(node)
+    finally:
+        executor.shutdown()
 
-    While the node is made, it raises KeyboardInterrupt; while it spins, nothing: an exception from within a callback
-    is a failure to an executor, which may have raised it before the context is shut down.
-    """
 
-    def __init__(self) -> None:
-        self.spinning = False
-        self._main = threading.current_thread() is threading.main_thread()
-        if self._main:
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
-
-    def _on_signal(self, *_: object) -> None:
-        if not self.spinning:
-            raise KeyboardInterrupt
-
-    def restore(self) -> None:
-        """Restore the handler that was there before."""
-        if self._main:
-            signal.signal(signal.SIGINT, self._before)
+def _end(node: Node) -> None:
+    """Let a node say its last, and destroy it; the others are ended whatever comes of that."""
+    try:
+        if hasattr(node, "end") and rclpy.ok():
+            node.end()
+        node.destroy_node()
+    except Exception:
+        if rclpy.ok():
+            traceback.print_exc()

@@ -17,6 +17,7 @@ from .managed_node import ManagedNode
 from .messages import nanoseconds
 from .parameters import Setting
 from .publishers import UNKNOWN, Publishers, subscribe
+from .response_times import ResponseTimes
 from .state_decoder import StateDecoder
 from .state_times import BACKWARDS, StateTimes
 
@@ -38,7 +39,7 @@ class StateStream:
     Parameters
     ----------
     node : ManagedNode
-        With the parameter `STATE_TIMEOUT`.
+        With the parameters `STATE_TIMEOUT` and `response_times.DEADLINE`.
     answer : callable
         Publishes the answer to a state, ``answer(message, now)`` with the time of arrival [ns]; raises `MessageError`
         or `LieDynamicsError` where there is none.
@@ -52,6 +53,8 @@ class StateStream:
     open : bool
         Whether states are answered.
     statistics : StreamStatistics
+    responses : ResponseTimes
+        From a state's time stamp to its answer; from its arrival where it has none, or is not held against a clock.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class StateStream:
         self._node, self._answer, self._restart, self._what = node, answer, restart, what
         self.open = False
         self.statistics = StreamStatistics()
+        self.responses = ResponseTimes()
         self._times = StateTimes()
         self._decode = StateDecoder().decode
         self._last: float | None = None  # steady time [s]
@@ -75,11 +79,13 @@ class StateStream:
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
     def set_timeout(self) -> None:
-        """Take over the parameter ``state_timeout``."""
+        """Take over the parameters ``state_timeout`` and ``deadline``."""
+        self.responses.deadline = self._node.settings["deadline"]
         self._times.timeout = round(self._node.settings["state_timeout"] * 1e9)
 
     def start(self) -> None:
         """Begin to answer."""
+        self.responses.reset()
         self._times.reset()
         self._last = None
         self._opened = time.perf_counter()
@@ -120,8 +126,11 @@ class StateStream:
         statistics.answered += 1
         duration = time.perf_counter() - begin
         statistics.callback.add(duration)
+        response = duration
         if age:
-            statistics.latency.add(max(0.0, age * 1e-9 + duration))  # clocks of two machines differ
+            response = max(0.0, age * 1e-9 + duration)  # clocks of two machines differ
+            statistics.latency.add(response)
+        self.responses.add(response if self._times.timeout else duration)
 
     def _begins_again(self) -> bool:
         """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
@@ -157,6 +166,7 @@ class StateStream:
     def describe(self, report: Report, period: float) -> None:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
+        self.responses.describe(report, self._node.settings["state_timeout"])
         several = self._publishers.take_several()
         if not self.open:
             return

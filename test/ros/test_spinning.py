@@ -1,11 +1,22 @@
 """A node ends well when it is told to, also in the middle of a callback."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+from unittest.mock import patch
 
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import String
+
+from lie_dynamics_ros.ros.domain import DomainReservation
 
 TELLS_ITSELF = """
 import os, signal, sys
@@ -49,3 +60,93 @@ def test_a_signal_in_a_callback_lets_it_finish_and_ends_the_node(executor, how):
 def test_a_signal_while_the_node_is_made_ends_it():
     done = run(when="made")
     assert done.returncode == 0 and "finished" not in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [0.05, 0.2, 0.35, 0.5, 0.8])
+def test_no_traceback_at_any_moment_from_import_to_exit(how, moment):
+    """Where a signal strikes is left to chance; nothing of what is asserted depends on it.
+
+    What Python prints where it is told to end before it runs anything of ours is its own.
+    """
+    begin = "import sys; sys.argv = ['inverse_dynamics']; import lie_dynamics_ros.nodes; print('begun', flush=True)"
+    code = f"{begin}; from lie_dynamics_ros.nodes.inverse_dynamics import main; sys.exit(main())"
+    command = [sys.executable, "-c", code]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout.readline() == "begun\n"
+    wake = threading.Timer(moment, process.send_signal, [how])
+    wake.start()
+    try:
+        output, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        wake.cancel()
+    assert "Traceback" not in output and "Exception" not in output, output
+    assert process.returncode in (0, -how)
+
+
+LAST_WORDS = """
+import sys, time
+import rclpy
+from std_msgs.msg import String
+from lie_dynamics_ros.ros.managed_node import ManagedNode
+from lie_dynamics_ros.ros.output import Output
+from lie_dynamics_ros.ros.spinning import run
+
+class Talker(ManagedNode):
+    def __init__(self):
+        super().__init__("talker", ())
+        self.output = Output(self, String, "words")
+        self.create_timer(0.01, self.on_time)
+
+    def on_time(self):
+        self.output.send(String(data="word"))
+        if {faulty} and self.output.heard:
+            raise ArithmeticError("nobody foresaw this")
+
+    def deactivate(self):
+        self.output.send(String(data="last"))
+
+sys.exit(run(Talker))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, None])
+def test_the_last_words_of_a_node_reach_those_who_listen(how):
+    """Ended by a signal, or deactivated by a fault in a callback, which does not end the process."""
+    reservation = DomainReservation()
+    environment = dict(os.environ)
+    reservation.apply(environment)
+    context = rclpy.Context()
+    with patch.dict(os.environ, environment):
+        rclpy.init(context=context, domain_id=reservation.domain)
+        node = rclpy.create_node("listener", context=context)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        heard = []
+        node.create_subscription(String, "words", lambda message: heard.append(message.data), 1000)
+        process = subprocess.Popen([sys.executable, "-c", LAST_WORDS.format(faulty=how is None)], text=True)
+    try:
+
+        def listen_until(condition):
+            end = time.monotonic() + 120.0
+            while not condition():
+                assert time.monotonic() < end, heard[-10:]
+                executor.spin_once(timeout_sec=0.02)
+
+        listen_until(lambda: heard)
+        if how is None:
+            listen_until(lambda: "last" in heard)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+        else:
+            process.send_signal(how)
+        listen_until(lambda: process.poll() is not None)
+        listen_until(lambda: heard[-1] == "last")
+        assert process.returncode == 0 and heard.count("last") == 1
+    finally:
+        process.kill()
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
+        reservation.release()

@@ -1,0 +1,51 @@
+"""Garbage collection between callbacks: Python's own would come in the middle of an answer."""
+
+from __future__ import annotations
+
+import gc
+from types import TracebackType
+
+_settled: set[int] = set()
+
+
+def settle(owner: object) -> None:
+    """Take all that is there by now for lasting: searching it again and again would only delay messages."""
+    _settled.add(id(owner))
+    gc.collect()
+    gc.freeze()
+
+
+def unsettle(owner: object) -> None:
+    """Undo `settle`, once all who asked for it have."""
+    _settled.discard(id(owner))
+    if not _settled:
+        gc.unfreeze()
+
+
+class GarbageBetweenCallbacks:
+    """Switches Python's automatic collection off for as long as it lasts; `collect` does its work when there is time.
+
+    The generations are collected at the thresholds that Python has for them.
+    """
+
+    def __enter__(self) -> GarbageBetweenCallbacks:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._was_enabled:
+            gc.enable()
+
+    def collect(self) -> None:
+        """Collect the oldest generation that is due; costs next to nothing where none is."""
+        counts, thresholds = gc.get_count(), gc.get_threshold()
+        if counts[0] <= thresholds[0]:
+            return
+        due = 0
+        for generation in (1, 2):
+            if counts[generation] > thresholds[generation]:
+                due = generation
+        gc.collect(due)
