@@ -1,4 +1,4 @@
-"""One certified Newton step of a Stewart platform's forward kinematics, without allocation.
+"""One proven Newton step of a Stewart platform's forward kinematics, without allocation.
 
 A step starts at a pose T0 whose squared half lengths are known and ends at the pose for new ones. It is taken only
 when the Newton-Kantorovich theorem proves that every point of the straight line between the two has exactly one pose
@@ -16,6 +16,7 @@ from .newton_kernels import (
     BALL,
     BASE,
     CORRECTION,
+    GAIN,
     HALF_SQUARES,
     INVERSE,
     LIPSCHITZ,
@@ -50,7 +51,7 @@ MAX_CORRECTIONS = 10
 
 @inline
 def bound_second_derivative(m: Array, moved: float) -> None:
-    """Write LIPSCHITZ for the state's pose, `moved` being how far it went since the inverse was built [m].
+    """Write LIPSCHITZ and GAIN for the state's pose, `moved` being how far it went since the inverse was built [m].
 
     D^2 f_i on a unit vector is at most the larger eigenvalue of [[|c_i| |b_i| / l^2, |b_i| / l], [., 1]], c_i from the
     platform's centroid to the base joint, lengthened by the ball's radius. The inverse is A, not that of this very
@@ -70,9 +71,10 @@ def bound_second_derivative(m: Array, moved: float) -> None:
     ratio = m[REACH] / m[RADIUS]
     beta = (math.sqrt(furthest) + m[BALL]) * ratio / m[RADIUS]
     eigenvalue = 0.5 * (beta + 1.0 + math.sqrt((beta - 1.0) * (beta - 1.0) + 4.0 * ratio * ratio))
-    k = math.sqrt(6.0 * (m[RADIUS] * m[RADIUS] * squares_w + squares_u)) * eigenvalue
-    e = min(k * moved, 0.5)
-    m[LIPSCHITZ] = k / ((1.0 - e) * (1.0 - e))
+    gain = math.sqrt(6.0 * (m[RADIUS] * m[RADIUS] * squares_w + squares_u))
+    e = min(gain * eigenvalue * moved, 0.5)
+    m[GAIN] = gain / ((1.0 - e) * (1.0 - e))
+    m[LIPSCHITZ] = m[GAIN] * eigenvalue
 
 
 @kernel("(float64[::1],)")
@@ -90,7 +92,7 @@ def settle(m: Array) -> None:
 
 
 @outline
-def certified_step(m: Array, use_history: bool) -> int:
+def proven_step(m: Array, use_history: bool) -> int:
     """Go to the pose for TARGET if the line from HALF_SQUARES to it is proven to stay on the branch.
 
     Returns the number of corrections; 0 when the certificate fails, the pose being untouched (MARGIN tells by how

@@ -46,7 +46,19 @@ MOMENT = 156  # b_i x d_i, 6 x 3 [m^2]
 MARGIN = 174  # h of the last certificate; h <= 1/2 proves
 REPORT = 175  # of `follow`: steps, corrections, fraction of the line covered, largest h of the steps taken
 PREDICTION = 179  # first correction of a step, 6
-SIZE = 185
+# What was within reach, see `reach_kernels`.
+BOUNDED = 185  # 1 when a largest speed is given
+MAX_SPEED = 186  # linear, of the origin of {B} [m/s], and angular [rad/s], 2
+LENGTH_ERROR = 188  # largest error of a length [m]
+DT = 189  # time since the last sample, for one update [s]; NaN when not told
+AGE = 190  # time since the anchor [s]
+ANCHORED = 191  # 1 when the platform was at the anchor AGE ago, for certain; 0 when there were several candidates
+ANCHOR = 192  # last certified pose: origin of {B} in {N} 3 [m], quaternion 4
+BLUR = 199  # how far the true pose may have been from the anchor, in the norm [m]
+GAIN = 200  # bound of |A f| over the largest |f_i| [1/m]
+SHIFT_SIZE = 201  # |SHIFT| [m]
+BEFORE = 202  # last good pose before this update: quaternion 4, centroid 3
+SIZE = 209
 
 
 @inline

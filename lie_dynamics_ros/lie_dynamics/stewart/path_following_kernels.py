@@ -1,9 +1,9 @@
-"""Following the pose of a Stewart platform along a straight line in the squared leg lengths, in certified steps."""
+"""Following the pose of a Stewart platform along a straight line in the squared leg lengths, in proven steps."""
 
 from __future__ import annotations
 
 from ..kernels.compile import kernel
-from .certificate_kernels import MAX_H, certified_step, settle
+from .certificate_kernels import MAX_H, proven_step, settle
 from .newton_kernels import (
     BALL,
     HALF_SQUARES,
@@ -56,7 +56,7 @@ def follow(m: Array, lengths: Array) -> int:
         m[TARGET + 5] = o5 + s * (0.5 * lengths[5] * lengths[5] - o5)
         q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
         p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-        n = certified_step(m, False)
+        n = proven_step(m, False)
         if n > 0:
             steps += 1
             corrections += n

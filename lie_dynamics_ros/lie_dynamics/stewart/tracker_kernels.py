@@ -7,11 +7,16 @@ import math
 import numpy as np
 
 from ..kernels.compile import inline, kernel, outline
-from .certificate_kernels import certified_step, settle
+from .certificate_kernels import proven_step, settle
 from .nearest_kernels import approach
 from .newton_kernels import (
+    AGE,
+    ANCHORED,
+    BEFORE,
+    BOUNDED,
     CORRECTION,
     DIRECTION,
+    DT,
     LIMITS,
     MARGIN,
     MISFIT,
@@ -33,15 +38,18 @@ from .newton_kernels import (
     row,
 )
 from .path_following_kernels import ARRIVED, AT_SINGULARITY, follow
+from .reach_kernels import drop_anchor, only_pose_in_reach
 
 # One row of results.
 POSE, TWIST, ACCELERATION, LENGTHS = 0, 16, 22, 28
 STATUS, N_CORRECTIONS, N_STEPS, H, LEG, ERROR, COVERED = 34, 35, 36, 37, 38, 39, 40
 PLACE, ORIENTATION = 41, 44  # of {B}, side by side; the quaternion is x, y, z, w
-WIDTH = 48
+CONTINUED, CERTIFIED = 48, 49
+SINCE, START = 50, 51  # time since the sample before [s], NaN without bound; BEFORE of the memory, 7
+WIDTH = 58
 
 # Status codes, see `tracker_result.TrackingStatus`.
-TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR = 0, 1, 2, 3, 4, 5, 6
+TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = range(9)
 
 #: Lengths that no pose meets better than this share of the radius count as lengths that no pose has.
 _NO_POSE = 1e-8
@@ -66,7 +74,7 @@ def refuse(m: Array, lengths: Array, out: Array, i: int) -> int:
 
 @outline
 def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
-    """Follow the line to `lengths` in several certified steps; on failure say why and go back to the last good pose."""
+    """Follow the line to `lengths` in several proven steps; on failure say why and go back to the last good pose."""
     q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
     p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
     code = follow(m, lengths)
@@ -110,18 +118,30 @@ def write_pose(m: Array, out: Array, i: int) -> None:
 
 @outline
 def track(m: Array, lengths: Array, out: Array, i: int) -> int:
-    """Track one vector of lengths and write row i, all but the twist; return the status."""
+    """Track one vector of lengths and write row i, all but the twist; return the status.
+
+    With a bound DT must be set. Where CERTIFIED stays 0, poses in reach have to be searched for, see `undecided`.
+    """
     status = refuse(m, lengths, out, i)
     out[i, N_CORRECTIONS] = 0
     out[i, N_STEPS] = 0
     out[i, H] = 0.0
     out[i, COVERED] = 0.0
+    out[i, CERTIFIED] = 0.0
+    out[i, SINCE] = math.nan
+    if m[BOUNDED] > 0.0:
+        out[i, SINCE] = m[DT]
+        m[AGE] += m[DT]
+        m[DT] = math.nan
+        for k in range(7):
+            m[BEFORE + k] = m[QUATERNION + k]
+            out[i, START + k] = m[QUATERNION + k]
     if status == TRACKED:
         q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
         p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
         for k in range(6):
             m[TARGET + k] = 0.5 * lengths[k] * lengths[k]
-        n = certified_step(m, True)
+        n = proven_step(m, True)
         if n > 0:
             out[i, N_CORRECTIONS] = n
             out[i, N_STEPS] = 1
@@ -135,13 +155,33 @@ def track(m: Array, lengths: Array, out: Array, i: int) -> int:
             status = track_in_steps(m, lengths, out, i)
     for k in range(6):
         out[i, LENGTHS + k] = lengths[k]
-    for k in range(4):
-        out[i, ORIENTATION + k] = m[QUATERNION + k]
+    write_place(m, out, i, status)
+    out[i, CONTINUED] = 1.0 if status == TRACKED else 0.0
+    if m[ANCHORED] > 0.0 and status == TRACKED:
+        blur = only_pose_in_reach(m, out, i, LENGTHS, PLACE, ORIENTATION)
+        if blur >= 0.0:
+            drop_anchor(m, out, i, PLACE, ORIENTATION, blur)
+            out[i, CERTIFIED] = 1.0
+    return status
+
+
+@inline
+def write_place(m: Array, out: Array, i: int, status: int) -> None:
+    """Write the status and all that depends on nothing but the pose."""
     out[i, STATUS] = status
     write_pose(m, out, i)
+    for k in range(4):
+        out[i, ORIENTATION + k] = m[QUATERNION + k]
     for k in range(3):
         out[i, PLACE + k] = out[i, POSE + 4 * k + 3]
-    return status
+
+
+@inline
+def undecided(m: Array, out: Array, i: int) -> bool:
+    """Tell whether the poses in reach have to be searched for: the lengths may be right, and one proof did not do."""
+    status = out[i, STATUS]
+    refused = status == NOT_FINITE or status == NOT_POSITIVE or status == LEG_LIMIT
+    return m[BOUNDED] > 0.0 and out[i, CERTIFIED] == 0.0 and not refused
 
 
 @inline
@@ -222,9 +262,10 @@ def next_row(m: Array, out: Array) -> int:
 
 @kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])", quick=True)
 def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
-    """Track `lengths` (6,) [m] and return the row of `out` with the result, plus the number of rows if it is not valid.
+    """Track `lengths` (6,) [m] and return the row of `out` with the result.
 
-    A wrong number of lengths gives -1.
+    To it the number of rows is added if the pose is not valid, twice this number if it is `undecided`. A wrong number
+    of lengths, or a bound and no time since the last sample, gives -1.
 
     `known` (1,) is 0, or 1 to solve also for the twist of leg rates (6,) [m/s], or 2 to solve also for the
     acceleration of their derivatives (6,) [m/s^2]; what is not known is not read.
@@ -233,25 +274,61 @@ def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: 
         return -1
     if known[0] > 1.0 and accelerations.shape[0] != 6:
         return -1
+    if m[BOUNDED] > 0.0 and not 0.0 <= m[DT] < math.inf:
+        return -1
     i = next_row(m, out)
+    code = i
     if track(m, lengths, out, i) != TRACKED:
+        code += out.shape[0]
         clear_rates(out, i)
-        refused: int = i + out.shape[0]
-        return refused
-    if known[0] > 0.0:
+    elif known[0] > 0.0:
         write_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
     else:
         clear_rates(out, i)
-    return i
+    if undecided(m, out, i):
+        code = i + 2 * out.shape[0]
+    return code
 
 
-@kernel("(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])")
-def update_many(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> None:
-    """Track the rows of `lengths` (n, 6) in turn; `rates` and `accelerations` have n rows, or none when unknown."""
+@kernel("int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64)")
+def update_many(
+    m: Array, lengths: Array, rates: Array, accelerations: Array, dt: Array, out: Array, start: int
+) -> int:
+    """Track the rows of `lengths` (n, 6) in turn; `rates` and `accelerations` have n rows, or none when unknown.
+
+    Returns n, or the first row from `start` on that is `undecided`. `dt` (n,) is the time before each [s], if bounded.
+    """
     nothing = np.empty(0)
-    for i in range(lengths.shape[0]):
+    for i in range(start, lengths.shape[0]):
+        if m[BOUNDED] > 0.0:
+            m[DT] = dt[i]
         if track(m, lengths[i], out, i) == TRACKED and rates.shape[0] > 0:
             a = accelerations[i] if accelerations.shape[0] > 0 else nothing
             write_rates(m, lengths[i], rates[i], a, out, i)
         else:
             clear_rates(out, i)
+        if undecided(m, out, i):
+            return i
+    n: int = lengths.shape[0]
+    return n
+
+
+@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1], int64)")
+def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
+    """Write row i again for the pose that the memory is set to: twist, too, where `rates` has 6 entries."""
+    write_place(m, out, i, TRACKED)
+    if rates.shape[0] == 6:
+        write_rates(m, lengths, rates, accelerations, out, i)
+    else:
+        clear_rates(out, i)
+
+
+@kernel("(float64[::1], float64[:, ::1], int64, int64)")
+def go_back(m: Array, out: Array, i: int, status: int) -> None:
+    """Return to the last good pose before this update, and write row i as one that is not valid."""
+    out[i, CONTINUED] = 0.0
+    for k in range(7):
+        m[QUATERNION + k] = m[BEFORE + k]
+    settle(m)
+    write_place(m, out, i, status)
+    clear_rates(out, i)

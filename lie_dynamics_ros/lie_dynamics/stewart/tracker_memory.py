@@ -10,6 +10,7 @@ from . import newton_kernels as nk
 from .certificate_kernels import BALL_SHARE, settle
 from .errors import StewartError
 from .platform import StewartPlatform
+from .reach_kernels import LENGTH_ROUNDING
 
 Array = npt.NDArray[np.float64]
 
@@ -17,8 +18,14 @@ Array = npt.NDArray[np.float64]
 _SINGULAR_BOUND = 1e6
 
 
-def new_memory(platform: StewartPlatform, pose: npt.ArrayLike, max_steps: int) -> Array:
-    """Return the memory of a tracker at a pose (4, 4) of the platform.
+def new_memory(
+    platform: StewartPlatform,
+    pose: npt.ArrayLike,
+    max_steps: int,
+    max_speed: tuple[float, float] | None = None,
+    length_error: float = 0.0,
+) -> Array:
+    """Return the memory of a tracker at a pose (4, 4) of the platform, with a bound of its speed or without.
 
     Raises
     ------
@@ -29,6 +36,10 @@ def new_memory(platform: StewartPlatform, pose: npt.ArrayLike, max_steps: int) -
         raise StewartError(f"max_steps is {max_steps}, expected at least 1", name="max_steps", value=max_steps)
     memory = blank_memory(platform)
     memory[nk.MAX_STEPS] = max_steps
+    if max_speed is not None:
+        memory[nk.BOUNDED] = 1.0
+        memory[nk.MAX_SPEED : nk.MAX_SPEED + 2] = max_speed
+    memory[nk.LENGTH_ERROR] = length_error + LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
     set_pose(memory, pose)
     return memory
 
@@ -44,6 +55,8 @@ def blank_memory(platform: StewartPlatform) -> Array:
     memory[nk.PLATFORM : nk.PLATFORM + 18] = arms.ravel()
     memory[nk.LIMITS : nk.LIMITS + 12] = platform.leg_limits.ravel()
     memory[nk.SHIFT : nk.SHIFT + 3] = centroid
+    memory[nk.SHIFT_SIZE] = np.linalg.norm(centroid)
+    memory[nk.DT] = np.nan
     memory[nk.RADIUS] = radius
     memory[nk.REACH] = reaches.max()
     memory[nk.BALL] = BALL_SHARE * radius
@@ -66,6 +79,10 @@ def set_pose(memory: Array, pose: npt.ArrayLike) -> None:
             "there, and no branch of the forward kinematics can be followed from it",
             name="pose",
         )
+    memory[nk.ANCHORED] = memory[nk.BOUNDED]
+    memory[nk.AGE] = memory[nk.BLUR] = 0.0
+    memory[nk.ANCHOR : nk.ANCHOR + 3] = matrix[:3, 3]
+    memory[nk.ANCHOR + 3 : nk.ANCHOR + 7] = memory[nk.QUATERNION : nk.QUATERNION + 4]
 
 
 def read_pose(memory: Array) -> Array:

@@ -8,10 +8,13 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ..lie import se3, so3
 from . import tracker_kernels as tk
+from .approach_kernels import time_to_singularity
 from .covariance_kernels import covariances
 from .errors import StewartError
 from .platform import StewartPlatform
+from .tracker_reach import Candidates
 
 Array = npt.NDArray[np.float64]
 
@@ -21,10 +24,10 @@ ANGULAR_FIRST = np.arange(6)
 
 
 class TrackingStatus(IntEnum):
-    """Why a pose is valid, or why it is the last good one instead of that of the given lengths."""
+    """What is known of a pose, or why it is the last good one instead of that of the given lengths."""
 
     TRACKED = tk.TRACKED
-    """The pose belongs to the lengths, and is proven to lie on the branch of the pose before."""
+    """The pose belongs to the lengths; with a bound of the speed it is certified."""
     NOT_FINITE = tk.NOT_FINITE
     """A length is NaN or infinite."""
     NOT_POSITIVE = tk.NOT_POSITIVE
@@ -36,7 +39,11 @@ class TrackingStatus(IntEnum):
     NO_POSE = tk.NO_POSE
     """The branch ends before the lengths are reached, and no pose near has these lengths."""
     TOO_FAR = tk.TOO_FAR
-    """The lengths are so far away that more certified steps are needed than ``max_steps`` allows."""
+    """The lengths are so far away that more proven steps are needed than ``max_steps`` allows."""
+    AMBIGUOUS = tk.AMBIGUOUS
+    """Other poses with these lengths were within reach, or cannot be excluded: see the candidates."""
+    OUT_OF_REACH = tk.OUT_OF_REACH
+    """No pose with these lengths was within reach: a length, the time or the bound of the speed is wrong."""
 
 
 _BLAME_A_LEG = frozenset(
@@ -54,7 +61,7 @@ class TrackedPath:
     ``path[i]`` is a `TrackedPose`.
     """
 
-    __slots__ = ("_leg_covariance", "_platform", "_poses", "_rows")
+    __slots__ = ("_candidates", "_leg_covariance", "_platform", "_poses", "_rows")
 
     def __init__(self, rows: Array, platform: StewartPlatform, leg_covariance: Array) -> None:
         self._rows = rows
@@ -62,13 +69,20 @@ class TrackedPath:
         self._leg_covariance = leg_covariance
         self._poses = rows[:, tk.POSE : tk.POSE + 16].reshape(-1, 4, 4)
         self._poses.flags.writeable = False
+        self._candidates: dict[int, Candidates] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revived_path, (self._rows, self._platform, self._leg_covariance, self._candidates)
+
+    def _is_valid(self, row: int) -> bool:
+        return bool(self._rows[row, tk.STATUS] == tk.TRACKED or self._rows[row, tk.CONTINUED] > 0.0)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> TrackedPose:
         row = range(len(self))[index]
-        return TrackedPose(self, row, bool(self._rows[row, tk.STATUS] == tk.TRACKED))
+        return TrackedPose(self, row, self._is_valid(row))
 
     @property
     def poses(self) -> Array:
@@ -93,10 +107,17 @@ class TrackedPath:
     @property
     def valid(self) -> npt.NDArray[np.bool_]:
         """Where the pose belongs to the given lengths, (n,)."""
-        return np.asarray(self._rows[:, tk.STATUS] == tk.TRACKED)
+        return np.asarray((self._rows[:, tk.STATUS] == tk.TRACKED) | self.continued)
 
-    certified = valid
-    """Where the branch is proven, (n,): no pose is returned as valid without proof."""
+    @property
+    def continued(self) -> npt.NDArray[np.bool_]:
+        """Where the pose is the end of the regular straight line in squared lengths, (n,)."""
+        return np.asarray(self._rows[:, tk.CONTINUED] > 0.0)
+
+    @property
+    def certified(self) -> npt.NDArray[np.bool_]:
+        """Where no other pose with these lengths was within reach, (n,); False without a bound of the speed."""
+        return np.asarray(self._rows[:, tk.CERTIFIED] > 0.0)
 
     @property
     def twists(self) -> Array:
@@ -108,6 +129,18 @@ class TrackedPath:
         """Time derivatives of the body twists' components, (n, 6) [rad/s^2, m/s^2]; NaN where unknown."""
         return self._rows[:, tk.ACCELERATION : tk.ACCELERATION + 6].copy()
 
+    def _mean_twist(self, i: int) -> Array:
+        """Body twist (6,) from the last good pose to that of row i; NaN where the time between them is unknown."""
+        row = self._rows[i]
+        since = row[tk.SINCE]
+        if not since > 0.0:
+            return np.full(6, np.nan)
+        before = np.eye(4)
+        before[:3, :3] = so3.from_quaternion(row[tk.START : tk.START + 4])
+        before[:3, 3] = row[tk.START + 4 : tk.START + 7]
+        before[:3, 3] -= before[:3, :3] @ self._platform.platform_points.mean(axis=0)
+        return np.asarray(se3.log(np.linalg.inv(before) @ self._poses[i]) / since)
+
     @property
     def iterations(self) -> npt.NDArray[np.int64]:
         """Newton corrections spent, over all steps, (n,)."""
@@ -115,12 +148,12 @@ class TrackedPath:
 
     @property
     def steps(self) -> npt.NDArray[np.int64]:
-        """Certified steps into which the way was split, (n,); 1 unless the lengths jumped."""
+        """Proven steps into which the way was split, (n,); 1 unless the lengths jumped."""
         return self._rows[:, tk.N_STEPS].astype(np.int64)
 
     @property
     def margins(self) -> Array:
-        """Largest h = K eta of the certificates, (n,); below 1/2 proves, 0 is standing still."""
+        """Largest h = K eta of the steps, (n,); below 1/2 proves, 0 is standing still."""
         return self._rows[:, tk.H].copy()
 
     @property
@@ -175,9 +208,31 @@ class TrackedPose:
         return TrackingStatus(int(self._number(tk.STATUS)))
 
     @property
+    def continued(self) -> bool:
+        """True when ``pose`` is the end of the regular straight line in squared lengths from the last good sample."""
+        return self._number(tk.CONTINUED) > 0.0
+
+    @property
     def certified(self) -> bool:
-        """True when the branch is proven; no pose is returned as valid without proof."""
-        return self.valid
+        """True when no other pose with these lengths was within reach since the last certified or given pose.
+
+        At ``max_speed``, whatever the path; False without this bound.
+        """
+        return self._number(tk.CERTIFIED) > 0.0
+
+    @property
+    def candidates(self) -> Array:
+        """Poses (k, 4, 4) with these lengths found in reach, ``pose`` first; only it when certified or unbounded."""
+        known = self._path._candidates.get(self._row)
+        if known is None or self.certified:
+            return self.pose[None] if self.valid else np.empty((0, 4, 4))
+        return known.poses.copy()
+
+    @property
+    def candidates_complete(self) -> bool:
+        """True when ``candidates`` are proven to be all poses with these lengths in reach."""
+        known = self._path._candidates.get(self._row)
+        return self.certified if known is None else known.complete
 
     @property
     def lengths(self) -> Array:
@@ -204,12 +259,12 @@ class TrackedPose:
 
     @property
     def steps(self) -> int:
-        """Certified steps into which the way was split; 1 unless the lengths jumped."""
+        """Proven steps into which the way was split; 1 unless the lengths jumped."""
         return int(self._number(tk.N_STEPS))
 
     @property
     def margin(self) -> float:
-        """Largest h = K eta of the certificates; below 1/2 proves, 0 is standing still."""
+        """Largest h = K eta of the steps; below 1/2 proves, 0 is standing still."""
         return self._number(tk.H)
 
     @property
@@ -234,6 +289,20 @@ class TrackedPose:
         row = path._rows[self._row : self._row + 1]
         covariance: Array = _covariances(path._platform, row, path._leg_covariance)[0]
         return covariance
+
+    def time_to_singularity(self, horizon: float = 1.0) -> float:
+        """Return when the platform comes to a singular pose if it keeps its present twist [s].
+
+        The pose is proven regular until then (less 0.1 %). Infinity beyond the ``horizon`` [s] or while standing still;
+        NaN when the speed is unknown: with neither leg rates nor, with a bound, a time since the last good sample.
+        """
+        path = self._path
+        twist = self.twist
+        if np.isnan(twist[0]) and self.valid:
+            twist = path._mean_twist(self._row)
+        platform = path._platform
+        radius = platform.characteristic_length
+        return float(time_to_singularity(platform.all_points, self.pose, twist, radius, float(horizon)))
 
     def position_quaternion(self) -> tuple[list[float], list[float]]:
         """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
@@ -288,7 +357,12 @@ def _message(tracked: TrackedPose) -> str:
     error = tracked._number(tk.ERROR)
     last = "the pose is the last good one"
     if status is TrackingStatus.TRACKED:
-        return f"tracked in {tracked.steps} certified step(s), h = {tracked.margin:.3g} of at most 0.5"
+        what = ["not continued", "continued"][tracked.continued] + (", certified" if tracked.certified else "")
+        return f"tracked in {tracked.steps} proven step(s), h = {tracked.margin:.3g} of at most 0.5: {what}"
+    if status is TrackingStatus.AMBIGUOUS:
+        return _ambiguity(tracked)
+    if status is TrackingStatus.OUT_OF_REACH:
+        return f"no pose with these lengths was within reach at max_speed: check the lengths, dt and max_speed; {last}"
     if status is TrackingStatus.NOT_FINITE:
         return f"length of leg {leg + 1} is {length}, expected a number: check its sensor; {last}"
     if status is TrackingStatus.NOT_POSITIVE:
@@ -308,8 +382,27 @@ def _message(tracked: TrackedPose) -> str:
             f"{leg + 1} by {1e3 * error:.3g} mm; {last}"
         )
     if status is TrackingStatus.TOO_FAR:
-        return f"the lengths jumped too far: {tracked.steps} certified steps covered {covered}; {last}"
+        return f"the lengths jumped too far: {tracked.steps} proven steps covered {covered}; {last}"
     _unknown(status)
+
+
+def _ambiguity(tracked: TrackedPose) -> str:
+    count = len(tracked.candidates)
+    text = f"{count} pose{'s' if count > 1 else ''} with these lengths found within reach at max_speed"
+    if not tracked.candidates_complete:
+        text += ", and others cannot be excluded"
+    if tracked.continued:
+        return f"{text}; the pose is the continued one"
+    return f"{text}, none of them continued; the pose is the last good one"
+
+
+def _revived_path(
+    rows: Array, platform: StewartPlatform, leg_covariance: Array, candidates: dict[int, Candidates]
+) -> TrackedPath:
+    """Build a path from what `TrackedPath.__reduce__` tells."""
+    path = TrackedPath(rows.copy(), platform, leg_covariance)
+    path._candidates.update(candidates)
+    return path
 
 
 def _unknown(status: Any) -> NoReturn:
