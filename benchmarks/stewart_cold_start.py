@@ -47,7 +47,7 @@ def run() -> tuple[list[Figure], Any]:
                 at_least(f"right pose, {name}", 100.0 * float(right.mean()), "%", 100.0),
                 at_most(f"largest error of a pose, {name}", float(np.max(errors)), "", 1e-12),
                 Figure(f"median time, {name}", 1e6 * float(np.median(times)), "us"),
-                Figure(f"certified steps, median, {name}", float(np.median(steps)), ""),
-                Figure(f"certified steps, most, {name}", float(np.max(steps)), ""),
+                Figure(f"proven steps, median, {name}", float(np.median(steps)), ""),
+                Figure(f"proven steps, most, {name}", float(np.max(steps)), ""),
             ]
     return figures, {"targets": TARGETS, "missed": missed}

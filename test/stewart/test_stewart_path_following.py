@@ -87,7 +87,7 @@ def test_step_limit():
     lengths = lengths_of(platform, oracle.pose_of((10, 5, 60), (20, 0, 20)))
     found = solve_from_home(platform, lengths, max_steps=2)
     assert found.reason is StopReason.STEP_LIMIT and found.steps == 2 and not found.converged
-    assert "2 certified steps" in found.message and 0.0 < found.fraction < 1.0
+    assert "2 proven steps" in found.message and 0.0 < found.fraction < 1.0
 
 
 @pytest.mark.parametrize(

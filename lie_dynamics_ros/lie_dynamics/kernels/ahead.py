@@ -20,7 +20,7 @@ GROUPS = (
     "mass_matrix mass_matrix_columns kinematics jacobians motion christoffel coriolis_product curvature"
     " loop_kernels loop_derivative_kernels",
     "assembly_path_kernels assembly_pose_kernels certificate_kernels nearest_kernels path_following_kernels"
-    " tracker_kernels covariance_kernels",
+    " tracker_kernels covariance_kernels reach_search_kernels approach_kernels",
 )
 
 _reports: Any = None  # where a process tells of what it has compiled

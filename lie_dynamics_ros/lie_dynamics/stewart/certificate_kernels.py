@@ -2,7 +2,7 @@
 
 A step starts at a pose T0 whose squared half lengths are known and ends at the pose for new ones. It is taken only
 when the Newton-Kantorovich theorem proves that every point of the straight line between the two has exactly one pose
-near T0: then the new pose lies on the same branch. The proof is in doc/stewart_tracking.md, "The certificate".
+near T0: then the new pose lies on the same branch. The proof is in doc/stewart_tracking.md, "What continued means".
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .newton_kernels import (
 
 #: Largest h that counts as proof: 1/2 by the theorem, less for the rounding errors of h itself.
 MAX_H = 0.45
-#: The ball of the certificate, as a share of the characteristic length.
+#: The ball of the proof, as a share of the characteristic length.
 BALL_SHARE = 0.25
 #: A step has converged when the next correction is provably below this share of the characteristic length.
 CONVERGED = 1e-14
@@ -95,7 +95,7 @@ def settle(m: Array) -> None:
 def proven_step(m: Array, use_history: bool) -> int:
     """Go to the pose for TARGET if the line from HALF_SQUARES to it is proven to stay on the branch.
 
-    Returns the number of corrections; 0 when the certificate fails, the pose being untouched (MARGIN tells by how
+    Returns the number of corrections; 0 when the proof fails, the pose being untouched (MARGIN tells by how
     much); -1 when the corrections do not converge or leave the ball, the pose being spoilt.
     """
     for i in range(6):

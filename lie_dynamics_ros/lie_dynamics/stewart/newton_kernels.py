@@ -1,7 +1,7 @@
 """Leg equations of a Stewart platform, their Jacobian and its inverse, inside the tracker's memory.
 
 All functions work on one array, the memory, whose entries are named below; nothing is allocated. Inside, the platform
-frame has its origin at the centroid of the platform points, which makes the bounds of the certificate smallest.
+frame has its origin at the centroid of the platform points, which makes the bounds of the proofs smallest.
 
 Unknowns are (w, u): T = T0 (exp(w), u), and leg equations f_i = g_i - |d_i|^2 / 2 with d_i = b_i + R^T (p - a_i) the
 leg in the platform frame and g_i = L_i^2 / 2. The Jacobian row is (b_i x d_i, d_i), Stewart (24) over 2.
@@ -36,14 +36,14 @@ SURPLUS = 103  # what the last step needed beyond its first Newton correction, 6
 LIPSCHITZ = 109  # K: bound of |A D^2 f| in the ball, A the inverse [1/m]
 ORDER = 110  # three legs with independent directions, then the other three, 6
 ROW = 116  # where the next result goes
-MAX_STEPS = 117  # certified steps that one line may take
+MAX_STEPS = 117  # proven steps that one line may take
 # Workspace of a step.
 TARGET = 120  # g to reach, 6 [m^2]
 MISFIT = 126  # f, 6 [m^2]
 CORRECTION = 132  # (w, u), 6
 DIRECTION = 138  # d_i, 6 x 3 [m]
 MOMENT = 156  # b_i x d_i, 6 x 3 [m^2]
-MARGIN = 174  # h of the last certificate; h <= 1/2 proves
+MARGIN = 174  # h of the last step; h <= 1/2 proves
 REPORT = 175  # of `follow`: steps, corrections, fraction of the line covered, largest h of the steps taken
 PREDICTION = 179  # first correction of a step, 6
 # What was within reach, see `reach_kernels`.

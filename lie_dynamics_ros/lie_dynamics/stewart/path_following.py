@@ -1,4 +1,4 @@
-"""`solve_from_home`: forward kinematics without a guess, along a proven path from a pose that is known."""
+"""`solve_from_home`: forward kinematics without a guess, along a straight line in squared lengths from home."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StopReason(Enum):
     """How a cold start ended."""
 
     ARRIVED = "arrived"
-    """The pose has the lengths and lies on the branch of the home pose."""
+    """The pose has the lengths and is the end of the regular straight line in squared lengths from the home pose."""
     SINGULARITY = "singularity"
     """The path met a singularity on its way; beyond it several branches are possible."""
     NO_POSE = "no pose"
@@ -41,10 +41,12 @@ class ColdStart:
     Attributes
     ----------
     pose : pose of {B} in {N}, (4, 4): that of the lengths when ``converged``, else where the path stopped.
-    converged : whether the path arrived, each of its steps proven.
+    converged : whether the path arrived, each of its steps proven. This is what `StewartTracker` calls ``continued``:
+        the platform is in this pose if it has gone from home along the straight line in squared lengths. Had it gone
+        another way, it might be in another: the pose is not ``certified``.
     reason : how it ended.
     fraction : share of the path covered, 0 to 1.
-    steps, iterations : certified steps and Newton corrections spent.
+    steps, iterations : proven steps and Newton corrections spent.
     home_pose : where the path began, (4, 4).
     lengths : the lengths asked for, (6,) [m].
     """
@@ -61,7 +63,7 @@ class ColdStart:
 
     @property
     def converged(self) -> bool:
-        """Whether the path arrived, each of its steps proven."""
+        """Whether the path arrived, each of its steps proven: the pose is ``continued``, not ``certified``."""
         return self.reason is StopReason.ARRIVED
 
     @cached_property
@@ -82,11 +84,14 @@ class ColdStart:
     def message(self) -> str:
         """What happened, in a sentence."""
         if self.converged:
-            return f"arrived in {self.steps} certified steps"
+            return (
+                f"arrived in {self.steps} proven steps: continued from the home pose, straight in squared lengths; "
+                "not certified, as the platform may have gone another way"
+            )
         covered = f"{100.0 * self.fraction:.4g}% of the way from the home pose"
         if self.reason is StopReason.STEP_LIMIT:
             return (
-                f"stopped after {self.steps} certified steps, {covered}: allow more steps, or give a nearer home pose"
+                f"stopped after {self.steps} proven steps, {covered}: allow more steps, or give a nearer home pose"
             )
         if self.reason is StopReason.NO_POSE:
             return f"no pose has these lengths; the path from the home pose ended at a singularity, {covered}"
@@ -109,17 +114,17 @@ def solve_from_home(
     *,
     max_steps: int = 10000,
 ) -> ColdStart:
-    """Return the pose for leg lengths on the branch of a home pose, without any guess.
+    """Return the pose for leg lengths to which a straight line in squared lengths from a home pose leads.
 
-    The squared lengths go in a straight line from those of the home pose to those given, in steps as long as the
-    certificate of `StewartTracker` can prove. At a singularity the path stops, and the result lists the candidates.
+    The steps are as long as they can be proven to stay regular. At a singularity the path stops, and the result lists
+    the candidates. Nothing is proven about the way that the platform itself has gone.
 
     Parameters
     ----------
     platform : the platform.
     lengths : array-like, shape (6,), leg lengths [m].
     home_pose : array-like, shape (4, 4); default: the platform's ``home_pose``, or `level_home` where it has none.
-    max_steps : certified steps allowed, about 0.5 us each; a path across a workspace takes some 30.
+    max_steps : proven steps allowed, about 0.5 us each; a path across a workspace takes some 30.
 
     Raises
     ------

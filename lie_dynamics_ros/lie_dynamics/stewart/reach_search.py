@@ -32,6 +32,32 @@ class Anchor:
 
 
 @dataclass(frozen=True)
+class Ball:
+    """What can be reached from an anchor: a pose (4, 4), how far from its origin [m], by which angle [rad]."""
+
+    pose: Array
+    reach: float
+    angle: float
+
+    @classmethod
+    def around(cls, anchor: Anchor, memory: Array) -> Ball:
+        """Return what was in reach of an anchor, a little more than less."""
+        radius = float(memory[nk.RADIUS])
+        speed, turn_rate = memory[nk.MAX_SPEED : nk.MAX_SPEED + 2]
+        reach = speed * anchor.age * (1.0 + ROUNDING) + SMALLEST * radius
+        angle = turn_rate * anchor.age * (1.0 + ROUNDING) + SMALLEST + anchor.blur / radius
+        return cls(anchor.pose, float(reach + anchor.blur * (1.0 + memory[nk.SHIFT_SIZE] / radius)), float(angle))
+
+    def holds(self, pose: Array, slack: float = 0.0, turn_slack: float = 0.0) -> bool:
+        """Tell whether a pose (4, 4) was in reach."""
+        turn = self.pose[:3, :3].T @ pose[:3, :3]
+        gone = np.linalg.norm(pose[:3, 3] - self.pose[:3, 3])
+        half = 0.5 * np.linalg.norm(turn - np.eye(3)) / np.sqrt(2.0)  # sine of half the angle
+        turned = 2.0 * np.arcsin(min(half, 1.0))
+        return bool(gone <= self.reach + slack and turned <= self.angle + turn_slack)
+
+
+@dataclass(frozen=True)
 class InReach:
     """Poses found in reach, as anchors of age 0; whether these are all of them."""
 
@@ -44,11 +70,8 @@ def poses_in_reach(memory: Array, lengths: Array, anchor: Anchor, budget: int = 
     """Return every pose with the lengths (6,) [m], each as wrong as the memory allows, in reach of an anchor."""
     radius, shift = float(memory[nk.RADIUS]), memory[nk.SHIFT : nk.SHIFT + 3]
     away = float(memory[nk.SHIFT_SIZE])
-    speed, turn_rate = memory[nk.MAX_SPEED : nk.MAX_SPEED + 2]
-    spread = 1.0 + away / radius
-    reach = float(speed * anchor.age * (1.0 + ROUNDING) + SMALLEST * radius + anchor.blur * spread)
-    angle = float(turn_rate * anchor.age * (1.0 + ROUNDING) + SMALLEST + anchor.blur / radius)
-    if not np.hypot(radius * angle, reach) < _LARGEST * radius:
+    ball = Ball.around(anchor, memory)
+    if not np.hypot(radius * ball.angle, ball.reach) < _LARGEST * radius:
         return InReach([], False, 0)
     R0 = anchor.pose[:3, :3]
     centroid = anchor.pose[:3, 3] + R0 @ shift
@@ -59,8 +82,8 @@ def poses_in_reach(memory: Array, lengths: Array, anchor: Anchor, budget: int = 
     error = float(memory[nk.LENGTH_ERROR]) + LENGTH_ROUNDING * lengths
     errors = error * (lengths + 0.5 * error)
     U, values, Vt = np.linalg.svd(jacobian_at_anchor(joints, radius))
-    centroid_reach = reach + 2.0 * away * np.sin(0.5 * angle)
-    limits = np.array([2.0 * np.tan(0.5 * angle), centroid_reach, radius, _FLOOR * values[4]])
+    centroid_reach = ball.reach + 2.0 * away * np.sin(0.5 * ball.angle)
+    limits = np.array([2.0 * np.tan(0.5 * ball.angle), centroid_reach, radius, _FLOOR * values[4]])
     found, report = np.empty((MOST, 7)), np.zeros(2, dtype=np.int64)
     done = search(joints, errors, limits, U, np.ascontiguousarray(Vt.T), budget, found, report)
     anchors = []
@@ -71,8 +94,7 @@ def poses_in_reach(memory: Array, lengths: Array, anchor: Anchor, budget: int = 
         pose = np.eye(4)
         pose[:3, :3] = R0 @ turn
         pose[:3, 3] = centroid + R0 @ row[3:6] - pose[:3, :3] @ shift
-        gone = float(np.linalg.norm(pose[:3, 3] - anchor.pose[:3, 3]))
-        if gone <= reach + blur * spread and 2.0 * np.arctan(0.5 * size) <= angle + blur / radius:
+        if ball.holds(pose, blur * (1.0 + away / radius), blur / radius):
             anchors.append(Anchor(pose, 0.0, blur))
     return InReach(anchors, bool(done), int(report[1]))
 

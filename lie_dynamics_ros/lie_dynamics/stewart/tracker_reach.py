@@ -10,8 +10,10 @@ import numpy.typing as npt
 from ..lie import so3
 from . import newton_kernels as nk
 from . import tracker_kernels as tk
+from .assembly import assembly_modes
 from .errors import StewartError
-from .reach_search import BUDGET, Anchor, poses_in_reach
+from .platform import StewartPlatform
+from .reach_search import BUDGET, Anchor, Ball, poses_in_reach
 from .tracker_memory import set_pose
 
 Array = npt.NDArray[np.float64]
@@ -22,10 +24,28 @@ _SAME = 1e-7
 
 @dataclass(frozen=True)
 class Candidates:
-    """Poses (k, 4, 4) with the lengths that were found in reach, and whether these are all there are."""
+    """Poses (k, 4, 4) with the lengths that were found in reach, and what reach was not searched to the end."""
 
     poses: Array
-    complete: bool
+    unsearched: list[Ball]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the poses are proven to be all in reach."""
+        return not self.unsearched
+
+    def all_known(self, platform: StewartPlatform, lengths: Array) -> Array:
+        """Return the poses, and those of the assembly modes that are in what was not searched, (k, 4, 4)."""
+        if self.complete:
+            return self.poses
+        same = _SAME * platform.characteristic_length
+        new = [
+            mode
+            for mode in assembly_modes(platform, lengths).poses
+            if any(ball.holds(mode) for ball in self.unsearched)
+            and not (np.abs(self.poses - mode) < same).all((1, 2)).any()
+        ]
+        return np.concatenate([self.poses, np.array(new).reshape(-1, 4, 4)])
 
 
 def decide(
@@ -52,14 +72,15 @@ def decide(
             _merge(found if reach.complete else partly, pose, memory)
     for pose in found:
         _merge(partly, pose, memory)
-    candidates = Candidates(np.array([a.pose for a in partly]).reshape(-1, 4, 4), not open_ones)
+    unsearched = [Ball.around(anchor, memory) for anchor in open_ones]
+    candidates = Candidates(np.array([a.pose for a in partly]).reshape(-1, 4, 4), unsearched)
     continued = rows[i, tk.STATUS] == tk.TRACKED
     place = rows[i, tk.POSE : tk.POSE + 16].reshape(4, 4)
     if open_ones:
         _be_ambiguous(memory)
         if continued:
             rows[i, tk.STATUS] = tk.AMBIGUOUS
-            candidates = Candidates(_first(candidates.poses, place, memory, True), False)
+            candidates = Candidates(_first(candidates.poses, place, memory, True), unsearched)
         return found + open_ones, candidates
     if not found:
         tk.go_back(memory, rows, i, tk.OUT_OF_REACH)
@@ -85,7 +106,7 @@ def decide(
     _be_ambiguous(memory)
     if same:
         rows[i, tk.STATUS] = tk.AMBIGUOUS
-        return found, Candidates(_first(candidates.poses, place, memory, False), True)
+        return found, Candidates(_first(candidates.poses, place, memory, False), unsearched)
     tk.go_back(memory, rows, i, tk.AMBIGUOUS)
     return found, candidates
 
@@ -137,5 +158,6 @@ def _first(poses: Array, place: Array, memory: Array, add: bool) -> Array:
     gaps = [_distance(pose, place, memory) for pose in poses]
     if not gaps or (min(gaps) > _SAME * memory[nk.RADIUS] and add):
         return np.concatenate([place[None], poses])
-    order = np.argsort(gaps, kind="stable")
-    return poses[order]
+    ordered = poses[np.argsort(gaps, kind="stable")]
+    ordered[0] = place  # to the last digit
+    return ordered

@@ -222,11 +222,14 @@ class TrackedPose:
 
     @property
     def candidates(self) -> Array:
-        """Poses (k, 4, 4) with these lengths found in reach, ``pose`` first; only it when certified or unbounded."""
+        """Poses (k, 4, 4) with these lengths found in reach, ``pose`` first; only it when certified or unbounded.
+
+        Reach that is too large for a proof is looked through by `assembly_modes`, which takes milliseconds.
+        """
         known = self._path._candidates.get(self._row)
         if known is None or self.certified:
             return self.pose[None] if self.valid else np.empty((0, 4, 4))
-        return known.poses.copy()
+        return known.all_known(self._path._platform, self.lengths).copy()
 
     @property
     def candidates_complete(self) -> bool:
@@ -302,7 +305,7 @@ class TrackedPose:
             twist = path._mean_twist(self._row)
         platform = path._platform
         radius = platform.characteristic_length
-        return float(time_to_singularity(platform.all_points, self.pose, twist, radius, float(horizon)))
+        return float(time_to_singularity(platform.all_points, self.pose.copy(), twist, radius, float(horizon)))
 
     def position_quaternion(self) -> tuple[list[float], list[float]]:
         """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
