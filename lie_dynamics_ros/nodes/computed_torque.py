@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -21,107 +21,15 @@ from ..ros.diagnostics import Report
 from ..ros.errors import MessageError
 from ..ros.joint_outputs import EffortCommands, JointEfforts, JointErrors
 from ..ros.messages import Array, nanoseconds
-from ..ros.parameters import Setting
 from ..ros.robot_node import ROBOT_SETTINGS, RobotNode
 from ..ros.robot_options import RobotOptions
 from ..ros.spinning import run
-from ..ros.trajectories import KIND, read_joint_trajectory
-from .computed_torque_task import MODES, POLICIES, ComputedTorqueTask, Options
-from .trajectory_player import TrajectoryPlayer
+from ..ros.trajectories import read_joint_trajectory
+from .computed_torque_core import STOPPED, STOPPING, ComputedTorqueCore
+from .computed_torque_options import CONTROL_SETTINGS, Options
+from .computed_torque_task import ComputedTorqueTask
 
-PER_JOINT = "One number for all joints, or one for each in model order."
-SETTINGS = (
-    *ROBOT_SETTINGS,
-    Setting("mode", MODES[0], "Controller.", choices=MODES),
-    Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}", low=0.0, high=1e6),
-    Setting("kd", [20.0], f"Damping of the error in mode computed_torque [1/s]. {PER_JOINT}", low=0.0, high=1e4),
-    Setting(
-        "ki",
-        [0.0],
-        f"Gain of the integral of the error in mode computed_torque [1/s^3]. {PER_JOINT}",
-        low=0.0,
-        high=1e8,
-    ),
-    Setting(
-        "integral_limit",
-        [50.0],
-        f"Largest acceleration by the integral [rad/s^2, m/s^2]. {PER_JOINT}",
-        low=0.0,
-        high=1e6,
-    ),
-    Setting(
-        "convergence_rate",
-        [10.0],
-        f"Lambda of modes passivity_based and adaptive [1/s]. {PER_JOINT}",
-        low=0.0,
-        high=1e4,
-    ),
-    Setting(
-        "sliding_rate",
-        [20.0],
-        f"Damping of modes passivity_based and adaptive over the inertia that each joint feels [1/s]. {PER_JOINT}",
-        low=0.0,
-        high=1e4,
-    ),
-    Setting(
-        "sliding_damping",
-        [0.5],
-        f"Damping of modes passivity_based and adaptive besides that [N m s/rad, N s/m]. {PER_JOINT}",
-        low=0.0,
-        high=1e6,
-    ),
-    Setting(
-        "guiding_damping",
-        [0.5],
-        f"Damping of mode gravity_compensation [N m s/rad, N s/m]. {PER_JOINT}",
-        low=0.0,
-        high=1e6,
-    ),
-    Setting(
-        "adaptation_weight",
-        0.3,
-        "The smaller, the faster mode adaptive learns [J].",
-        low=1e-6,
-        high=1e6,
-    ),
-    Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for all that move."),
-    Setting(
-        "driver_compensates_gravity",
-        False,
-        "Leave gravity out of ~/joint_efforts and ~/commands, for drivers that add it themselves.",
-    ),
-    Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
-    Setting(
-        "effort_policy",
-        POLICIES[0],
-        "How efforts are limited: what exceeds gravity compensation by one factor, or each joint by itself.",
-        choices=POLICIES,
-    ),
-    Setting("queue_trajectories", False, "Begin a trajectory when those before it have ended, not in their place."),
-    Setting(
-        "start_tolerance",
-        0.1,
-        "Largest distance from the desired position to a first point at time 0 [rad, m].",
-        low=0.0,
-        high=100.0,
-    ),
-    Setting(
-        "error_limit",
-        0.5,
-        "Stop when a joint is farther from its desired position [rad, m]. 0: no limit.",
-        low=0.0,
-        high=100.0,
-    ),
-    Setting(
-        "velocity_margin",
-        0.2,
-        "Stop when a joint moves faster than its limit in the URDF by more than this part of it.",
-        low=0.0,
-        high=100.0,
-    ),
-    Setting("stop_time", 0.3, "Time in which ~/hold brings the robot to rest [s].", low=0.001, high=10.0),
-)
-
+SETTINGS = (*ROBOT_SETTINGS, *CONTROL_SETTINGS)
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
 
@@ -130,11 +38,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
     """Joint states and trajectories in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._player: TrajectoryPlayer | None = None
-        self._stopped = ""  # why the robot is braked and held up, and follows nothing
-        self._last: int | None = None  # time of the last state that was answered [ns]
         self._estimated = 0
-        self._held = ""
+        self._logged: tuple[str, str] = ("", "")  # phase and reason
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
@@ -142,6 +47,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._inertias = self.create_lifecycle_publisher(
             InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
         )
+        self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY_INPUT)
         self.create_service(Trigger, "~/hold", self._hold)
 
@@ -149,91 +55,82 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
 
     def read_options(self, values: Mapping[str, Any]) -> Options:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return Options.from_values(values)
+        return Options(**Options.read(values))
 
     def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> ComputedTorqueTask:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        assert isinstance(options, Options)
         task = ComputedTorqueTask(model, joints, options)
         for output in (self._efforts, self._commands, self._errors):
             output.set_joints(task.joints)
         return task
 
-    def settings_changed(self, names: set[str]) -> None:
-        """Apply parameters; where the controller changes, the robot stays where it is."""
-        super().settings_changed(names)
-        if "mode" in names and self._player is not None and self.task is not None:
-            self.task.start()
-            self._player.stay(self.task.position)
-        if self._player is not None:
-            self._player.jump = self.settings["start_tolerance"]
+    def configure_model(self, description: str) -> None:
+        """Prepare the dynamics of this robot; while active, efforts pass over to the new ones smoothly."""
+        before = self.answering
+        super().configure_model(description)
+        if before is not None and self.answering is not None:
+            self.answering.core.succeed(before.core)
 
     def activate(self) -> None:
         """Begin to answer states; the robot stays where its first state finds it."""
         if self.task is not None:
-            self.task.start()
-        self._stopped = self._held = ""
+            self.task.core.start()
         super().activate()
+        self._tell_phase()
 
     def deactivate(self) -> None:
         """Stop; the last command, which effort controllers keep, holds the robot up."""
         task = self.answering
-        if task is not None and self._last is not None:
-            self._publish(task, task.stopping_efforts(task.zero), None)
         super().deactivate()
+        if task is not None:
+            task.core.end()
+            self._tell_phase()
 
     def forget_inputs(self) -> None:
         """Forget the trajectories."""
-        self._player = None
-        self._last = None
+        if self.task is not None:
+            self.task.core.forget()
 
     # Messages.
 
     def answer(self, task: ComputedTorqueTask, message: JointState, wrenches: Array | None, now: int) -> None:
         """Publish the efforts for the state in ``task``."""
-        time = nanoseconds(message.header.stamp) or now
-        period = 0.0 if self._last is None else max(0.0, (time - self._last) * 1e-9)
-        timeout = self.settings["state_timeout"]
-        if self._player is None or (timeout and period > timeout):
-            if self._player is not None:
-                self._held = f"no state for {period:.3f} s: trajectories were dropped"
-            self._player = TrajectoryPlayer(task.position, self.settings["start_tolerance"])
-            period = 0.0
-        self._last = time
-        desired = self._player.at(time)
-        if task.options.mode == "gravity_compensation":
-            self._player.stay(task.position)
-            desired = self._player.at(time)
-        task.track(desired)
-        if not self._stopped:
-            self._stopped = task.violation()
-            if self._stopped:
-                self.get_logger().error(f"stopped: {self._stopped}")
-        if self._stopped:
-            self._player.stay(task.position)
-            efforts = task.stopping_efforts(task.braking())
-        else:
-            efforts = task.efforts(desired, period, wrenches)
-        self._publish(task, efforts, message)
-        if task.options.mode == "adaptive" and time - self._estimated >= ESTIMATE_PERIOD:
-            self._publish_estimate(task, message, time)
-
-    def _publish(self, task: ComputedTorqueTask, efforts: Array, state: JointState | None) -> None:
-        chosen = task.select(efforts)
+        core = task.core
+        stamp = nanoseconds(message.header.stamp)
+        age = (now - stamp) * 1e-9 if stamp and self.settings["state_timeout"] else 0.0
+        answer = core.answer(stamp or now, task.position, task.velocity, wrenches, age)
+        chosen = task.select(answer.effort)
         self._commands.publish(chosen)
-        if state is None:
-            return
-        stamp = state.header.stamp  # what follows, costly as it is to publish, only where somebody listens
+        header = message.header.stamp  # what follows, costly as it is to publish, only where somebody listens
         if self._efforts.heard:
-            self._efforts.publish(chosen, stamp)
+            self._efforts.publish(chosen, header)
         if self._errors.heard:
-            self._errors.publish(task.select(task.error), task.select(task.error_rate), stamp)
+            self._errors.publish(task.select(answer.error), task.select(answer.error_rate), header)
+        if answer.reason is not self._logged[1]:
+            self._tell_phase()
+        if answer.mode == "adaptive" and answer.stamp - self._estimated >= ESTIMATE_PERIOD:
+            self._publish_estimate(core, message, answer.stamp)
 
-    def _publish_estimate(self, task: ComputedTorqueTask, state: JointState, time: int) -> None:
+    def _tell_phase(self) -> None:
+        """Log and publish the phase, if it is another one."""
+        task = self.task
+        if task is None:
+            return
+        core = task.core
+        state = core.phase, core.reason
+        if state == self._logged:
+            return
+        self._logged = state
+        stopping = core.phase == STOPPING
+        text = f"{core.phase}: {core.reason}"
+        (self.get_logger().error if stopping else self.get_logger().info)(text)
+        self._phases.publish(String(data=text))
+
+    def _publish_estimate(self, core: ComputedTorqueCore, state: JointState, time: int) -> None:
         self._estimated = time
         message = InertiaStamped()
         message.header.stamp = state.header.stamp
-        message.header.frame_id, found = task.estimate()
+        message.header.frame_id, found = core.estimate()
         inertia, moments = message.inertia, found.inertia.tolist()
         inertia.m = found.mass
         inertia.com.x, inertia.com.y, inertia.com.z = found.com.tolist()
@@ -243,38 +140,25 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._inertias.publish(message)
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        task, player = self.answering, self._player
-        if task is None:
-            return
-        self.accept(lambda: self._take(task, player, message))
+        task = self.answering
+        if task is not None:
+            self.accept(lambda: self._follow(task, message))
 
-    def _take(self, task: ComputedTorqueTask, player: TrajectoryPlayer | None, message: JointTrajectory) -> None:
-        start, points = read_joint_trajectory(message, task.commands, task.lower, task.upper)
-        if player is None or self._last is None:
-            raise MessageError(KIND, "a trajectory before the first joint state: it has nowhere to start from")
-        if task.options.mode == "gravity_compensation":
-            raise MessageError(KIND, "a trajectory in mode gravity_compensation, which follows none")
-        if self._stopped:
-            raise MessageError(KIND, f"a trajectory after a stop ({self._stopped}); call ~/hold first")
-        now = self._last
-        player.add(start or now, now, points, self.settings["queue_trajectories"])
-        self._held = ""
+    def _follow(self, task: ComputedTorqueTask, message: JointTrajectory) -> None:
+        start, points = read_joint_trajectory(message, task.commands)
+        task.core.follow(points, start)
 
     def _hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is."""
-        player = self._player
-        if self.answering is None or player is None or self._last is None:
-            response.message = "the node is not active, or has received no joint state yet"
+        if self.answering is None:
+            response.message = "the node is not active"
             return response
-        if self._stopped:
-            player.stay(self.answering.position)
-            self.answering.start()
-            response.message = f"control again after the stop: {self._stopped}"
-            self._stopped = ""
-        else:
-            player.stop(self._last, self.settings["stop_time"])
-            response.message = "all trajectories are dropped"
-        self._held = ""
+        try:
+            response.message = self.answering.core.hold()
+        except MessageError as error:
+            response.message = str(error)
+            return response
+        self._tell_phase()
         response.success = True
         return response
 
@@ -286,22 +170,35 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         task = self.task
         if task is None:
             return
-        values = report.values
-        values["mode"] = task.options.mode
-        values["gravity included"] = not task.options.driver_compensates_gravity
-        values["trajectories"] = 0 if self._player is None else self._player.count
-        values["largest position error [rad or m]"] = f"{np.abs(task.error).max():.3g}"
-        if task.options.mode == "adaptive":
-            body, inertia = task.estimate()
+        core, values = task.core, report.values
+        values["mode"] = core.options.mode
+        values["phase"] = f"{core.phase}: {core.reason}"
+        values["gravity included"] = not core.options.driver_compensates_gravity
+        values["trajectories"] = 0 if core.player is None else core.player.count
+        if core.options.mode == "adaptive":
+            body, inertia = core.estimate()
             values["estimated mass [kg]"] = f"{inertia.mass:.4g} of {body}"
         if self.answering is None:
             return
-        if task.scale < 1.0:
-            values["effort scale"] = f"{task.scale:.3f}"
-        if self._stopped:
-            report.add(diagnostics.ERROR, f"stopped: {self._stopped}; ~/hold resumes control")
-        if self._held:
-            report.add(diagnostics.WARN, self._held)
+        self._describe_loop(core, report)
+        if core.phase in (STOPPING, STOPPED):
+            report.add(diagnostics.ERROR, f"stopped: {core.reason}; ~/hold resumes control")
+        if core.note:
+            report.add(diagnostics.WARN, core.note)
+
+    def _describe_loop(self, core: ComputedTorqueCore, report: Report) -> None:
+        gains, loop, values = core.gains, core.loop(), report.values
+        values["loop period [ms]"] = f"{gains.period * 1e3:.3f}"
+        values["loop delay [periods]"] = f"{gains.delay:g}"
+        values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
+        values["loop: spectral radius"] = f"{loop.radius:.4f}"
+        factor = gains.factor if core.options.mode == "computed_torque" else gains.slide_factor
+        if factor < 1.0 and core.options.mode != "gravity_compensation":
+            report.add(
+                diagnostics.WARN,
+                f"the bandwidth is brought down to {100.0 * factor:.0f} % of what the gains ask for: a period of "
+                f"{gains.period * 1e3:.2f} ms and a delay of {gains.delay:g} periods carry no more",
+            )
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -44,9 +44,7 @@ class JointPoints:
     effort: Array | None = None
 
 
-def read_joint_trajectory(
-    message: JointTrajectory, joints: JointMapping, lower: Array, upper: Array
-) -> tuple[int, JointPoints]:
+def read_joint_trajectory(message: JointTrajectory, joints: JointMapping) -> tuple[int, JointPoints]:
     """Read a trajectory of some or all joints.
 
     Parameters
@@ -55,8 +53,6 @@ def read_joint_trajectory(
         Joints by name; those the robot does not have are ignored.
     joints : JointMapping
         The robot's joints.
-    lower, upper : ndarray, shape (n,)
-        Limits of their positions, which all points must keep.
 
     Returns
     -------
@@ -87,10 +83,6 @@ def read_joint_trajectory(
     velocity, acceleration, effort = (_field(message, f, match.size) for f in ("velocities", "accelerations", "effort"))
     if velocity is None and acceleration is not None:
         raise MessageError(KIND, "points with accelerations and without velocities")
-    over = ((position[:, columns] < lower[named]) | (position[:, columns] > upper[named])).any(axis=0)
-    if over.any():
-        names = ", ".join(joints.joints[k] for k in named[over])
-        raise MessageError(KIND, f"positions beyond the limits of {names}")
     parts = (None if x is None else x[:, columns] for x in (position, velocity, acceleration, effort))
     return nanoseconds(message.header.stamp), JointPoints(named, times, *parts)  # type: ignore[arg-type]
 

@@ -2,11 +2,17 @@
 
 from .adaptive import AdaptiveController
 from .computed_torque import ComputedTorquePID, computed_torque, feedforward_pd, gravity_compensation
+from .damping import limited_damping, limited_damping_matrix
 from .effort_limits import LimitedEffort, limit_effort
+from .loop_limits import is_robust, largest_damping, largest_period
 from .momentum_observer import MomentumObserver
 from .operational_space import TaskTorque, operational_space, posture_torque
 from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force
 from .regressor import slotine_li_regressor
+from .sample_times import SampleTimes
+from .sampled_loop import damper_limit, sampled_loop, spectral_radius
+from .soft_limits import SoftLimits
+from .stop_plan import StopPlan
 from .tracking_error import TrackingError, gradient, position_rate, tracking_error
 from .trajectory import Trajectory, TrajectoryPoint
 
@@ -15,22 +21,33 @@ __all__ = [
     "ComputedTorquePID",
     "LimitedEffort",
     "MomentumObserver",
+    "SampleTimes",
     "SlidingReference",
+    "SoftLimits",
+    "StopPlan",
     "TaskTorque",
     "TrackingError",
     "Trajectory",
     "TrajectoryPoint",
     "computed_torque",
+    "damper_limit",
     "feedforward_pd",
     "gradient",
     "gravity_compensation",
+    "is_robust",
+    "largest_damping",
+    "largest_period",
     "limit_effort",
+    "limited_damping",
+    "limited_damping_matrix",
     "operational_space",
     "passivity_based",
     "position_rate",
     "posture_torque",
+    "sampled_loop",
     "sliding_reference",
     "slotine_li_force",
     "slotine_li_regressor",
+    "spectral_radius",
     "tracking_error",
 ]

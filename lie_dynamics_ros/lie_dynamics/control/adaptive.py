@@ -11,7 +11,7 @@ from ..errors import InertiaError, InputError
 from ..lie import SpatialInertia, inertial_parameters
 from ..model.model import Model
 from ..tree.losses import joint_losses
-from .passivity import armature, sliding_reference
+from .passivity import SlidingReference, armature, sliding_reference
 from .regressor import slotine_li_regressor
 from .tracking_error import gains
 
@@ -150,8 +150,16 @@ class AdaptiveController:
         """
         model = self.model
         r = sliding_reference(model, q, qd, desired_q, desired_qd, desired_qdd, self.rate)
+        return np.asarray(self.force(q, qd, r, period) - self.kd * r.sliding)
+
+    def force(self, q: npt.ArrayLike, qd: npt.ArrayLike, reference: SlidingReference, period: float) -> Array:
+        """Return the torques (nv,) without damping: the estimated dynamics of a reference motion; learn as `update`.
+
+        Any damping that is positive definite keeps the proof, one that depends on the state too.
+        """
+        model, r = self.model, reference
         Y = slotine_li_regressor(model, q, qd, r.velocity, r.acceleration)
-        torque = Y @ self._parameters.ravel() - self.kd * r.sliding + armature(model) * r.acceleration
+        torque = Y @ self._parameters.ravel() + armature(model) * r.acceleration
         if model._actuation_terms is not None:
             torque = torque + joint_losses(model, qd)
         self._learn(r.sliding @ Y, period)

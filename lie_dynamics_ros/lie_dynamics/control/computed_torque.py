@@ -93,7 +93,6 @@ class ComputedTorquePID:
         self.model = model
         self.kp, self.kd, self.ki = gains(model, kp, "kp"), gains(model, kd, "kd"), gains(model, ki, "ki")
         self.limit = np.broadcast_to(np.asarray(limit, np.float64), (model.nv,))
-        self._integrates = bool(self.ki.any())
         self.reset()
 
     def reset(self) -> None:
@@ -111,17 +110,30 @@ class ComputedTorquePID:
         period: float,
     ) -> Array:
         """Return the torques (nv,), `period` [s] after the last call."""
+        acceleration = self.acceleration(q, qd, desired_q, desired_qd, desired_qdd, period)
+        return inverse_dynamics(self.model, q, qd, acceleration)
+
+    def acceleration(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        desired_q: npt.ArrayLike,
+        desired_qd: npt.ArrayLike,
+        desired_qdd: npt.ArrayLike,
+        period: float,
+    ) -> Array:
+        """Return the acceleration (nv,) whose inverse dynamics `update` returns; parameters as there."""
         error = tracking_error(self.model, q, qd, desired_q, desired_qd, desired_qdd)
         acceleration = _acceleration(self.model, error, self.kp, self.kd)
-        if not self._integrates:
-            return inverse_dynamics(self.model, q, qd, acceleration)
+        if not self.ki.any():
+            return acceleration
         slope = gradient(self.model, error.position, np.ones(self.model.nv))
         if self._last is not None:
             integral = self.integral + 0.5 * period * (self._last + slope)
             wound = np.abs(self.ki * integral) > np.maximum(self.limit, np.abs(self.ki * self.integral))
             self.integral = np.where(wound, self.integral, integral)
         self._last = slope
-        return inverse_dynamics(self.model, q, qd, acceleration + self.ki * self.integral)
+        return acceleration + self.ki * self.integral
 
 
 def feedforward_pd(

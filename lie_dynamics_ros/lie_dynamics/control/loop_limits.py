@@ -1,0 +1,79 @@
+"""Which gains a sampled loop can carry, with room for errors of the model; see doc/control.md."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from .sampled_loop import damper_limit, sampled_loop, spectral_radius
+
+MARGIN = 2.0
+"""By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""
+_HALVINGS = 40
+
+
+def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0) -> bool:
+    """Tell whether one axis with these gains is stable at a delay and without, also with gains off by `MARGIN`.
+
+    Parameters
+    ----------
+    period : float
+        Between samples [s].
+    delay : float
+        In periods. Nothing is known of a real one but that it is not longer, so the loop without delay is judged too.
+    kp, kd, ki : float
+        Gains of position, velocity and integral [1/s^2, 1/s, 1/s^3]. An axis without kp and ki needs a velocity that
+        is stable; without any gain it is left alone.
+    """
+    delays = {0.0, delay}
+    if kp == ki == 0.0:
+        return all(MARGIN * kd * period <= damper_limit(d) for d in delays)
+    factors = (MARGIN,) if ki == 0.0 else (1.0 / MARGIN, 1.0, MARGIN)
+    return all(spectral_radius(sampled_loop(period, d, k * kp, k * kd, k * ki)) < 1.0 for d in delays for k in factors)
+
+
+@lru_cache(maxsize=4096)
+def largest_period(kp: float, kd: float, ki: float, delay: float) -> float:
+    """Return the longest period [s] at which `is_robust` holds for these gains; 0 for none, infinite without gains.
+
+    Gains (s^2 kp, s kd, s^3 ki) do at the period h what (kp, kd, ki) do at s h: so this also tells by what factor s the
+    bandwidth must come down where a period is longer.
+    """
+    if kp == kd == ki == 0.0:
+        return math.inf
+    high = 2.0 / max(kd, math.sqrt(kp), math.pow(ki, 1.0 / 3.0))
+    low = 1e-3 * high  # closer to a continuous loop round-off decides
+    if not is_robust(low, delay, kp, kd, ki):
+        return 0.0
+    while is_robust(high, delay, kp, kd, ki):
+        high *= 2.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_robust(middle, delay, kp, kd, ki) else (low, middle)
+    return low
+
+
+def largest_damping(rate: float, period: float, delay: float) -> float:
+    """Return the largest a [1/s] for which gains kp = a Lambda, kd = a + Lambda are robust, Lambda being `rate` [1/s].
+
+    That is the loop of `passivity_based` along a direction in which M^-1 Kd has the eigenvalue a. Zero where Lambda by
+    itself is too much.
+    """
+    return _largest_damping(_rounded(rate * period), delay) / period
+
+
+def _rounded(x: float) -> float:
+    """Round up to one of few numbers, so that what was found for them can be kept."""
+    return x if x == 0.0 else 1.02 ** math.ceil(math.log(x) / math.log(1.02))
+
+
+@lru_cache(maxsize=4096)
+def _largest_damping(rate: float, delay: float) -> float:
+    if rate == 0.0:
+        return min(damper_limit(delay), damper_limit(0.0)) / MARGIN
+    low, high = 0.0, 2.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        good = is_robust(1.0, delay, middle * rate, middle + rate)
+        low, high = (middle, high) if good else (low, middle)
+    return low

@@ -1,0 +1,110 @@
+"""Feedback that is sampled, delayed and held: exact matrices of the closed loop, and the gains it can carry.
+
+The robot at a pose is M p'' = tau, with gravity and Coriolis forces cancelled; tau = -(Kp p + Kd v + Ki z) of the state
+at each sample acts `delay` periods later, and is held for a period. doc/control.md derives what is here.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+
+Array = npt.NDArray[np.float64]
+
+
+def sampled_loop(
+    period: float,
+    delay: float,
+    stiffness: npt.ArrayLike,
+    damping: npt.ArrayLike,
+    integral: npt.ArrayLike = 0.0,
+    mass: npt.ArrayLike = 1.0,
+) -> Array:
+    """Return the matrix that takes the state of the sampled loop from one sample to the next, exactly.
+
+    Parameters
+    ----------
+    period : float
+        Between samples [s].
+    delay : float
+        From a sample until its effort acts, in periods; any number >= 0.
+    stiffness, damping, integral, mass : array-like, shape () or (n, n)
+        Kp, Kd, Ki and M. The integral is that of trapezoids, as in `ComputedTorquePID`.
+
+    Returns
+    -------
+    ndarray, shape (k, k)
+        On the state (p, v, w, u_1, u_2, ...): w is the integral before half a step of p, u_j the acceleration that was
+        commanded j samples ago, as many as the delay takes. Without integral there is no w.
+
+    Raises
+    ------
+    InputError
+        For a period that is not positive or a delay that is negative.
+    """
+    if not (period > 0.0 and math.isfinite(period) and 0.0 <= delay < math.inf):
+        raise InputError(f"period, delay: a positive and a number >= 0 are expected, got {period} and {delay}")
+    M, Kp, Kd, Ki = (np.atleast_2d(np.asarray(x, np.float64)) for x in (mass, stiffness, damping, integral))
+    n, h = len(M), period
+    one, integrates = np.eye(n), bool(Ki.any())
+    whole = math.floor(delay)
+    part = delay - whole
+    past = whole + (part > 0.0)
+    size = 2 + integrates + past
+    loop = np.zeros((size, n, size, n))
+    p, v, w, u = 0, 1, 2, 2 + integrates
+    command = np.zeros((n, size, n))  # u_0, the acceleration commanded now
+    command[:, p] = -np.linalg.solve(M, Kp + 0.5 * h * Ki)
+    command[:, v] = -np.linalg.solve(M, Kd)
+    if integrates:
+        command[:, w] = -np.linalg.solve(M, Ki)
+        loop[w, :, w], loop[w, :, p] = one, h * one
+    loop[p, :, p], loop[p, :, v], loop[v, :, v] = one, h * one, one
+    # What acts for the first `part` of the period was commanded one sample before what acts for the rest.
+    for age, begin, end in ((whole + 1, 0.0, part * h), (whole, part * h, h)):
+        if end > begin:
+            acting = command if age == 0 else np.zeros((n, size, n))
+            if age:
+                acting[:, u + age - 1] = one
+            loop[v] += (end - begin) * acting
+            loop[p] += (end - begin) * (h - 0.5 * (begin + end)) * acting
+    for age in range(past):
+        if age == 0:
+            loop[u] = command
+        else:
+            loop[u + age, :, u + age - 1] = one
+    return loop.reshape(size * n, size * n)
+
+
+def spectral_radius(matrix: npt.ArrayLike) -> float:
+    """Return the largest absolute eigenvalue; a sampled loop is stable where it is below one."""
+    return float(np.abs(np.linalg.eigvals(np.asarray(matrix, np.float64))).max())
+
+
+@lru_cache(maxsize=256)
+def damper_limit(delay: float) -> float:
+    """Return the largest stable product of period and rate of a pure damper: 2 without delay, 1 with one of a period.
+
+    The loop is z^m (z^2 - z) + x ((1 - f) z + f) = 0 with delay m + f. It leaves the unit circle at z = exp(i t) with
+    the smallest t at which the angles fit, and x is given there by the absolute values.
+    """
+    whole = math.floor(delay)
+    part = delay - whole
+
+    def angle(t: float) -> float:
+        lag = math.atan2((1.0 - part) * math.sin(t), (1.0 - part) * math.cos(t) + part)
+        return (whole + 1.5) * t - 0.5 * math.pi - lag
+
+    low, high = 0.0, math.pi
+    if angle(high) < 0.0:
+        return 2.0  # at z = -1, where (1 - f) z + f may still pull the other way
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if angle(middle) < 0.0 else (low, middle)
+    turned = complex((1.0 - part) * math.cos(high) + part, (1.0 - part) * math.sin(high))
+    return 2.0 * math.sin(0.5 * high) / abs(turned)
