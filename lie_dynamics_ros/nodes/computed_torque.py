@@ -6,6 +6,7 @@ See doc/nodes/computed_torque.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
 
     def __init__(self, **kwargs: Any) -> None:
         self._estimated = 0
+        self._answered: tuple[int, float] | None = None  # stamp [ns] and steady time of arrival [s] of the last state
         self._logged: tuple[str, str] = ("", "")  # phase and reason
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
@@ -79,15 +81,31 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._tell_phase()
 
     def deactivate(self) -> None:
-        """Stop; the last command, which effort controllers keep, holds the robot up."""
+        """Stop; the last command, which effort controllers keep, holds the robot up. Without a fresh state, none."""
         task = self.answering
         super().deactivate()
-        if task is not None:
-            task.core.end()
-            self._tell_phase()
+        if task is None:
+            return
+        try:
+            command = task.core.last_command() if self._fresh() else None
+            if command is not None:
+                self._commands.publish(task.select(command))
+        except Exception as error:
+            self.get_logger().error(f"no last command: {error}")
+        task.core.end()
+        self._tell_phase()
+
+    def _fresh(self) -> bool:
+        """Tell whether the last state that was answered is younger than `state_timeout`, by its stamp and arrival."""
+        timeout = self.settings["state_timeout"]
+        if self._answered is None or not timeout:
+            return self._answered is not None
+        stamp, arrival = self._answered
+        return time.monotonic() - arrival <= timeout and (self.ros_time() - stamp) * 1e-9 <= timeout
 
     def forget_inputs(self) -> None:
         """Forget the trajectories."""
+        self._answered = None
         if self.task is not None:
             self.task.core.forget()
 
@@ -99,6 +117,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         stamp = nanoseconds(message.header.stamp)
         age = (now - stamp) * 1e-9 if stamp and self.settings["state_timeout"] else 0.0
         answer = core.answer(stamp or now, task.position, task.velocity, wrenches, age)
+        self._answered = answer.stamp, time.monotonic()
         chosen = task.select(answer.effort)
         self._commands.publish(chosen)
         header = message.header.stamp  # what follows, costly as it is to publish, only where somebody listens
@@ -126,8 +145,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         (self.get_logger().error if stopping else self.get_logger().info)(text)
         self._phases.publish(String(data=text))
 
-    def _publish_estimate(self, core: ComputedTorqueCore, state: JointState, time: int) -> None:
-        self._estimated = time
+    def _publish_estimate(self, core: ComputedTorqueCore, state: JointState, stamp: int) -> None:
+        self._estimated = stamp
         message = InertiaStamped()
         message.header.stamp = state.header.stamp
         message.header.frame_id, found = core.estimate()

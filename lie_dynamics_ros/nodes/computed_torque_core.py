@@ -20,6 +20,7 @@ from ..ros.trajectories import KIND, JointPoints
 from .computed_torque_efforts import EffortStage, Limited
 from .computed_torque_gains import STOP_SHARE, USUAL_PERIOD, Gains, LoopReport, examine, make_gains
 from .computed_torque_laws import Laws, Wanted
+from .computed_torque_learning import last_link, least_weight
 from .trajectory_checks import MotionLimits, check_dynamics, check_motion
 from .trajectory_piece import Desired, Piece
 from .trajectory_player import TrajectoryPlayer
@@ -123,8 +124,8 @@ class ComputedTorqueCore:
         limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
         self.limit = np.where(limited, limits.effort, np.finfo(float).max)
         self._stop_extra = np.where(limited & np.isfinite(self.fastest), STOP_SHARE * limits.effort / self.fastest, 0.0)
-        speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
-        self._resting, self._outwards = RESTING * speed, OUTWARDS * speed
+        self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
+        self._resting, self._outwards = RESTING * self._speed, OUTWARDS * self._speed
         self._rest = np.full(n, AT_REST)
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._zero = np.zeros(n)
@@ -177,6 +178,7 @@ class ComputedTorqueCore:
             model.joint_names, limits.lower, limits.upper, self.fastest, unlimited, effort
         )
         self._efforts.set_options(options, numbers["effort_rate_limit"])
+        self._learning_cap = np.inf  # least damping besides the mass matrix for which learning was found slow enough
         self._suit_gains()
         self._moved |= before is not None and not same_mode
         self._efforts.change(options.blend_time)
@@ -187,7 +189,11 @@ class ComputedTorqueCore:
         options = self.options
         period = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
         delay = self._times.delay(options.delay)
-        self._laws.set_gains(make_gains(self._numbers, self._stop_extra, period, delay))
+        gains = make_gains(self._numbers, self._stop_extra, period, delay)
+        self._laws.set_gains(gains)
+        if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
+            self._learning_cap = gains.cap
+            self.learner.gamma = max(options.adaptation_weight, least_weight(self.learner, gains, self._speed))
 
     def _warm_up(self) -> None:
         """Run every law once, and leave no trace of it."""
@@ -431,19 +437,18 @@ class ComputedTorqueCore:
         """Efforts that hold the robot at rest at a position (n,), in model order [N m, N]."""
         return gravity_force(self.dynamics, position)
 
-    def last_command(self, position: Array) -> Array:
-        """Return what to command last: gravity compensation within the limits, nothing where the driver adds it.
+    def last_command(self) -> Array | None:
+        """Return what to command last: gravity compensation at the last state, zero where the driver adds it.
 
-        Raises
-        ------
-        MessageError
-            It is not finite.
+        None where there was no state, or it is not finite.
         """
+        if self._last is None:
+            return None
         if self.options.driver_compensates_gravity:
             return self._zero.copy()
-        gravity = self.gravity(position)
+        gravity = self.gravity(self._position)
         if not all_finite(gravity):
-            raise MessageError("not finite", "gravity compensation is not finite")
+            return None
         return np.clip(gravity, -self.limit, self.limit) if self.options.saturate else gravity
 
     # Diagnostics.
@@ -485,12 +490,14 @@ def _make_learner(
         numbers["convergence_rate"],
         numbers["sliding_rate"],
         options.adaptation_weight,
-        options.adapted_bodies or None,
+        options.adapted_bodies or [last_link(dynamics)],
+        options.largest_payload,
+        options.payload_reach,
     )
     if (
         before is not None
         and before.dynamics._rows.tobytes() == dynamics._rows.tobytes()
-        and before.options.adapted_bodies == options.adapted_bodies
+        and before.learner.bodies == learner.bodies
     ):
         learner.adopt(before.learner)
     return learner

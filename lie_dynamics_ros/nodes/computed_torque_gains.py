@@ -28,6 +28,8 @@ STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""
 SPARE = 1.25
 """Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
+CAP_SHARE = 0.9
+"""What part of the damping that the loop can carry is used: learning and soft limits take some, too."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +112,14 @@ def make_gains(wanted: dict[str, Array], stop_extra: Array, period: float, delay
         slide=slide,
         extra=wanted["sliding_damping"],
         extra_rates=slide_factor * rates - slide,
-        cap=largest_damping(slide_factor * fastest, period, delay) - slide,
+        cap=CAP_SHARE * largest_damping(slide_factor * fastest, period, delay) - slide,
         slide_factor=slide_factor,
         guide=wanted["guiding_damping"],
-        guide_cap=largest_damping(0.0, period, delay),
+        guide_cap=CAP_SHARE * largest_damping(0.0, period, delay),
         stop=stop,
         stop_slide=stop_slide,
         stop_extra=stop_extra,
-        stop_cap=largest_damping(stop, period, delay) - stop_slide,
+        stop_cap=CAP_SHARE * largest_damping(stop, period, delay) - stop_slide,
     )
 
 

@@ -19,30 +19,53 @@ NUMBERS = (
     "acceleration_limit", "effort_rate_limit",
 )  # fmt: skip
 """Parameters with one number for all joints, or one for each."""
-LARGEST_NUMBER = 1e9
 CONTROL_SETTINGS = (
     Setting("mode", MODES[0], "Controller.", choices=MODES),
-    Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}"),
-    Setting("kd", [20.0], f"Damping of the error in mode computed_torque [1/s]. {PER_JOINT}"),
-    Setting("ki", [0.0], f"Gain of the integral of the error in mode computed_torque [1/s^3]. {PER_JOINT}"),
-    Setting("integral_limit", [50.0], f"Largest acceleration by the integral [rad/s^2, m/s^2]. {PER_JOINT}"),
-    Setting("convergence_rate", [10.0], f"Lambda of modes passivity_based and adaptive [1/s]. {PER_JOINT}"),
+    Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}", low=0.0, high=1e6),
+    Setting("kd", [20.0], f"Damping of the error in mode computed_torque [1/s]. {PER_JOINT}", low=0.0, high=1e4),
+    Setting(
+        "ki",
+        [0.0],
+        f"Gain of the integral of the error in mode computed_torque [1/s^3]. {PER_JOINT}",
+        low=0.0,
+        high=1e8,
+    ),
+    Setting(
+        "integral_limit",
+        [50.0],
+        f"Largest acceleration by the integral [rad/s^2, m/s^2]. {PER_JOINT}",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "convergence_rate",
+        [15.0],
+        f"Lambda of modes passivity_based and adaptive [1/s]. {PER_JOINT}",
+        low=0.0,
+        high=1e4,
+    ),
     Setting(
         "sliding_rate",
         [20.0],
         f"Damping of modes passivity_based and adaptive over the mass matrix [1/s]. {PER_JOINT}",
+        low=0.0,
+        high=1e4,
     ),
     Setting(
         "sliding_damping",
-        [2.0],
+        [5.0],
         "Damping of modes passivity_based and adaptive besides that, as far as the sampled loop can carry it "
         f"[N m s/rad, N s/m]. {PER_JOINT}",
+        low=0.0,
+        high=1e6,
     ),
     Setting(
         "guiding_damping",
         [0.5],
         "Damping of mode gravity_compensation, as far as the sampled loop can carry it [N m s/rad, N s/m]. "
         f"{PER_JOINT}",
+        low=0.0,
+        high=1e6,
     ),
     Setting(
         "adaptation_weight",
@@ -54,14 +77,14 @@ CONTROL_SETTINGS = (
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
     Setting(
         "largest_payload",
-        5.0,
+        3.0,
         "Mass that an adapted link may carry besides its own; bounds what mode adaptive learns [kg].",
         low=1e-3,
         high=1e6,
     ),
     Setting(
         "payload_reach",
-        0.3,
+        0.15,
         "How far from the link's centre of mass such a payload may lie [m].",
         low=1e-3,
         high=100.0,
@@ -81,7 +104,13 @@ CONTROL_SETTINGS = (
         high=8.0,
     ),
     Setting("blend_time", 0.5, "In which efforts pass over to another mode, gains or model [s].", low=0.0, high=60.0),
-    Setting("effort_rate_limit", [0.0], f"Largest change of commanded efforts [N m/s, N/s]; 0: no limit. {PER_JOINT}"),
+    Setting(
+        "effort_rate_limit",
+        [0.0],
+        f"Largest change of commanded efforts [N m/s, N/s]; 0: no limit. {PER_JOINT}",
+        low=0.0,
+        high=1e9,
+    ),
     Setting(
         "driver_compensates_gravity",
         False,
@@ -99,6 +128,8 @@ CONTROL_SETTINGS = (
         "acceleration_limit",
         [0.0],
         f"Largest acceleration of trajectories [rad/s^2, m/s^2]; 0: no limit. {PER_JOINT}",
+        low=0.0,
+        high=1e9,
     ),
     Setting(
         "check_dynamics",
@@ -175,8 +206,8 @@ class Options(RobotOptions):
         """Return the attributes that parameter values stand for; raises ParameterError."""
         numbers = {name: tuple(values[name]) for name in NUMBERS}
         for name, entries in numbers.items():
-            if not entries or not all(0.0 <= x <= LARGEST_NUMBER for x in entries):
-                raise ParameterError(f"{name} is {list(entries)}; expected numbers from 0 to {LARGEST_NUMBER:g}")
+            if not entries:
+                raise ParameterError(f"{name} is empty; expected one number, or one for each joint")
         _check_gains(numbers, values["rate"], values["delay"])
         same = (
             "mode", "adaptation_weight", "largest_payload", "payload_reach", "rate", "delay", "blend_time",

@@ -59,7 +59,9 @@ class Loop:
             # What is desired is known from the state and the error that the controller tells of it.
             state, error = self.bench.together(self.states, self.errors)
             desired = dict(zip(state.name, np.add(state.position, error.position), strict=True))
-            return all(abs(desired[name] - value) < 1e-9 for name, value in goal.items()) and stamp_of(error)
+            moving = np.abs(np.add(state.velocity, error.velocity)).max() > 1e-9
+            there = all(abs(desired[name] - value) < 1e-9 for name, value in goal.items())
+            return not moving and there and stamp_of(error)
 
         end = self.bench.wait(ended, "the end of the trajectory")
         self.bench.wait(lambda: stamp_of(self.bench.together(self.states, self.errors)[0]) > end + 10**8, "rest")
@@ -169,13 +171,19 @@ class Driver:
     """A controller whose states this test makes up."""
 
     def __init__(self, bench, **parameters):
-        self.bench = bench
+        self.bench, self.stamp = bench, 10**9
         self.node = bench.start("computed_torque", robot_description=ARM, **parameters)
         self.efforts = bench.listen(JointState, f"{self.node}/joint_efforts")
         self.commands = bench.listen(Float64MultiArray, f"{self.node}/commands")
 
-    def ask(self, position, velocity=()):
-        return self.bench.ask(lambda: self.bench.make_state(ARM_JOINTS, position, velocity), self.efforts)
+    def ask(self, position, velocity=(), period=None):
+        """Ask for the answer to a state: stamped with the present time, or a period [ns] after the one before."""
+
+        def make():
+            self.stamp += period or 0
+            return self.bench.make_state(ARM_JOINTS, position, velocity, self.stamp if period else None)
+
+        return self.bench.ask(make, self.efforts)
 
     def wait_stopped(self, reason):
         self.bench.wait_status(self.node, lambda s, v: s.level == ERROR and reason in s.message, reason)
@@ -216,7 +224,7 @@ def test_a_gap_in_the_states_drops_the_trajectory(bench):
 
 
 def test_bad_states_get_no_command_and_deactivation_holds_the_robot_up(bench):
-    driver = Driver(bench)
+    driver = Driver(bench, state_timeout=60.0)
     bench.wait(lambda: driver.ask(MIDDLE) and driver.commands, "commands")
     bench.send_until(
         lambda: bench.states.publish(bench.make_state(ARM_JOINTS, MIDDLE + np.nan)),
@@ -231,31 +239,50 @@ def test_bad_states_get_no_command_and_deactivation_holds_the_robot_up(bench):
 
 
 def test_gains_limits_and_modes_change_at_run_time(bench):
-    driver = Driver(bench, kp=[0.0], kd=[0.0], state_timeout=60.0)  # a pause between states would move the hold
-    driver.ask(MIDDLE)
+    ms = 10**6
+    driver = Driver(bench, kp=[0.0], kd=[0.0], blend_time=0.0, state_timeout=0.0)
+    driver.ask(MIDDLE, period=ms)
     off = MIDDLE + 0.02
-    np.testing.assert_allclose(driver.ask(off).effort, oracle(ARM, off), atol=1e-9)
-    assert bench.set(driver.node, kp=[100.0] * 7).successful
-    np.testing.assert_allclose(driver.ask(off).effort, oracle(ARM, off, qdd=np.full(7, -2.0)), atol=1e-9)
+    np.testing.assert_allclose(driver.ask(off, period=ms).effort, oracle(ARM, off), atol=1e-9)
+    assert bench.set(driver.node, kp=[100.0] * 7, kd=[20.0]).successful
+    answer = driver.ask(off, period=ms)
+    np.testing.assert_allclose(answer.effort, oracle(ARM, off, qdd=np.full(7, -2.0)), atol=1e-9)
     for values, reason in [
         ({"kp": [1.0, 2.0]}, "kp has 2 entries"),
         ({"kd": [-1.0]}, "kd"),
+        ({"kd": [0.0]}, "unstable at any rate"),
+        ({"ki": [1500.0]}, "below kp kd / 2"),
+        ({"rate": 250.0, "kp": [4900.0], "kd": [140.0]}, "a loop of 250 Hz with a delay of 1 periods cannot carry"),
         ({"mode": "magic"}, "mode"),
         ({"adapted_bodies": ["nobody"]}, "nobody"),
         ({"adaptation_weight": 0.0}, "adaptation_weight"),
     ]:
         result = bench.set(driver.node, **values)
         assert not result.successful and reason in result.reason
-    assert bench.set(driver.node, kp=[1e5]).successful
-    efforts = np.array(driver.ask(off).effort)
+    assert bench.set(driver.node, kp=[400.0], kd=[40.0]).successful
+    far = MIDDLE + 0.4
+    efforts = np.array(driver.ask(far, period=ms).effort)
     limits = np.array([87, 87, 87, 87, 12, 12, 12])
     assert (np.abs(efforts) <= limits * (1 + 1e-12)).all()
-    gravity = oracle(ARM, off)
-    wanted = oracle(ARM, off, qdd=np.full(7, -2e3)) - gravity
+    gravity = oracle(ARM, far)
+    wanted = oracle(ARM, far, qdd=np.full(7, -160.0)) - gravity
+    assert np.abs(wanted + gravity)[0] > 87.0
     np.testing.assert_allclose((efforts - gravity) / wanted, ((efforts - gravity) / wanted)[0], rtol=1e-9)  # scaled
     bench.wait_status(driver.node, lambda s, v: "efforts limited" in s.message, "the limits")
     assert bench.set(driver.node, driver_compensates_gravity=True, kp=[0.0]).successful
-    np.testing.assert_allclose(driver.ask(off).effort, np.zeros(7), atol=1e-9)
+    np.testing.assert_allclose(driver.ask(far, period=ms).effort, np.zeros(7), atol=1e-9)
     assert bench.set(driver.node, mode="gravity_compensation", driver_compensates_gravity=False).successful
-    answer = driver.ask(off, np.full(7, 0.1))
-    np.testing.assert_allclose(answer.effort, gravity - 0.05, atol=1e-9)
+    moved = np.array(driver.ask(far, np.full(7, 0.1), period=ms).effort) - gravity
+    assert -0.35 <= moved.sum() < -0.1  # 0.5 N m s/rad on each joint, less where the wrist is too light for it
+
+
+def test_a_change_of_gains_passes_over_smoothly(bench):
+    driver = Driver(bench, kp=[0.0], kd=[0.0], blend_time=0.1, state_timeout=0.0)
+    off = MIDDLE + 0.02
+    for q in (MIDDLE, off):
+        before = np.array(driver.ask(q, period=10**6).effort)
+    assert bench.set(driver.node, kp=[100.0], kd=[20.0]).successful
+    first = np.array(driver.ask(off, period=10**6).effort)
+    np.testing.assert_allclose(first, before, atol=1e-9)
+    last = np.array(driver.ask(off, period=10**8).effort)
+    np.testing.assert_allclose(last, oracle(ARM, off, qdd=np.full(7, -2.0)), atol=1e-9)

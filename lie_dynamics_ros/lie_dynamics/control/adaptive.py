@@ -7,38 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InertiaError, InputError
+from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
 from ..model.model import Model
 from ..tree.losses import joint_losses
+from .inertia_set import STEEPEST, InertiaSet
 from .passivity import SlidingReference, armature, sliding_reference
 from .regressor import slotine_li_regressor
 from .tracking_error import gains
 
 Array = npt.NDArray[np.float64]
 
-#: Largest change of a pseudo-inertia in one step, as a logarithm: learning faster than the period allows is unstable.
-LARGEST_CHANGE = 0.1
-
-#: Bounds of the squared pivots of a pseudo-inertia: the smallest as a part of the largest, and the largest [kg].
-#: A robot that is held by something else drives its estimates there.
-SMALLEST_RATIO, LARGEST_MASS = 1e-9, 1e6
-
 
 class AdaptiveController:
     """Passivity-based control that learns the inertial parameters of some bodies while it works.
 
-    The torques are tau = Y(q, qd, v_r, a_r) pi - Kd s with the estimated parameters pi. An estimate is kept as the
-    pseudo-inertia P of its body and moves along the gradient in the metric of positive definite matrices,
+    The torques are tau = Y(q, qd, v_r, a_r) pi - Kd s with the estimated parameters pi. An estimate is kept in an
+    `InertiaSet`, the pseudo-inertias 0 < P < U of its body, by coordinates Z, any symmetric matrix, which move by
 
-        dP/dt = -P L P / gamma,   L symmetric with trace(L P(dpi)) = s^T Y dpi for every dpi,
+        dZ/dt = -W^T L W / gamma,   U = W W^T,   L symmetric with trace(L P(dpi)) = s^T Y dpi for every dpi.
 
-    so P stays positive definite: mass positive, principal moments within the triangle inequality. With the
-    divergence D = log(|P| / |P_true|) + trace(P^-1 P_true) - 4 of each body, V = s^T M s / 2 + gamma sum D has
-    dV/dt = -s^T Kd s, so s tends to zero, and parameters that the motion shows converge. After Lee, Kwon and Park 2018.
-    Steps follow geodesics, P <- G exp(-h G^T L G / gamma) G^T with P = G G^T, positive definite for any step; a step
-    that would change P by more than a tenth in some direction is shortened to that, and one that would make P singular
-    to round-off is left out.
+    So mass and principal moments are those of a body, and bounded, from the first step on and whatever the step. With
+    the divergence D >= 0 of the set from the estimate to the truth, V = s^T M s / 2 + gamma sum D has
+    dV/dt = -s^T Kd s as long as the truth is in the set, so s tends to zero, and parameters that the motion shows
+    converge. See doc/control.md.
 
     Parameters
     ----------
@@ -49,18 +41,18 @@ class AdaptiveController:
     kd : array-like, shape () or (nv,)
         Damping of s [N m s/rad, N s/m].
     gamma : float
-        Weight of the divergence [J]: the smaller, the faster it learns. The period limits it, since a step should
-        change P by little, and so does noise, which moves the estimate.
+        Weight of the divergence [J]: the smaller, the faster it learns; see `learning_gain` for how small it may be.
     bodies : sequence of str or int, optional
         Bodies or frames on them whose parameters are learned; all that move when left out. Those of the others stay.
-    prior_mass : float
-        A body without mass or with a flat mass distribution has no positive definite P; this much mass [kg], spread
-        over a ball of 5 cm, is added to the estimate to begin with where that is so.
+    payload, reach : float
+        Bounds of the set: the mass that such a body may carry [kg], and how far from its centre of mass that is [m].
 
     Attributes
     ----------
     pseudo : ndarray, shape (k, 4, 4)
         Estimated pseudo-inertias of the bodies that learn.
+    gamma : float
+        May be changed; the proof above holds while it stays or falls.
     """
 
     def __init__(
@@ -70,10 +62,12 @@ class AdaptiveController:
         kd: npt.ArrayLike,
         gamma: float,
         bodies: Sequence[str | int] | None = None,
-        prior_mass: float = 1e-3,
+        payload: float = 5.0,
+        reach: float = 0.3,
     ) -> None:
-        if not (np.isfinite(gamma) and gamma > 0.0):
-            raise InputError(f"gamma: a positive number is expected, got {gamma}", name="gamma", value=gamma)
+        for name, value in (("gamma", gamma), ("payload", payload), ("reach", reach)):
+            if not (np.isfinite(value) and value > 0.0):
+                raise InputError(f"{name}: a positive number is expected, got {value}", name=name, value=value)
         self.model = model
         self.rate = gains(model, rate, "rate", one_per_joint=True)
         self.kd = gains(model, kd, "kd")
@@ -82,33 +76,24 @@ class AdaptiveController:
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
         self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
         self._chosen = np.array(self.bodies, dtype=np.intp)
-        self._prior = prior_mass
+        self.set = InertiaSet(self._start[self._chosen], float(payload), float(reach))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self._parameters = self._start.copy()
-        self.pseudo = inertial_parameters.pseudo_inertia(self._start[self._chosen])
-        radius = 0.05
-        ball = self._prior * np.diag([radius**2 / 5.0] * 3 + [1.0])
-        for k, body in enumerate(self.bodies):
-            values = np.linalg.eigvalsh(self.pseudo[k])
-            if values[0] <= 1e-8 * max(values[-1], self._prior):
-                self.pseudo[k] += ball
-                if np.linalg.eigvalsh(self.pseudo[k])[0] <= 0.0:
-                    name = self.model.body_names[body]
-                    raise InertiaError(f"body {name!r}: an inertia that a body can have is expected", name=name)
-        self._keep(self.pseudo, np.linalg.cholesky(self.pseudo))
+        self._coordinates = self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self._chosen]))
+        self.pseudo = self.set.pseudo(self._coordinates)[1]
 
     def adopt(self, other: AdaptiveController) -> None:
         """Go on with what another controller has learned of the same bodies of the same robot, under other gains."""
         if self.bodies != other.bodies:
             raise InputError(f"other: bodies {self.bodies} are expected, got {other.bodies}")
-        self._keep(other.pseudo.copy(), other._factor.copy())
+        self._keep(self.set.coordinates(other.pseudo))
 
-    def _keep(self, pseudo: Array, factor: Array) -> None:
-        self.pseudo, self._factor = pseudo, factor
-        self._parameters[self._chosen] = inertial_parameters.from_pseudo_inertia(pseudo)
+    def _keep(self, coordinates: Array) -> None:
+        self._coordinates, self.pseudo = self.set.pseudo(coordinates)
+        self._parameters[self._chosen] = inertial_parameters.from_pseudo_inertia(self.pseudo)
 
     @property
     def parameters(self) -> Array:
@@ -129,8 +114,7 @@ class AdaptiveController:
     def divergence(self, parameters: npt.ArrayLike) -> float:
         """Return the sum of D from the estimates to true parameters (n_bodies, 10), see the class; never negative."""
         true = inertial_parameters.pseudo_inertia(np.asarray(parameters, np.float64)[self._chosen])
-        ratio = np.linalg.solve(self.pseudo, true)
-        return float((np.trace(ratio, axis1=-2, axis2=-1) - np.linalg.slogdet(ratio)[1] - 4.0).sum())
+        return float(self.set.divergence(true, self._coordinates).sum())
 
     def update(
         self,
@@ -166,25 +150,21 @@ class AdaptiveController:
         return np.asarray(torque)
 
     def _learn(self, slope: Array, period: float) -> None:
-        """Move the estimates along the geodesic of -P L P / gamma for `period` [s]; `slope` is Y^T s."""
+        """Move the estimates for `period` [s]; `slope` is Y^T s."""
         if period == 0.0:
             return
-        L, G = _dual_pseudo(slope.reshape(-1, 10)[self._chosen]), self._factor
-        values, vectors = np.linalg.eigh(np.swapaxes(G, -1, -2) @ L @ G)
-        H = G @ vectors
-        change = -period / self.gamma * values
-        change *= LARGEST_CHANGE / max(float(np.abs(change).max()), LARGEST_CHANGE)
-        pseudo = (H * np.exp(change)[..., None, :]) @ np.swapaxes(H, -1, -2)
-        try:
-            factor = np.linalg.cholesky(pseudo)
-        except np.linalg.LinAlgError:
-            return
-        spread = np.diagonal(factor, axis1=-2, axis2=-1) ** 2
-        sound = (spread.min(axis=-1) > SMALLEST_RATIO * spread.max(axis=-1)) & (spread.max(axis=-1) < LARGEST_MASS)
-        if not sound.all():
-            pseudo = np.where(sound[:, None, None], pseudo, self.pseudo)
-            factor = np.where(sound[:, None, None], factor, G)
-        self._keep(pseudo, factor)
+        slopes = self.set.carried(_dual_pseudo(slope.reshape(-1, 10)[self._chosen]))
+        self._keep(self._coordinates - period / self.gamma * slopes)
+
+    def learning_gain(self, Y: Array) -> Array:
+        """Return a bound G (nv, nv) of what learning does: d(Y pi)/dt = -G' s / gamma with 0 <= G' <= G, anywhere.
+
+        `Y` is the regressor (nv, 10 n_bodies), of which the columns of the bodies that learn count. Learning is slower
+        than damping where the eigenvalues of Kd^-1 G / gamma are below those of M^-1 Kd.
+        """
+        slopes = Y.reshape(len(Y), -1, 10)[:, self._chosen]
+        carried = self.set.carried(_dual_pseudo(slopes)).reshape(len(Y), -1)
+        return np.asarray(STEEPEST * carried @ carried.T)
 
 
 def _dual_pseudo(slope: Array) -> Array:
