@@ -143,12 +143,54 @@ def test_adaptation_lowers_its_lyapunov_function(which):
 
 
 def test_estimates_stay_physical_whatever_drives_them():
-    control = AdaptiveController(panda(), 10.0, 10.0, 1e-3)
+    """From the first sample on and by whatever step: positive definite, below the bound, and never caught there."""
+    control = AdaptiveController(panda(), 10.0, 10.0, 1e-3, payload=2.0)
     rng = np.random.default_rng(9)
+    highest = 2.0 * (parameters(panda())[:, 0] + 2.0)
     for _ in range(300):
-        control._learn(rng.normal(scale=10.0 ** rng.uniform(-2, 4), size=70), 1e-3)
+        control._learn(rng.normal(scale=10.0 ** rng.uniform(-2, 6), size=70), 1e-3)
         assert np.linalg.eigvalsh(control.pseudo).min() > 0.0
-        assert (control.parameters[:, 0] > 0.0).all()
+        assert np.linalg.eigvalsh(control.set.bound - control.pseudo).min() > 0.0
+        assert ((control.parameters[:, 0] > 0.0) & (control.parameters[:, 0] < highest)).all()
+    pull = np.zeros(70)
+    for sign, end in ((1.0, 0.0), (-1.0, highest[6])):  # to one end of the masses and back to the other
+        pull[60] = sign
+        for _ in range(300):
+            control._learn(pull, 1e-3)
+        assert control.parameters[6, 0] == pytest.approx(end, abs=0.05)
+
+
+def test_the_set_holds_a_body_with_a_payload_and_its_divergence_is_one():
+    rng, model = np.random.default_rng(3), panda()
+    control = AdaptiveController(model, 10.0, 10.0, 1.0, bodies=["panda_link7"], payload=3.0, reach=0.15)
+    center = model.inertia(6).com
+    for _ in range(50):
+        direction = rng.normal(size=3)
+        place = center + 0.14 * direction / np.linalg.norm(direction)
+        loaded = model.with_payload("panda_link7", 2.9, place)
+        assert (
+            np.linalg.eigvalsh(control.set.bound - inertial_parameters.pseudo_inertia(parameters(loaded)[6:])).min() > 0
+        )
+        assert control.divergence(parameters(loaded)) > 0.0
+    assert control.divergence(control.parameters) == pytest.approx(0.0, abs=1e-9)
+    assert control.divergence(parameters(model.with_payload("panda_link7", 20.0, center))) == np.inf
+
+
+def test_learning_gain_bounds_what_learning_does():
+    """d(Y pi)/dt by differences, for estimates anywhere in the set: never beyond the bound."""
+    model, rng = panda(), np.random.default_rng(4)
+    control = AdaptiveController(model, 10.0, 10.0, 1.0, bodies=["panda_link7"])
+    for _ in range(30):
+        control.reset()
+        control._learn(rng.normal(scale=30.0, size=70), 1e-1)
+        Y = slotine_li_regressor(model, model.random(rng), *rng.normal(size=(3, 7)))
+        before, bound = control.parameters.ravel(), control.learning_gain(Y)
+        s = rng.normal(size=7)
+        kept = control._coordinates.copy()
+        control._learn(s @ Y, 1e-6)
+        drop = -s @ Y @ (control.parameters.ravel() - before) / 1e-6
+        assert 0.0 <= drop <= s @ bound @ s * (1 + 1e-6)
+        control._keep(kept)
 
 
 def test_estimates_stay_sound_when_something_else_holds_the_robot():
@@ -159,11 +201,11 @@ def test_estimates_stay_sound_when_something_else_holds_the_robot():
     assert np.linalg.cond(control.pseudo).max() < 1e13
 
 
-def test_bodies_without_inertia_get_a_prior():
+def test_bodies_without_inertia_begin_with_next_to_none():
     rng = np.random.default_rng(1)
     model = sample_trees.to_model(sample_trees.branched(rng, ["revolute", "revolute"], [None, 0], massless=(0,)))
     control = AdaptiveController(model, 5.0, 5.0, 1.0)
-    assert control.parameters[0, 0] == pytest.approx(1e-3)
+    assert 0.0 < control.parameters[0, 0] < 1e-4
     assert np.linalg.eigvalsh(control.pseudo).min() > 0.0
     with pytest.raises(InputError, match="gamma"):
         AdaptiveController(model, 5.0, 5.0, 0.0)

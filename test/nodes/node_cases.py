@@ -178,7 +178,14 @@ CASES = (
     Case(
         module="computed_torque",
         # Without a spring and stops, a robot at rest is told what holds it up, wherever it was before.
-        parameters={"robot_description": ARM, "kp": [0.0], "kd": [0.0], "error_limit": 0.0, "velocity_margin": 100.0},
+        parameters={
+            "robot_description": ARM,
+            "kp": [0.0],
+            "kd": [0.0],
+            "error_limit": 0.0,
+            "velocity_margin": 100.0,
+            "blend_time": 0.0,
+        },
         answer=JointState,
         topic="joint_efforts",
         names=ARM_JOINTS,

@@ -82,8 +82,7 @@ class AdaptiveController:
     def reset(self) -> None:
         """Forget what was learned."""
         self._parameters = self._start.copy()
-        self._coordinates = self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self._chosen]))
-        self.pseudo = self.set.pseudo(self._coordinates)[1]
+        self._keep(self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self._chosen])))
 
     def adopt(self, other: AdaptiveController) -> None:
         """Go on with what another controller has learned of the same bodies of the same robot, under other gains."""
