@@ -9,6 +9,8 @@ from .sampled_loop import damper_limit, sampled_loop, spectral_radius
 
 MARGIN = 2.0
 """By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""
+LONGEST = 1e6
+"""Period beyond which nobody asks [s]."""
 _HALVINGS = 40
 
 
@@ -34,7 +36,7 @@ def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0
 
 @lru_cache(maxsize=4096)
 def largest_period(kp: float, kd: float, ki: float, delay: float) -> float:
-    """Return the longest period [s] at which `is_robust` holds for these gains; 0 for none, infinite without gains.
+    """Return the longest period [s] at which `is_robust` holds for these gains; 0 for none, infinite for next to no gains.
 
     Gains (s^2 kp, s kd, s^3 ki) do at the period h what (kp, kd, ki) do at s h: so this also tells by what factor s the
     bandwidth must come down where a period is longer.
@@ -42,10 +44,14 @@ def largest_period(kp: float, kd: float, ki: float, delay: float) -> float:
     if kp == kd == ki == 0.0:
         return math.inf
     high = 2.0 / max(kd, math.sqrt(kp), math.pow(ki, 1.0 / 3.0))
+    if high > LONGEST:
+        return math.inf
     low = 1e-3 * high  # closer to a continuous loop round-off decides
     if not is_robust(low, delay, kp, kd, ki):
         return 0.0
     while is_robust(high, delay, kp, kd, ki):
+        if high > LONGEST:
+            return math.inf
         high *= 2.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
