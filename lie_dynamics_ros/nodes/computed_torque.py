@@ -61,15 +61,17 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
 
     def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> ComputedTorqueTask:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        task = ComputedTorqueTask(model, joints, options)
-        for output in (self._efforts, self._commands, self._errors):
-            output.set_joints(task.joints)
-        return task
+        return ComputedTorqueTask(model, joints, options)
 
-    def configure_model(self, description: str) -> None:
-        """Prepare the dynamics of this robot; while active, efforts pass over to the new ones smoothly."""
+    def set_joints(self, joints: tuple[str, ...]) -> None:
+        """Make the outputs for these joints."""
+        for output in (self._efforts, self._commands, self._errors):
+            output.set_joints(joints)
+
+    def use(self, robot: ComputedTorqueTask) -> None:
+        """Control this robot from now on; while active, efforts pass over to the new ones smoothly."""
         before = self.answering
-        super().configure_model(description)
+        super().use(robot)
         if before is not None and self.answering is not None:
             self.answering.core.succeed(before.core)
 

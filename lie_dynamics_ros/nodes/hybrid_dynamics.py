@@ -77,10 +77,12 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
     def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> HybridDynamicsTask:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
         assert isinstance(options, Options)
-        task = HybridDynamicsTask(model, joints, options)
-        self._accelerations.set_joints(task.joints)
-        self._efforts.set_joints(task.joints)
-        return task
+        return HybridDynamicsTask(model, joints, options)
+
+    def set_joints(self, joints: tuple[str, ...]) -> None:
+        """Make the outputs for these joints."""
+        self._accelerations.set_joints(joints)
+        self._efforts.set_joints(joints)
 
     def set_timeouts(self) -> None:
         """Take over the timeouts."""

@@ -73,11 +73,13 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsTask]):
     def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> InverseDynamicsTask:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
         assert isinstance(options, Options)
-        task = InverseDynamicsTask(model, joints, options)
+        return InverseDynamicsTask(model, joints, options)
+
+    def set_joints(self, joints: tuple[str, ...]) -> None:
+        """Make the outputs for these joints."""
         for output in (self._efforts, self._commands, self._gravity_efforts):
             if output is not None:
-                output.set_joints(task.joints)
-        return task
+                output.set_joints(joints)
 
     def set_timeouts(self) -> None:
         """Take over the timeouts."""

@@ -41,15 +41,8 @@ class MessageError(NodeError):
         self.kind = kind
 
 
-QUOTED = 80
-"""Longest quotation in a message."""
 LONGEST = 500
 """Longest message: a list of names may be as long as somebody likes."""
-
-
-def quoted(text: str) -> str:
-    """Return a text as messages show it: in quotes, on one line, of at most `QUOTED` characters."""
-    return repr(text) if len(text) <= QUOTED else f"{text[:QUOTED]!r}..."
 
 
 def reason_of(error: Exception) -> str:

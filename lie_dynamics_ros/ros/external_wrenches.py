@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..lie_dynamics import InputError, Model, external_wrench
-from .errors import MessageError, quoted
+from ..lie_dynamics.texts import quoted
+from .errors import MessageError
 from .messages import Array, all_finite
 
 

@@ -14,6 +14,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from . import diagnostics
 from .diagnostics import DiagnosticsPublisher, Report
+from .errors import reason_of
 from .garbage import settle, unsettle
 from .parameters import Setting, Settings
 from .real_time import REAL_TIME_SETTINGS
@@ -125,15 +126,6 @@ class ManagedNode(LifecycleNode):
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
             self.trigger_activate()
 
-    def fall_back(self, reason: str) -> None:
-        """Return to unconfigured because of a fault; autostart tries again when there is reason to."""
-        if self.state == "active":
-            self.trigger_deactivate()
-        if self.state == "inactive":
-            self.trigger_cleanup()
-        self._fail(reason)
-        self._start_pending = self.settings["autostart"]
-
     def _start_once(self) -> None:
         self._start_timer.cancel()
         self.start()
@@ -182,7 +174,7 @@ class ManagedNode(LifecycleNode):
             self.check_settings(self.settings)
             self.configure()
         except Exception as error:
-            self._fail(f"not configured: {error}")
+            self._fail(f"not configured: {reason_of(error)}")
             self.cleanup()
             return TransitionCallbackReturn.FAILURE
         self.failure = ""
@@ -194,7 +186,7 @@ class ManagedNode(LifecycleNode):
         try:
             self.activate()
         except Exception as error:
-            self._fail(f"not activated: {error}")
+            self._fail(f"not activated: {reason_of(error)}")
             self._deactivate()
             super().on_deactivate(state)
             return TransitionCallbackReturn.FAILURE

@@ -8,6 +8,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ..lie_dynamics import Model
 from .parameters import Setting
+from .robot_description import check_text
 
 INERTIA_CHECK = Setting(
     "inertia_check",
@@ -19,7 +20,8 @@ INERTIA_CHECK = Setting(
 
 
 def load_model(description: str, inertia_check: str, logger: RcutilsLogger) -> Model:
-    """Build the model of a URDF text; see `Model.from_urdf` for the errors raised."""
+    """Build the model of a URDF text, which must not be a path; see `Model.from_urdf` for the errors raised."""
+    check_text(description)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = Model.from_urdf(description, inertia_check=inertia_check)

@@ -17,7 +17,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from .errors import ParameterError, quoted, reason_of
+from ..lie_dynamics.texts import quoted
+from .errors import ParameterError, reason_of
 
 When = Literal["any time", "while unconfigured", "at start"]
 

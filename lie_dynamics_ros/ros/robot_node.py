@@ -103,7 +103,11 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
 
     @abstractmethod
     def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> Task:
-        """Prepare everything for a robot, outputs included; raises with the reason where that cannot be done."""
+        """Prepare everything for a robot; raises with the reason where that cannot be done. Changes nothing else."""
+
+    @abstractmethod
+    def set_joints(self, joints: tuple[str, ...]) -> None:
+        """Make the outputs for these joints."""
 
     @abstractmethod
     def answer(self, task: Task, message: JointState, wrenches: Array | None, now: int) -> None:
@@ -125,7 +129,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         """Apply parameters that may change at run time."""
         self.set_timeouts()
         if self._prepared is not None:
-            self._use(self._prepared)
+            self._swap(self._prepared)
         super().settings_changed(names)
 
     def set_timeouts(self) -> None:
@@ -133,16 +137,20 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         self.stream.set_timeout()
         self._wrench_timeout = round(self.settings["wrench_timeout"] * 1e9)
 
-    def configure_model(self, description: str) -> None:
+    def build(self, description: str, values: Mapping[str, Any]) -> Task:
         """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
-        joints = [joint for joint in self.settings["joints"] if joint]
-        model = load_model(description, self.settings["inertia_check"], self.get_logger())
-        task = self.make_task(model, joints, self.read_options(self.settings))
-        self._use(task)
-        self.forget_inputs()
-        self.get_logger().info(f"{len(task.joints)} joints: {', '.join(task.joints)}")
+        joints = [joint for joint in values["joints"] if joint]
+        model = load_model(description, values["inertia_check"], self.get_logger())
+        return self.make_task(model, joints, self.read_options(values))
 
-    def _use(self, task: Task) -> None:
+    def use(self, robot: Task) -> None:
+        """Answer for this robot from now on."""
+        self.set_joints(robot.joints)
+        self._swap(robot)
+        self.forget_inputs()
+        self.get_logger().info(f"{len(robot.joints)} joints: {', '.join(robot.joints)}")
+
+    def _swap(self, task: Task) -> None:
         self.task, self._prepared = task, None
         if self.answering is not None:
             self.answering = task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from .domain import discover_quickly
 from .errors import NodeError
 from .garbage import GarbageBetweenCallbacks
 from .real_time import request_real_time
@@ -59,6 +61,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         Exit code: 0, or 1 where a node could not be made (the reason is printed) or the executor failed.
     """
     with EndSignals() as signals:
+        discover_quickly(os.environ)
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes: list[Node] = []
         try:

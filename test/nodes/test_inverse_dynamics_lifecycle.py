@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle, pendulum
+from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle
 from sensor_msgs.msg import JointState
 
 Q = np.linspace(-0.4, 0.6, 7)
@@ -48,43 +48,6 @@ def test_configure_waits_for_the_topic_and_then_says_that_nothing_came(bench):
     bench.publish_description(ARM)
     bench.wait(lambda: bench.change_state(node, "configure"), "configure to succeed")
     assert bench.state(node) == "inactive"
-
-
-def test_follows_a_robot_that_changes(bench):
-    node = bench.start("inverse_dynamics")
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
-    bench.publish_description(ARM)
-    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
-    bench.publish_description(pendulum())
-    answer = bench.ask(lambda: bench.make_state(["swing"], [0.7]), answers)
-    assert list(answer.name) == ["swing"]
-    np.testing.assert_allclose(answer.effort, oracle(pendulum(), [0.7]), rtol=1e-12)
-    assert bench.state(node) == "active"
-
-
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (NO_JOINTS, "no joint that moves"),
-        (UNPHYSICAL, "rod"),
-        ("<robot name='cut'><link", ""),
-        ("", ""),
-        ("hello", ""),
-    ],
-    ids=["no joints", "unphysical inertia", "cut off", "empty text", "not XML"],
-)
-def test_stops_on_a_bad_robot_and_starts_again_on_a_good_one(bench, bad, reason):
-    node = bench.start("inverse_dynamics")
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
-    bench.publish_description(ARM)
-    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
-    bench.publish_description(bad)
-    bench.wait_state(node, "unconfigured")
-    bench.wait_status(
-        node, lambda s, v: s.level == b"\x02" and "cannot be used" in s.message and reason in s.message, reason
-    )
-    bench.publish_description(ARM)
-    assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ NODE_CLASSES = {
 STARTED_WITH = {
     "simulated_robot": {"mode": "dynamics", "position_noise": 0.0},
     "simulated_stewart": {},
-    **{case.module: case.parameters for case in CASES},
+    **{case.module: {"state_timeout": 10.0, **case.parameters} for case in CASES},  # all run on one thread here
 }
 
 
