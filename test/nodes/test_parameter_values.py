@@ -100,10 +100,11 @@ def values_for(parameter: Parameter) -> Iterator[tuple[Parameter.Type, Any]]:
     elif name == Parameter.Type.STRING_ARRAY:
         yield from ((name, texts) for texts in ([], [""], ["x"], [*own, "x"], ["x"] * 10_000))
     else:
-        own = list(own)
-        for number in EXTREME:
+        own, whole = list(own), name == Parameter.Type.INTEGER_ARRAY
+        for number in WHOLE if whole else EXTREME:
             yield from ((name, numbers) for numbers in ([number], [*own[:-1], number], [number] * len(own)))
-        yield from ((name, numbers) for numbers in ([], [*own, 0.0], own[:-1], [0.0] * 10_000))
+        zero = 0 if whole else 0.0
+        yield from ((name, numbers) for numbers in ([], [*own, zero], own[:-1], [zero] * 10_000))
 
 
 @pytest.mark.parametrize("name", NODES)
