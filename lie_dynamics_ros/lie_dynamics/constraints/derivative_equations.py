@@ -177,7 +177,10 @@ def share(
     A_a, A_p = A[:, mask], A[:, held]
     z = np.zeros(n)
     z[mask] = square_t * tau[mask]
-    z[held] = np.linalg.pinv(A_p, RANK_CUT) @ (square_f * force - A_a @ z[mask])
+    size = np.linalg.norm(A_p, axis=0)
+    unit = 1.0 / np.where(size > 0.0, size, 1.0)  # of each held coordinate: the rank must not depend on that of length
+    A_p = A_p * unit
+    z[held] = unit * (np.linalg.pinv(A_p, RANK_CUT) @ (square_f * force - A_a @ z[mask]))
     varied = States(
         (),
         states.extended[s : s + 1],
@@ -188,11 +191,12 @@ def share(
         varied = read_states(model, constraints, {"q": states.arrays["q"][s], "qd": z})
     rate_q = constraint_derivatives(model, constraints, varied, np.zeros((1, n)), np.zeros((1, m))).rate_dq[0]
     h = (A_a * square_t) @ A_a.T + np.diag(square_f)
+    weight = 1.0 / (float(np.linalg.norm(h)) or 1.0)
     n_p = int(held.sum())
-    system = np.block([[h, -A_p], [A_p.T, np.zeros((n_p, n_p))]])
+    system = np.block([[weight * h, -A_p], [A_p.T, np.zeros((n_p, n_p))]])
     first = A_a @ (square_t[:, None] * load[mask])
     first[:, :n] += rate_q
-    right = np.concatenate([first, load[held] - passive[held]])
+    right = np.concatenate([weight * first, unit[:, None] * (load[held] - passive[held])])
     solved = np.linalg.pinv(system, RANK_CUT) @ right
     dforce = solved[:m]
     dtau = passive.copy()

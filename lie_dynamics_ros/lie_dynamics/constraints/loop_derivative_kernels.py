@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..kernels.compile import inline, kernel, outline
 from ..kernels.joints import constants3, has_transform, row_transform, subspace
 from ..kernels.lanes import get3, get9, put3, put9, workspace
-from ..kernels.spatial import add, cross, dot, matmul, rotate, scale, sub, transpose, unrotate
+from ..kernels.spatial import add, cross, dot, matmul, scale, sub, transpose, unrotate
 from ..kernels.twists import bracket, get_twist, inward, minus, plus, put_twist, times
 from ..model.layout import FIRST, LAST, N_V, OK, PARENT
 from .loop_kernels import (
@@ -32,6 +32,8 @@ from .loop_kernels import (
     VECTOR_2,
     P,
     R,
+    split,
+    step_up,
 )
 
 # Columns of the table of a branch: for coordinate i, columns of J, of dV and d(dV/dt) along q, of d(dV/dt) along qd.
@@ -98,15 +100,14 @@ def differentiate_branch(rows, q, qd, qdd, transforms, leaf, stop, r, p, path, t
 
 @inline
 def pose_from(rows, transforms, leaf, stop, r, p):
-    """Return the pose of a frame at (r, p) on row `leaf`, seen from the row `stop` above it."""
+    """Return the pose of a frame at (r, p) on row `leaf`, seen from the row `stop` above it, its place in two parts."""
+    p, far = split(leaf, p)
     i = leaf
     while i != stop:
         if has_transform(rows, i):
-            rr, pp = get9(transforms, i, R), get3(transforms, i, P)
-            p = add(pp, rotate(rr, p))
-            r = matmul(rr, r)
+            r, p, far = step_up(rows, i, transforms, r, p, far)
         i = int(rows[i, PARENT])
-    return r, p
+    return r, p, far
 
 
 @inline
@@ -165,9 +166,9 @@ def differentiate_loop(
     v1, a1 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
     n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, f2[0], f2[1], path2, table2, motion)
     v2, a2 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
-    r1, p1 = pose_from(rows, transforms, leaf1, stop, f1[0], f1[1])
-    r2, p2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
-    r, p = matmul(transpose(r1), r2), unrotate(r1, sub(p2, p1))
+    r1, p1, far1 = pose_from(rows, transforms, leaf1, stop, f1[0], f1[1])
+    r2, p2, far2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
+    r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
     v1, a1 = inward(r, p, v1), inward(r, p, a1)  # the first frame's motion, seen from the second
     w = minus(v2, v1)
     dw = plus(minus(a2, a1), bracket(w, v2))

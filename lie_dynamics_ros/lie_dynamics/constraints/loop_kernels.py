@@ -25,7 +25,7 @@ from ..kernels.spatial import (
     unrotate,
     wrench_out,
 )
-from ..model.layout import LAST, N_V, OK, PARENT
+from ..model.layout import LAST, N_V, OK, PARENT, REFERENCE
 
 #: Columns of the table of loops: rows of the two bodies, row of their common ancestor, poses of the frames in the
 #: kernel frames of those rows, and which scalars belong to the loop.
@@ -48,12 +48,35 @@ ERROR, RATE, BIAS, SIZE, VALUE_ROWS = 0, 1, 2, 3, 4
 
 
 @inline
+def split(leaf, p):
+    """Return the place of a frame on row `leaf` in two parts, whose sum it is: the second is zero on a body.
+
+    Far from the world's origin only the second is large: where the reference point of the body's tree is (`step_up`),
+    or what is fixed to the world. So the distance of two frames loses no digits.
+    """
+    none = scale(0.0, p)
+    if leaf == 0:
+        return none, p
+    return p, none
+
+
+@inline
+def step_up(rows, i, work, r, p, far):
+    """Return pose and `far` of a frame, seen from row `i`, as the parent of the row sees them."""
+    rr, pp = get9(work, i, R), get3(work, i, P)
+    if i <= int(rows[i, REFERENCE]):
+        return matmul(rr, r), rotate(rr, p), add(pp, rotate(rr, far))
+    return matmul(rr, r), add(pp, rotate(rr, p)), far
+
+
+@inline
 def walk(rows, q, qd, work, leaf, stop, r, p, columns):
     """Walk from a frame at (r, p) on row `leaf` to the row `stop` above it.
 
-    Returns the frame's pose seen from `stop`, and its twist and dJ/dt qd relative to it, in the frame; fills each
-    row's column of J.
+    Returns the frame's pose seen from `stop`, its place in two parts as `split` has them, and its twist and dJ/dt qd
+    relative to it, in the frame; fills each row's column of J.
     """
+    p, far = split(leaf, p)
     zero = lift(0.0, get(qd, 0))
     none = (zero, zero, zero)
     w, v, aw, av, bw, bv = none, none, none, none, none, none
@@ -73,11 +96,9 @@ def walk(rows, q, qd, work, leaf, stop, r, p, columns):
         bw, bv = add(bw, scale(x, dw)), add(bv, scale(x, dv))
         w, v = add(w, scale(x, jw)), add(v, scale(x, jv))
         if has_transform(rows, i):
-            rr, pp = get9(work, i, R), get3(work, i, P)
-            p = add(pp, rotate(rr, p))
-            r = matmul(rr, r)
+            r, p, far = step_up(rows, i, work, r, p, far)
         i = int(rows[i, PARENT])
-    return r, p, w, v, bw, bv
+    return r, p, far, w, v, bw, bv
 
 
 @inline
@@ -119,13 +140,13 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
     """
     for j in range(loops.shape[0]):
         a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
-        r1, p1, w1, v1, bw1, bv1 = walk(
+        r1, p1, far1, w1, v1, bw1, bv1 = walk(
             rows, q, qd, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns
         )
-        r2, p2, w2, v2, bw2, bv2 = walk(
+        r2, p2, far2, w2, v2, bw2, bv2 = walk(
             rows, q, qd, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns
         )
-        r, p = matmul(transpose(r1), r2), unrotate(r1, sub(p2, p1))
+        r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
         mw, mv = twist_into(r, p, w1, v1)
         w, v = sub(w2, mw), sub(v2, mv)
         mw, mv = twist_into(r, p, bw1, bv1)

@@ -28,7 +28,6 @@ from .world import (
     inertia_times,
     own_inertias,
     poses_and_screws,
-    reference_point,
 )
 
 
@@ -68,7 +67,7 @@ def christoffel_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
     clear(out)
     if n == 0:
         return
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     own_inertias(rows, work)
     composite_inertias(rows, work)
     for c in range(1, n + 1):

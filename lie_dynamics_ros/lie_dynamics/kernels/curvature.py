@@ -23,7 +23,6 @@ from ..model.layout import (
     N_V,
     NOT_FINITE,
     OK,
-    ORIGIN,
     PARENT,
     SINGULAR,
     STATUS_STEP,
@@ -181,11 +180,10 @@ def curvature(rows, q, out):
     first, weighted = np.zeros((n + 1, 12)), np.zeros((n + 1, 12))
     second, second_weighted = np.zeros((pairs, 12)), np.zeros((pairs, 12))
     factor, raised, normal = np.zeros((n, n)), np.zeros((pairs, n)), np.zeros((pairs, pairs))
-    origin = (rows[1, ORIGIN], rows[1, ORIGIN + 1], rows[1, ORIGIN + 2]) if n > 0 else (0.0, 0.0, 0.0)
     for state in range(q.shape[0]):
         if not check_quaternions(rows, q[state]):
             return BAD_QUATERNION
-        poses_and_screws(rows, q[state], origin, work)
+        poses_and_screws(rows, q[state], work)
         own_inertias(rows, work)
         composite_inertias(rows, work)
         _fill_screws(rows, work, first, weighted)

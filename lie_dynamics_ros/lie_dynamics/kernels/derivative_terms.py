@@ -54,7 +54,6 @@ from .world import (
     inertia_times,
     own_inertias,
     poses_and_screws,
-    reference_point,
     screw_rates,
     velocities,
 )
@@ -71,7 +70,7 @@ SECOND_SIZE = 6
 @outline
 def kinematics(rows, q, qd, work):
     """Fill screws, their rates, own inertias, D and l."""
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
     own_inertias(rows, work)

@@ -78,6 +78,12 @@ def _compound_transform(rows, i, q):
     return r, (zero, zero, zero)
 
 
+@outline
+def motion_of(rows, i, q):
+    """Return how far a ball, free or user's joint moves its body from its zero, in the axes it has there."""
+    return _compound_transform(rows, i, q)[1]
+
+
 @inline
 def row_transform(rows, i, q):
     """Return (R, p) of row `i` seen from its parent row, a function of q."""

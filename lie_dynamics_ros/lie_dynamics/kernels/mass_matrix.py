@@ -59,7 +59,6 @@ from .world import (
     inertia_times,
     own_inertias,
     poses_and_screws,
-    reference_point,
     screw_rates,
     velocities,
 )
@@ -79,7 +78,7 @@ def mass_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
     clear(out)
     if n == 0:
         return
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     own_inertias(rows, work)
     composite_inertias(rows, work)
     for i in range(1, n + 1):
@@ -129,7 +128,7 @@ def coriolis_core(rows, q, qd, _b, _c, _d, given, out, _z, work):
     clear(out)
     if n == 0:
         return
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
     own_inertias(rows, work)

@@ -25,6 +25,7 @@ from ..model.layout import (
     NOT_FINITE,
     OK,
     PARENT,
+    REFERENCE,
     SUBSPACE_C,
     SUBTREE_END_C,
     TOO_LARGE,
@@ -46,7 +47,7 @@ from .lanes import (
 )
 from .mass_matrix import mass_matrix_core
 from .spatial import add, cross, dot, matmul, rotate, scale, sub, symmetric_times
-from .world import inertia_at, reference_point
+from .world import inertia_at
 
 # Columns of the workspace.
 _R, _P, _J, _MASS, _MOMENT, _INERTIA, _F, _COLUMNS = 0, 9, 12, 18, 19, 22, 28, 34
@@ -97,7 +98,7 @@ if COMPILED:
 
     @inline
     def _poses(rows, q, work):
-        """Fill each row's pose, seen from `world.reference_point`; its step seen from its parent row comes first."""
+        """Fill each row's pose, seen from its tree's reference point; its step seen from its parent row comes first."""
         n, stride = int(rows[0, N_V]), int(rows[0, BLOCKS]) * LANES
         for b in range(int(rows[0, BLOCKS])):
             step_vectors(rows, q, b, work, b, stride // LANES)
@@ -107,16 +108,15 @@ if COMPILED:
                     r, p = row_transform(rows, i, q)
                     _place9(work, i - 1, stride, r)
                     _place3(work, i - 1 + _P * stride, stride, p)
-        origin = reference_point(rows, q)
         for i in range(1, n + 1):
             k, m = i - 1, int(rows[i, PARENT]) - 1
             if m < 0:
-                p = _numbers3(work, k + _P * stride, stride)
-                _place3(work, k + _P * stride, stride, sub(p, origin))
+                _place3(work, k + _P * stride, stride, (0.0, 0.0, 0.0))
                 continue
             r, p = _numbers9(work, m, stride), _numbers3(work, m + _P * stride, stride)
             if has_transform(rows, i):
-                p = add(p, rotate(r, _numbers3(work, k + _P * stride, stride)))
+                if i > int(rows[i, REFERENCE]):
+                    p = add(p, rotate(r, _numbers3(work, k + _P * stride, stride)))
                 r = matmul(r, _numbers9(work, k, stride))
             _place9(work, k, stride, r)
             _place3(work, k + _P * stride, stride, p)

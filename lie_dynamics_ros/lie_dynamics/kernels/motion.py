@@ -10,14 +10,16 @@ from ..model.layout import (
     BODY_ROTATION,
     FIRST,
     N_Q,
+    N_TREES,
     N_V,
     NOT_FINITE,
     OK,
     PARENT,
+    REFERENCE,
     TOO_LARGE,
 )
 from .batch import all_finite, make_batch
-from .compile import inline, kernel
+from .compile import inline, kernel, outline
 from .inverse_dynamics import NONE_GIVEN
 from .joints import add_bias, add_step, check_quaternions, constants9, has_transform, row_transform
 from .lanes import get, get2, get3, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
@@ -31,6 +33,7 @@ from .world import (
     J,
     V,
     composite_inertias,
+    from_first,
     inertia_times,
     own_inertias,
     poses_and_screws,
@@ -86,6 +89,22 @@ def _put_pair(out, body, w, v):
         put(out, 6 * body + 3 + k, v[k])
 
 
+@outline
+def seen_from_first(rows, q, origin, work):
+    """Return what first moments and angular momenta of all trees gain when seen from the first tree's frame."""
+    zero = lift(0.0, get(q, 0))
+    moment, angular, away = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
+    tree = int(rows[1, REFERENCE])
+    for i in range(1, int(rows[0, N_V]) + 1):
+        if rows[i, BODY] >= 0.0:
+            if int(rows[i, REFERENCE]) != tree:
+                tree, away = int(rows[i, REFERENCE]), from_first(rows, i, q, origin)
+            _, f = inertia_times(work, i, get3(work, i, V), get3(work, i, V + 3))
+            moment = add(moment, scale(get2(work, i, MASS_C), away))
+            angular = add(angular, cross(away, f))
+    return moment, angular
+
+
 @inline
 def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
     """Fill the sums over all bodies, in the world frame; see `SUM_MASS` and its neighbours."""
@@ -93,11 +112,10 @@ def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
     n = int(rows[0, N_V])
     if n == 0:
         return
-    origin = reference_point(rows, q)
-    poses_and_screws(rows, q, origin, work)
+    poses_and_screws(rows, q, work)
     velocities(rows, qd, work)
     own_inertias(rows, work)
-    zero = lift(0.0, origin[0])
+    zero = lift(0.0, get(q, 0))
     mass, energy = zero, zero
     moment, angular, linear = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
     for i in range(1, n + 1):
@@ -110,15 +128,48 @@ def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
             angular, linear = add(angular, m), add(linear, f)
             mass = mass + get2(work, i, MASS_C)
             moment = add(moment, get3(work, i, MOMENT_C))
+    origin = reference_point(rows, 1, q)
+    if rows[0, N_TREES] > 1.0:
+        more, turn = seen_from_first(rows, q, origin, work)
+        moment, angular = add(moment, more), add(angular, turn)
     com = scale(1.0 / mass, moment)
     angular = sub(angular, cross(com, linear))
-    com = add(com, origin)
+    com = add(add(com, origin[1]), origin[0])
     put(out, SUM_MASS, mass)
     put(out, SUM_ENERGY, 0.5 * energy)
     for k in range(3):
         put(out, SUM_COM + k, com[k])
         put(out, SUM_ANGULAR + k, angular[k])
         put(out, SUM_LINEAR + k, linear[k])
+
+
+@outline
+def sums_of_trees(rows, q, work):
+    """Return mass and first moment of all trees, seen from the first tree's frame, from those of each."""
+    zero = lift(0.0, get(q, 0))
+    mass, moment = zero, (zero, zero, zero)
+    origin = reference_point(rows, 1, q)
+    for i in range(1, int(rows[0, N_V]) + 1):
+        if rows[i, PARENT] == 0.0:
+            own, away = get2(work, i, MASS_C), from_first(rows, i, q, origin)
+            mass = mass + own
+            moment = add(moment, add(get3(work, i, MOMENT_C), scale(own, away)))
+    return mass, moment
+
+
+@outline
+def move_columns(rows, q, out):
+    """Let the columns (6 nv) of all trees, moments about their reference points, be about that of the first."""
+    n = int(rows[0, N_V])
+    origin = reference_point(rows, 1, q)
+    tree, away = int(rows[1, REFERENCE]), scale(0.0, origin[0])
+    for i in range(1, n + 1):
+        if int(rows[i, REFERENCE]) != tree:
+            tree, away = int(rows[i, REFERENCE]), from_first(rows, i, q, origin)
+        k = i - 1
+        x = cross(away, (get(out, 3 * n + k), get(out, 4 * n + k), get(out, 5 * n + k)))
+        for c in range(3):
+            put(out, c * n + k, get(out, c * n + k) + x[c])
 
 
 @inline
@@ -128,16 +179,21 @@ def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
     n = int(rows[0, N_V])
     if n == 0:
         return
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     own_inertias(rows, work)
     composite_inertias(rows, work)
-    com = scale(1.0 / get2(work, 0, MASS_C), get3(work, 0, MOMENT_C))
+    mass, moment = get2(work, 1, MASS_C), get3(work, 1, MOMENT_C)
+    if rows[0, N_TREES] > 1.0:
+        mass, moment = sums_of_trees(rows, q, work)
+    com = scale(1.0 / mass, moment)
     for i in range(1, n + 1):
         m, f = inertia_times(work, i, get3(work, i, J), get3(work, i, J + 3))
         m = sub(m, cross(com, f))
         for k in range(3):
             put(out, k * n + i - 1, m[k])
             put(out, (k + 3) * n + i - 1, f[k])
+    if rows[0, N_TREES] > 1.0:
+        move_columns(rows, q, out)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)

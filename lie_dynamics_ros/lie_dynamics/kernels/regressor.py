@@ -37,7 +37,7 @@ from .mass_matrix import clear
 from .sparse_rows import drain, line_offset, list_blocks, store_rows, window_size
 from .spatial import add, cross, dot, matmul, scale
 from .tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, tile_width
-from .world import J, P, R, V, poses_and_screws, reference_point, screw_rates, velocities
+from .world import J, P, R, V, poses_and_screws, screw_rates, velocities
 
 #: Columns of the workspace for Phi: three moments of ten parameters, then three forces of the first four.
 MOMENTS, FORCES = TERM_COLUMNS, TERM_COLUMNS + 30
@@ -101,7 +101,7 @@ def put_row(work, k, out, at):
 @outline
 def motion(rows, q, qd, qdd, work):
     """Fill poses, screws, velocities and accelerations."""
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
     accelerations(rows, qd, qdd, NONE_GIVEN, work)

@@ -50,7 +50,6 @@ from .world import (
     inertia_times,
     own_inertias,
     poses_and_screws,
-    reference_point,
     screw_rates,
     velocities,
 )
@@ -97,7 +96,7 @@ def inertia_of(work, i, x):
 def first_order(rows, q, qd, qdd, f_ext, y, work):
     """Fill motion, wrenches, composite inertias, and what each row alone brings along."""
     n = int(rows[0, N_V])
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
     own_inertias(rows, work)

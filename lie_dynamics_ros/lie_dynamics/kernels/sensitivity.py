@@ -26,6 +26,7 @@ from ..model.layout import (
     PARENT,
     PLACEMENT,
     Q_INDEX,
+    REFERENCE,
 )
 from .compile import inline, kernel, outline
 from .inverse_dynamics import external_wrench
@@ -37,6 +38,7 @@ from .spatial import (
     matmul,
     momentum,
     rotate,
+    scale,
     sub,
     twist_into,
     wrench_out,
@@ -50,6 +52,7 @@ from .world import (
     R,
     V,
     inertia_times,
+    moved,
     own_inertias,
     poses_and_screws,
     reference_point,
@@ -67,7 +70,7 @@ COLUMNS = 88
 def motion(rows, q, qd, qdd, f_ext, work):
     """Fill poses, screws, velocities, accelerations and wrenches of all rows, seen from the inertial frame."""
     n = int(rows[0, N_V])
-    poses_and_screws(rows, q, reference_point(rows, q), work)
+    poses_and_screws(rows, q, work)
     own_inertias(rows, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
@@ -175,8 +178,14 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
     x = triple(table, e, values, 0, like), triple(table, e, values, 3, like)
     if what <= seeds.SUBSPACE_RATE:
         if what == seeds.JOINT_TWIST:
-            p = add(get3(work, source, P), rotate(get9(work, source, R), constants3(rows, i, ORIGIN)))
-            r = matmul(get9(work, source, R), constants9(rows, i, PLACEMENT))
+            r = get9(work, source, R)
+            if i > int(rows[i, REFERENCE]):
+                p = add(get3(work, source, P), rotate(r, constants3(rows, i, ORIGIN)))
+            else:
+                p = scale(-1.0, rotate(r, moved(rows, i, q)))
+            r = matmul(r, constants9(rows, i, PLACEMENT))
+        elif what == seeds.AFTER_TWIST and i < int(rows[i, REFERENCE]):
+            p = scale(-1.0, rotate(r, moved(rows, i + 1, q)))
         x = outward(r, p, x)
         if what <= seeds.AFTER_TWIST:
             displace(work, i, x, base)
@@ -197,7 +206,7 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
     if what == seeds.BODY_WRENCH:
         x = wrench_out(r, p, x[0], x[1])
     elif what == seeds.WORLD_WRENCH:
-        x = add(x[0], cross(get3(work, 0, P), x[1])), x[1]
+        x = add(x[0], cross(x[1], reference_point(rows, i, q)[0])), x[1]
     else:
         x = add(x[0], cross(p, x[1])), x[1]
     add_twist(work, i, _G, times(lift(-1.0, like), x))

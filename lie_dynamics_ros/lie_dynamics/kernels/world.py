@@ -1,8 +1,8 @@
-"""Screws, velocities and inertias of all rows in one inertial frame.
+"""Screws, velocities and inertias of all rows in the inertial frame of their tree.
 
 There sums over bodies need no transforms: composite inertias are plain sums, and a row's part in them
-is a product with its screw. The frame has the world's axes; its origin is the world's, or that of the
-first body where it floats, so that a robot far from the world's origin loses no digits.
+is a product with its screw. Each tree on the world has such a frame of its own, with the world's axes and the origin at
+its reference point (see `layout`), so that a robot far from the world's origin loses no digits.
 """
 
 from __future__ import annotations
@@ -12,22 +12,27 @@ from ..model.layout import (
     AXIS_V,
     AXIS_W,
     BODY,
-    FREE,
     INERTIA,
     KIND,
     LAST,
     MASS,
     MOMENT,
     N_V,
+    ORIGIN,
     PARENT,
+    PLACEMENT,
+    Q_INDEX,
+    REFERENCE,
 )
-from .compile import inline, straight
+from .compile import inline, outline, straight
 from .joints import (
     constants3,
     constants6,
+    constants9,
     custom_rate,
     has_transform,
     is_custom,
+    motion_of,
     row_transform,
     subspace,
 )
@@ -42,30 +47,74 @@ V, RATE, D, L = 28, 34, 40, 49
 COLUMNS = 52
 
 
-@inline
-def reference_point(rows, q):
-    """Return the origin of the inertial frame in use, seen from the world: that of a floating first body."""
-    like = get(q, 0)
-    if rows[1, KIND] == FREE and rows[1, PARENT] == 0.0:
-        return row_transform(rows, 1, q)[1]
-    zero = lift(0.0, like)
-    return zero, zero, zero
+@outline
+def moved(rows, i, q):
+    """Return where the reference point is, seen from the joint of row `i` at its zero, in the axes of its parent row.
+
+    Zero for rows beyond the reference point's.
+    """
+    zero = lift(0.0, get(q, 0))
+    one = lift(1.0, get(q, 0))
+    r, p = (one, zero, zero, zero, one, zero, zero, zero, one), (zero, zero, zero)
+    last = int(rows[i, REFERENCE])
+    for k in range(i, last + 1):
+        a = constants9(rows, k, PLACEMENT)
+        if rows[k, KIND] == AXIS:
+            d = rows[k, AXIS_V] * get(q, int(rows[k, Q_INDEX]))
+            p = add(p, rotate(r, (a[2] * d, a[5] * d, a[8] * d)))
+            if k < last:
+                r = matmul(r, row_transform(rows, k, q)[0])
+        elif has_transform(rows, k):  # all rows of the joint share the frame
+            p = add(p, rotate(a, motion_of(rows, k, q)))
+    return p
+
+
+@straight
+def sum_and_rest(x, y):
+    """Return x + y rounded, and what rounding took: Knuth's sum."""
+    s = add(x, y)
+    t = sub(s, x)
+    return s, add(sub(x, sub(s, t)), sub(y, t))
 
 
 @inline
-def poses_and_screws(rows, q, origin, work):
-    """Fill each row's pose and screw J = Ad_T S, seen from the inertial frame at `origin`."""
+def reference_point(rows, i, q):
+    """Return the origin of the inertial frame of row `i`, seen from the world, and what rounding took from it."""
+    first = int(rows[i, REFERENCE])
+    while rows[first, PARENT] > 0.0:
+        first = int(rows[first, PARENT])
+    if rows[first, AXIS_W] != 0.0 and rows[first, AXIS_V] == 0.0 and int(rows[first, REFERENCE]) == first:  # a hinge
+        zero = lift(0.0, get(q, 0))
+        p = (zero, zero, zero)
+        return add(constants3(rows, first, ORIGIN), p), p
+    return sum_and_rest(constants3(rows, first, ORIGIN), moved(rows, first, q))
+
+
+@inline
+def from_first(rows, i, q, origin):
+    """Return the origin of the inertial frame of row `i` seen from that of row 1, which is `reference_point` there."""
+    place, rest = reference_point(rows, i, q)
+    return add(sub(place, origin[0]), sub(rest, origin[1]))
+
+
+@inline
+def poses_and_screws(rows, q, work):
+    """Fill each row's pose and screw J = Ad_T S, seen from the inertial frame of its tree.
+
+    The origins of rows before the reference point's are put there too: their screws are the same.
+    """
     prepare_transforms(rows, q, work, R)
-    zero = lift(0.0, origin[0])
-    one = lift(1.0, origin[0])
+    zero = lift(0.0, get(q, 0))
+    one = lift(1.0, get(q, 0))
     put9(work, 0, R, (one, zero, zero, zero, one, zero, zero, zero, one))
-    put3(work, 0, P, (-origin[0], -origin[1], -origin[2]))
+    put3(work, 0, P, (zero, zero, zero))
     for i in range(1, int(rows[0, N_V]) + 1):
         parent = int(rows[i, PARENT])
         r, p = get9(work, parent, R), get3(work, parent, P)
         if has_transform(rows, i):
             rr, pp = passing_transform(rows, i, q, work, R)
-            p = add(p, rotate(r, pp))
+            if i > int(rows[i, REFERENCE]):
+                p = add(p, rotate(r, pp))
             r = matmul(r, rr)
         put9(work, i, R, r)
         put3(work, i, P, p)
@@ -124,14 +173,13 @@ def inertia_at(r, p, mass, h, s):
 
 @inline
 def composite_inertias(rows, work):
-    """Add each row's inertia to its parent's, leaves first; row 0 ends up with that of the whole robot."""
-    for k in range(MASS_C, INERTIA_COLUMNS):
-        put2(work, 0, k, 0.0)
+    """Add each row's inertia to its parent's, leaves first."""
     for i in range(int(rows[0, N_V]), 0, -1):
         parent = int(rows[i, PARENT])
-        put2(work, parent, MASS_C, get2(work, parent, MASS_C) + get2(work, i, MASS_C))
-        add3(work, parent, MOMENT_C, get3(work, i, MOMENT_C))
-        add6(work, parent, INERTIA_C, get6(work, i, INERTIA_C))
+        if parent > 0:
+            put2(work, parent, MASS_C, get2(work, parent, MASS_C) + get2(work, i, MASS_C))
+            add3(work, parent, MOMENT_C, get3(work, i, MOMENT_C))
+            add6(work, parent, INERTIA_C, get6(work, i, INERTIA_C))
 
 
 @straight

@@ -7,6 +7,10 @@ are massless. So every recursion is a recursion over one-dof steps.
 
 Each body has a *kernel frame*: the body frame turned so that a step about or along an axis has
 it as z. Then S = (0, 0, a, 0, 0, b), and rotation, screw and translation are the same step.
+
+Trees on the world share nothing but gravity. Each is seen from a *reference point* of its own, the present place of its
+first body, so that where it stands costs no digits. The rows of the first joint up to that body only turn about axes
+through it, or slide; where slides follow turns about other axes, the point stays at the last row before those.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ COLUMNS_AT = 7  # place in the flat table where the appended columns begin, a mu
 BLOCKS = 8  # vectors of LANES that one appended column takes
 N_COMPOUND = 9  # ball, free and user-defined joints
 DEPTH_FIRST = 10  # 1 where the rows beyond a row are those that follow it, up to SUBTREE_END
+N_TREES = 11  # rows on the world
 
 # Columns of the other rows.
 PARENT = 0  # row of lambda(i)
@@ -40,7 +45,8 @@ INERTIA = 30  # six columns: xx, xy, xz, yy, yz, zz about the kernel frame's ori
 ARMATURE = 36
 BODY_ROTATION = 37  # nine columns: rotation of the body frame seen from the kernel frame
 ROUND_OFF = 46  # an articulated inertia along S that is no larger may be round-off of an eliminated one
-ROW_SIZE = 47
+REFERENCE = 47  # row whose frame's origin is the reference point of the tree that this row belongs to
+ROW_SIZE = 48
 
 # After the rows come some of their columns once more, one after the other and each filled up with zeros to a multiple
 # of LANES, so that vectors of LANES rows can be read from them: row i is entry i - 1. Kernels find them behind the rows

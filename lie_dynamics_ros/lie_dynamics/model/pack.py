@@ -55,9 +55,24 @@ def pack(bodies: Sequence[Body], nq: int, nv: int) -> Array:
         last_row.append(first + joint.nv - 1)
         turns.append(turn)
         put_inertia(row, body.inertia)
+        reference = _reference_row(first, joint) if parent_row == 0 else rows[parent_row, layout.REFERENCE]
+        rows[first : first + joint.nv, layout.REFERENCE] = reference
     header[layout.N_Q] = appended
+    header[layout.N_TREES] = (rows[1:, layout.PARENT] == 0.0).sum()
     put_round_off(rows)
     return rows
+
+
+def _reference_row(first: int, joint: JointType) -> int:
+    """Return the last row of a joint on the world before a slide across an axis that an earlier row turns about."""
+    turned: list[Array] = []
+    for k, step in enumerate(joint.steps):
+        axis = np.array(step.axis)
+        if step.translation != 0.0 and any(np.cross(axis, other).any() for other in turned):
+            return first + k - 1
+        if step.rotation != 0.0:
+            turned.append(axis)
+    return first + joint.nv - 1
 
 
 def put_round_off(rows: Array) -> None:
