@@ -12,7 +12,7 @@ from typing import Any
 
 from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -24,11 +24,14 @@ from ..ros.joint_outputs import EffortCommands, JointEfforts, JointErrors
 from ..ros.messages import Array, nanoseconds
 from ..ros.robot_node import ROBOT_SETTINGS, RobotNode
 from ..ros.robot_options import RobotOptions
+from ..ros.services import interfaces
 from ..ros.spinning import run
-from ..ros.trajectories import read_joint_trajectory
+from ..ros.state_reports import StateReports
+from ..ros.trajectories import KIND, read_joint_trajectory
 from .computed_torque_core import STOPPED, STOPPING, ComputedTorqueCore
 from .computed_torque_options import CONTROL_SETTINGS, Options
 from .computed_torque_task import ComputedTorqueTask
+from .controller_report import make_report
 
 SETTINGS = (*ROBOT_SETTINGS, *CONTROL_SETTINGS)
 ESTIMATE_PERIOD = 50_000_000
@@ -50,6 +53,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
             InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
         )
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
+        self._reports = StateReports(self, "~/controller_state", "ControllerState")
+        status = getattr(interfaces("msg"), "TrajectoryStatus", None)
+        self._status = status and self.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY_INPUT)
         self.create_service(Trigger, "~/hold", self._hold)
 
@@ -127,8 +133,11 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
             self._efforts.publish(chosen, header)
         if self._errors.heard:
             self._errors.publish(task.select(answer.error), task.select(answer.error_rate), header)
+        if self._reports.heard:
+            self._reports.publish(core.model.joint_names, make_report(core, answer), header)
         if answer.reason is not self._logged[1]:
             self._tell_phase()
+        self._tell_dropped(core)
         if answer.mode == "adaptive" and answer.stamp - self._estimated >= ESTIMATE_PERIOD:
             self._publish_estimate(core, message, answer.stamp)
 
@@ -166,8 +175,29 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
             self.accept(lambda: self._follow(task, message))
 
     def _follow(self, task: ComputedTorqueTask, message: JointTrajectory) -> None:
-        start, points = read_joint_trajectory(message, task.commands)
-        task.core.follow(points, start)
+        try:
+            start, points = read_joint_trajectory(message, task.commands)
+            task.core.follow(points, start)
+        except MessageError as error:
+            self._tell_refusal(message.header, str(error))
+            raise
+        self._tell_refusal(message.header, "")
+
+    def _tell_dropped(self, core: ComputedTorqueCore) -> None:
+        """Count and tell trajectories that waited and could not begin."""
+        while core.player is not None and core.player.dropped:
+            start, reason = core.player.dropped.pop(0)
+            self.stream.statistics.reject(KIND, reason)
+            header = Header()
+            header.stamp.sec, header.stamp.nanosec = divmod(start, 10**9)
+            self._tell_refusal(header, reason)
+
+    def _tell_refusal(self, header: Header, reason: str) -> None:
+        """Tell the sender of a trajectory what became of it; no reason stands for its being taken."""
+        if reason:
+            self.get_logger().warning(f"a trajectory is refused: {reason}", throttle_duration_sec=1.0)
+        if self._status is not None:
+            self._status.publish(self._status.msg_type(header=header, accepted=not reason, reason=reason))
 
     def _hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is."""

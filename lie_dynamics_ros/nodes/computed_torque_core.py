@@ -21,6 +21,7 @@ from .computed_torque_efforts import EffortStage, Limited
 from .computed_torque_gains import STOP_SHARE, USUAL_PERIOD, Gains, LoopReport, examine, make_gains
 from .computed_torque_laws import Laws, Wanted
 from .computed_torque_learning import last_link, least_weight
+from .dynamics_answer import effort_of_wrenches
 from .trajectory_checks import MotionLimits, check_dynamics, check_motion
 from .trajectory_piece import Desired, Piece
 from .trajectory_player import TrajectoryPlayer
@@ -330,7 +331,7 @@ class ComputedTorqueCore:
                 self.stop(violation)
             else:
                 self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
-        wrench = self._wrench_effort(position, wrenches)
+        wrench = effort_of_wrenches(self.dynamics, position, wrenches) if wrenches is not None else self._zero
         if self.phase not in (STOPPING, STOPPED):
             learn = self._efforts.free
             law = self._laws.wanted(options.mode, position, velocity, desired, period, learn)
@@ -363,12 +364,6 @@ class ComputedTorqueCore:
         delay = times.delay(self.options.delay)
         if not 0.95 * g.period < times.period < 1.05 * g.period or delay != g.delay:
             self._suit_gains()
-
-    def _wrench_effort(self, position: Array, wrenches: Array | None) -> Array:
-        if wrenches is None:
-            return self._zero
-        loaded = inverse_dynamics(self.dynamics, position, self._zero, self._zero, wrenches)
-        return np.asarray(self.gravity(position) - loaded)
 
     def _stopping(self, stamp: int, q: Array, qd: Array, wrench: Array, period: float) -> Answer:
         laws, g, soft = self._laws, self._laws.gains, self._soft

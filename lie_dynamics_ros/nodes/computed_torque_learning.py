@@ -13,7 +13,7 @@ LINK_SHARE = 0.02
 """Least part of the robot's mass of a link that carries a payload: fingers do not."""
 POSES = 48
 """Random states at which learning is held against damping."""
-LEARNING_SHARE = 0.25
+LEARNING_SHARE = 0.5
 """Rate of learning over that of damping: up to there both together are overdamped."""
 ACCELERATION = 5.0
 """Of the reference motion in these states [rad/s^2, m/s^2]."""

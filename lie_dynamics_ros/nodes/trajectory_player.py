@@ -46,13 +46,13 @@ class TrajectoryPlayer:
     Attributes
     ----------
     jump : float
-    dropped : list of str
-        Why trajectories that had been waiting could not begin; the user takes the entries out.
+    dropped : list of tuple
+        Start [ns] of trajectories that had been waiting and could not begin, and why; the user takes the entries out.
     """
 
     def __init__(self, position: Array, jump: float) -> None:
         self.jump = jump
-        self.dropped: list[str] = []
+        self.dropped: list[tuple[int, str]] = []
         self._pieces: list[Piece] = []
         self._waiting: list[_Waiting] = []
         self.stay(position)
@@ -168,7 +168,7 @@ class TrajectoryPlayer:
             try:
                 self._take(self._piece(waiting, waiting.start, self._last, judge))
             except MessageError as error:
-                self.dropped.append(f"a trajectory that waited cannot begin: {error}")
+                self.dropped.append((waiting.start, f"a trajectory that waited cannot begin: {error}"))
         if self._pieces:
             self._write(time)
             if any(time >= piece.end for piece in self._pieces):
