@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..lie_dynamics import Model, SpatialInertia, gravity_force, inverse_dynamics
+from ..lie_dynamics import InputError, LieDynamicsError, Model, SpatialInertia, gravity_force, inverse_dynamics
 from ..lie_dynamics.control import AdaptiveController, ComputedTorquePID, SampleTimes, SoftLimits, StopPlan
 from ..lie_dynamics.control.signal_kernels import within
 from ..ros.errors import MessageError
@@ -281,10 +281,10 @@ class ComputedTorqueCore:
         player, options = self.player, self.options
         if player is None or self._last is None:
             raise MessageError(KIND, "a trajectory before the first joint state: it has nowhere to start from")
-        if options.mode == "gravity_compensation":
-            raise MessageError(KIND, "a trajectory in mode gravity_compensation, which follows none")
         if self.phase in (STOPPING, STOPPED):
             raise MessageError(KIND, f"a trajectory after a stop ({self.reason}); call ~/hold first")
+        if options.mode == "gravity_compensation":
+            raise MessageError(KIND, "a trajectory in mode gravity_compensation, which follows none")
         player.jump = options.start_tolerance
         player.add(start or self._last, self._last, points, options.queue, self._judge)
         self.note = ""
@@ -331,16 +331,24 @@ class ComputedTorqueCore:
                 self.stop(violation)
             else:
                 self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
-        wrench = effort_of_wrenches(self.dynamics, position, wrenches) if wrenches is not None else self._zero
         if self.phase not in (STOPPING, STOPPED):
-            learn = self._efforts.free
-            law = self._laws.wanted(options.mode, position, velocity, desired, period, learn)
-            wanted = law.effort + desired.effort - wrench
-            if all_finite(wanted):
-                limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(position), period)
-                return self._make(stamp, position, velocity, desired, law, wrench, wanted, limited)
-            self.stop("the control law has no finite effort")
-        return self._stopping(stamp, position, velocity, wrench, period)
+            try:
+                return self._control(stamp, position, velocity, desired, wrenches, period)
+            except LieDynamicsError as error:  # what is finite may lead to efforts that are not
+                self.stop(f"the control law has no finite effort: {error}")
+        return self._stopping(stamp, position, velocity, wrenches, period)
+
+    def _control(
+        self, stamp: int, q: Array, qd: Array, desired: Desired, wrenches: Array | None, period: float
+    ) -> Answer:
+        """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
+        wrench = self._zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
+        law = self._laws.wanted(self.options.mode, q, qd, desired, period, self._efforts.free)
+        wanted = law.effort + desired.effort - wrench
+        if not all_finite(wanted):
+            raise InputError(f"{wanted.tolist()}")
+        limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
+        return self._make(stamp, q, qd, desired, law, wrench, wanted, limited)
 
     def _elapse(self, stamp: int, position: Array, age: float) -> float:
         """Take note of a state; return the time since the one before [s], 0 where there was none."""
@@ -365,30 +373,36 @@ class ComputedTorqueCore:
         if not 0.95 * g.period < times.period < 1.05 * g.period or delay != g.delay:
             self._suit_gains()
 
-    def _stopping(self, stamp: int, q: Array, qd: Array, wrench: Array, period: float) -> Answer:
-        laws, g, soft = self._laws, self._laws.gains, self._soft
-        plan = self._plan
+    def _stopping(self, stamp: int, q: Array, qd: Array, wrenches: Array | None, period: float) -> Answer:
+        """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
+        g, soft, plan = self._laws.gains, self._soft, self._plan
         if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
             plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
             self._plan, self._planned = plan, stamp
         motion = plan.at((stamp - self._planned) * 1e-9)
-        law = laws.stopping(q, qd, motion)
-        wanted = law.effort - wrench
-        if not all_finite(wanted):
-            held = self.gravity(q)
+        wrench = self._zero
+        try:
+            if wrenches is not None:
+                wrench = effort_of_wrenches(self.dynamics, q, wrenches)
+            law = self._laws.stopping(q, qd, motion)
+            bias = inverse_dynamics(self.dynamics, q, qd, self._zero) - wrench
+            limited = self._efforts.brake(law.effort - wrench, bias, self.gravity(q) - wrench, period)
+        except LieDynamicsError:
+            wrench, held = self._zero, self._held_up(q)
             law = Wanted(held, self._zero, self._zero, self._zero)
-            wanted = held
-            if not all_finite(wanted):
-                raise MessageError("not finite", "the state leads to efforts that are not finite")
-        gravity = self.gravity(q)
-        bias = inverse_dynamics(self.dynamics, q, qd, self._zero) - wrench if all_finite(qd) else gravity
-        limited = self._efforts.brake(wanted, bias, gravity - wrench, period)
+            limited = self._efforts.brake(held, held, held, period)
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self._zero)
-        return self._make(stamp, q, qd, desired, law, wrench, wanted, limited)
+        return self._make(stamp, q, qd, desired, law, wrench, law.effort - wrench, limited)
+
+    def _held_up(self, q: Array) -> Array:
+        try:
+            return self.gravity(q)
+        except LieDynamicsError as error:
+            raise MessageError("not finite", f"the state leads to efforts that are not finite: {error}") from error
 
     def _make(
         self,
@@ -441,8 +455,9 @@ class ComputedTorqueCore:
             return None
         if self.options.driver_compensates_gravity:
             return self._zero.copy()
-        gravity = self.gravity(self._position)
-        if not all_finite(gravity):
+        try:
+            gravity = self.gravity(self._position)
+        except LieDynamicsError:
             return None
         return np.clip(gravity, -self.limit, self.limit) if self.options.saturate else gravity
 

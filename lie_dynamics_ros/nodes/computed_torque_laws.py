@@ -85,7 +85,7 @@ class Laws:
     def _guiding(self, q: Array, qd: Array) -> Wanted:
         g, M = self.gains, mass_matrix(self.model, q)
         damping = -limited_damping(M, g.guide, 0.5 * g.guide_cap, qd)
-        brake = self.soft.acceleration(q, qd, g.stop)
+        brake = self.soft.acceleration(q, qd, g.stop + g.stop_slide)
         if brake is not None:
             damping = damping + M @ brake
         return Wanted(gravity_force(self.model, q) + damping, self._zero, self._zero, damping)

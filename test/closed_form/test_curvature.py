@@ -201,10 +201,12 @@ def test_robots(name, rng):
 def test_armature_flattens(rng):
     """Rotors add a constant metric: with all the inertia in them the curvature goes to zero."""
     rod = SpatialInertia(1.0, [0.3, 0, 0], np.eye(3) * 0.1)
+
     def make(armature):
         b = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=rod, armature=armature)
         b.add("b", "a", joint_types.revolute(), at(0.8), rod, armature=armature)
         return b.build().with_joint_terms(armature=True)
+
     q = [0.2, 0.9]
     assert abs(scalar_curvature(make(1e4), q)) < 1e-4 * abs(scalar_curvature(make(0.0), q))
     printed = ClosedForm(ScrewTree.from_model(make(0.7)), q).curvature_tensor()
@@ -239,9 +241,11 @@ def test_coupled_mimics(rng):
     model = b.add("d", "c", joint_types.revolute([1, 1, 0]), place, rod).build().with_coupled_mimics()
     q, h = rng.normal(size=(2, 3)), 1e-3
     for x, R in zip(q, curvature_tensor(model, q), strict=True):
+
         def slope(e, x=x):
             a, b, c, d = (christoffel_symbols(model, x + s * h * e) for s in (1, -1, 2, -2))
             return (8.0 * (a - b) - (c - d)) / (12.0 * h)
+
         d = np.array([slope(e) for e in np.eye(3)])
         G, up = christoffel_symbols(model, x), christoffel_symbols_second_kind(model, x)
         expected = np.einsum("kjli->ijkl", d) - np.einsum("ljki->ijkl", d)

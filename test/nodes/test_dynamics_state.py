@@ -69,7 +69,6 @@ def check_arm(said, wrenched):
     assert_close(said.effort_before_limits, said.effort)
 
 
-
 def test_inverse_dynamics_says_what_it_computed_efforts_from(bench, ask):
     node, answer = ask("inverse_dynamics", acceleration_timeout=LONG, wrench_timeout=LONG)
     efforts, said = answer(lambda: arm_state(bench))

@@ -127,6 +127,4 @@ def offered(bench, name):
         for pair in ask(name, bench.namespace)
     ]
     found = {topic for topic, types in pairs if not types[0].startswith(COMMON)}
-    return {
-        topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/") for topic in found
-    }
+    return {topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/") for topic in found}

@@ -81,9 +81,7 @@ def ploen(tree, q, qd):
         w, r = motion[body.name][0][:3], hat3(body.com)
         w = hat3(w)
         about_origin = body.inertia - body.mass * r @ r
-        Ct = np.block(
-            [[w @ about_origin + about_origin @ w, body.mass * r @ w], [-body.mass * w @ r, body.mass * w]]
-        )
+        Ct = np.block([[w @ about_origin + about_origin @ w, body.mass * r @ w], [-body.mass * w @ r, body.mass * w]])
         total = total + J.T @ (tree.generalized_inertia(body) @ dJ + Ct @ J)
     return total
 

@@ -101,9 +101,7 @@ def test_forward_and_hybrid_dynamics(state, rng):
     assert relative(solve_mass_matrix(MODEL, q, tau), solved) < 1e-12
     for mask in ([True, False], [False, True], [True, True], [False, False]):
         given = np.array(mask)
-        a, t = hybrid_dynamics(
-            MODEL, q, qd, np.where(given, qdd, np.nan), np.where(given, np.nan, tau), given, f_ext
-        )
+        a, t = hybrid_dynamics(MODEL, q, qd, np.where(given, qdd, np.nan), np.where(given, np.nan, tau), given, f_ext)
         assert relative(a, qdd) < 1e-12
         assert relative(t, tau) < 1e-12
 

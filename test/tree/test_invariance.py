@@ -74,10 +74,7 @@ def test_names_and_order_of_siblings_do_not_matter(rng):
     found = []
     for order, name in zip(orders, names, strict=True):
         tree = Tree(
-            [
-                Body(name[bodies[k].name], name.get(bodies[k].parent), *list(vars(bodies[k]).values())[2:])
-                for k in order
-            ]
+            [Body(name[bodies[k].name], name.get(bodies[k].parent), *list(vars(bodies[k]).values())[2:]) for k in order]
         )
         tau = inverse_dynamics(to_model(tree), *state[:, order])
         found.append(tau[np.argsort(order)])
@@ -93,9 +90,7 @@ def test_another_frame_on_the_same_body(rng):
     bodies, before = [], np.eye(4)
     for b in tree.bodies:
         turned = Screws(*[[*(r.T @ x[:3]), *(r.T @ x[3:])] for x in b.motion.twists])
-        parts = [
-            joint_types.revolute(x[:3]) if x[:3].any() else joint_types.prismatic(x[3:]) for x in turned.twists
-        ]
+        parts = [joint_types.revolute(x[:3]) if x[:3].any() else joint_types.prismatic(x[3:]) for x in turned.twists]
         placement, inertia = inverse(before) @ b.placement @ R, r.T @ b.inertia @ r
         bodies.append(
             Body(b.name, b.parent, placement, turned, b.mass, r.T @ b.com, inertia, joint_types.composite(*parts))
