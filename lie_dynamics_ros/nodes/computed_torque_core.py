@@ -285,9 +285,16 @@ class ComputedTorqueCore:
             raise MessageError(KIND, f"a trajectory after a stop ({self.reason}); call ~/hold first")
         if options.mode == "gravity_compensation":
             raise MessageError(KIND, "a trajectory in mode gravity_compensation, which follows none")
+        self._settle()
         player.jump = options.start_tolerance
         player.add(start or self._last, self._last, points, options.queue, self._judge)
         self.note = ""
+
+    def _settle(self) -> None:
+        """After a change of mode, stay where the robot was in the last state that was answered."""
+        if self._moved and self.player is not None and self._last is not None:
+            self.player.stay(self._position)
+        self._moved = False
 
     def _judge(self, piece: Piece, desired: Desired) -> None:
         check_motion(piece, self.motion_limits)
@@ -320,9 +327,9 @@ class ComputedTorqueCore:
         period = self._elapse(stamp, position, age)
         player, options = self.player, self.options
         assert player is not None
-        if self._moved or (options.mode == "gravity_compensation" and self._plan is None):
+        self._settle()
+        if options.mode == "gravity_compensation":
             player.stay(position)
-            self._moved = False
         desired = player.at(stamp, self._judge)
         stopping = self.phase in (STOPPING, STOPPED)
         if not stopping:

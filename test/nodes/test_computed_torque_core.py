@@ -111,6 +111,14 @@ def test_phases_follow_the_motion():
     assert loop.core.phase == "off"
 
 
+def test_a_trajectory_right_after_a_change_of_mode_is_followed():
+    loop = Loop()
+    loop.run(0.1)
+    loop.change(mode="passivity_based")
+    loop.follow([0.5], [MIDDLE + 0.1], [ZERO])
+    np.testing.assert_allclose(loop.run(1.0)[-1].position, MIDDLE + 0.1, atol=1e-4)
+
+
 def test_too_large_an_error_too_high_a_speed_and_leaving_the_range_stop():
     upper = panda().limits.upper
     for q, qd, reason in (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...lie_dynamics import Model, inverse_dynamics, mass_matrix
+from ...lie_dynamics import Model, inverse_dynamics
 from ...ros.messages import Array
 from ..errors import ShortfallError
 from .motion import RAMP, Motion
@@ -124,18 +124,8 @@ class Play:
         raise ShortfallError("its effort limits do not let it move with a payload")
 
     def controller(self) -> dict[str, Any]:
-        """Return parameters of the controller; only the last link is learned."""
-        inertia = np.diagonal(mass_matrix(self.model, self.motion.center))
-        return {
-            "kp": [400.0],
-            "kd": [40.0],
-            "adapted_bodies": [self.link],
-            "sliding_rate": [5.0],
-            "sliding_damping": [float(40.0 * inertia.min())],
-            "error_limit": 2.0,
-            "velocity_margin": 0.2 if self.known else 10.0,
-            "state_timeout": PATIENCE,
-        }
+        """Return parameters of the controller: gains are the node's defaults, what the robot cannot know is not."""
+        return {"velocity_margin": 0.2 if self.known else 10.0, "state_timeout": PATIENCE}
 
     def points(self, duration: float) -> tuple[Array, tuple[Array, Array, Array]]:
         """Return times (k,) from the start of a trajectory, and position, velocity, acceleration (k, n) there."""
