@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..lie_dynamics import LieDynamicsError
 
 
@@ -50,3 +52,14 @@ def reason_of(error: Exception) -> str:
     ours = isinstance(error, (NodeError, LieDynamicsError))
     text = str(error) if ours else f"{type(error).__name__}: {error}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def start_problem(error: Exception) -> str:
+    """Return one line on arguments, parameter files or parameters that ROS refuses, without its source lines.
+
+    Most often a number lacks its decimal point, which ROS tells as two types that do not agree.
+    """
+    text = " ".join(re.sub(r", at /?\S+:\d+", "", str(error)).split()).removeprefix("failed to initialize rcl: ")
+    if "Sequence should be of same type" in text or re.search("'INTEGER.*expecting type 'DOUBLE", text):
+        text += " (numbers of this parameter need a decimal point: 0.0, not 0)"
+    return text

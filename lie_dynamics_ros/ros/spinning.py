@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from .domain import discover_quickly
-from .errors import NodeError
+from .errors import NodeError, start_problem
 from .garbage import GarbageBetweenCallbacks
 from .real_time import request_real_time
 from .signals import EndSignals
@@ -58,11 +58,16 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
     Returns
     -------
     int
-        Exit code: 0, or 1 where a node could not be made (the reason is printed) or the executor failed.
+        Exit code: 0, or 1 where ROS refuses the arguments or a node could not be made (the reason is printed, in one
+        line) or the executor failed.
     """
     with EndSignals() as signals:
         discover_quickly(os.environ)
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        except RuntimeError as error:  # arguments or parameter files that rcl cannot read
+            print(f"error: {start_problem(error)}", file=sys.stderr)
+            return 1
         nodes: list[Node] = []
         try:
             for make in make_nodes:
@@ -72,7 +77,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         except ExternalShutdownException:
             pass
         except (NodeError, ParameterException) as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {start_problem(error)}", file=sys.stderr)
             return 1
         except Exception:
             if rclpy.ok():

@@ -150,3 +150,33 @@ def test_the_last_words_of_a_node_reach_those_who_listen(how):
         node.destroy_node()
         context.try_shutdown()
         reservation.release()
+
+
+SLIPS = {
+    "mixed": ("gravity: [0, 0, -9.81]", ["line_num 4", "decimal point: 0.0, not 0"]),
+    "integers": ("gravity: [0, 0, -9]", ["'gravity'", "decimal point: 0.0, not 0"]),
+    "integer": ("gravity: 1", ["'gravity'", "INTEGER"]),
+    "open": ("gravity: [0.0", ["near line 4"]),
+    "none": (None, ["Error opening YAML file"]),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_a_parameter_file_is_one_line(slip, tmp_path):
+    text, words = SLIPS[slip]
+    file = tmp_path / "parameters.yaml"
+    if text is not None:
+        file.write_text(f"/**:\n  slipped:\n    ros__parameters:\n      {text}\n")
+    code = (
+        "import sys\nfrom rclpy.node import Node\nfrom lie_dynamics_ros.ros.spinning import run\n"
+        "class Slipped(Node):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('slipped')\n"
+        "        self.declare_parameter('gravity', [0.0, 0.0, -9.81])\n"
+        f"sys.exit(run(Slipped, ['--ros-args', '--params-file', {str(file)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("[")]  # rcl has a line of its own
+    assert (done.returncode, len(lines)) == (1, 1), done.stderr
+    for word in ("error: ", *words):
+        assert word in lines[0]

@@ -1,0 +1,261 @@
+"""What the launch files make of their arguments; runs without launch, whose few classes in use are stood in for."""
+
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from lie_dynamics_ros.ros.launch_files import NODES, arguments_of, node_options
+
+FOLDER = Path(__file__).parents[2] / "launch"
+FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.launch.py"))
+COMPOSITES = {
+    "bringup": ["simulated_robot", "inverse_dynamics", "hybrid_dynamics"],
+    "control": ["simulated_robot", "computed_torque"],
+    "stewart_bringup": ["simulated_stewart", "stewart_pose"],
+}
+#: A value for each argument, and where it is to be found in what is started.
+VALUES = {
+    "robot_description": "/a/robot.urdf",
+    "mode": "adaptive",
+    "rate": "250.0",
+    "length_noise": "0.001",
+    "platform": "semi_regular: {}",
+    "base_frame": "floor",
+    "platform_frame": "top",
+    "publish_clock": "true",
+    "autostart": "false",
+    "use_sim_time": "true",
+    "commands": "some/commands",
+    "accelerations": "some/accelerations",
+    "joint_states": "some/states",
+    "hybrid_dynamics": "true",
+    "namespace": "cell/arm",
+}
+#: Which nodes of composite files an argument reaches.
+REACHES = {
+    "bringup": {
+        "robot_description": ["simulated_robot"],  # which publishes it for the others
+        "rate": ["simulated_robot"],
+        "publish_clock": ["simulated_robot"],
+        "commands": ["simulated_robot", "inverse_dynamics"],
+    },
+    "control": {
+        "robot_description": ["simulated_robot"],
+        "rate": ["simulated_robot"],
+        "publish_clock": ["simulated_robot"],
+        "commands": ["simulated_robot", "computed_torque"],
+        "mode": ["computed_torque"],
+    },
+    "stewart_bringup": {
+        "platform": ["simulated_stewart", "stewart_pose"],
+        "base_frame": ["simulated_stewart", "stewart_pose"],
+        "platform_frame": ["simulated_stewart", "stewart_pose"],
+        "joint_states": ["simulated_stewart", "stewart_pose"],
+        "rate": ["simulated_stewart"],
+        "length_noise": ["simulated_stewart"],
+        "commands": ["simulated_stewart"],
+    },
+}
+EVERY = ("namespace", "config", "autostart", "use_sim_time")
+
+
+def loaded(name):
+    spec = spec_from_file_location(f"{name}_launch", FOLDER / f"{name}.launch.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def parts_of(name, monkeypatch):
+    """What a launch file asks for: its parts and the defaults of its arguments."""
+    module = loaded(name)
+    monkeypatch.setattr(module, "launch_description", lambda *parts, **defaults: (parts, defaults))
+    return module.generate_launch_description()
+
+
+def options_of(name, monkeypatch, **given):
+    """What a launch file starts, by node."""
+    parts, defaults = parts_of(name, monkeypatch)
+    arguments = arguments_of(parts, defaults)
+    assert set(given) <= set(arguments)
+    texts = {key: given.get(key, argument.default) for key, argument in arguments.items()}
+    return {options["name"]: options for options in node_options(parts, arguments, texts)}
+
+
+def test_there_is_a_file_for_each_node_and_setup():
+    assert sorted([*NODES, *COMPOSITES]) == FILES
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_node_file_says_what_its_node_has(node, monkeypatch):
+    """Parameters, choices and ranges are those of the node; topics are in its source."""
+    module = import_module(f"lie_dynamics_ros.nodes.{node}")
+    settings = {setting.name: setting for setting in module.SETTINGS}
+    parts, defaults = parts_of(node, monkeypatch)
+    arguments = arguments_of(parts, defaults)
+    assert set(arguments) == {"namespace", "config", *NODES[node].parameters, *NODES[node].topics}
+    for name in NODES[node].parameters:
+        if name in ("use_sim_time", "autostart") or (name not in settings and name == "robot_description"):
+            continue
+        setting, argument = settings[name], arguments[name]
+        if argument.kind == "boolean":
+            assert isinstance(setting.default, bool)
+        elif argument.kind == "number":
+            assert (argument.low, argument.high) == (setting.low, setting.high)
+        else:
+            assert argument.choices == setting.choices
+            assert isinstance(setting.default, str)
+    source = Path(module.__file__).read_text()
+    for argument, (topic, _) in NODES[node].topics.items():
+        assert f'"{topic}"' in source or argument == "joint_states"
+    assert ("commands" in arguments) == (node != "stewart_pose")  # which neither gives nor takes any
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_node_file_hands_everything_to_its_node(node, monkeypatch, tmp_path):
+    plain = options_of(node, monkeypatch)[node]
+    assert (plain["parameters"], plain["namespace"], plain["file"]) == ({}, "", "")
+    config = tmp_path / "mine.yaml"
+    config.write_text("/**:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n")
+    given = {name: VALUES[name] for name in (*NODES[node].parameters, *NODES[node].topics, "namespace")}
+    if node == "simulated_robot":
+        given["mode"] = "dynamics"
+    options = options_of(node, monkeypatch, config=str(config), **given)[node]
+    assert (options["namespace"], options["file"]) == ("cell/arm", str(config))
+    expected = {name: given[name] for name in NODES[node].parameters}
+    expected |= {name: text == "true" for name, text in expected.items() if text in ("true", "false")}
+    expected |= {name: float(expected[name]) for name in ("rate", "length_noise") if name in expected}
+    if node == "inverse_dynamics":
+        expected["publish_commands"] = True  # a topic without what is published on it would be no answer
+    assert options["parameters"] == expected
+    assert options["remappings"] == [(topic, VALUES[name]) for name, (topic, _) in NODES[node].topics.items()]
+
+
+@pytest.mark.parametrize("composite", COMPOSITES)
+def test_a_composite_file_hands_each_argument_to_the_nodes_it_concerns(composite, monkeypatch, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text("a: 1\n")
+    switch = {"hybrid_dynamics": "true"} if composite == "bringup" else {}
+    before = options_of(composite, monkeypatch, **switch)
+    assert list(before) == COMPOSITES[composite]
+    parts, defaults = parts_of(composite, monkeypatch)
+    reaches = REACHES[composite] | dict.fromkeys(EVERY, COMPOSITES[composite])
+    assert set(arguments_of(parts, defaults)) == {*reaches, *switch}
+    for name, expected in reaches.items():
+        value = str(config) if name == "config" else VALUES[name]
+        after = options_of(composite, monkeypatch, **switch, **{name: value})
+        assert [node for node in after if after[node] != before[node]] == expected, name
+
+
+def test_what_the_parts_of_a_composite_file_share():
+    for part in ("bringup", "control"):
+        with pytest.MonkeyPatch.context() as patch:
+            robot = options_of(part, patch)["simulated_robot"]
+            assert robot["parameters"].get("mode") == {"bringup": None, "control": "dynamics"}[part]
+    with pytest.MonkeyPatch.context() as patch:
+        control = options_of("control", patch)
+        topics = {dict(options["remappings"])["~/commands"] for options in control.values()}
+        assert topics == {"simulated_robot/commands"}
+        assert control["simulated_robot"]["parameters"]["rate"] == 1000.0
+        assert list(options_of("bringup", patch)) == ["simulated_robot", "inverse_dynamics"]
+
+
+BAD = [
+    ("bringup", {"rate": "fast"}, "rate is 'fast'; expected a number from 0.1 to 10000"),
+    ("bringup", {"rate": "0"}, "rate is '0'; expected a number from 0.1"),
+    ("bringup", {"rate": "1_000"}, "rate is '1_000'"),
+    ("bringup", {"rate": "nan"}, "rate is 'nan'"),
+    ("bringup", {"hybrid_dynamics": "yes"}, "hybrid_dynamics is 'yes'; expected true or false"),
+    ("bringup", {"autostart": "yes", "rate": "x"}, "rate is 'x'.*; autostart is 'yes'; expected true or false"),
+    ("inverse_dynamics", {"use_sim_time": "1"}, "use_sim_time is '1'; expected true or false"),
+    ("control", {"mode": "pid"}, "mode is 'pid'; expected computed_torque or gravity_compensation or"),
+    ("control", {"namespace": "a-b"}, "namespace is 'a-b'; expected words"),
+    ("control", {"commands": "a//b"}, "commands is 'a//b'"),
+    ("control", {"commands": "9"}, "commands is '9'"),
+    ("stewart_bringup", {"length_noise": "-1"}, "length_noise is '-1'; expected a number from 0 to 1"),
+    ("stewart_bringup", {"config": "/no/such/file"}, "config is '/no/such/file'; expected the path"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "message"), BAD)
+def test_bad_values_are_named_before_anything_is_started(name, given, message, monkeypatch):
+    with pytest.raises(ValueError, match=message):
+        options_of(name, monkeypatch, **given)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("/**:\n  n:\n    ros__parameters:\n      gravity: [0, 0, -9.81]\n", "gravity mixes numbers .*write 0.0 for 0"),
+        ("/**:\n  ros__parameters: {a: {kp: [1, 2.0]}}\n", "kp mixes numbers"),
+        ("a: [1, 2\nb: 3\n", "not valid YAML at line"),
+        ("a: \0\n", "not valid YAML"),
+    ],
+)
+def test_a_slip_in_a_parameter_file_is_named(text, message, monkeypatch, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=f"config is '.*{message}"):
+        options_of("bringup", monkeypatch, config=str(file))
+    file.write_text(text.encode("utf-16").decode("latin-1"), encoding="latin-1")
+    with pytest.raises(ValueError, match="config is"):
+        options_of("bringup", monkeypatch, config=str(file))
+
+
+def recorded(name):
+    """A class that keeps what it was made with."""
+
+    def keep(self, *args, **kwargs):
+        self.args, self.kwargs = args, kwargs
+
+    return type(name, (), {"__init__": keep})
+
+
+def stand_in(monkeypatch):
+    """Put modules in the place of launch's, of classes that keep what they are made with."""
+    names = {
+        "launch": ["LaunchDescription"],
+        "launch.actions": ["DeclareLaunchArgument", "OpaqueFunction"],
+        "launch.substitutions": ["LaunchConfiguration", "PathJoinSubstitution"],
+        "launch_ros": [],
+        "launch_ros.actions": ["Node"],
+        "launch_ros.parameter_descriptions": ["ParameterValue"],
+        "launch_ros.substitutions": ["FindPackageShare"],
+    }
+    for module, classes in names.items():
+        stub = ModuleType(module)
+        for name in classes:
+            setattr(stub, name, recorded(name))
+        monkeypatch.setitem(sys.modules, module, stub)
+    sys.modules["launch.substitutions"].LaunchConfiguration.perform = lambda self, context: context.texts[self.args[0]]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_launch_is_told(name, monkeypatch):
+    stand_in(monkeypatch)
+    *declared, start = loaded(name).generate_launch_description().args[0]
+    texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
+    for argument in declared:
+        boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics")
+        assert boolean == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
+        assert argument.kwargs["description"].endswith(".")
+        assert texts[argument.args[0]] in (argument.kwargs["choices"] or (texts[argument.args[0]],))
+    given = {"robot_description": "<robot name='a: b'/>", "platform": "a: b\n", "use_sim_time": "true"}
+    texts |= {key: value for key, value in given.items() if key in texts}
+    nodes = start.kwargs["function"](SimpleNamespace(texts=texts))
+    assert [node.kwargs["executable"] for node in nodes] == (COMPOSITES.get(name, [name]))[
+        : 2 if name in COMPOSITES else 1
+    ]
+    for node in nodes:
+        config, parameters = node.kwargs["parameters"]
+        assert config.args[0][1:] == ["config", f"{node.kwargs['name']}.yaml"]
+        assert parameters["use_sim_time"] is True
+        for key, value in parameters.items():
+            if key in given and key != "use_sim_time":  # as a text, not as the YAML that it looks like
+                assert (value.args, value.kwargs) == ((given[key],), {"value_type": str})
