@@ -22,7 +22,7 @@ from .errors import ConfigurationError, DescriptionError, reason_of
 from .managed_node import ManagedNode
 from .parameters import Setting
 from .publishers import subscribe
-from .robot_description import check_text, read_description
+from .robot_description import MAX_SIZE, check_text, read_description
 
 DESCRIPTION_SETTINGS = (
     Setting(
@@ -41,7 +41,7 @@ DESCRIPTION_SETTINGS = (
     ),
     Setting(
         "max_description_size",
-        16 * 2**20,
+        MAX_SIZE,
         "Largest robot description that is read [bytes].",
         low=1000,
         high=2**30,

@@ -20,11 +20,14 @@ INERTIA_CHECK = Setting(
 
 
 def load_model(description: str, inertia_check: str, logger: RcutilsLogger) -> Model:
-    """Build the model of a URDF text, which must not be a path; see `Model.from_urdf` for the errors raised."""
+    """Build the model of a URDF text, which must not be a path; see `Model.from_urdf` for the errors raised.
+
+    Its size is not judged again: whoever took it in has a limit of its own.
+    """
     check_text(description)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Model.from_urdf(description, inertia_check=inertia_check)
+        model = Model.from_urdf(description, inertia_check=inertia_check, max_size=len(description))
     for warning in caught:
         logger.warning(str(warning.message))
     return model

@@ -7,11 +7,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ..lie_dynamics.files import read_file
+from ..lie_dynamics.model.urdf_source import MAX_SIZE
 from ..lie_dynamics.texts import quoted
 from .errors import DescriptionError
 
-MAX_SIZE = 16 * 2**20
-"""Largest description that is read unless somebody says otherwise [bytes]."""
 OWN_PACKAGE = "lie_dynamics_ros"
 
 

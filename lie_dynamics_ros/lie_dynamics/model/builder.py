@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -180,6 +181,14 @@ class ModelBuilder:
         return Model(name, pack(bodies, self._nq, self._nv), joints, self._frames, limits).with_gravity(self._gravity)
 
 
+@cache
+def _filled(size: int, value: float) -> Array:
+    """Return an array (size,) of one value; the same for all who ask, who only read it."""
+    array = np.full(size, value)
+    array.flags.writeable = False
+    return array
+
+
 def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -> dict[str, Array]:
     unknown = set(given) - set(_LIMITS)
     if unknown:
@@ -189,13 +198,13 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
     limits = {}
     for key, default in _LIMITS.items():
         size = joint.nq if key in ("lower", "upper") else joint.nv
-        limits[key] = np.full(size, default)
         if key not in given:
+            limits[key] = _filled(size, default)
             continue
         value = numbers(given[key])
         if value.shape not in ((), (size,)) or np.isnan(value).any():
             raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
-        limits[key][:] = value
+        limits[key] = np.full(size, value)
         if key not in ("lower", "upper") and (value < 0.0).any():
             raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)
     if (limits["lower"] > limits["upper"]).any():

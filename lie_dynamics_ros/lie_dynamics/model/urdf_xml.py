@@ -98,7 +98,9 @@ class _Reader:
         if self._passed or not self._wanted(tag, depth):
             self._passed += 1
             return
-        element = Element(tag, {"{" + key if "}" in key else key: value for key, value in attributes.items()})
+        if "}" in "".join(attributes):
+            attributes = {"{" + key if "}" in key else key: value for key, value in attributes.items()}
+        element = Element(tag, attributes)
         if depth == 0:
             self._robot = self._begin(element)
         elif depth == 1:
