@@ -127,6 +127,7 @@ class SimulatedRobot(ManagedNode):
 
     def __init__(self, **kwargs: Any) -> None:
         self._motion: SineMotion | None = None
+        self._robot = "none"
         self._simulation: RobotSimulation | None = None
         self._published = self._reported = self._commands = self._commands_reported = self._refused = 0
         self._problem = self._fault = ""
@@ -206,6 +207,7 @@ class SimulatedRobot(ManagedNode):
             self._simulation = simulation
         else:
             self._motion = SineMotion(model, settings["frequency"])
+        self._robot = model.name
         self._position, self._velocity = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
         self._point = JointTrajectoryPoint(accelerations=zeros)
         self._acceleration = np.frombuffer(self._point.accelerations)
@@ -344,6 +346,7 @@ class SimulatedRobot(ManagedNode):
         rate = (self._published - self._reported) / period
         self._reported = self._published
         values["states per second"] = f"{rate:.1f}"
+        report.hardware = self._robot
         wanted = self.settings["rate"]
         simulation = self._simulation
         if simulation is not None:

@@ -186,7 +186,7 @@ class DescribedNode(ManagedNode):
 
     def _refuse_description(self, reason: str) -> None:
         self._refused = f"refused on {self._subscription.topic_name}: {reason}"
-        self.get_logger().error(self._refused, throttle_duration_sec=10.0)
+        self.get_logger().error(self._refused, throttle_duration_sec=diagnostics.SAY_AGAIN)
 
     # Beside the executor.
 
@@ -233,7 +233,7 @@ class DescribedNode(ManagedNode):
 
     def _say_waiting(self) -> str:
         text = f"waiting for a robot description on {self._subscription.topic_name}"
-        self.get_logger().info(text, throttle_duration_sec=10.0)
+        self.get_logger().info(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
         return text
 
     def describe(self, report: Report, period: float) -> None:

@@ -16,6 +16,8 @@ OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 PERIOD = 1.0
+SAY_AGAIN = 10.0
+"""How often the log says again what goes on being wrong, or waited for [s]."""
 DROPPED = "dropped: "
 """Begins the names of the counts of dropped messages; the kind of their fault follows."""
 

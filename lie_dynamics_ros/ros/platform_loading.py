@@ -8,12 +8,17 @@ from typing import Any
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
+from ..lie_dynamics.files import read_file
 from ..lie_dynamics.stewart import StewartPlatform
-from .errors import ParameterError
+from ..lie_dynamics.texts import quoted
+from ..lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
+from .errors import DescriptionError, ParameterError
 from .parameters import Setting
 from .robot_description import locate
 
 LEGS = 6
+KEYS = (b"base_points", b"platform_points", b"semi_regular")
+"""Of which the file of a platform has one at least."""
 
 PLATFORM_SETTINGS = (
     Setting(
@@ -50,17 +55,31 @@ def check_platform_settings(values: Mapping[str, Any]) -> None:
         raise ParameterError(f"base_frame and platform_frame are both {values['base_frame']!r}")
 
 
+def _check_content(source: str) -> None:
+    """Raise DescriptionError where a file is none of a platform."""
+    try:
+        content = read_file(locate(source), MAX_SIZE)
+    except OSError:
+        return  # what reads it says why
+    if not any(key in content for key in KEYS):
+        keys = ", ".join(key.decode() for key in KEYS)
+        raise DescriptionError(f"the platform {quoted(source)} has none of the keys {keys}")
+
+
 def load_platform(source: str, logger: RcutilsLogger) -> StewartPlatform:
     """Read the platform that the parameter ``platform`` stands for.
 
     Raises
     ------
     DescriptionError
-        The package does not exist, or the URI is none that is understood.
+        The package does not exist, the URI is none that is understood, or the file holds something else, of which
+        nothing is quoted.
     StewartError
         The file cannot be read, or its platform cannot be used.
     """
-    text = "\n" in source or ": " in source
+    text = is_yaml_text(source)
+    if not text:
+        _check_content(source)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         platform = StewartPlatform.from_yaml(source if text else locate(source))

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from ..lie_dynamics import LieDynamicsError
 from . import diagnostics, qos
-from .diagnostics import Report, StreamStatistics
+from .diagnostics import SAY_AGAIN, Report, StreamStatistics
 from .errors import MessageError, reason_of
 from .managed_node import ManagedNode
 from .messages import nanoseconds
@@ -71,6 +71,7 @@ class StateStream:
         self._times = StateTimes()
         self._decode = StateDecoder().decode
         self._last: float | None = None  # steady time [s]
+        self._before: int | None = None  # states answered before it was opened, until the first is
         self._opened = 0.0  # steady time [s]
         self.set_timeout()
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STATE_INPUT)
@@ -90,6 +91,8 @@ class StateStream:
         self._last = None
         self._opened = time.perf_counter()
         self.open = True
+        self._before = self.statistics.answered
+        self._say_waiting()
 
     def stop(self) -> None:
         """Stop answering."""
@@ -110,12 +113,12 @@ class StateStream:
             self._answer(message, now)
             self._times.answered()
         except MessageError as error:
-            statistics.reject(error.kind, str(error))
+            statistics.reject(error.kind, reason_of(error))
             if error.kind == BACKWARDS and self._begins_again():
                 self._restart()
             return
         except LieDynamicsError as error:
-            statistics.reject("no result", str(error))
+            statistics.reject("no result", reason_of(error))
             return
         except Exception as error:
             self._unexpected(error)
@@ -145,7 +148,7 @@ class StateStream:
         try:
             take()
         except MessageError as error:
-            self.statistics.reject(error.kind, str(error))
+            self.statistics.reject(error.kind, reason_of(error))
         except Exception as error:
             self._unexpected(error)
         else:
@@ -170,18 +173,28 @@ class StateStream:
         several = self._publishers.take_several()
         if not self.open:
             return
+        topic, log = self._subscription.topic_name, self._node.get_logger()
+        if self._before is not None and self.statistics.answered > self._before:
+            log.info(f"answering: {self._what} received on {topic}")
+            self._before = None
         if several:
-            report.add(
-                diagnostics.ERROR,
-                f"{len(several)} publishers of {self._subscription.topic_name} take turns, one is expected: "
-                f"{', '.join(several)}",
-            )
+            text = f"{len(several)} publishers of {topic} take turns, one is expected: {', '.join(several)}"
+            report.add(diagnostics.ERROR, text)
+            log.error(text, throttle_duration_sec=SAY_AGAIN)
         if rejected:
-            report.add(diagnostics.ERROR, f"{rejected} messages dropped: {self.statistics.problem}")
-        topic = self._subscription.topic_name
+            text = f"{rejected} messages dropped: {self.statistics.problem}"
+            report.add(diagnostics.ERROR, text)
+            log.error(text, throttle_duration_sec=SAY_AGAIN)
         if self._last is None:
-            report.add(diagnostics.WARN, f"no {self._what} received on {topic} yet")
+            report.add(diagnostics.WARN, self._say_waiting())
             return
         silence = time.perf_counter() - self._last
         if silence > max(self._node.settings["state_timeout"], diagnostics.PERIOD):
-            report.add(diagnostics.ERROR, f"stale: no {self._what} received on {topic} for {silence:.1f} s")
+            text = f"stale: no {self._what} received on {topic} for {silence:.1f} s"
+            report.add(diagnostics.ERROR, text)
+            log.error(text, throttle_duration_sec=SAY_AGAIN)
+
+    def _say_waiting(self) -> str:
+        text = f"no {self._what} received on {self._subscription.topic_name} yet"
+        self._node.get_logger().info(f"waiting: {text}", throttle_duration_sec=SAY_AGAIN)
+        return text

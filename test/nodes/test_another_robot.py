@@ -137,6 +137,32 @@ def test_the_robot_before_answers_while_another_is_made(bench, make):
     assert bench.wait(lambda: node.task.limit[0] == 50.0, "the last of both robots")
 
 
+def test_files_that_hold_no_platform_are_named_without_what_they_hold(bench, tmp_path):
+    secret, fifo, large = tmp_path / "shadow", tmp_path / "fifo.yaml", tmp_path / "large.yaml"
+    secret.write_text("password: hash\npassword: hash\n")
+    os.mkfifo(fifo)
+    large.write_text("base_points: " + " " * 2**20)
+    node = bench.start("stewart_pose", autostart=False)
+    for source, reason in (
+        (f"file://{secret}", "has none of the keys"),
+        (str(fifo), "a regular file is expected"),
+        ("/dev/zero", "a regular file is expected"),
+        (str(tmp_path), "directory"),
+        (str(large), "holds more than"),
+        ("~nobody_of_this_name/platform.yaml", "nobody_of_this_name"),
+        ("/\0/platform.yaml", "cannot be read"),
+        ("a: &a [1]\nb: *a", ""),
+    ):
+        assert bench.set(node, platform=source).successful
+        assert not bench.change_state(node, "configure")
+        output = bench.wait(
+            lambda r=reason: (o := bench.processes[-1].output.rpartition("not configured: ")[2]) and r in o and o,
+            reason,
+        )
+        assert "hash" not in output
+    assert bench.state(node) == "unconfigured"
+
+
 def test_files_that_hold_no_robot_are_named_without_what_they_hold(bench, tmp_path):
     secret = tmp_path / "shadow"
     secret.write_text("root:$6$salt$hash:19000:0:99999:7:::\n" * 3)
