@@ -151,9 +151,11 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         if state == self._logged:
             return
         self._logged = state
-        stopping = core.phase == STOPPING
         text = f"{core.phase}: {core.reason}"
-        (self.get_logger().error if stopping else self.get_logger().info)(text)
+        if core.phase == STOPPING:  # a logger keeps the severity of each line that calls it
+            self.get_logger().error(text)
+        else:
+            self.get_logger().info(text)
         self._phases.publish(String(data=text))
 
     def _publish_estimate(self, core: ComputedTorqueCore, state: JointState, stamp: int) -> None:

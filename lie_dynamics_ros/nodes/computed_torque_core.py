@@ -205,6 +205,7 @@ class ComputedTorqueCore:
             laws.wanted(mode, q, zero, Desired(q, zero, zero, zero), 0.0, False)
         laws.stopping(q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
+        effort_of_wrenches(self.dynamics, q, np.zeros((self.model.n_bodies, 6)))
         within(zero, self.limit)
         laws.pid.reset()
         laws.pid.integral = integral
