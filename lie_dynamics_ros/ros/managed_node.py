@@ -10,7 +10,8 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, TransitionCallbackReturn
+from rclpy.publisher import Publisher
 
 from . import diagnostics
 from .diagnostics import DiagnosticsPublisher, Report
@@ -34,8 +35,8 @@ COMMON_SETTINGS = (
 
 START_DELAY = 0.01
 
-LAST_WORDS = 0.2
-"""Longest wait at the end for what was published to reach its subscribers [s]."""
+LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
+"""Longest wait at the end for what was published to reach its subscribers [s]: answers, and the rest."""
 
 
 class ManagedNode(LifecycleNode):
@@ -231,10 +232,9 @@ class ManagedNode(LifecycleNode):
         self._start_pending = False
         if self.state == "active":
             self.trigger_deactivate()
-        deadline = time.monotonic() + LAST_WORDS
-        for publisher in self.publishers:
-            left = max(0.0, deadline - time.monotonic())
-            publisher.wait_for_all_acked(Duration(seconds=left))
+        answers = [isinstance(publisher, LifecyclePublisher) for publisher in self.publishers]
+        _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if answer], LAST_ANSWERS)
+        _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if not answer], LAST_WORDS)
 
     # Diagnostics.
 
@@ -245,3 +245,10 @@ class ManagedNode(LifecycleNode):
             report.add(diagnostics.ERROR, self.failure)
         self.describe(report, period)
         return report
+
+
+def _deliver(publishers: Sequence[Publisher], longest: float) -> None:
+    """Wait until what was published has reached its subscribers; in turns, for one that died acknowledges nothing."""
+    waiting, deadline = list(publishers), time.monotonic() + longest
+    while waiting and time.monotonic() < deadline:
+        waiting = [publisher for publisher in waiting if not publisher.wait_for_all_acked(Duration(seconds=0.01))]

@@ -1,10 +1,12 @@
 """The exact sampled loop against closed forms, and that a damper by diag(M) is found out."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from support import arms
-from support.sampled_loop import linearised, sampled_loop
+from support.sampled_loop import linearised, read_gains, sampled_loop, with_memory
 
 RATES = ((250.0, 0.0), (250.0, 0.5), (500.0, 0.0), (500.0, 1.0), (1000.0, 1.0), (1000.0, 1.5))
 
@@ -54,3 +56,33 @@ def test_damping_by_the_diagonal_of_the_mass_matrix_is_found_unstable(rng):
             K = np.hstack([-gravity, -damping])
             unstable[shape] += radius(sampled_loop(A, B, K, 1 / 500, 1.0)) > 1.0 + 1e-9
     assert unstable["diagonal"] >= 5 and unstable["full"] == 0
+
+
+class Remembering:
+    """A controller with known gains and an integral."""
+
+    def __init__(self, K, W):
+        self.K, self.W, self.z = K, W, np.zeros(len(K))
+
+    def answer(self, stamp, q, qd):
+        x = np.concatenate([q, qd])
+        effort, self.z = self.K @ x + self.z, self.z + self.W @ x
+        return SimpleNamespace(effort=effort)
+
+
+def test_gains_and_memory_are_read_off_answers(rng):
+    K, W = rng.normal(size=(2, 2, 4))
+    found = read_gains(Remembering(K, W), 0, 1, np.zeros(2))
+    np.testing.assert_allclose(found[0], K, atol=1e-9)
+    np.testing.assert_allclose(found[1], W, atol=1e-9)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.5, 1.0, 2.0])
+def test_an_integral_is_a_state_of_the_loop(delay):
+    """A mass under PID, against the continuous loop sampled quickly."""
+    A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
+    h, kp, kd, ki = 1e-4, 100.0, 20.0, 300.0
+    K, W = np.array([[-kp, -kd]]), np.array([[-ki * h, 0.0]])
+    found = np.sort_complex(np.log(np.linalg.eigvals(with_memory(A, B, K, W, h, delay)) + 0j)[:] / h)
+    found = found[np.abs(found) < 100.0]
+    np.testing.assert_allclose(found, np.sort_complex(np.roots([1.0, kd, kp, ki])), rtol=3e-2)

@@ -24,6 +24,8 @@ class Record:
         Answer [N m, N].
     error : ndarray, shape (k, n)
         Desired minus actual position [rad, m].
+    desired, desired_rate, desired_acceleration : ndarray, shape (k, n)
+        Motion desired at the time of the state.
     phase : ndarray of str, shape (k,)
         Of the controller's state machine.
     """
@@ -33,6 +35,9 @@ class Record:
     qd: np.ndarray
     effort: np.ndarray
     error: np.ndarray
+    desired: np.ndarray
+    desired_rate: np.ndarray
+    desired_acceleration: np.ndarray
     phase: np.ndarray
 
     def since(self, t: float) -> Record:
@@ -105,7 +110,9 @@ class ControlLoop:
         answer = self.core.answer(self.stamp, q, qd)
         effort = np.array(answer.effort)
         assert np.isfinite(effort).all()
-        self._rows.append((self.time, q, qd, effort, np.array(answer.error), str(self.core.phase)))
+        wanted = answer.desired
+        motion = (np.array(x) for x in (wanted.position, wanted.velocity, wanted.acceleration))
+        self._rows.append((self.time, q, qd, effort, np.array(answer.error), *motion, str(self.core.phase)))
         self._buffer.append((2 * self._ticks + self._late, effort))
         for half in (0, 1):
             while self._buffer and self._buffer[0][0] <= 2 * self._ticks + half:

@@ -70,18 +70,37 @@ def sampled_loop(A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, del
     return loop
 
 
-def read_gains(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5) -> tuple[np.ndarray, int]:
-    """Return K (n, 2n) of a core that holds the arm at rest at q, by differences of its answers, and the next stamp.
+def with_memory(A: np.ndarray, B: np.ndarray, K: np.ndarray, W: np.ndarray, period: float, delay: float) -> np.ndarray:
+    """Return the matrix of `sampled_loop` for a controller that remembers: dtau = K x + z, then z grows by W x.
 
-    A state each period [ns], as if the arm were perturbed and put back.
+    The matrix is on (x, z, the last efforts).
     """
-    zero, columns = np.zeros_like(q), []
-    for which in range(2):
-        for e in step * np.eye(len(q)):
-            efforts = []
-            for x in (e, -e):
-                state = (q + x, zero) if which == 0 else (q, zero + x)
-                efforts.append(np.array(core.answer(stamp, *state).effort))
-                stamp += period
-            columns.append((efforts[0] - efforts[1]) / (2 * step))
-    return np.column_stack(columns), stamp
+    m, n = B.shape
+    big_A, big_B = np.zeros((m + n, m + n)), np.vstack([B, np.zeros((n, n))])
+    big_A[:m, :m] = A
+    loop = sampled_loop(big_A, big_B, np.hstack([K, np.eye(n)]), period, delay)
+    loop[m : m + n, :m] += W
+    return loop
+
+
+def read_gains(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return K and W of `with_memory`, each (n, 2n), of a core that holds the arm at rest at q, and the next stamp.
+
+    A state each period [ns], as if the arm were perturbed for one and put back.
+    """
+    n, still = len(q), np.zeros(2 * len(q))
+
+    def ask(x: np.ndarray) -> np.ndarray:
+        nonlocal stamp
+        effort = np.array(core.answer(stamp, q + x[:n], x[n:]).effort)
+        stamp += period
+        return effort
+
+    K, W = np.zeros((n, 2 * n)), np.zeros((n, 2 * n))
+    before = ask(still)
+    for k, e in enumerate(step * np.eye(2 * n)):
+        ahead, between, behind, after = ask(e), ask(still), ask(-e), ask(still)
+        W[:, k] = (between - 0.5 * (before + after)) / step
+        K[:, k] = 0.5 * (ahead - behind) / step + 0.5 * W[:, k]
+        before = after
+    return K, W, stamp

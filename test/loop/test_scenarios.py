@@ -1,0 +1,173 @@
+"""Arms in MuJoCo under the controller with default parameters: rest, trajectory, push, stop, payload, change of modes.
+
+A few cases in every run; the whole matrix of arms, modes, rates, delays and poses with ``-m slow``.
+"""
+
+import itertools
+
+import pytest
+from support import arms
+from support import control_scenarios as scenarios
+from support.control_scenarios import REST, Case
+from support.cores import DEFAULTS, MODES
+
+LOOPS = tuple(itertools.product((250.0, 500.0, 1000.0), (0.0, 1.0)))
+ARMS = ("panda", "ur5", "xarm7")
+FEW = [Case(arm, mode, *LOOPS[(i + j) % 6]) for i, arm in enumerate(ARMS) for j, mode in enumerate(MODES)]
+ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MODES for loop in LOOPS]
+WITHIN = 1.0 + 1e-9
+HEAVY = 2.0
+"""Time in which an arm is at rest whose wrist carries thirty times the inertia that the controller knows of [s]."""
+
+few = pytest.mark.parametrize("case", FEW, ids=str)
+every = pytest.mark.parametrize("case", ALL, ids=str)
+
+
+def poses(case, count, rng, margin=0.1):
+    """Poses in turn of lined up axes and at random."""
+    arm = arms.load(case.arm)
+    return [arm.random_pose(rng, margin) if k % 2 else arm.aligned(k // 2) for k in range(count)]
+
+
+def judge_stops(case, count, rng, physics=None, within=1.0):
+    arm = arms.load(case.arm)
+    for q in poses(case, count, rng):
+        found = scenarios.stop(case, q, scenarios.allowed_velocity(arm, q, rng), physics, within)
+        where = f"{found} at {q.tolist()}"
+        assert found["rest after"] < within and found["phase"] == "stopped", where
+        assert found["ripple"] < 1.0 and found["drift"] < 1e-3 and found["last speed"] < REST, where
+        assert found["limits"] < WITHIN, where
+        if physics is None:
+            assert found["fastest"] < 1.2 * arm.speed.max(), where
+
+
+def judge_rest(case, count, rng):
+    for q in poses(case, count, rng):
+        found = scenarios.rest(case, q, rng)
+        where = f"{found} at {q.tolist()}"
+        assert found["phase"] == "holding" and found["limits"] < WITHIN, where
+        assert found["speed"] < 5.0 * REST and found["last speed"] < REST and found["ripple"] < 1.0, where
+
+
+def judge_pushes(case, count, rng):
+    for q in poses(case, count, rng, 0.2):
+        found = scenarios.push(case, q, rng)
+        where = f"{found} at {q.tolist()}"
+        assert found["limits"] < WITHIN and found["ripple"] < 1.0, where
+        if case.mode != "gravity_compensation" or found["phase"] == "stopped":  # else it glides, as one that is guided
+            assert found["rest after"] < (3.0 if case.mode == "adaptive" else 1.5), where  # it unlearns the push
+
+
+def judge_trajectories(case, count, rng):
+    for q in poses(case, count, rng, 0.2):
+        found = scenarios.trajectory(case, q)
+        where = f"{found} at {q.tolist()}"
+        assert found["error"] < 1.1 * found["stated"] + 2e-5, where
+        if case.mode == "computed_torque":  # the others also damp what is light
+            assert found["error"] > 0.6 * found["stated"], where
+        assert found["phases"] == ["following", "holding"] and found["limits"] < WITHIN, where
+        assert found["last error"] < 2e-4 and found["ripple"] < 1.0, where
+
+
+@few
+def test_stops(case, rng):
+    judge_stops(case, 2, rng)
+
+
+@few
+def test_stops_with_a_payload_that_the_model_does_not_know(case, rng):
+    judge_stops(case, 1, rng, scenarios.payload(case.arm), HEAVY)
+
+
+@few
+def test_rest(case, rng):
+    judge_rest(case, 2, rng)
+
+
+@few
+def test_pushes(case, rng):
+    judge_pushes(case, 1, rng)
+
+
+@pytest.mark.parametrize("case", [case for case in FEW if case.mode != "gravity_compensation"], ids=str)
+def test_trajectories(case, rng):
+    judge_trajectories(case, 1, rng)
+
+
+CHANGES = [
+    *({"mode": mode} for mode in MODES),
+    {"kp": [200.0], "kd": [28.0], "sliding_rate": [30.0]},
+    {"payload_frame": "last", "payload_mass": 2.0},
+    {"gravity": [0.5, 0.0, -9.6]},
+]
+
+
+def judge_change(case, q, change, physics=None):
+    change = dict(change)
+    if "payload_frame" in change:
+        change["payload_frame"] = scenarios.payload(case.arm)["payload"][0]
+    found = scenarios.switch(case, q, change, physics)
+    where = f"{found}, to {change} at {q.tolist()}"
+    assert found["step"] < 0.05 and found["near steps"] < 0.05 and found["limits"] < WITHIN, where
+    if physics is None:  # else the arm may sag until it stops, in modes that do not learn
+        assert set(found["stepping phases"]) <= {"following", "holding"}, where
+
+
+@few
+def test_changes_at_run_time_do_not_step_the_efforts(case, rng):
+    k = FEW.index(case)
+    q = poses(case, 2, rng, 0.2)[k % 2]
+    judge_change(case, q, CHANGES[k % len(CHANGES)])
+    judge_change(case, q, CHANGES[(k + 2) % 4], scenarios.payload(case.arm))
+
+
+def judge_learning(case, q):
+    found = scenarios.learn(case, q)
+    where = f"{found} at {q.tolist()}"
+    assert found["error after 10 s"] < 3e-3, where
+    assert found["step"] < 0.05 and found["limits"] < WITHIN and found["ripple"] < 1.0, where
+    own = arms.load(case.arm).model.inertia(scenarios.payload(case.arm)["payload"][0]).mass
+    low, high, last = found["masses"]
+    assert low > 0.0 and high < own + DEFAULTS["largest_payload"] + 1e-9 and found["smallest eigenvalue"] > 0.0, where
+    assert abs(last - own - 1.5) < 0.3, where
+    assert found["phases"] == ["following", "holding"], where
+
+
+@pytest.mark.parametrize(("arm", "rate", "delay"), [("panda_arm", 500.0, 1.0)])
+def test_adaptive_learns_a_payload_on_default_parameters(arm, rate, delay):
+    judge_learning(Case(arm, "adaptive", rate, delay), arms.load(arm).aligned(0))
+
+
+@pytest.mark.slow
+@every
+def test_all_stops(case, rng):
+    judge_stops(case, 6, rng)
+    judge_stops(case, 4, rng, scenarios.payload(case.arm), HEAVY)
+
+
+@pytest.mark.slow
+@every
+def test_all_rests_and_pushes(case, rng):
+    judge_rest(case, 4, rng)
+    judge_pushes(case, 3, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in ALL if case.mode != "gravity_compensation"], ids=str)
+def test_all_trajectories(case, rng):
+    judge_trajectories(case, 3, rng)
+
+
+@pytest.mark.slow
+@every
+def test_all_changes_at_run_time(case, rng):
+    for k, change in enumerate(CHANGES):
+        judge_change(case, poses(case, 2, rng, 0.2)[k % 2], change)
+        judge_change(case, poses(case, 2, rng, 0.2)[1 - k % 2], change, scenarios.payload(case.arm))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in ALL if case.mode == "adaptive"], ids=str)
+def test_all_learning(case, rng):
+    for q in poses(case, 2, rng, 0.2):
+        judge_learning(case, q)
