@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .assembly_classes import Array, Complex, placement_of
+from .assembly_canonical import canonical
+from .assembly_classes import EXACT, Array, placement_of
 from .assembly_paths import Bools, Target, make_target, with_mirror_images
 from .assembly_pose_kernels import ERROR, MOVED, PROOF, refine
-from .assembly_search import follow_paths
-from .assembly_self_motion import can_move, find_real_member
+from .assembly_search import Found, follow_paths
+from .assembly_self_motion import find_real_member, walk_from
 from .certificate_kernels import MAX_H
 from .errors import StewartError
 from .inverse_kinematics import as_vector
@@ -25,6 +26,11 @@ _NEARLY_REAL = 1e-5
 _NEAR, _ACCURATE = 1e-2, 1e-12
 #: Real poses nearer than this, in platform sizes, are one; singular ones are known less well.
 _SAME_REGULAR, _SAME_SINGULAR = 1e-9, 1e-5
+#: Imaginary parts below this, times the condition number, are rounding errors.
+_NOISE = 1e-14
+#: A change of the platform by d changes no pose from real to complex when d times the square of the condition number,
+#: about the h of Newton-Kantorovich, is below this.
+_HARMLESS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +41,16 @@ class AssemblyModes:
     ----------
     platform, lengths : what was asked for.
     poses : real poses of {B} in {N}, (k, 4, 4), each once, highest first (then by x and y). A multiple pose counts
-        once; members of a continuous family are not listed.
+        once; members of a continuous family, singular to rounding errors all along it, are not listed.
     proven : (k,), whether a Newton-Kantorovich certificate proves that the pose exists and is the only one near.
     complex_count : number of finite complex poses, multiple ones counted as often as paths lead to them.
     class_count : number that generic members of the platform's class have, by which ``complex_count`` can be judged.
     platform_class : name of the class, such as "general" or "semi-regular, flat".
-    certain : True when every path is accounted for, so that no pose is missing.
-    self_motion : True when the platform can move with these lengths: then some poses form a continuous family.
-    self_motion_pose : a pose (4, 4) of this family, or None.
+    certain : True when every path is accounted for: each led to a pose of its own, with its conjugate among them, or
+        what else it led to was found again along other paths. Where that can be, no pose is missing.
+    self_motion : True when the platform can move a long way while no length changes by more than 1e-5 of the radius of
+        the smaller side: then some poses form a continuous family, or nearly so.
+    self_motion_pose : a pose (4, 4) from which it can, or None.
     complex_family : True when complex poses form a continuous family, whether real ones are on it or not.
     at_infinity : number of paths that led to infinity.
     """
@@ -96,55 +104,88 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     StewartError : lengths of a wrong shape, not finite or not positive; the message names the leg.
     """
     wanted = _checked(lengths)
-    base, top = platform.base_points, platform.platform_points
+    form = canonical(platform.base_points, platform.platform_points)
+    own, scaled = form.platform, wanted[form.order] / form.unit
+    base, top = own.base_points, own.platform_points
     placement = placement_of(base, top)
-    target = make_target(placement, base, top, wanted)
+    target = make_target(placement, base, top, scaled, form.ratio)
     found = follow_paths(target)
-    e, p = found.e, found.p
-    if placement.start.flat:
-        e, p = with_mirror_images(e, p)
-    poses, proven = _real_poses(platform, wanted, target, e, p)
-    member = None
-    if found.family or found.suspects or not found.certain:
-        member = find_real_member(platform, wanted, target, [*found.family, *found.suspects])
-        if member is not None and found.family:
-            isolated = proven | np.array([not can_move(platform, wanted, pose) for pose in poses], dtype=bool)
+    if not _is_settled(found, target):
+        exact = placement_of(base, top, EXACT)
+        if exact.start is not placement.start:
+            placement, target = exact, make_target(exact, base, top, scaled, form.ratio)
+            found = follow_paths(target)
+    real = _real_poses(own, scaled, target, found)
+    poses, proven, certain = real.poses, real.proven, found.certain and real.accounted
+    walk = None
+    if found.family or found.suspects or not certain or len(found.e) == 0:
+        walk = find_real_member(own, scaled, target, [*found.family, *found.suspects])
+        if walk is not None:
+            walks = [None if ok else walk_from(own, scaled, pose) for pose, ok in zip(poses, proven, strict=True)]
+            isolated = np.array([w is None or not w.exact for w in walks], dtype=bool)
+            certain &= all(w is None or w.exact for w in walks) and (walk.exact or found.every)
             poses, proven = poses[isolated], proven[isolated]
+    poses = form.poses(poses)
     order = _from_the_top(poses, platform)
-    poses, proven = poses[order], proven[order]
     images = 2 if placement.start.flat else 1
     return AssemblyModes(
         platform=platform,
         lengths=wanted,
-        poses=poses,
-        proven=proven,
+        poses=poses[order],
+        proven=proven[order],
         complex_count=images * len(found.e),
         class_count=placement.start.count,
         platform_class=placement.start.name,
-        certain=found.certain,
-        self_motion=member is not None,
-        self_motion_pose=member,
-        complex_family=len(found.family) > 0 or member is not None,
+        certain=bool(certain),
+        self_motion=walk is not None,
+        self_motion_pose=None if walk is None else form.poses(walk.pose[None])[0],
+        complex_family=len(found.family) > 0 or walk is not None,
         at_infinity=images * found.infinite,
     )
 
 
-def _real_poses(
-    platform: StewartPlatform, lengths: Array, target: Target, e: Complex, p: Complex
-) -> tuple[Array, Bools]:
-    """Return the real poses (k, 4, 4) among complex ones, each once, and which are proven (k,)."""
+def _is_settled(found: Found, target: Target) -> bool:
+    """Tell whether the little by which a platform may miss its class cannot change which poses are real.
+
+    Ends are poses of the platform as given, made flat if its class is; others than those of the class are near
+    infinity, or near a continuous family.
+    """
+    if found.family or found.suspects or not found.certain:
+        return False
+    return target.flattened == 0.0 or bool((target.flattened * found.conditions**2 < _HARMLESS).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Real:
+    """Real poses (k, 4, 4), each once, which are proven (k,), and whether all ends near real ones turned out so."""
+
+    poses: Array
+    proven: Bools
+    accounted: bool
+
+
+def _real_poses(platform: StewartPlatform, lengths: Array, target: Target, found: Found) -> _Real:
+    """Return the real poses among complex ones."""
+    e, p, conditions = found.e, found.p, found.conditions
+    if target.placement.start.flat:
+        e, p = with_mirror_images(e, p)
+        conditions = np.concatenate([conditions, conditions])
     sizes = np.maximum(1.0, np.abs(p).max(axis=1, initial=0.0))
     imaginary = np.maximum(np.abs(e.imag).max(axis=1, initial=0.0), np.abs(p.imag).max(axis=1, initial=0.0) / sizes)
-    nearly = np.flatnonzero(imaginary < _NEARLY_REAL)
+    limit = np.clip(_NOISE * np.where(np.isfinite(conditions), conditions, 0.0), _NEARLY_REAL, _NEAR)
+    nearly = np.flatnonzero(imaginary < limit)
     poses, reports = refined(platform, lengths, target, e.real[nearly], p.real[nearly])
     real = (reports[:, MOVED] < _NEAR) & (reports[:, ERROR] <= _ACCURATE * lengths.max())
     proven = reports[:, PROOF] <= MAX_H
+    accounted = bool((real | (conditions[nearly] > target.scale.doubtful)).all())
     kept: list[int] = []
     for i in np.flatnonzero(real):
         gap = _SAME_REGULAR if proven[i] else _SAME_SINGULAR
         if all(np.abs(poses[i] - poses[j]).max() > gap * target.unit for j in kept):
             kept.append(int(i))
-    return poses[kept], proven[kept]
+        elif proven[i]:
+            accounted = False  # two paths have led to one pose
+    return _Real(poses[kept], proven[kept], accounted)
 
 
 def refined(platform: StewartPlatform, lengths: Array, target: Target, e: Array, p: Array) -> tuple[Array, Array]:

@@ -21,8 +21,9 @@ Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 Ints = npt.NDArray[np.int64]
 
-#: Joint coordinates are taken to be as meant by a class when they are off by at most this share of the size.
-TOLERANCE = 1e-5
+#: Joint coordinates are taken to be as meant by a class when they are off by at most this share of the size: usually,
+#: and where so little can matter.
+TOLERANCE, EXACT = 1e-5, 1e-12
 
 _DATA = Path(__file__).with_name("start_systems.npz")
 
@@ -97,31 +98,31 @@ def general_start(flat: bool) -> StartSystem:
 
 
 @lru_cache(maxsize=256)
-def _placement(points: bytes) -> Placement:
+def _placement(points: bytes, tolerance: float) -> Placement:
     base, platform = np.frombuffer(points).reshape(2, 6, 3)
-    return place(base, platform, start_systems())
+    return place(base, platform, start_systems(), tolerance)
 
 
-def placement_of(base: Array, platform: Array) -> Placement:
+def placement_of(base: Array, platform: Array, tolerance: float = TOLERANCE) -> Placement:
     """Return the class with the fewest poses to which a platform belongs, and how it fits."""
-    return _placement(np.stack([base, platform]).tobytes())
+    return _placement(np.stack([base, platform]).tobytes(), tolerance)
 
 
-def place(base: Array, platform: Array, systems: tuple[StartSystem, ...]) -> Placement:
+def place(base: Array, platform: Array, systems: tuple[StartSystem, ...], tolerance: float = TOLERANCE) -> Placement:
     """Return the best of the classes ``systems`` for a platform (6, 3), (6, 3), and how it fits."""
     sides = (base - base.mean(axis=0), platform - platform.mean(axis=0))
-    tolerances = [TOLERANCE * float(np.sqrt((s * s).sum(axis=1).max())) for s in sides]
+    tolerances = [tolerance * float(np.sqrt((s * s).sum(axis=1).max())) for s in sides]
     planes = [plane(points) for points in sides]
     flat = all(np.abs(s @ p[2]).max() <= t for s, p, t in zip(sides, planes, tolerances, strict=True))
     shared = [shares(s, t) for s, t in zip(sides, tolerances, strict=True)]
     sharing = _sharing(*shared)
-    symmetries = common_symmetries(_flattened(sides, planes), max(tolerances)) if flat else []
+    symmetries = common_symmetries(_flattened(sides, planes), tolerances) if flat else []
     for system in sorted(systems, key=lambda s: (s.count, not s.flat)):
         if system.flat and not flat:
             continue
         best = None
         if system.symmetry == "affine":
-            best = _place_affine(system, sides, planes, max(tolerances))
+            best = _place_affine(system, sides, planes, tolerances[1])
         elif system.symmetry:
             best = _place_symmetric(system, planes, symmetries)
         elif system.sharing == (6, 6) or system.sharing == sharing:

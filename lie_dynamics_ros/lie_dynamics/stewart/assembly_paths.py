@@ -9,19 +9,22 @@ import numpy as np
 import numpy.typing as npt
 
 from .assembly_classes import Array, Complex, Ints, Placement, StartSystem
-from .assembly_path_kernels import ARRIVED, CONDITION, N_STEPS, track_all
+from .assembly_path_kernels import ARRIVED, CONDITION, track_all
 
 Bools = npt.NDArray[np.bool_]
 
-#: Tolerances of the predictor and of its corrections: usual, and for paths that went wrong.
-USUAL, CAREFUL = (3e-5, 3e-4), (1e-8, 1e-6)
-#: Above this condition number an end may be part of a continuous family; above the second, nothing can be told.
-DOUBTFUL, _HOPELESS = 1e6, 1e13
+#: Tolerances of the predictor and of its corrections: usual, and for paths that went wrong. They are for sides of like
+#: size, and become smaller with the smaller side where that is below the third number.
+_USUAL, _CAREFUL, _SMALL = (3e-5, 3e-4), (1e-8, 1e-6), 0.1
+#: Condition numbers of ends: not plainly good, for sides of like size; telling nothing.
+_DOUBTFUL, _HOPELESS = 1e6, 1e13
+#: Joints so near a plane, in units, are in it.
+_FLAT = 1e-12
 #: Poses whose quaternion e has |e.e| / |e|^2 below this are at infinity: about 1e13 platform sizes away.
 AT_INFINITY = 1e-13
 _MAX_STEPS = 5000
-#: Poses are the same below this angle [rad] and share of the size.
-_SAME = 1e-6
+#: Poses are the same below this angle [rad] and share of the size; multiple ones are known to the second or so.
+_SAME, _SAME_CONJUGATE = 1e-6, 1e-4
 
 # Matrices that multiply a quaternion by 1, i, j, k from the right.
 _UNITS = np.array(
@@ -38,24 +41,55 @@ _MIRROR_P = np.array([1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
-class Target:
-    """A real platform as the kernels take it, its unit of length [m], and the way back to the frames of the user.
+class Scale:
+    """What counts as small, by the radius of the smaller side over that of the larger one.
 
-    ``frame`` (16,) is what `assembly_pose_kernels.refine` takes.
+    What the smaller side does to the legs is such a share of what there is.
+    """
+
+    ratio: float
+
+    @property
+    def doubtful(self) -> float:
+        """Above this condition number an end may be at infinity or part of a continuous family."""
+        return _DOUBTFUL / self.ratio
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Tolerances of the predictor and its corrections for paths of which nothing is known."""
+        share = min(1.0, self.ratio / _SMALL)
+        return _USUAL[0] * share, _USUAL[1] * share
+
+    @property
+    def careful(self) -> tuple[float, float]:
+        """Tolerances for paths that went wrong."""
+        share = min(1.0, self.ratio / _SMALL)
+        return _CAREFUL[0] * share, _CAREFUL[1] * share
+
+
+@dataclass(frozen=True)
+class Target:
+    """A real platform as the kernels take it, its unit of length [m], and the way back to its own frames.
+
+    ``frame`` (16,) is what `assembly_pose_kernels.refine` takes, ``flattened`` how far joints have been moved into the
+    plane of a flat class, in units, rounding errors aside.
     """
 
     packed: Complex
     unit: float
+    scale: Scale
     placement: Placement
     frame: Array
+    flattened: float
 
 
-def make_target(placement: Placement, base: Array, platform: Array, lengths: Array) -> Target:
+def make_target(placement: Placement, base: Array, platform: Array, lengths: Array, ratio: float = 1.0) -> Target:
     """Bring a platform with its lengths (6,) into the legs' order, frames and scale of its class."""
     order = placement.order
     first, second = (platform, base) if placement.swapped else (base, platform)
     a = (first[order] - first[order[0]]) @ placement.base_rotation.T
     b = (second[order] - second[order[0]]) @ placement.platform_rotation.T
+    flattened = float(max(np.abs(a[:, 2]).max(), np.abs(b[:, 2]).max())) if placement.start.flat else 0.0
     if placement.start.flat:
         a[:, 2] = b[:, 2] = 0.0
     squares = lengths[order] ** 2
@@ -68,7 +102,8 @@ def make_target(placement: Placement, base: Array, platform: Array, lengths: Arr
     frame[:8] = placement.quaternions
     frame[8:11], frame[11:14] = first[order[0]], second[order[0]]
     frame[14], frame[15] = unit, placement.swapped
-    return Target(packed, unit, placement, frame)
+    flattened = flattened / unit if flattened > _FLAT * unit else 0.0
+    return Target(packed, unit, Scale(ratio), placement, frame, flattened)
 
 
 @dataclass
@@ -97,10 +132,11 @@ class Ends:
         self.finite = np.abs(1.0 + (r * r).sum(axis=1)) > AT_INFINITY * (1.0 + (np.abs(r) ** 2).sum(axis=1))
         self.e, self.p = finite_poses(self.charts, self.points)
 
-    @property
-    def steps(self) -> int:
-        """Steps of all paths together."""
-        return int(self.reports[:, N_STEPS].sum())
+    def replace(self, rows: Bools, others: Ends) -> None:
+        """Take the ends ``rows`` from others."""
+        self.charts[rows], self.points[rows] = others.charts, others.points
+        self.codes[rows], self.reports[rows] = others.codes, others.reports
+        self.look()
 
 
 def finite_poses(charts: Ints, points: Complex) -> tuple[Complex, Complex]:
@@ -128,46 +164,58 @@ def track_from(route: list[Complex], charts: Ints, points: Complex, tolerances: 
     return Ends(charts, points, codes, reports)
 
 
-def stations(start: StartSystem, platform: Complex, end: Complex) -> list[Complex]:
-    """Return the platforms between which straight lines lead from a start to an end without leaving the class.
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """A platform (7, 6) with all its poses, points (n, 6) of charts (n,), from which paths set out."""
 
-    Pairs of a base and its affine image are no linear space: first the map changes, then the base.
-    """
-    if start.symmetry != "affine":
-        return [platform, end]
-    base = platform[:5, :2]
-    affine = np.linalg.lstsq(end[:5, :2], end[:5, 3:5], rcond=None)[0]
-    between = platform.copy()
-    between[:5, 3:5] = base @ affine
-    return [platform, between, end]
+    platform: Complex
+    charts: Ints
+    points: Complex
+
+    def track(self, end: Complex, tolerances: tuple[float, float], start: StartSystem | None = None) -> Ends:
+        """Track all points to the platform ``end``; as a member of the class ``start``, if given."""
+        return track_from(self.route(end, start), self.charts, self.points, tolerances)
+
+    def route(self, end: Complex, start: StartSystem | None = None) -> list[Complex]:
+        """Return the platforms between which straight lines lead to ``end`` without leaving the class ``start``.
+
+        Pairs of a base and its affine image are no linear space: first the map changes, then the base.
+        """
+        if start is None or start.symmetry != "affine":
+            return [self.platform, end]
+        base = self.platform[:5, :2]
+        affine = np.linalg.lstsq(end[:5, :2], end[:5, 3:5], rcond=None)[0]
+        between = self.platform.copy()
+        between[:5, 3:5] = base @ affine
+        return [self.platform, between, end]
+
+    def of(self, rows: Bools) -> Origin:
+        """Return the same with the points ``rows`` only."""
+        return Origin(self.platform, self.charts[rows], self.points[rows])
 
 
-def retrack(ends: Ends, rows: Bools, route: list[Complex], points: Complex) -> None:
-    """Track the paths ``rows`` again, carefully, from the points they came from."""
-    again = track_from(route, np.zeros(int(rows.sum()), dtype=np.int64), points[rows], CAREFUL)
-    ends.charts[rows], ends.points[rows] = again.charts, again.points
-    ends.codes[rows], ends.reports[rows] = again.codes, again.reports
-    ends.look()
-
-
-def scaled_start(start: StartSystem, factor: complex) -> tuple[Complex, Complex]:
-    """Return platform and points of a start system scaled by a complex factor: the same class, another path."""
+def class_origin(start: StartSystem, factor: complex = 1.0) -> Origin:
+    """Return a start system scaled by a complex factor: the same class, other paths."""
     platform, points = start.platform.copy(), start.points.copy()
     platform[:5] *= factor
     platform[5:] *= factor**2
     points[:, 3:] *= factor
-    return platform, points
+    return Origin(platform, np.zeros(len(points), dtype=np.int64), points)
 
 
-def repeated(ends: Ends, flat: bool) -> Bools:
-    """Return which regular, finite ends coincide with another, or with the mirror image of one when ``flat``."""
-    same = same_poses(ends.e, ends.p, ends.e, ends.p)
-    np.fill_diagonal(same, False)
-    if flat:
-        same |= same_poses(ends.e, ends.p, ends.e * _MIRROR_E, ends.p * _MIRROR_P)
-    rows = ends.regular & ends.finite
-    same &= rows[:, None] & rows[None]
-    return np.asarray(same.any(axis=1))
+def clashes(e: Complex, p: Complex, flat: bool) -> tuple[Bools, Bools]:
+    """Return which poses coincide with another, and which have not as many conjugates as there are of them, (n,) each.
+
+    Poses of a real platform are real or come in conjugate pairs; where they do not, a path has strayed onto another.
+    ``flat``: the mirror images of the poses are poses, too.
+    """
+    all_e, all_p = with_mirror_images(e, p) if flat else (e, p)
+    near = same_poses(e, p, all_e, all_p, _SAME_CONJUGATE)
+    numbers = near.sum(axis=1)
+    unpaired = numbers != same_poses(e, p, all_e.conj(), all_p.conj(), _SAME_CONJUGATE).sum(axis=1)
+    if (numbers > 1).any():
+        numbers = same_poses(e, p, all_e, all_p).sum(axis=1)
+    return numbers > 1, unpaired
 
 
 def same_poses(e: Complex, p: Complex, f: Complex, q: Complex, gap: float = _SAME) -> Bools:

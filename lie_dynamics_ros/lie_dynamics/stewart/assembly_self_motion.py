@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..lie import se3, so3
@@ -15,17 +17,32 @@ from .tracker_memory import blank_memory, read_pose
 
 #: How well poses of a self-motion must have the lengths, as a share of the platform's radius; data of six digits do.
 _TOLERANCE = 1e-5
-#: A walk along a self-motion: step in radians and platform radii, number of steps.
-_STEP, _STEPS = 0.05, 3
+#: A walk along a self-motion: step in radians and platform radii, number of steps. A pose that is singular to any
+#: finite order leaves the lengths on a walk as long as this.
+_STEP, _STEPS = 0.05, 20
 #: Directions count as free when their singular value is below this share of the largest.
 _FREE = 1e-3
+#: Singular but for rounding errors, as a share of the largest singular value.
+_SINGULAR = 1e-11
 _RANDOM_TRIES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A walk along poses with the same lengths: where it began (4, 4), and whether all of it is exactly singular.
+
+    Where it is not, the platform as given has at most isolated poses there, too near to each other to tell whether
+    its data mean a continuous family.
+    """
+
+    pose: Array
+    exact: bool
 
 
 def find_real_member(
     platform: StewartPlatform, lengths: Array, target: Target, family: list[tuple[int, Complex]]
-) -> Array | None:
-    """Return a real pose (4, 4) from which the platform can move with its legs locked at `lengths`, or None.
+) -> Walk | None:
+    """Return a walk of a platform, in canonical form, with its legs locked at `lengths`, or None if there is none.
 
     The search starts at the real parts of complex members of the family and at random poses.
     """
@@ -36,19 +53,19 @@ def find_real_member(
         memory[nk.QUATERNION : nk.QUATERNION + 4] = so3.to_quaternion(guess[:3, :3])
         memory[nk.POSITION : nk.POSITION + 3] = guess[:3, 3] + guess[:3, :3] @ memory[nk.SHIFT : nk.SHIFT + 3]
         if approach(memory) < _TOLERANCE * memory[nk.RADIUS]:
-            pose = read_pose(memory)
-            if can_move(platform, lengths, pose):
-                return pose
+            walk = walk_from(platform, lengths, read_pose(memory))
+            if walk is not None:
+                return walk
     return None
 
 
-def can_move(platform: StewartPlatform, lengths: Array, pose: Array) -> bool:
-    """Tell whether one can walk away from a pose (4, 4) while the legs keep their lengths (6,)."""
+def walk_from(platform: StewartPlatform, lengths: Array, pose: Array) -> Walk | None:
+    """Return the walk from a pose (4, 4) while the legs keep their lengths (6,), or None if there is none."""
     radius = platform.characteristic_length
     scale = np.array([1.0 / radius] * 3 + [1.0] * 3)
-    for direction in _free_directions(platform, pose, scale):
+    for direction in _directions(platform, pose, scale)[0]:
         for sign in (1.0, -1.0):
-            here, tangent = pose, sign * direction
+            here, tangent, exact = pose, sign * direction, True
             for _ in range(_STEPS):
                 there = here @ se3.exp(_STEP * radius * scale * tangent)
                 for _ in range(8):
@@ -56,22 +73,23 @@ def can_move(platform: StewartPlatform, lengths: Array, pose: Array) -> bool:
                     u, s, v = np.linalg.svd(platform.jacobian(there) * scale)
                     keep = s > _FREE * s[0]
                     there = there @ se3.exp(scale * (v[keep].T @ ((u[:, keep].T @ error) / s[keep])))
-                free = _free_directions(platform, there, scale)
+                free, flatness = _directions(platform, there, scale)
                 step = se3.log(se3.inverse(here) @ there) / scale
                 error = lengths - platform.leg_lengths(there)
                 if np.abs(error).max() > _TOLERANCE * radius or not free or np.linalg.norm(step) < 0.5 * _STEP * radius:
                     break
+                exact &= flatness * radius < _SINGULAR
                 along = sum((k @ step) * k for k in free)
                 here, tangent = there, along / np.linalg.norm(along)
             else:
-                return True
-    return False
+                return Walk(pose, exact)
+    return None
 
 
-def _free_directions(platform: StewartPlatform, pose: Array, scale: Array) -> list[Array]:
-    """Return unit twists (6,), angular part times the radius, that hardly change the lengths."""
+def _directions(platform: StewartPlatform, pose: Array, scale: Array) -> tuple[list[Array], float]:
+    """Return unit twists (6,), angular part times the radius, that hardly change the lengths, and the least change."""
     _, s, v = np.linalg.svd(platform.jacobian(pose) * scale)
-    return list(v[s <= _FREE * s[0]])
+    return list(v[s <= _FREE * s[0]]), float(s[-1] / s[0])
 
 
 def _real_parts(platform: StewartPlatform, target: Target, family: list[tuple[int, Complex]]) -> list[Array]:

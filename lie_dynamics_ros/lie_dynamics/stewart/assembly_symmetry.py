@@ -46,10 +46,13 @@ def leg_orders() -> Ints:
     return np.array(list(permutations(range(6))), dtype=np.int64)
 
 
-def common_symmetries(sides: list[Array], tolerance: float) -> list[Symmetry]:
-    """Return the symmetries that two sets of points (6, 2), centred, have in common, the identity among them."""
+def common_symmetries(sides: list[Array], tolerances: list[float]) -> list[Symmetry]:
+    """Return the symmetries that two sets of points (6, 2), centred, have in common, the identity among them.
+
+    Points of each set may be off by its tolerance.
+    """
     orders = leg_orders()
-    for points in sides:
+    for points, tolerance in zip(sides, tolerances, strict=True):
         gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
         for j in range(1, 6):  # column by column, as most orders fall out early
             moved = gaps[orders[:, :j], orders[:, j : j + 1]]

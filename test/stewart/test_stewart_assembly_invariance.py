@@ -1,0 +1,87 @@
+"""Assembly modes do not depend on how a platform is written down: order of legs, sides, unit, frames."""
+
+import numpy as np
+import pytest
+from special_platforms import ALL, CHANGES, case_of, lengths_of, random_pose, similar_hexagons_on_circles
+
+from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, assembly_modes, griffis_duffy_platform
+
+
+def modes_of(case):
+    return assembly_modes(StewartPlatform(case.base, case.platform, allow_singular=True), case.lengths)
+
+
+def verdict(found):
+    return {
+        "real": len(found),
+        "complex": found.complex_count,
+        "at infinity": found.at_infinity,
+        "class": found.platform_class,
+        "certain": found.certain,
+        "self-motion": found.self_motion,
+        "family": found.complex_family,
+        "proven": int(found.proven.sum()),
+    }
+
+
+def turns(case, poses):
+    """Rotations (k, 3, 3) from the true pose to poses."""
+    return poses[:, :3, :3] @ case.pose[:3, :3].T
+
+
+def same_after(change, case, rng):
+    """Compare what is found before and after a change; return the verdict."""
+    first = modes_of(case)
+    other = CHANGES[change](case, rng)
+    second = modes_of(other)
+    assert verdict(first) == verdict(second), change
+    # The angles by which the poses are turned from the true one are the same, whatever the frames.
+    angles = [np.sort(np.trace(turns(c, f.poses), axis1=1, axis2=2)) for c, f in ((case, first), (other, second))]
+    slack = 1e-9 * max(1.0, first.condition_numbers.max(initial=0.0), second.condition_numbers.max(initial=0.0))
+    assert np.abs(angles[0] - angles[1]).max(initial=0.0) < slack, change
+    return first
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_changes(name, rng):
+    count, draw = ALL[name]
+    case = case_of(draw, rng)
+    found = same_after(("permuted", "scaled")[len(name) % 2], case, rng)
+    same_after("swapped", case, rng)
+    same_after("turned", case, rng)
+    assert found.certain and found.complex_count == count and not found.self_motion
+    assert np.abs(found.poses - case.pose).reshape(-1, 16).max(axis=1).min() < 1e-7
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_self_motions_do_not_change(change, rng):
+    platform, _ = griffis_duffy_platform()
+    sides = platform.base_points, platform.platform_points
+    for draw in (lambda rng: sides, similar_hexagons_on_circles(1e-3)):
+        found = same_after(change, case_of(draw, rng), rng)
+        assert found.self_motion and found.certain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_changes_over_many(name, rng):
+    """All classes, 18 platforms each: 540."""
+    count, draw = ALL[name]
+    for _ in range(18):
+        case = case_of(draw, rng)
+        for change in CHANGES:
+            found = same_after(change, case, rng)
+        # Complex poses a million sizes away, as one platform of these has, may count as at infinity.
+        assert found.certain and count - found.complex_count in (0, 2) and not found.self_motion
+        assert np.abs(found.poses - case.pose).reshape(-1, 16).max(axis=1).min() < 1e-7
+
+
+def test_frames_far_away(rng):
+    """Frames whose origins are a million sizes away lose digits of the given coordinates, and nothing else."""
+    case = case_of(ALL["general"][1], rng)
+    far = np.array([1e6, -2e6, 5e5])
+    T = random_pose(rng)
+    base, platform = np.round(case.base, 6) + far, np.round(case.platform, 6) - far
+    near = assembly_modes(StewartPlatform(base - far, platform + far), lengths_of(base - far, platform + far, T))
+    found = assembly_modes(StewartPlatform(base, platform), near.lengths)
+    assert verdict(found) == verdict(near)
