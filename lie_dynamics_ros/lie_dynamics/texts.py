@@ -39,7 +39,7 @@ def quoted(value: object) -> str:
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:
-    """Return names in quotes with commas between, the first few only."""
+    """Return names in quotes, each cut to `QUOTED` characters, with commas between, the first few only."""
     names = list(names)
-    shown = ", ".join(f"'{name}'" for name in names[:most])
+    shown = ", ".join(f"'{shortened(name)}'" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

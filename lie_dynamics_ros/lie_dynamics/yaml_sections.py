@@ -61,7 +61,7 @@ class Section:
 
     def know(self, keys: tuple[str, ...]) -> Section:
         """Refuse keys that nobody reads: most often a slip of the pen."""
-        unknown = [shortened(key) for key in self._values if key not in keys]
+        unknown = [key for key in self._values if key not in keys]
         if unknown:
             self.refuse(f"unknown keys {listed(unknown)}; known are {', '.join(keys)}")
         return self

@@ -287,6 +287,14 @@ def test_numbers_in_every_plain_notation(text):
     assert placement[1, 3] == float(text)
 
 
+def test_many_long_names_make_no_long_message():
+    links = "".join(f'<link name="{"n" * 480}{k}"/>' for k in range(100))
+    for source in (robot(links), robot(links, joint("j", "m" * 490, "n" * 480 + "1"))):
+        with pytest.raises(DescriptionError) as caught:
+            read_urdf(source)
+        assert len(str(caught.value)) < 2000
+
+
 def test_a_long_numeral_costs_no_time():
     """A hundred thousand digits; patterns that backtrack would need minutes."""
     for text in ("1" * 100_000, "1" * 100_000 + "x", "0." + "1" * 100_000, "1 " * 100_000):
