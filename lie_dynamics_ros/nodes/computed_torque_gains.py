@@ -22,7 +22,7 @@ STOP_RATE = 15.0
 """Of a stop: velocities die away, and errors vanish, at this rate [1/s]."""
 STOP_DAMPING = 25.0
 """Of a stop: damping over the mass matrix [1/s]."""
-STOP_SHARE = 0.1
+STOP_SHARE = 0.3
 """Of a stop: what part of a joint's effort limit damps it at its velocity limit, besides."""
 STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""

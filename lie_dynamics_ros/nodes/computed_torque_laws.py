@@ -58,6 +58,7 @@ class Laws:
         self.model, self.learner, self.pid, self.soft = model, learner, pid, soft
         self._zero = np.zeros(model.nv)
         self.gains: Gains
+        self._differ = False  # whether rates of damping differ between joints
 
     def set_gains(self, gains: Gains) -> None:
         """Take over gains; what the integral exerts stays as it is."""
@@ -65,7 +66,7 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
-        self.gains = gains
+        self.gains, self._differ = gains, bool(gains.extra_rates.any())
 
     def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> Wanted:
         """Return what a mode asks for, ``period`` [s] after the state before."""
@@ -94,7 +95,7 @@ class Laws:
         model, g = self.model, self.gains
         M = mass_matrix(model, q)
         r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
-        extra = g.extra + g.extra_rates * np.diagonal(M) if g.extra_rates.any() else g.extra
+        extra = g.extra + g.extra_rates * np.diagonal(M) if self._differ else g.extra
         damping = -limited_damping(M, extra, g.cap, r.sliding)
         brake = self.soft.acceleration(q, qd, g.slide, desired.velocity)
         push = -g.slide * r.sliding if brake is None else brake - g.slide * r.sliding

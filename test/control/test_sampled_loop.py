@@ -134,8 +134,8 @@ def test_soft_limits_brake_what_is_too_fast_and_leave_desired_motions_alone():
     soft = SoftLimits(np.array([-1.0, -np.inf, -1.0]), np.array([1.0, np.inf, np.inf]))
     still, zero = np.array([0.5, 9.0, 5.0]), np.zeros(3)
     assert soft.acceleration(still, zero, 20.0) is None
-    assert soft.acceleration(still, np.array([4.9, 99.0, 99.0]), 20.0) is None
-    np.testing.assert_allclose(soft.acceleration(still, np.array([6.0, 0, 0]), 20.0), [-20.0, 0, 0])
+    assert soft.acceleration(still, np.array([2.4, 99.0, 99.0]), 20.0) is None
+    np.testing.assert_allclose(soft.acceleration(still, np.array([3.5, 0, 0]), 20.0), [-20.0, 0, 0])
     np.testing.assert_allclose(soft.acceleration(-still, np.array([0, 0, -7.0]), 20.0), [0, 0, 140.0])
     assert soft.acceleration(still, np.array([6.0, 0, 0]), 20.0, np.array([6.0, 0, 0])) is None
     outside = np.array([1.1, 0, 0])

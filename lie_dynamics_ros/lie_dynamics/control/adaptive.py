@@ -92,7 +92,7 @@ class AdaptiveController:
 
     def _keep(self, coordinates: Array) -> None:
         self._coordinates, self.pseudo = self.set.pseudo(coordinates)
-        self._parameters[self._chosen] = inertial_parameters.from_pseudo_inertia(self.pseudo)
+        self._parameters[self._chosen] = self.pseudo.reshape(-1, 16) @ _PARAMETERS
 
     @property
     def parameters(self) -> Array:
@@ -168,14 +168,10 @@ class AdaptiveController:
 
 def _dual_pseudo(slope: Array) -> Array:
     """Return the symmetric L (..., 4, 4) with trace(L P(pi)) = slope . pi, for slopes (..., 10)."""
-    L = np.empty((*slope.shape[:-1], 4, 4))
-    L[..., 3, 3] = slope[..., 0]
-    for k in range(3):
-        L[..., k, 3] = L[..., 3, k] = 0.5 * slope[..., 1 + k]
-    # Ixx = Syy + Szz and so on, Ixy = -Sxy
-    xx, xy, xz, yy, yz, zz = (slope[..., 4 + k] for k in range(6))
-    L[..., 0, 0], L[..., 1, 1], L[..., 2, 2] = yy + zz, xx + zz, xx + yy
-    L[..., 0, 1] = L[..., 1, 0] = -0.5 * xy
-    L[..., 0, 2] = L[..., 2, 0] = -0.5 * xz
-    L[..., 1, 2] = L[..., 2, 1] = -0.5 * yz
-    return L
+    return np.asarray((slope @ _DUAL).reshape(*slope.shape[:-1], 4, 4))
+
+
+# P is linear in pi, and pi in P: P(pi) = sum pi_k E_k, and what is dual to it is half of E_k where E_k has two entries.
+_UNITS = inertial_parameters.pseudo_inertia(np.eye(10)).reshape(10, 16)
+_PARAMETERS = np.round(4.0 * np.linalg.pinv(_UNITS)) / 4.0  # quarters, but for round-off
+_DUAL = np.ascontiguousarray(_PARAMETERS.T)

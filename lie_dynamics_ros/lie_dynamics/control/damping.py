@@ -35,7 +35,7 @@ def limited_damping(mass: Array, damping: Array, rate: float, velocity: Array) -
         return np.zeros_like(velocity)
     matrix = rate * mass
     force = matrix @ velocity
-    matrix[np.diag_indices_from(matrix)] += damping
+    matrix.ravel()[:: len(damping) + 1] += damping  # a view of its diagonal
     _, solved, info = dposv(matrix, force)
     if info != 0:  # M is singular to round-off: nothing is light there, and nothing is known
         return np.zeros_like(velocity)
