@@ -2,7 +2,7 @@
 
 from lie_dynamics_ros.ros.launch_files import Part, launch_description
 
-SHARED = ("platform", "base_frame", "platform_frame", "joint_states")
+SHARED = ("platform", "base_frame", "platform_frame", "frame_prefix", "joint_states")
 
 
 def generate_launch_description():

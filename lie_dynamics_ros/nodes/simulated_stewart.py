@@ -21,7 +21,7 @@ from ..ros.errors import ConfigurationError, MessageError
 from ..ros.managed_node import ManagedNode
 from ..ros.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix
 from ..ros.parameters import Setting
-from ..ros.platform_loading import LEGS, PLATFORM_SETTINGS, check_platform_settings, load_platform
+from ..ros.platform_loading import LEGS, PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
 from ..ros.spinning import run
 from .platform_motion import MotionOptions, PlatformMotion
 
@@ -124,7 +124,7 @@ class SimulatedStewart(ManagedNode):
         self._state = JointState(name=list(settings["legs"]), position=zeros, velocity=zeros)
         self._lengths, self._rates = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
         self._pose, self._twist = PoseStamped(), TwistStamped()
-        self._pose.header.frame_id = self._twist.header.frame_id = settings["base_frame"]
+        self._pose.header.frame_id = self._twist.header.frame_id = frames_of(settings)[0]
 
     def activate(self) -> None:
         """Begin to move, or go on."""
@@ -175,8 +175,9 @@ class SimulatedStewart(ManagedNode):
 
     def _checked(self, message: PoseStamped) -> Any:
         frame = message.header.frame_id
-        if frame not in ("", self.settings["base_frame"]):
-            raise MessageError("frame", f"its frame is {frame!r}; expected {self.settings['base_frame']!r}")
+        expected = frames_of(self.settings)[0]
+        if frame not in ("", expected):
+            raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
         pose = pose_to_matrix(message.pose)
         margins = self._platform.leg_margins(self._platform.leg_lengths(pose))
         leg = int(margins.argmin())

@@ -5,11 +5,13 @@ See doc/nodes/stewart_pose.md for topics, services, parameters, frames and signs
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -17,6 +19,7 @@ from ..lie_dynamics import LieDynamicsError
 from ..lie_dynamics.stewart import (
     StewartPlatform,
     TrackedPose,
+    TrackingStatus,
     assembly_modes,
     solve_forward_kinematics,
     solve_from_home,
@@ -25,9 +28,9 @@ from ..ros import diagnostics
 from ..ros.diagnostics import Report
 from ..ros.errors import MessageError, RequestError
 from ..ros.managed_node import ManagedNode
-from ..ros.messages import LINEAR_FIRST, all_finite
+from ..ros.messages import LINEAR_FIRST, all_finite, nanoseconds
 from ..ros.parameters import Setting
-from ..ros.platform_loading import PLATFORM_SETTINGS, check_platform_settings, load_platform
+from ..ros.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
 from ..ros.pose_outputs import PoseOutputs
 from ..ros.response_times import DEADLINE
 from ..ros.services import Services
@@ -35,8 +38,9 @@ from ..ros.spinning import run
 from ..ros.state_stream import STATE_TIMEOUT, StateStream
 from ..ros.worker import Worker
 from .stewart_answers import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
+from .stewart_certainty import Certainty, word_for
 from .stewart_markers import StewartMarkers
-from .stewart_task import Options, StewartTask
+from .stewart_task import PUBLISH, WITHHOLD, Options, StewartTask
 
 SETTINGS = (
     *PLATFORM_SETTINGS,
@@ -64,9 +68,32 @@ SETTINGS = (
         high=1.0,
     ),
     Setting(
+        "max_speed",
+        [0.0],
+        "Largest linear [m/s] and angular speed [rad/s] that the platform can have; poses are certified only with it. "
+        "[0.0]: not known.",
+        "while unconfigured",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "length_error",
+        1e-4,
+        "Largest error of a leg length that what is certified allows for [m].",
+        "while unconfigured",
+        low=0.0,
+        high=1.0,
+    ),
+    Setting(
+        "when_ambiguous",
+        WITHHOLD,
+        "What becomes of a pose whose status is AMBIGUOUS: nothing, or published as any other, flagged on ~/status.",
+        choices=(WITHHOLD, PUBLISH),
+    ),
+    Setting(
         "max_steps",
         1000,
-        "Steps into which one change of the leg lengths may be split to prove the pose, 0.3 us each.",
+        "Proven steps into which one change of the leg lengths may be split, 0.3 us each.",
         low=1,
         high=100_000,
     ),
@@ -78,6 +105,14 @@ SETTINGS = (
         "Condition number of the Jacobian above which the diagnostics warn of a singular pose near.",
         low=1.0,
         high=1e9,
+    ),
+    Setting(
+        "singularity_warning",
+        0.5,
+        "Time left before a singular pose, at the present speed, below which the log and the diagnostics warn [s]. "
+        "0: never.",
+        low=0.0,
+        high=60.0,
     ),
     Setting("publish_tf", True, "Publish the platform frame on /tf, where tf2_msgs is installed.", "at start"),
     Setting(
@@ -105,6 +140,7 @@ class StewartPoseNode(ManagedNode):
         self._marker_timer = None
         super().__init__("stewart_pose", SETTINGS, **kwargs)
         self._outputs = PoseOutputs(self, self.settings["publish_tf"])
+        self._certainty = Certainty(self)
         self._markers = StewartMarkers(self)
         self.stream = StateStream(self, self._answer, self._restart, "leg lengths")
         self.create_service(Trigger, "~/reset", self._reset)
@@ -151,8 +187,9 @@ class StewartPoseNode(ManagedNode):
                 "the platform has no home_pose, and start_pose is not given: tracking starts from a level pose"
             )
         self._warm_up(platform)
-        self._outputs.set_frames(settings["base_frame"], settings["platform_frame"])
-        self._markers.set_platform(platform, settings["base_frame"])
+        base, moving = frames_of(settings)
+        self._outputs.set_frames(base, moving)
+        self._markers.set_platform(platform, base)
         self._task = task
 
     def _warm_up(self, platform: StewartPlatform) -> None:
@@ -168,9 +205,10 @@ class StewartPoseNode(ManagedNode):
             self.get_logger().warning(f"the home pose makes trouble: {error}")
 
     def activate(self) -> None:
-        """Begin to answer; the branch is that of the start pose."""
+        """Begin to answer; the first lengths are followed from the start pose."""
         assert self._task is not None
         self._task.restart()
+        self._certainty.restart()
         self.stream.start()
         if self.settings["marker_rate"]:
             steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -195,8 +233,13 @@ class StewartPoseNode(ManagedNode):
         assert task is not None
         stamp = message.header.stamp
         if not (stamp.sec or stamp.nanosec):
-            stamp = self.get_clock().now().to_msg()
-        tracked, moving = task.track(message)
+            stamp = Time(nanoseconds=now).to_msg()
+        before = task.last
+        try:
+            tracked, moving = task.track(message, nanoseconds(stamp))
+        finally:
+            if task.last is not None and task.last is not before:
+                self._certainty.report(task.last, stamp, self.settings["singularity_warning"])
         if not tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST):
             raise MessageError("singularity", "the leg lengths are those of a singular pose")
         outputs.publish_pose(*tracked.position_quaternion(), stamp)
@@ -210,9 +253,10 @@ class StewartPoseNode(ManagedNode):
                 self._rates_missing = True
 
     def _restart(self) -> None:
-        """Forget which branch the platform is on: the next lengths are followed from the start pose."""
+        """Forget where the platform is: the next lengths are followed from the start pose."""
         if self._task is not None:
             self._task.restart()
+            self._certainty.restart()
             self._restarts += 1
 
     def _mark(self) -> None:
@@ -257,7 +301,7 @@ class StewartPoseNode(ManagedNode):
         task = self._task
         if task is None:
             return
-        report.hardware = self.settings["platform_frame"]
+        report.hardware = frames_of(self.settings)[1]
         values = report.values
         values["legs"] = ", ".join(task.legs.joints)
         values["starts from"] = task.start
@@ -266,10 +310,12 @@ class StewartPoseNode(ManagedNode):
         self._describe_tracking(task, report)
         if not self.stream.open:
             return
-        if task.last is not None and not task.last.valid:
-            report.add(diagnostics.ERROR, f"not tracking: {task.describe(task.last)}")
+        if task.last is not None and task.withheld(task.last):
+            report.add(diagnostics.ERROR, f"not published: {task.describe(task.last)}")
+        elif task.last is not None and task.last.status is TrackingStatus.AMBIGUOUS:
+            report.add(diagnostics.ERROR, f"AMBIGUOUS: {task.describe(task.last)}")
         if task.start_is_assumed:
-            report.add(diagnostics.WARN, "nobody gave a home pose: the branch is that of a level pose, assumed")
+            report.add(diagnostics.WARN, "nobody gave a home pose: tracking started from a level pose, assumed")
         if self._rates_missing:
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
             self._rates_missing = False
@@ -277,21 +323,25 @@ class StewartPoseNode(ManagedNode):
     def _describe_tracking(self, task: StewartTask, report: Report) -> None:
         last, tracked, values = task.last, task.tracked, report.values
         if last is None:
-            values["branch"] = "not started"
+            values["tracking"] = "not started"
             return
-        values["branch"] = "certified" if last.valid else f"kept at the last good pose: {last.status.name}"
+        values["tracking"] = word_for(last)
         if tracked is None:
             return
         condition = tracked.condition_number
         values["iterations"] = tracked.iterations
-        values["certified steps"] = tracked.steps
-        values["certificate h"] = f"{tracked.margin:.3g}"
+        values["proven steps"] = tracked.steps
+        values["step h"] = f"{tracked.margin:.3g}"
         values["residual [m]"] = f"{tracked.residual:.3g}"
         values["condition number"] = f"{condition:.4g}"
         margins = task.platform.leg_margins(tracked.lengths)
         leg = int(margins.argmin())
         if margins[leg] < float("inf"):
             values["nearest leg limit [m]"] = f"{margins[leg]:.4g} at {task.legs.joints[leg]}"
+        left = self._certainty.time_left(tracked)
+        values["time to singularity [s]"] = f"{left:.3g}" if left < math.inf else "none ahead"
+        if left < self.settings["singularity_warning"]:
+            report.add(diagnostics.WARN, f"{left:.2g} s to a singular pose at the present speed")
         if condition > self.settings["condition_warning"]:
             report.add(diagnostics.WARN, f"close to a singular pose: condition number {condition:.3g}")
 

@@ -1,4 +1,4 @@
-"""What the node stewart_pose computes: from the leg lengths of a message to the pose that is proven right."""
+"""What the node stewart_pose computes: from the leg lengths of a message to the pose, and what is known of it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ KINDS = {
     TrackingStatus.SINGULAR: "singularity",
     TrackingStatus.NO_POSE: "no such pose",
     TrackingStatus.TOO_FAR: "too far",
+    TrackingStatus.AMBIGUOUS: "ambiguous",
+    TrackingStatus.OUT_OF_REACH: "out of reach",
 }
-"""Names under which lengths that cannot be followed are counted."""
+"""Names under which lengths that are not answered are counted."""
+
+WITHHOLD, PUBLISH = "withhold", "publish"
+"""What may become of a pose whose status is AMBIGUOUS."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,9 @@ class Options:
     leg_noise: tuple[float, ...]
     max_steps: int
     start_pose: tuple[float, ...]
+    max_speed: tuple[float, float] | None
+    length_error: float
+    publish_ambiguous: bool
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Options:
@@ -54,7 +62,20 @@ class Options:
                 f"start_pose has {len(start)} numbers; expected 7 (x, y, z, quaternion x, y, z, w), "
                 "or [0.0] for the home pose of the platform"
             )
-        return cls(leg_noise=noise, max_steps=values["max_steps"], start_pose=start)
+        speed = tuple(values["max_speed"])
+        if speed != (0.0,) and not (len(speed) == 2 and min(speed) > 0.0):
+            raise ParameterError(
+                f"max_speed is {list(speed)}; expected the largest linear [m/s] and angular speed [rad/s] of the "
+                "platform, or [0.0] where they are not known"
+            )
+        return cls(
+            leg_noise=noise,
+            max_steps=values["max_steps"],
+            start_pose=start,
+            max_speed=(speed[0], speed[1]) if len(speed) == 2 else None,
+            length_error=values["length_error"],
+            publish_ambiguous=values["when_ambiguous"] == PUBLISH,
+        )
 
 
 class StewartTask:
@@ -89,6 +110,7 @@ class StewartTask:
         self.tracked: TrackedPose | None = None
         self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
         self._tracker: StewartTracker | None = None
+        self._since: int | None = None
         self.options = options
         self._prepare()
         self.restart()
@@ -117,6 +139,7 @@ class StewartTask:
     def restart(self) -> None:
         """Forget where the platform is: the next lengths are followed from the start pose."""
         self.last = self.tracked = None
+        self._since = None
         pose = self.start_pose
         self._tracker = None if pose is None else self._tracker_at(pose)
 
@@ -135,13 +158,19 @@ class StewartTask:
         if other.tracked is None or other._tracker is None:
             other.restart()
         else:
-            other._tracker = other._tracker_at(other._tracker.pose)
+            other._tracker = other._tracker.with_options(leg_noise=_noise(options), max_steps=options.max_steps)
         return other
 
-    def _tracker_at(self, pose: Array) -> StewartTracker:
-        noise = self.options.leg_noise
+    def _tracker_at(self, pose: Array, known: bool = True) -> StewartTracker:
+        """Tracker at a pose; one that is only assumed certifies nothing."""
+        options = self.options
         return StewartTracker(
-            self.platform, pose, leg_noise=noise if len(noise) == LEGS else noise[0], max_steps=self.options.max_steps
+            self.platform,
+            pose,
+            options.max_speed if known else None,
+            length_error=options.length_error,
+            leg_noise=_noise(options),
+            max_steps=options.max_steps,
         )
 
     def _prepare(self) -> None:
@@ -154,25 +183,30 @@ class StewartTask:
         tracker = self._tracker_at(pose)
         lengths = self.platform.leg_lengths(pose)
         for rates in (None, np.zeros(LEGS)):
-            tracked = tracker.update(lengths, rates)
+            tracked = tracker.update(lengths, rates, dt=1e-3)
         _ = tracked.covariance
+        tracked.time_to_singularity()
+        if self.options.max_speed is not None:  # the slow way, too
+            moved = pose.copy()
+            moved[2, 3] += 2e-3 * self.options.max_speed[0]
+            tracker.update(self.platform.leg_lengths(moved), dt=1e-3)
 
     # Following.
 
-    def track(self, message: JointState) -> tuple[TrackedPose, bool]:
-        """Go to the pose for the leg lengths of a message.
+    def track(self, message: JointState, stamp: int) -> tuple[TrackedPose, bool]:
+        """Go to the pose for the leg lengths of a message that were measured at a time [ns].
 
         Returns
         -------
         tracked : TrackedPose
-            Proven to be on the branch of the pose before.
+            Valid, and certified or to be published although it is not.
         moving : bool
             Whether the message has leg rates, so that there is a twist; it is finite where they are.
 
         Raises
         ------
         MessageError
-            The message cannot be used, or its lengths cannot be followed; tracking goes on from the last good pose.
+            The message cannot be used, its lengths cannot be followed, or its pose is to be withheld; tracking goes on.
         """
         match = self.legs.match(message.name)
         fields = self._fields
@@ -182,11 +216,33 @@ class StewartTask:
             lengths += self._offsets
         if self._tracker is None:
             self._tracker = self._first(lengths)
-        tracked = self.last = self._tracker.update(lengths, fields.velocity if moving else None)
-        if not tracked.valid:
+        rates = fields.velocity if moving else None
+        if self._since is None:
+            self._tracker = self._begun(self._tracker, lengths)
+        dt = 0.0 if self._since is None else max(0.0, 1e-9 * (stamp - self._since))
+        tracked = self.last = self._tracker.update(lengths, rates, dt=dt)
+        if tracked.valid or self._since is not None:
+            self._since = stamp
+        if self.withheld(tracked):
             raise MessageError(KINDS[tracked.status], self.describe(tracked))
         self.tracked = tracked
         return tracked, moving
+
+    def _begun(self, tracker: StewartTracker, lengths: Array) -> StewartTracker:
+        """Tracker at the pose to which the first lengths lead straight from the start pose.
+
+        There the platform is known to be. The given tracker where they lead nowhere.
+        """
+        if tracker.max_speed is None:
+            return tracker
+        first = self._tracker_at(tracker.pose, known=False).update(lengths)
+        return self._tracker_at(first.pose) if first.valid else tracker
+
+    def withheld(self, tracked: TrackedPose) -> bool:
+        """Tell whether a pose is not to be published."""
+        if tracked.status is TrackingStatus.AMBIGUOUS and not self.options.publish_ambiguous:
+            return True
+        return not tracked.valid
 
     def _first(self, lengths: Array) -> StewartTracker:
         """Tracker at the level pose that fits the first lengths best."""
@@ -195,7 +251,7 @@ class StewartTask:
             kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
             raise MessageError(kind, f"{self.legs.joints[leg]}: its length is {lengths[leg]} m")
         try:
-            return self._tracker_at(level_home(self.platform, lengths))
+            return self._tracker_at(level_home(self.platform, lengths), known=False)
         except LieDynamicsError as error:
             raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
 
@@ -203,3 +259,9 @@ class StewartTask:
         """Say what became of lengths, with the name of the leg where it is one."""
         leg = tracked.leg
         return tracked.message if leg is None else f"{self.legs.joints[leg]}: {tracked.message}"
+
+
+def _noise(options: Options) -> float | tuple[float, ...]:
+    """Return standard deviations of the lengths as the library takes them."""
+    noise = options.leg_noise
+    return noise if len(noise) == LEGS else noise[0]

@@ -69,6 +69,7 @@ PARAMETERS = {
     "platform": Argument("Geometry of the platform: YAML text, file path, file:// or package:// URI."),
     "base_frame": Argument("Frame of the base joints."),
     "platform_frame": Argument("Frame of the platform joints."),
+    "frame_prefix": Argument("Put before both frames, such as left/."),
     "rate": Argument("Joint states per second [Hz].", "number", low=0.1, high=10_000.0),
     "length_noise": Argument("Standard deviation of the leg lengths [m].", "number", low=0.0, high=1.0),
     "publish_clock": Argument("Publish simulated time on /clock.", **_BOOLEAN),  # type: ignore[arg-type]
@@ -76,7 +77,7 @@ PARAMETERS = {
     "use_sim_time": Argument("Follow the topic /clock.", **_BOOLEAN),  # type: ignore[arg-type]
 }
 _COMMON = ("autostart", "use_sim_time")
-_STEWART = ("platform", "base_frame", "platform_frame")
+_STEWART = ("platform", "base_frame", "platform_frame", "frame_prefix")
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,12 @@ PLATFORM_SETTINGS = (
         "Frame of the platform joints, whose pose it is.",
         "while unconfigured",
     ),
+    Setting(
+        "frame_prefix",
+        "",
+        "Put before both frames, such as left/: so platforms of the same kind do not share frames.",
+        "while unconfigured",
+    ),
 )
 
 
@@ -51,6 +57,8 @@ def check_platform_settings(values: Mapping[str, Any]) -> None:
     for name in ("base_frame", "platform_frame"):
         if not values[name] or values[name].startswith("/"):
             raise ParameterError(f"{name} is {values[name]!r}; expected a frame without a leading slash")
+    if values["frame_prefix"].startswith("/"):
+        raise ParameterError(f"frame_prefix is {quoted(values['frame_prefix'])}; expected none with a leading slash")
     if values["base_frame"] == values["platform_frame"]:
         raise ParameterError(f"base_frame and platform_frame are both {values['base_frame']!r}")
 
@@ -64,6 +72,12 @@ def _check_content(source: str) -> None:
     if not any(key in content for key in KEYS):
         keys = ", ".join(key.decode() for key in KEYS)
         raise DescriptionError(f"the platform {quoted(source)} has none of the keys {keys}")
+
+
+def frames_of(values: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the base frame and the platform frame, with their prefix."""
+    prefix = values["frame_prefix"]
+    return prefix + values["base_frame"], prefix + values["platform_frame"]
 
 
 def load_platform(source: str, logger: RcutilsLogger) -> StewartPlatform:

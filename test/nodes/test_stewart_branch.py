@@ -68,7 +68,7 @@ def test_refuses_lengths_that_cannot_be_and_goes_on_when_they_return(shared, wha
         bench.executor.spin_once(timeout_sec=0.02)
         status = bench.status(node)
         values = {v.key: v.value for v in status.values} if status else {}
-        here = f"dropped: {kind}" in values and values.get("branch", "").startswith("kept")
+        here = f"dropped: {kind}" in values and values.get("tracking", "").startswith("kept")
         return here and leg in status.message and status
 
     status = bench.wait(send, f"{what} in the diagnostics")

@@ -147,11 +147,11 @@ def test_reports_how_it_tracks(shared):
     go(bench, poses, TRUE, [0.0] * 6)
     status = bench.wait_status(
         node,
-        lambda s, v: v.get("branch") == "certified" and v.get("condition number", "").startswith("5.7"),
+        lambda s, v: v.get("tracking") == "continued" and v.get("condition number", "").startswith("5.7"),
         "tracking",
     )
     values = {v.key: v.value for v in status.values}
-    assert float(values["certificate h"]) < 0.5
+    assert float(values["step h"]) < 0.5
     assert float(values["residual [m]"]) < 1e-12
     assert values["starts from"] == "home pose of the platform"
 

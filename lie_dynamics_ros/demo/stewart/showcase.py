@@ -131,9 +131,9 @@ class StewartShowcase(Showcase):
         if len(verdict.twist_errors):
             speed, spin = (1e3 * _rms(verdict.twist_errors[:, part]) for part in (slice(0, 3), slice(3, 6)))
             lines.append(f"  twist               off by {speed:.2f} mm/s and {spin:.2f} mrad/s (rms)")
-        h, condition = (node.get(name, "-") for name in ("certificate h", "condition number"))
-        branch = node.get("branch", "-")
-        lines.append(f"  branch              {branch}, h = {h} of at most 0.5, condition number {condition}")
+        h, condition = (node.get(name, "-") for name in ("step h", "condition number"))
+        tracking = node.get("tracking", "-")
+        lines.append(f"  tracking            {tracking}, h = {h} of at most 0.5, condition number {condition}")
         lines.append(f"  picture             {folder / PICTURE}")
         return Conclusion(lines, verdict.shortfalls)
 

@@ -16,7 +16,7 @@ from .inverse_kinematics import as_vector
 from .platform import StewartPlatform
 from .reach_search import Anchor
 from .tracker_kernels import update as _update
-from .tracker_memory import new_memory, read_pose, set_pose
+from .tracker_memory import as_max_steps, new_memory, read_pose, set_pose
 from .tracker_reach import decide
 from .tracker_result import Array, TrackedPath, TrackedPose
 
@@ -98,6 +98,14 @@ class StewartTracker:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _revived, (self.platform, self._leg_covariance, self._memory, self._bounded, self._anchors)
+
+    def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> StewartTracker:
+        """Return a copy that goes on from the same knowledge with another leg noise and another number of steps."""
+        made = copy.copy(self)
+        made._leg_covariance = as_leg_covariance(leg_noise)
+        made._memory[nk.MAX_STEPS] = as_max_steps(max_steps)
+        made._block = made._new_path(_BLOCK)
+        return made
 
     @property
     def max_speed(self) -> tuple[float, float] | None:

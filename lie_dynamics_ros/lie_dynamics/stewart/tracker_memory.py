@@ -32,16 +32,21 @@ def new_memory(
     StewartError : ``max_steps`` below 1; a pose that is singular, where no branch can be told from another.
     GroupError, InputError : a matrix that is no pose.
     """
-    if max_steps < 1:
-        raise StewartError(f"max_steps is {max_steps}, expected at least 1", name="max_steps", value=max_steps)
     memory = blank_memory(platform)
-    memory[nk.MAX_STEPS] = max_steps
+    memory[nk.MAX_STEPS] = as_max_steps(max_steps)
     if max_speed is not None:
         memory[nk.BOUNDED] = 1.0
         memory[nk.MAX_SPEED : nk.MAX_SPEED + 2] = max_speed
     memory[nk.LENGTH_ERROR] = length_error + LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
     set_pose(memory, pose)
     return memory
+
+
+def as_max_steps(max_steps: int) -> int:
+    """Return a number of steps; StewartError when it is below 1."""
+    if max_steps < 1:
+        raise StewartError(f"max_steps is {max_steps}, expected at least 1", name="max_steps", value=max_steps)
+    return max_steps
 
 
 def blank_memory(platform: StewartPlatform) -> Array:

@@ -1,0 +1,138 @@
+"""What stewart_pose says of its poses: certified, continued, AMBIGUOUS; what it withholds, what lies ahead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from node_harness import stamp_of
+from node_platforms import HOME, LEGS, as_numbers, lengths, pose_at, rotation
+from std_srvs.srv import Trigger
+
+SPEED = {"max_speed": [1.0, 4.0], "length_error": 0.0, "state_timeout": 0.0}
+STEP = 2_000_000  # between time stamps [ns]
+
+
+def crossing(t):
+    """A motion through a singular pose at t = 1.566."""
+    T = pose_at([0.05 * np.sin(2 * t), 0.0, 0.5], [0.0, 0.0, 0.0])
+    T[:3, :3] = rotation([0.0, 0.0, t]) @ rotation([0.2 * np.sin(t), 0.0, 0.0])
+    return T
+
+
+class Follower:
+    """Sends leg lengths at times of its own and hears what becomes of each."""
+
+    def __init__(self, bench, **parameters):
+        self.bench = bench
+        self.node = bench.start("stewart_pose", **parameters)
+        self.poses = bench.listen(PoseWithCovarianceStamped, f"{self.node}/pose", 1000)
+        self.statuses = bench.listen(DiagnosticArray, f"{self.node}/status", 1000)
+        self.stamp = bench.now()
+
+    def go(self, T):
+        """Send the lengths of a pose until they are heard of; return the status and its values."""
+        self.stamp += STEP
+        tries = {self.stamp}
+
+        def publish():
+            # Lengths that got lost are sent again a little later; the speed stays the same.
+            tries.add(self.stamp)
+            self.bench.states.publish(self.bench.make_state(LEGS, lengths(T), stamp=self.stamp))
+            self.stamp += 1000
+
+        status = self.bench.send_until(
+            publish, lambda: next((s for s in self.statuses if stamp_of(s) in tries), None), "a status"
+        )
+        self.stamp = stamp_of(status)
+        return status.status[0], {v.key: v.value for v in status.status[0].values}
+
+
+def test_certified_with_a_bound_and_continued_without(bench):
+    for parameters, word in ((SPEED, "certified"), ({"state_timeout": 0.0}, "continued")):
+        follower = Follower(bench, **parameters)
+        for x in np.linspace(0.0, 0.01, 11):
+            status, values = follower.go(pose_at([x, 0.0, 0.5], [0.0, 0.0, 0.0]))
+            assert status.message == word
+            assert values["certified"] == str(word == "certified").lower() and values["continued"] == "true"
+            assert values["status"] == "TRACKED"
+        bench.wait_status(follower.node, lambda s, v, word=word: v.get("tracking") == word, word)
+        bench.processes.pop().stop()
+
+
+@pytest.mark.parametrize("choice", ["withhold", "publish"])
+def test_ambiguous_poses_are_withheld_or_flagged(bench, choice):
+    times = np.arange(1.5, 1.58, 0.002)
+    follower = Follower(bench, **SPEED, when_ambiguous=choice, start_pose=as_numbers(crossing(times[0])))
+    words = []
+    for t in times:
+        status, values = follower.go(crossing(t))
+        words.append(values["status"])
+        assert status.message == {"TRACKED": "certified", "AMBIGUOUS": "AMBIGUOUS, continued"}[values["status"]]
+    assert words[0] == "TRACKED" and words[-1] == "AMBIGUOUS"
+    kinds = {stamp_of(m): {v.key: v.value for v in m.status[0].values}["status"] for m in follower.statuses}
+    last = max(stamp for stamp, kind in kinds.items() if kind == ("AMBIGUOUS" if choice == "publish" else "TRACKED"))
+    bench.wait(lambda: any(stamp_of(pose) == last for pose in follower.poses), "the last pose")
+    published = {kinds[stamp_of(pose)] for pose in follower.poses if stamp_of(pose) in kinds}
+    assert published == ({"TRACKED", "AMBIGUOUS"} if choice == "publish" else {"TRACKED"})
+
+    def told(status, values):
+        return status.level == b"\x02" and "AMBIGUOUS" in values.get("tracking", "") and "reach" in status.message
+
+    bench.wait_status(follower.node, told, "an ambiguity")
+
+
+def test_lengths_out_of_reach_are_refused_and_reset_begins_anew(bench):
+    follower = Follower(bench, **SPEED)
+    follower.go(HOME)
+    status, values = follower.go(crossing(0.5))
+    assert values["status"] == "OUT_OF_REACH" and "kept at the last good pose" in status.message
+    assert bench.call(Trigger, f"{follower.node}/reset", Trigger.Request()).success
+    status, values = follower.go(crossing(0.5))
+    assert values["certified"] == "true"
+
+
+def test_a_changed_option_keeps_what_is_not_known(bench):
+    times = np.arange(1.55, 1.58, 0.002)
+    follower = Follower(bench, **SPEED, when_ambiguous="publish", start_pose=as_numbers(crossing(times[0])))
+    for t in times:
+        _, values = follower.go(crossing(t))
+    assert values["status"] == "AMBIGUOUS"
+    assert bench.set(follower.node, leg_noise=[2e-5], max_steps=500).successful
+    _, values = follower.go(crossing(times[-1] + 0.002))
+    assert values["status"] == "AMBIGUOUS"
+
+
+def test_announces_a_singular_pose_ahead(bench):
+    follower = Follower(bench, **SPEED, start_pose=as_numbers(crossing(1.4)))
+    for t in np.arange(1.4, 1.44, 0.002):
+        follower.go(crossing(t))
+
+    def told(status, values):
+        left = values.get("time to singularity [s]", "none ahead")
+        return "to a singular pose" in status.message and left != "none ahead" and 0.05 < float(left) < 0.3
+
+    bench.wait_status(follower.node, told, "a singular pose ahead")
+
+
+def test_frames_have_their_prefix(bench):
+    follower = Follower(bench, state_timeout=0.0, frame_prefix="left/")
+    follower.go(HOME)
+    bench.wait(lambda: follower.poses, "a pose")
+    assert follower.poses[-1].header.frame_id == "left/stewart_base"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"max_speed": [1.0]}, "max_speed is [1.0]"),
+        ({"max_speed": [1.0, 0.0]}, "max_speed is [1.0, 0.0]"),
+        ({"when_ambiguous": "guess"}, "when_ambiguous is"),
+        ({"frame_prefix": "/left/"}, "frame_prefix is"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(bench, parameters, words):
+    node = bench.start("stewart_pose", autostart=False)
+    answer = bench.set(node, **parameters)
+    assert not answer.successful and words in answer.reason
