@@ -12,6 +12,7 @@ help:
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
 	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
+	@echo 'make policies                         access control policies of the nodes for SROS 2'
 	@echo 'make lint                             linters only'
 	@echo 'make setup                            only the set-up that the others do by themselves'
 	@echo 'make clean                            remove all that these made in the checkout'
@@ -37,6 +38,9 @@ study:
 
 fuzz:
 	@$(IN_ENV) sh -c 'PYTHONPATH=test exec python -m fuzz $$FUZZ_ARGS'
+
+policies:
+	@$(IN_ENV) python -m lie_dynamics_ros.nodes.policies config/policies
 
 clean:
 	rm -rf .venv-* build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info

@@ -32,6 +32,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
         (f"share/{PACKAGE}/launch", glob("launch/*.launch.py")),
         (f"share/{PACKAGE}/config", glob("config/*.yaml")),
+        (f"share/{PACKAGE}/config/policies", glob("config/policies/*.xml")),
         (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf")),
         (f"share/{PACKAGE}/platforms", glob(f"{PACKAGE}/platforms/*.yaml")),
     ],

@@ -16,6 +16,8 @@ from lie_dynamics_ros.nodes import (
     simulated_stewart,
     stewart_pose,
 )
+from lie_dynamics_ros.nodes.interfaces import COMMON as EVERY_NODE
+from lie_dynamics_ros.nodes.interfaces import INTERFACES
 from lie_dynamics_ros.ros.described_node import DESCRIPTION_SETTINGS
 from lie_dynamics_ros.ros.managed_node import COMMON_SETTINGS
 
@@ -85,15 +87,41 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
             assert (range_.from_value, range_.to_value) == (setting.low, setting.high)
     assert bench.get(node, next(iter(depth))) == 7
     assert_page_names_all(bench, name)
+    assert_list_names_all(bench, name)
 
 
 # A row of a page about a topic or a service; "(out, optional)" and "only where ..." need not be there.
 ROW = re.compile(
     r"\| `(?P<name>~/[a-z_]+|[/a-z_]+(?=` \())` (?:\((?:in|out)(?P<optional>, optional)?\) )?"
-    r"\| `(?P<type>[A-Za-z_/]+)` \|(?P<rest>.*)"
+    r"\| `(?P<type>[A-Za-z0-9_/]+)` \|(?P<rest>.*)"
 )
 COMMON = ("rcl_interfaces/", "lifecycle_msgs/", "rosgraph_msgs/", "type_description_interfaces/")
 OWN_TYPES = importlib.util.find_spec("lie_dynamics_interfaces") is not None
+
+
+def named(interface):
+    """All names of an interface."""
+    return {*interface.publishes, *interface.subscribes, *interface.serves}
+
+
+def test_the_list_of_interfaces_is_that_of_the_nodes():
+    assert set(INTERFACES) == set(NODES)
+
+
+@each_node
+def test_the_page_names_what_the_list_of_interfaces_names(name):
+    page = (ROOT / "doc" / "nodes" / f"{name}.md").read_text()
+    rows = {row["name"] for row in map(ROW.match, page.splitlines()) if row}
+    assert rows - {"/diagnostics"} <= named(INTERFACES[name])
+    for topic in named(INTERFACES[name]):
+        assert f"`{topic}`" in page, f"{topic} is not on the page"
+
+
+def assert_list_names_all(bench, name):
+    """Check that a node opens what the list of interfaces says of every node, and nothing that it does not say."""
+    always = named(EVERY_NODE) - {"/clock"}  # only where time is simulated
+    bench.wait(lambda: always <= opened(bench, name), f"all of {always}")
+    assert opened(bench, name) <= named(EVERY_NODE) | named(INTERFACES[name])
 
 
 def assert_page_names_all(bench, name):
@@ -114,6 +142,11 @@ def assert_page_names_all(bench, name):
 
 def offered(bench, name):
     """Topics and services of a node, as its page names them, that have been discovered; all nodes' own left out."""
+    return opened(bench, name, COMMON)
+
+
+def opened(bench, name, but=()):
+    """The same, but for types that begin so."""
     graph = bench.node
     if (name, bench.namespace) not in graph.get_node_names_and_namespaces():
         return set()
@@ -126,5 +159,7 @@ def offered(bench, name):
         )
         for pair in ask(name, bench.namespace)
     ]
-    found = {topic for topic, types in pairs if not types[0].startswith(COMMON)}
-    return {topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/") for topic in found}
+    found = {topic for topic, types in pairs if not types[0].startswith(tuple(but))}
+    return {
+        topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/") for topic in found
+    }

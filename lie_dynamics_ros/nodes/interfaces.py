@@ -1,0 +1,102 @@
+"""Topics and services of each node, in one list: policies come from it, pages and nodes are checked against it.
+
+Names are relative to the namespace of the node, or (``~/``) to the node itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a node opens besides `COMMON`.
+
+    Attributes
+    ----------
+    publishes, subscribes, serves : tuple of str
+        Topics and services.
+    """
+
+    publishes: tuple[str, ...] = ()
+    subscribes: tuple[str, ...] = ()
+    serves: tuple[str, ...] = ()
+
+
+COMMON = Interface(
+    publishes=("/rosout", "/parameter_events", "/diagnostics", "~/transition_event"),
+    subscribes=("/clock",),
+    serves=(
+        "~/describe_parameters",
+        "~/get_parameter_types",
+        "~/get_parameters",
+        "~/list_parameters",
+        "~/set_parameters",
+        "~/set_parameters_atomically",
+        "~/get_type_description",
+        "~/change_state",
+        "~/get_state",
+        "~/get_available_states",
+        "~/get_available_transitions",
+        "~/get_transition_graph",
+    ),
+)
+"""What every node opens: logging, parameters, lifecycle, simulated time, diagnostics."""
+
+INTERFACES = {
+    "inverse_dynamics": Interface(
+        ("~/joint_efforts", "~/commands", "~/gravity_efforts", "~/dynamics_state"),
+        ("joint_states", "robot_description", "~/joint_trajectory_point", "~/joint_trajectory", "~/external_wrench"),
+        (
+            "~/set_payload",
+            "~/compute_inverse_dynamics",
+            "~/compute_mass_matrix",
+            "~/compute_bias_force",
+            "~/compute_dynamics_derivatives",
+        ),
+    ),
+    "hybrid_dynamics": Interface(
+        ("~/joint_accelerations", "~/joint_efforts", "~/dynamics_state"),
+        ("joint_states", "robot_description", "~/command", "~/joint_trajectory", "~/external_wrench"),
+        (
+            "~/set_payload",
+            "~/compute_hybrid_dynamics",
+            "~/compute_forward_dynamics",
+            "~/compute_dynamics_derivatives",
+        ),
+    ),
+    "computed_torque": Interface(
+        (
+            "~/commands",
+            "~/joint_efforts",
+            "~/tracking_error",
+            "~/estimated_inertia",
+            "~/phase",
+            "~/controller_state",
+            "~/trajectory_status",
+        ),
+        ("joint_states", "robot_description", "~/joint_trajectory", "~/external_wrench"),
+        ("~/hold", "~/set_payload"),
+    ),
+    "stewart_pose": Interface(
+        ("~/pose", "~/pose_stamped", "~/twist", "~/markers", "/tf"),
+        ("joint_states",),
+        (
+            "~/reset",
+            "~/forward_kinematics",
+            "~/inverse_kinematics",
+            "~/assembly_modes",
+        ),
+    ),
+    "simulated_robot": Interface(
+        ("joint_states", "robot_description", "~/joint_trajectory_point", "/clock"),
+        ("~/commands", "~/joint_efforts", "~/joint_trajectory"),
+        ("~/reset",),
+    ),
+    "simulated_stewart": Interface(
+        ("joint_states", "~/true_pose", "~/true_twist"),
+        ("~/desired_pose",),
+        ("~/reset",),
+    ),
+}
+"""Of every node; some topics only with a parameter, or where their message package is installed."""
