@@ -1,6 +1,7 @@
 """Start the node simulated_robot, which stands in for a driver."""
 
-from lie_dynamics_ros.ros.launch_files import launch_description, whole
+from lie_dynamics_ros.ros.launch_arguments import whole
+from lie_dynamics_ros.ros.launch_files import launch_description
 
 
 def generate_launch_description():

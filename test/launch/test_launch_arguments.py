@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.launch_files import NODES, arguments_of, node_options
+from lie_dynamics_ros.ros.launch_arguments import NODES, arguments_of, node_options
 
 FOLDER = Path(__file__).parents[2] / "launch"
 FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.launch.py"))
