@@ -12,7 +12,7 @@ from typing import Any
 
 _HOMES = {
     "closed_form": (
-        "christoffel_symbols coriolis_product curvature_tensor is_flat mass_matrix_derivatives "
+        "christoffel_derivatives christoffel_symbols coriolis_product curvature_tensor is_flat mass_matrix_derivatives "
         "ricci_tensor scalar_curvature sectional_curvature"
     ),
     "constraints": (
@@ -45,10 +45,17 @@ _HOMES = {
     "tree.sensitivity": "forward_dynamics_sensitivity hybrid_dynamics_sensitivity inverse_dynamics_sensitivity",
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+#: Rooms, imported when they are asked for too.
+_ROOMS = (
+    "closed_form", "constraints", "control", "errors", "identification", "lie", "model", "simulation", "stewart",
+    "tree",
+)  # fmt: skip
 __all__ = sorted(_MODULES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
@@ -57,4 +64,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -1,4 +1,5 @@
 from .closed_form import (
+    christoffel_derivatives,
     christoffel_symbols,
     coriolis_product,
     curvature_tensor,
@@ -105,6 +106,7 @@ __all__ = [
     "body_velocities",
     "center_of_mass",
     "centroidal_momentum_matrix",
+    "christoffel_derivatives",
     "christoffel_symbols",
     "consistent_acceleration",
     "consistent_velocity",

@@ -13,6 +13,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
     SpatialInertia,
     bias_force,
+    christoffel_derivatives,
     christoffel_symbols,
     coriolis_matrix,
     gravity_force,
@@ -46,6 +47,25 @@ def test_definition(tree, rng):
     assert relative(christoffel_symbols(model, q), expected) < 1e-12
     assert relative(christoffel_symbols(model, q[0]), expected[0]) < 1e-12
     assert relative(mass_matrix_derivatives(model, q), dM) < 1e-12
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_mass_matrix_derivatives_of_other_joints(kind, rng):
+    tree = around(rng, kind)
+    q = np.array([tree.random(rng) for _ in range(2)])
+    found = mass_matrix_derivatives(to_model(tree), q)
+    assert relative(found, np.array([derivatives(tree, x) for x in q])) < 1e-11
+    assert relative(found[0], mass_matrix_derivatives(to_model(tree), q[0])) < 1e-12
+
+
+def test_christoffel_derivatives(tree, rng):
+    """Against symbols made of second derivatives of the printed mass matrix, PBP (52), (54)."""
+    model = to_model(tree)
+    q = np.array([tree.random(rng) for _ in range(2)])
+    d = ClosedForm(ScrewTree.from_model(model), q[0]).mass_matrix_second_derivatives()  # [l, k, i, j]
+    expected = 0.5 * (np.einsum("likj->lijk", d) + np.einsum("ljki->lijk", d) - np.einsum("lkij->lijk", d))
+    assert relative(christoffel_derivatives(model, q)[0], expected) < 1e-11
+    assert relative(christoffel_derivatives(model, q[0]), expected) < 1e-11
 
 
 def test_printed_formulas(tree, rng):

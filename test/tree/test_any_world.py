@@ -307,8 +307,13 @@ def christoffel_symbols(w):
 
 
 @case
+def christoffel_derivatives(w):
+    return [w.back(ld.christoffel_derivatives(w.model, w.q), "uuuu")] if _of_axes(w) else []
+
+
+@case
 def mass_matrix_derivatives(w):
-    return [w.back(ld.mass_matrix_derivatives(w.model, w.q), "uuu")] if _of_axes(w) else []
+    return [w.back(ld.mass_matrix_derivatives(w.model, w.q), "uuu")]
 
 
 def _no_users(w):

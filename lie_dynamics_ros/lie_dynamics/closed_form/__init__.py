@@ -6,7 +6,12 @@ equation, and are their oracles.
 
 from __future__ import annotations
 
-from .christoffel import christoffel_symbols, christoffel_symbols_second_kind, mass_matrix_derivatives
+from .christoffel import (
+    christoffel_derivatives,
+    christoffel_symbols,
+    christoffel_symbols_second_kind,
+    mass_matrix_derivatives,
+)
 from .conjugate import first_conjugate_time, jacobi_fields
 from .coriolis import coriolis_product
 from .curvature import curvature_tensor, ricci_tensor, scalar_curvature, sectional_curvature
@@ -31,6 +36,7 @@ __all__ = [
     "PloenMatrices",
     "ScrewTree",
     "body_coriolis",
+    "christoffel_derivatives",
     "christoffel_symbols",
     "christoffel_symbols_second_kind",
     "coriolis_product",

@@ -7,8 +7,12 @@ import numpy.typing as npt
 
 from ..kernels.christoffel import christoffel as _single
 from ..kernels.christoffel import christoffel_batch as _batch
+from ..model.arguments import require_model
+from ..model.configuration import shaped
 from ..model.model import Model
 from ..tree.inputs import evaluate
+from ..tree.inverse_derivatives import inverse_dynamics_derivatives
+from ..tree.second_derivatives import inverse_dynamics_second_derivatives
 from .coordinates import require_axes
 
 Array = npt.NDArray[np.float64]
@@ -41,15 +45,15 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
     InputError
         For a wrong shape, NaN or infinity; names the joint.
     """
-    n = model.nv
-    if model._plain:
-        try:
-            if q.ndim == 1:  # type: ignore[union-attr]
-                out = _empty((n, n, n))
-                if _single(model._rows, q, out) == 0:
-                    return out
-        except (AttributeError, TypeError):
-            pass
+    try:
+        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((n, n, n))
+            if _single(model._rows, q, out) == 0:
+                return out
+    except (AttributeError, TypeError):
+        pass
+    require_model(model)
     require_axes(model, "a table of Christoffel symbols")
     full = int(model._rows.shape[0]) - 1
     (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads)
@@ -70,10 +74,31 @@ def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: 
     return raise_last(model, q, christoffel_symbols(model, q, threads=threads), threads)
 
 
-def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
-    """Return dM/dq (..., nv, nv, nv), entry [k, i, j] = dM_ij/dq_k = Gamma_kij + Gamma_kji.
+def christoffel_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return dGamma/dq (..., nv, nv, nv, nv), entry [l, i, j, k] = dGamma_ijk/dq_l, exact. PBP (53)-(57).
 
     Other parameters and errors as `christoffel_symbols`.
     """
+    require_model(model)
+    require_axes(model, "a table of Christoffel symbols")
+    # Without gravity and accelerations tau_k = Gamma_ijk qd_i qd_j, so d2 tau_k / dq_l dqd_i at qd = e_j is twice that.
+    still = model.with_gravity(np.zeros(3))
+    at = shaped(q, model.nq, "q", model)[..., None, :]
+    found = inverse_dynamics_second_derivatives(still, at, np.eye(model.nv), model._zero, threads=threads)
+    return np.ascontiguousarray(0.5 * np.moveaxis(found.dq_dqd, (-2, -1, -4, -3), (-4, -3, -2, -1)))
+
+
+def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return dM/dq (..., nv, nv, nv), entry [k, i, j] = dM_ij/dq_k = Gamma_kij + Gamma_kji.
+
+    Joints of any kind: derivatives are along `Model.integrate`. Parameters and errors as `mass_matrix`.
+    """
+    require_model(model)
+    if not all(joint.type.steps for joint in model.joints):
+        # Column j of M is what acceleration j alone takes, without gravity and rates.
+        still = model.with_gravity(np.zeros(3))
+        at = shaped(q, model.nq, "q", model)[..., None, :]
+        along = inverse_dynamics_derivatives(still, at, model._zero, np.eye(model.nv), threads=threads).dq
+        return np.ascontiguousarray(np.moveaxis(along, (-1, -2, -3), (-3, -2, -1)))
     symbols = christoffel_symbols(model, q, threads=threads)
     return np.asarray(symbols + np.swapaxes(symbols, -1, -2))

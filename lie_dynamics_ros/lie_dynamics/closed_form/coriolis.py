@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..kernels.coriolis_product import any_coriolis_product as _any
 from ..kernels.coriolis_product import coriolis_product as _single
 from ..kernels.coriolis_product import coriolis_product_batch as _batch
+from ..model.arguments import require_model
 from ..model.model import Model
 from ..tree.inputs import evaluate
 from ..tree.mass_matrix import _METHODS
@@ -57,14 +58,14 @@ def coriolis_product(
         ploen = _METHODS[method]
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
-    if model._plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                out = _empty(model.nv)
-                if _single(model._rows, q, qd, reference, ploen, out) == 0:
-                    return out
-        except (AttributeError, TypeError):
-            pass
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            out = _empty(model.nv)
+            if _single(model._rows, q, qd, reference, ploen, out) == 0:
+                return out
+    except (AttributeError, TypeError):
+        pass
+    require_model(model)
     inputs: dict[str, Any] = {"q": q, "qd": qd, "reference": reference}
     (force,) = evaluate(model, _batch, inputs, ["force"], given=ploen, threads=threads, single=_any)
     return force

@@ -7,7 +7,9 @@ import numpy.typing as npt
 
 from ..errors import InputError, SingularityError
 from ..kernels.curvature import curvature as _kernel
+from ..lie._arrays import listed
 from ..model import layout
+from ..model.arguments import of_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..tree.inputs import _check_quaternions
@@ -20,6 +22,7 @@ Array = npt.NDArray[np.float64]
 _ALSO = ("spherical", "free")
 
 
+@of_model
 def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     """Return the Riemann curvature of the mass metric, all indices lowered.
 
@@ -47,7 +50,7 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
         Where the mass matrix is not positive definite.
     """
     states = checked(q, model.nq, "q", model)
-    given = np.array(states, order="C").reshape(-1, model.nq)
+    given = listed(np.array(states, order="C"))
     require_axes(model, "curvature", _ALSO)
     shape, n = (*states.shape[:-1], *[model.nv] * 4), len(model._rows) - 1
     if not np.prod(shape):
@@ -69,12 +72,14 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     return (out if model._coupling is None else coupled_curvature(model, flat, out)).reshape(shape)
 
 
+@of_model
 def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
     """Return Ric_jl = M^ik R_ijkl (..., nv, nv), symmetric; errors as `curvature_tensor`."""
     tensor = curvature_tensor(model, q)
     return np.asarray(np.einsum("...ik,...ijkl->...jl", inverse_metric(model, q), tensor))
 
 
+@of_model
 def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
     """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum over the planes of an orthonormal frame.
 
@@ -83,6 +88,7 @@ def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
     return np.asarray(np.einsum("...jl,...jl->...", inverse_metric(model, q), ricci_tensor(model, q)))
 
 
+@of_model
 def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     """Return the sectional curvature (...) [1/(kg m^2)] of the planes that rates `u` and `v` (..., nv) span.
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
+from ..lie._arrays import listed
 from ..model import layout
+from ..model.arguments import of_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..tree.mass_matrix import mass_matrix
@@ -44,6 +47,7 @@ class Flatness:
         return self.flat
 
 
+@of_model
 def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, seed: int = 0) -> Flatness:
     """Tell whether the mass metric is flat: whether coordinates exist in which M is constant and C vanishes.
 
@@ -73,7 +77,9 @@ def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, 
         rng = np.random.default_rng(seed)
         states = np.array([model.random(rng) for _ in range(samples)])
     else:
-        states = np.atleast_2d(checked(q, model.nq, "q", model)).reshape(-1, model.nq)
+        states = listed(checked(q, model.nq, "q", model))
+    if not len(states):
+        raise InputError("q: at least one configuration is expected", name="q", value=q)
     worst, where = 0.0, states[0]
     for state in states:  # one at a time: a tensor of forty coordinates takes 20 MB
         bound = _bound(model, state)

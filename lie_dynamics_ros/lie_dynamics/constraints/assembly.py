@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..lie._arrays import as_numbers
+from ..model.arguments import of_model
+from ..model.configuration import require_finite
 from ..model.model import Model
 from ..tree.mass_matrix import mass_matrix
 from .constraint_set import ConstraintSet
@@ -52,6 +55,7 @@ class Assembly:
     iterations: int
 
 
+@of_model
 def assemble(
     model: Model,
     constraints: ConstraintSet,
@@ -152,6 +156,7 @@ def constraint_rank(jacobian: Array) -> int:
     return int((values > RANK_CUT * values.max(initial=0.0)).sum())
 
 
+@of_model
 def consistent_velocity(
     model: Model,
     constraints: ConstraintSet,
@@ -180,6 +185,7 @@ def consistent_velocity(
     return _nearest(model, constraints, q, qd, found.jacobian, 0.0 * found.bias, held, "qd")
 
 
+@of_model
 def consistent_acceleration(
     model: Model,
     constraints: ConstraintSet,
@@ -204,7 +210,9 @@ def _nearest(
     held: npt.ArrayLike | None,
     name: str,
 ) -> Array:
-    x = np.array(given, dtype=float)
+    x = np.array(as_numbers(given, name).real)
+    if x.shape == (model.nv,):
+        require_finite(x, name, model)
     if matrix.ndim != 2 or x.shape != (model.nv,):
         raise InputError(f"{name}: one state is expected, {name} of shape ({model.nv},), got {x.shape}", name=name)
     free = np.ones(model.nv, np.bool_) if held is None else ~as_mask(model, held, "held")

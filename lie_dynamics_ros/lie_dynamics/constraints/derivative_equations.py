@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SingularityError
+from ..lie._arrays import listed
 from ..model.model import Model
 from ..tree.inverse_derivatives import inverse_dynamics_derivatives
 from ..tree.regressor import torque_regressor
@@ -81,9 +82,9 @@ def terms_at(
     stabilization: Baumgarte | None,
 ) -> list[Terms]:
     """Return what enters the differentiated equations, for each state of a flat batch."""
-    n, m = model.nv, constraints.size
+    m = constraints.size
     q, qd = states.arrays["q"], states.arrays["qd"]
-    qdd, force = qdd.reshape(-1, n), force.reshape(-1, m)
+    qdd, force = listed(qdd), listed(force)
     f_ext = states.f_ext.reshape(len(q), model.n_bodies, 6) if states.f_ext.size else None
     tree = inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
     regressor = torque_regressor(model, q, qd, qdd)
@@ -110,7 +111,7 @@ def differentiate_hybrid(
 ) -> ConstrainedDerivatives:
     """Return the derivatives of hybrid dynamics at its solution; forward dynamics is the case of an empty mask."""
     n, m, free = model.nv, constraints.size, ~mask
-    taus, forces = found.tau.reshape(-1, n), found.multipliers.reshape(-1, m)
+    taus, forces = listed(found.tau), listed(found.multipliers)
     results = []
     for s, one in enumerate(terms_at(model, constraints, states, found.qdd, found.multipliers, stabilization)):
         # Columns: along q, qd, what is given, parameters.
@@ -133,7 +134,7 @@ def differentiate_hybrid(
             moved = load + one.mass @ dqdd
             dtau, dforce = share(model, constraints, states, s, one, moved, given, mask, goal, taus[s], forces[s])
         results.append((dqdd, dtau, dforce))
-    return gather(results, states.batch, n)
+    return gather(results, states.batch, model, m)
 
 
 def _solve(model: Model, mass: Array, A: Array, right: Array, left: Array) -> tuple[Array, Array]:
@@ -204,12 +205,13 @@ def share(
     return dtau, dforce
 
 
-def gather(results: list[tuple[Array, Array, Array]], batch: tuple[int, ...], n: int) -> ConstrainedDerivatives:
-    """Return the derivatives of qdd, tau and multipliers of each state, as one object."""
-    parts = []
-    for k in range(3):
-        stacked = np.array([r[k] for r in results])
-        stacked = stacked.reshape(*batch, *stacked.shape[1:])
+def gather(
+    results: list[tuple[Array, Array, Array]], batch: tuple[int, ...], model: Model, m: int
+) -> ConstrainedDerivatives:
+    """Return the derivatives of qdd, tau and `m` multipliers of each state, as one object."""
+    n, parts = model.nv, []
+    for k, height in enumerate((n, n, m)):
+        stacked = np.array([r[k] for r in results]).reshape(*batch, height, 3 * n + 10 * model.n_bodies)
         parts.append(
             Sensitivity(stacked[..., :n], stacked[..., n : 2 * n], stacked[..., 2 * n : 3 * n], stacked[..., 3 * n :])
         )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..lie._arrays import listed
+from ..model.arguments import of_model
 from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .derivative_equations import ConstrainedDerivatives, differentiate_hybrid, gather, share, terms_at
@@ -21,6 +23,7 @@ from .resolution import objective
 Array = npt.NDArray[np.float64]
 
 
+@of_model
 def constrained_forward_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -44,6 +47,7 @@ def constrained_forward_derivatives(
     return differentiate_hybrid(model, constraints, states, found, free, None, stabilization)
 
 
+@of_model
 def constrained_hybrid_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -85,6 +89,7 @@ def constrained_hybrid_derivatives(
     return differentiate_hybrid(model, constraints, states, found, mask, goal, stabilization)
 
 
+@of_model
 def constrained_inverse_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -122,7 +127,7 @@ def constrained_inverse_derivatives(
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     n = model.nv
     terms = terms_at(model, constraints, states, states.arrays["qdd"], found.multipliers, None)
-    taus, forces = found.tau.reshape(-1, n), found.multipliers.reshape(-1, constraints.size)
+    taus, forces = listed(found.tau), listed(found.multipliers)
     results = []
     for s, one in enumerate(terms):
         columns = np.concatenate([one.load[:, : 2 * n], one.mass, one.load[:, 2 * n :]], axis=1)
@@ -131,4 +136,4 @@ def constrained_inverse_derivatives(
         dqdd = np.zeros_like(dtau)
         dqdd[:, 2 * n : 3 * n] = np.eye(n)
         results.append((dqdd, dtau, dforce))
-    return gather(results, states.batch, n)
+    return gather(results, states.batch, model, constraints.size)

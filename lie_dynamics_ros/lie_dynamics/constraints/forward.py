@@ -91,19 +91,19 @@ def constrained_forward_dynamics(
     SingularityError
         If the tree has a massless body that its cut loops leave free; names the joint.
     """
-    if model._plain and f_ext is None and stabilization is None:
-        try:
-            if constraints._joints is model.joints and not constraints.user and qd.ndim == 1:  # type: ignore[union-attr]
-                out = _empty(constraints._result_size)
-                status = _kernel(model._rows, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
-                if status == TOO_LARGE:
-                    status = _kernel(
-                        model._rows, constraints._packed, q, qd, tau, _EMPTY, _space(model, constraints, _EMPTY), out
-                    )
-                if status == OK:
-                    return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        plain = model._plain and f_ext is None and stabilization is None and not constraints.user
+        if plain and constraints._joints is model.joints and qd.ndim == 1:  # type: ignore[union-attr]
+            out = _empty(constraints._result_size)
+            status = _kernel(model._rows, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
+            if status == TOO_LARGE:
+                status = _kernel(
+                    model._rows, constraints._packed, q, qd, tau, _EMPTY, _space(model, constraints, _EMPTY), out
+                )
+            if status == OK:
+                return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
+    except (AttributeError, TypeError, ValueError):
+        pass
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "tau": tau}
     states = read_states(model, constraints, inputs, f_ext)
     return run(model, constraints, states, None, stabilization)
@@ -183,7 +183,10 @@ def _settings(constraints: ConstraintSet, stabilization: Baumgarte | None) -> Ar
 
 def as_mask(model: Model, value: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
     """Return truth values, one for each velocity coordinate, given as such or as names of joints."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(None if isinstance(value, np.ma.MaskedArray) else value)
+    except ValueError:
+        array = np.asarray(None)
     if array.dtype.kind in "US" and array.ndim == 1:
         mask = np.zeros(model.nv, np.bool_)
         for joint in array.tolist():

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..lie._arrays import listed
+from ..model.arguments import zero_of
 from ..model.layout import OK
 from ..model.model import Model
 from . import constrained_dynamics_kernels as ck
@@ -79,13 +81,14 @@ def constrained_hybrid_dynamics(
     SingularityError, GroupError
         As `constrained_forward_dynamics`.
     """
+    zero_of(model)  # refuses what is no Model
     mask = as_mask(model, prescribed, "prescribed")
     if model._plain and f_ext is None and stabilization is None and resolution == "least_constraint_force":
         found = _quick(model, constraints, q, qd, qdd, tau, mask)
         if found is not None and torque_weights is None and force_weights is None:
             return found
-    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
+    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
     found = run(model, constraints, states, mask, stabilization)
     if np.max(found.residual, initial=0.0) > CONSISTENT:
         _refuse(model, constraints, states, found, stabilization)
@@ -94,7 +97,7 @@ def constrained_hybrid_dynamics(
     full = States(
         states.batch,
         states.extended,
-        {**states.arrays, "qdd": found.qdd.reshape(-1, model.nv)},
+        {**states.arrays, "qdd": listed(found.qdd)},
         states.f_ext,
     )
     shared = distribute(model, constraints, full, mask, states.arrays["tau"], goal, None, False)
@@ -153,7 +156,7 @@ def _refuse(
     if stabilization is not None:
         f, z = stabilization.frequency, stabilization.damping_ratio
         target = target + 2.0 * z * f * quantities.rate[at] + f * f * quantities.error[at]
-    rest = np.abs(quantities.jacobian[at] @ found.qdd.reshape(-1, model.nv)[at] + target)
+    rest = np.abs(quantities.jacobian[at] @ listed(found.qdd)[at] + target)
     name = max(constraints.slices, key=lambda key: float(rest[constraints.slices[key]].max()))
     worst = float(rest[constraints.slices[name]].max())
     rank = int(np.atleast_1d(found.rank).flat[at])

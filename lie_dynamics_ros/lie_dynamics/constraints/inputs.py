@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..errors import InputError, SingularityError
 from ..kernels.compile import COMPILED
 from ..model import layout
+from ..model.arguments import require_model
 from ..model.configuration import coordinate_name, shaped
 from ..model.model import Model
 from ..model.user_joints import extend
@@ -106,6 +107,7 @@ def read_states(
     InputError, GroupError
         For wrong shapes, NaN, and quaternions that are none; names the joint.
     """
+    require_model(model)
     if not isinstance(constraints, ConstraintSet):
         raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
     constraints.check_model(model)

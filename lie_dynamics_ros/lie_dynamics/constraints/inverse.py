@@ -6,6 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..lie._arrays import as_numbers, listed
+from ..model.arguments import of_model
+from ..model.configuration import require_finite
 from ..model.model import Model
 from ..tree.inverse_dynamics import inverse_dynamics
 from .assembly import constraint_rank
@@ -18,6 +21,7 @@ from .resolution import Objective, objective, refuse_rank, resolve
 Array = npt.NDArray[np.float64]
 
 
+@of_model
 def constrained_inverse_dynamics(
     model: Model,
     constraints: ConstraintSet,
@@ -77,9 +81,10 @@ def constrained_inverse_dynamics(
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
     goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
-    passive = np.zeros(model.nv) if passive_torque is None else np.asarray(passive_torque, dtype=float)
+    passive = np.zeros(model.nv) if passive_torque is None else as_numbers(passive_torque, "passive_torque").real
     try:
-        passive = np.broadcast_to(passive, (*states.batch, model.nv)).reshape(-1, model.nv)
+        passive = listed(np.broadcast_to(passive, (*states.batch, model.nv)))
+        require_finite(passive, "passive_torque", model)
     except ValueError:
         raise InputError(
             f"passive_torque: shape (..., {model.nv}) is expected, got {passive.shape}", name="passive_torque"
@@ -121,7 +126,8 @@ def distribute(
     for k, loop in enumerate(constraints.loops):
         part = constraints.slices[loop.name]
         wrenches[:, k] = (force[:, None, part] @ unit[:, part])[:, 0]
-    packed = np.concatenate([qdd, force, wrenches.reshape(count, -1), rank[:, None], residual[:, None]], axis=1)
+    flat = wrenches.reshape(count, 6 * len(constraints.loops))
+    packed = np.concatenate([qdd, force, flat, rank[:, None], residual[:, None]], axis=1)
     return ConstrainedDynamics(
         packed.reshape(*states.batch, packed.shape[1]), constraints, tau.reshape(*states.batch, model.nv)
     )

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SingularityError
+from ..model.arguments import of_model
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
@@ -16,6 +17,7 @@ from .quantities import quantities_of
 Array = npt.NDArray[np.float64]
 
 
+@of_model
 def project_to_constraints(
     model: Model,
     constraints: ConstraintSet,

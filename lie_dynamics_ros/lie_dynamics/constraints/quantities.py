@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..lie._arrays import as_numbers
+from ..model.arguments import of_model
 from ..model.model import Model
 from . import loop_kernels as lk
 from .constraint_set import ConstraintSet
@@ -37,6 +39,7 @@ class ConstraintQuantities(NamedTuple):
     bias: Array
 
 
+@of_model
 def constraint_quantities(
     model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike
 ) -> ConstraintQuantities:
@@ -85,16 +88,19 @@ def _loops(model: Model, loops: Array, scalars: Array, q: Array, qd: Array) -> t
     return matrix, values, wrenches
 
 
+@of_model
 def constraint_jacobian(model: Model, constraints: ConstraintSet, q: npt.ArrayLike) -> Array:
     """Return A (..., m, nv), the derivative of the constraints along `Model.integrate`; errors as above."""
     return constraint_quantities(model, constraints, q, model._zero).jacobian
 
 
+@of_model
 def constraint_bias(model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Return dA/dt qd (..., m); errors as above."""
     return constraint_quantities(model, constraints, q, qd).bias
 
 
+@of_model
 def constraint_error(
     model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike | None = None
 ) -> Array | tuple[Array, Array]:
@@ -106,6 +112,7 @@ def constraint_error(
     return found.error if qd is None else (found.error, found.rate)
 
 
+@of_model
 def loop_wrenches(
     model: Model, constraints: ConstraintSet, q: npt.ArrayLike, multipliers: npt.ArrayLike
 ) -> dict[str, Array]:
@@ -121,7 +128,9 @@ def loop_wrenches(
     states = read_states(model, constraints, {"q": q, "qd": model._zero})
     _, unit = quantities_of(model, constraints, states)
     unit = unit.reshape(*states.batch, *unit.shape[1:])
-    force = np.asarray(multipliers)
+    force = as_numbers(multipliers, "multipliers")
+    if not np.isfinite(force).all():
+        raise InputError(f"multipliers: finite numbers are expected, got {multipliers!r}", name="multipliers")
     if force.shape[-1:] != (constraints.size,):
         raise InputError(f"multipliers: shape (..., {constraints.size}) is expected, got {force.shape}")
     result = {}

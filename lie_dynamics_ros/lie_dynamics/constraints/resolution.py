@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, SingularityError
+from ..lie._arrays import as_numbers
 
 Array = npt.NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def objective(
     InputError
         For an unknown resolution, or weights that do not fit.
     """
-    if resolution not in RESOLUTIONS:
+    if not isinstance(resolution, str) or resolution not in RESOLUTIONS:
         raise InputError(f"resolution: one of {list(RESOLUTIONS)} is expected, got {resolution!r}", name="resolution")
     if resolution != "weighted":
         if torque_weights is not None or force_weights is not None:
@@ -46,7 +47,7 @@ def objective(
         return Objective(np.full(n_a, 1.0 if least else 0.0), np.full(m, 0.0 if least else 1.0))
     roots = []
     for name, given, size in (("torque_weights", torque_weights, n_a), ("force_weights", force_weights, m)):
-        values = np.asarray(0.0 if given is None else given, dtype=float)
+        values = as_numbers(0.0 if given is None else given, name).real
         if values.shape not in ((), (size,)) or not np.isfinite(values).all() or (values < 0.0).any():
             raise InputError(f"{name}: one number or {size}, none negative, are expected, got {given!r}", name=name)
         roots.append(np.sqrt(np.broadcast_to(values, (size,))))

@@ -199,7 +199,7 @@ def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def body_sums(rows, q, qd, out):
     """Write the sums of one state (`SUM_SIZE`) to `out` and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or out.shape[0] != SUM_SIZE:
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or qd.shape[0] == 0 or out.shape[0] != SUM_SIZE:
         return BAD_SHAPE
     if not check_quaternions(rows, q):
         return BAD_QUATERNION

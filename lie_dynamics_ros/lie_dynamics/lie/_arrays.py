@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,38 @@ from ..errors import InputError
 Array = npt.NDArray[Any]
 
 
+#: Axes that numpy can broadcast.
+MOST_AXES = 32
+
+
+def as_numbers(value: object, name: str) -> Array:
+    """Return `value` as a float64 or complex128 array of any shape.
+
+    Raises
+    ------
+    InputError
+        For what is no array of numbers: text, even of digits, dates, masked arrays, whose masks would be lost, more
+        axes than numpy can broadcast.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim <= MOST_AXES:
+        return value
+    try:
+        array = np.asarray(value)
+        numeric = array.dtype.kind in "biufc" or (
+            array.dtype.kind == "O" and not any(isinstance(x, (str, bytes)) for x in array.flat)
+        )
+        if numeric and not isinstance(value, np.ma.MaskedArray) and array.ndim <= MOST_AXES:
+            return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{name}: an array of numbers is expected, got {value!r}", name=name, value=value)
+
+
+def listed(array: Array) -> Array:
+    """Return an array (..., n) as a list of states (count, n), of none or of no coordinates too."""
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
+
+
 def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
     """Return `value` as a float64 (or complex128) array of shape (..., *tail) without NaN or infinity.
 
@@ -21,12 +54,7 @@ def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
     InputError
         If the type is not numeric, the trailing shape differs or an entry is not finite.
     """
-    array = np.asarray(value)
-    if array.dtype != np.float64 and array.dtype != np.complex128:
-        if array.dtype.kind not in "biufc":
-            message = f"{name}: numbers expected, got an array of type {array.dtype}"
-            raise InputError(message, name=name, value=value, expected="numbers")
-        array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    array = as_numbers(value, name)
     if array.shape[array.ndim - len(tail) :] != tail or array.ndim < len(tail):
         expected = "(..., " + ", ".join(str(n) for n in tail) + ")"
         raise InputError(

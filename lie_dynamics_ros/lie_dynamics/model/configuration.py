@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import quaternion, se3
+from ..lie._arrays import as_numbers
 
 if TYPE_CHECKING:
     from .model import Model
@@ -57,10 +58,7 @@ def checked(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
 
 def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
     """Return `value` as an array (..., size) of numbers, or raise an InputError."""
-    try:
-        array = np.asarray(value, dtype=np.complex128 if np.iscomplexobj(value) else np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: an array of numbers is expected, got {value!r}", name=name, value=value) from None
+    array = as_numbers(value, name)
     if array.ndim < 1 or array.shape[-1] != size:
         raise InputError(
             f"{name}: shape (..., {size}) is expected by model {model.name!r}, got {array.shape}",
@@ -68,7 +66,7 @@ def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
             value=array.shape,
             expected=f"(..., {size})",
         )
-    return array  # type: ignore[return-value]
+    return array
 
 
 def require_finite(array: Array, name: str, model: Model) -> None:

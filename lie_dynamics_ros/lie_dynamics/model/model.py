@@ -194,7 +194,7 @@ class Model:
         """
         try:
             return self._by_name[name]
-        except KeyError:
+        except (KeyError, TypeError):
             message = f"no joint {name!r} moves in model {self.name!r}; its joints are {list(self.joint_names)}"
             raise InputError(message, name=name, expected="a joint name") from None
 
@@ -214,7 +214,7 @@ class Model:
             name = self.joints[name].body
         try:
             return self.frames[name]
-        except KeyError:
+        except (KeyError, TypeError):
             message = f"no body or frame {name!r} in model {self.name!r}; there are {list(self.frames)}"
             raise InputError(message, name=str(name), expected="a body or frame name") from None
 

@@ -103,6 +103,8 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     ------
     StewartError : lengths of a wrong shape, not finite or not positive; the message names the leg.
     """
+    if not isinstance(platform, StewartPlatform):
+        raise StewartError(f"platform: a StewartPlatform is expected, got {platform!r}")
     wanted = _checked(lengths)
     form = canonical(platform.base_points, platform.platform_points)
     own, scaled = form.platform, wanted[form.order] / form.unit

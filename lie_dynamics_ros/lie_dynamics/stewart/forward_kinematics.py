@@ -85,7 +85,9 @@ def solve_forward_kinematics(
 
     Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
     """
-    build = METHOD_BUILDERS.get(method)
+    if not isinstance(platform, StewartPlatform):
+        raise StewartError(f"platform: a StewartPlatform is expected, got {platform!r}")
+    build = METHOD_BUILDERS.get(method) if isinstance(method, str) else None
     if build is None:
         raise StewartError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
     settings = Settings(method, dict(options))

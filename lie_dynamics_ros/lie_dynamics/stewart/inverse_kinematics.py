@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ..lie._arrays import as_numbers
 from .errors import StewartError
 
 Array = npt.NDArray[np.float64]
@@ -31,9 +32,17 @@ def check_frame(frame: str) -> None:
         raise StewartError(f"frame is {frame!r}, expected one of {', '.join(map(repr, get_args(TwistFrame)))}")
 
 
+def real_numbers(value: npt.ArrayLike, name: str) -> Array:
+    """Return ``value`` as a float64 array; raise InputError or StewartError for what is no array of real numbers."""
+    array = as_numbers(value, name)
+    if array.dtype.kind == "c":
+        raise StewartError(f"{name}: real numbers expected, got complex ones")
+    return array
+
+
 def as_pose(pose: npt.ArrayLike, name: str = "pose") -> Array:
     """Return ``pose`` as a float64 array (..., 4, 4); raise StewartError for another shape."""
-    array = np.asarray(pose, dtype=np.float64)
+    array = real_numbers(pose, name)
     if array.shape[-2:] != (4, 4):
         raise StewartError(f"{name} has shape {array.shape}, expected (..., 4, 4): a homogeneous matrix")
     return array
@@ -41,7 +50,7 @@ def as_pose(pose: npt.ArrayLike, name: str = "pose") -> Array:
 
 def as_vector(value: npt.ArrayLike, size: int, name: str) -> Array:
     """Return ``value`` as a float64 array (..., size); raise StewartError for another shape."""
-    array = np.asarray(value, dtype=np.float64)
+    array = real_numbers(value, name)
     if array.ndim == 0 or array.shape[-1] != size:
         raise StewartError(f"{name} has shape {array.shape}, expected (..., {size})")
     return array

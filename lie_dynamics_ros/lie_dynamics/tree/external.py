@@ -9,12 +9,15 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import se3
+from ..lie._arrays import as_numbers
+from ..model.arguments import of_model
 from ..model.model import Model
 from .kinematics import forward_kinematics
 
 Array = npt.NDArray[np.float64]
 
 
+@of_model
 def external_wrench(
     model: Model,
     q: npt.ArrayLike,
@@ -49,11 +52,11 @@ def external_wrench(
     InputError
         For an unknown body or one fixed to the world, a wrong shape, or NaN.
     """
-    if frame not in ("body", "world", "aligned"):
+    if not isinstance(frame, str) or frame not in ("body", "world", "aligned"):
         raise InputError(f"frame: 'body', 'world' or 'aligned' is expected, got {frame!r}", name="frame", value=frame)
     at = model._moving(body)
-    given = np.asarray(wrench, dtype=np.float64)
-    if given.shape[-1:] != (6,) or not np.isfinite(given).all():
+    given = as_numbers(wrench, "wrench")
+    if given.shape[-1:] != (6,) or given.dtype.kind == "c" or not np.isfinite(given).all():
         raise InputError(
             f"wrench: six finite numbers (..., 6) are expected, got {wrench!r}", name=at.name, value=wrench
         )

@@ -12,6 +12,7 @@ from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..kernels.hybrid_derivatives import hybrid_derivatives as _single
 from ..kernels.hybrid_derivatives import hybrid_derivatives_batch as _batch
 from ..model import layout
+from ..model.arguments import require_model
 from ..model.configuration import shaped
 from ..model.model import Model
 from ..model.user_derivatives import extend_twice
@@ -152,17 +153,17 @@ def forward_dynamics_derivatives(
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
-    if model._plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                n = model.nv
-                y = _empty((3 * n + 1, n))
-                wrench = NO_WRENCH if f_ext is None else f_ext
-                if _single(model._rows, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
-                    parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
-                    return _new(ForwardDynamicsDerivatives, parts)
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            y = _empty((3 * n + 1, n))
+            wrench = NO_WRENCH if f_ext is None else f_ext
+            if _single(model._rows, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
+                parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
+                return _new(ForwardDynamicsDerivatives, parts)
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     if model._coupling is not None:
         free = np.zeros(model.nv, np.bool_)
         found = HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext))
@@ -216,17 +217,17 @@ def hybrid_dynamics_derivatives(
     InputError, GroupError, SingularityError
         As `hybrid_dynamics`.
     """
-    if model._plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                n = model.nv
-                shape = (3 * n + 1, n)
-                y, z = _empty(shape), _empty(shape)
-                wrench = NO_WRENCH if f_ext is None else f_ext
-                if _single(model._rows, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
-                    return HybridDynamicsDerivatives(y, z)
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            shape = (3 * n + 1, n)
+            y, z = _empty(shape), _empty(shape)
+            wrench = NO_WRENCH if f_ext is None else f_ext
+            if _single(model._rows, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
+                return HybridDynamicsDerivatives(y, z)
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     mask = _mask(model, prescribed)
     if model._coupling is not None:
         return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext))

@@ -13,6 +13,7 @@ from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..kernels.forward_dynamics import hybrid_dynamics_batch as _batch
 from ..kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
+from ..model.arguments import require_model
 from ..model.configuration import shaped
 from ..model.model import Model
 from .coupled import coupled_hybrid_dynamics
@@ -59,13 +60,14 @@ def forward_dynamics(
     SingularityError
         If a massless body is free to accelerate without bound; names the joint.
     """
-    if model._plain:
-        try:
+    try:
+        if model._plain:
             qdd: Array | None = _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
             if qdd is not None:
                 return qdd
-        except (TypeError, ValueError):
-            pass
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     return _general_forward(model, q, qd, tau, f_ext, threads)
 
 
@@ -111,8 +113,8 @@ def hybrid_dynamics(
     InputError, GroupError, SingularityError
         As `forward_dynamics`; also InputError for a mask that is not nv truth values.
     """
-    if model._plain:
-        try:
+    try:
+        if model._plain:
             both: tuple[Array, Array] | None
             if f_ext is None:
                 both = _unloaded(model._rows, q, qd, tau, qdd, prescribed)
@@ -120,8 +122,9 @@ def hybrid_dynamics(
                 both = _hybrid(model._rows, q, qd, tau, f_ext, qdd, prescribed)
             if both is not None:
                 return both
-        except (TypeError, ValueError):
-            pass
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     return _general_hybrid(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
 
 
@@ -166,8 +169,11 @@ def _general_hybrid(
 
 
 def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    mask = np.asarray(prescribed)
-    if mask.dtype != np.bool_ or mask.shape != (model.nv,):
+    try:
+        mask = np.asarray(prescribed)
+    except ValueError:
+        mask = np.zeros(0)
+    if isinstance(prescribed, np.ma.MaskedArray) or mask.dtype != np.bool_ or mask.shape != (model.nv,):
         raise InputError(
             f"prescribed: {model.nv} truth values are expected, one for each coordinate, got {mask.dtype} {mask.shape}",
             name="prescribed",

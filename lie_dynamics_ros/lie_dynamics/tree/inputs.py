@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from ..errors import GroupError, InputError, SingularityError
 from ..kernels.compile import COMPILED
+from ..lie._arrays import as_numbers
 from ..model import layout
+from ..model.arguments import require_model
 from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.coupling import Coupling
 from ..model.model import Model
@@ -66,6 +68,7 @@ def evaluate(
     extension : callable
         ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
     """
+    require_model(model)
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
     if fixed is None and threads == 1:
@@ -195,10 +198,7 @@ def _run_one(
 
 def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
     """Return external wrenches as (..., 6 n_bodies)."""
-    try:
-        wrench = np.asarray(f_ext, dtype=np.complex128 if np.iscomplexobj(f_ext) else np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"f_ext: an array of numbers is expected, got {f_ext!r}", name="f_ext") from None
+    wrench = as_numbers(f_ext, "f_ext")
     if wrench.ndim < 2 or wrench.shape[-2:] != (model.n_bodies, 6):
         raise InputError(
             f"f_ext: shape (..., {model.n_bodies}, 6) is expected by model {model.name!r}, got {wrench.shape}",
@@ -206,7 +206,7 @@ def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
             value=wrench.shape,
             expected=f"(..., {model.n_bodies}, 6)",
         )
-    return wrench.reshape(*wrench.shape[:-2], 6 * model.n_bodies)  # type: ignore[return-value]
+    return wrench.reshape(*wrench.shape[:-2], 6 * model.n_bodies)
 
 
 def _require_finite(model: Model, name: str, array: Array, given: npt.NDArray[np.bool_] = NO_MASK) -> None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..kernels.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.inverse_derivatives import inverse_derivatives_batch as _batch
+from ..model.arguments import require_model, zero_of
 from ..model.model import Model
 from ..model.user_derivatives import extend_twice
 from .inputs import evaluate
@@ -81,15 +82,15 @@ def inverse_dynamics_derivatives(
     The functions of a user-defined joint are asked for its dS at eight configurations around q, up to 0.02 [rad, m]
     away along each of its coordinates: dS/dt is differentiated by central differences of eighth order.
     """
-    if model._plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                n = model.nv
-                out = _empty((3, n, n))
-                if _single(model._rows, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
-                    return _new(InverseDynamicsDerivatives, (out[0], out[1], out[2]))
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((3, n, n))
+            if _single(model._rows, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
+                return _new(InverseDynamicsDerivatives, (out[0], out[1], out[2]))
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     return _general(model, {"q": q, "qd": qd, "qdd": qdd}, f_ext, threads)
 
 
@@ -113,7 +114,7 @@ def bias_force_derivatives(
 
     Parameters and errors as `inverse_dynamics_derivatives`.
     """
-    found = inverse_dynamics_derivatives(model, q, qd, model._zero, threads=threads)
+    found = inverse_dynamics_derivatives(model, q, qd, zero_of(model), threads=threads)
     return found.dq, found.dqd
 
 
@@ -123,4 +124,5 @@ def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 
     The Hessian of the potential energy, symmetric, for joints made of axes. Parameters and errors as
     `inverse_dynamics_derivatives`.
     """
-    return inverse_dynamics_derivatives(model, q, model._zero, model._zero, threads=threads).dq
+    still = zero_of(model)
+    return inverse_dynamics_derivatives(model, q, still, still, threads=threads).dq

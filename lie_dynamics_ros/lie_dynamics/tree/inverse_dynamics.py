@@ -11,6 +11,7 @@ from ..kernels.inverse_dynamics import any_inverse_dynamics as _any
 from ..kernels.inverse_dynamics import inverse_dynamics as _loaded
 from ..kernels.inverse_dynamics import inverse_dynamics_batch as _batch
 from ..kernels.inverse_dynamics import inverse_dynamics_unloaded as _unloaded
+from ..model.arguments import require_model
 from ..model.model import Model
 from .inputs import evaluate
 from .losses import joint_losses
@@ -53,14 +54,15 @@ def inverse_dynamics(
         For a quaternion in q whose square norm differs from one by 1e-6 or more.
     """
     # One call to the kernel is most of the cost for a small robot: no helper stands in between.
-    if model._plain:
-        try:
+    try:
+        if model._plain:
             tau: npt.NDArray[np.float64] | None
             tau = _unloaded(model._rows, q, qd, qdd) if f_ext is None else _loaded(model._rows, q, qd, qdd, f_ext)
             if tau is not None:
                 return tau
-        except (TypeError, ValueError):
-            pass
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     return _general(model, q, qd, qdd, f_ext, threads)
 
 

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..kernels.jacobians import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_batch
 from ..kernels.jacobians import jacobian as _single
 from ..model import layout
+from ..model.arguments import of_model, require_model
 from ..model.model import Model
 from .inputs import evaluate
 
@@ -51,19 +52,20 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
         For a quaternion in q that is not of unit norm.
     """
     where = _where(model, body, frame)
-    if model._plain:
-        try:
-            if q.ndim == 1:  # type: ignore[union-attr]
-                out = _empty((6, model.nv))
-                if _single(model._rows, q, where, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+            out = _empty((6, model.nv))
+            if _single(model._rows, q, where, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     inputs: dict[str, Any] = {"q": q, "qd": model._zero}
     (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, fixed=where)
     return matrix
 
 
+@of_model
 def jacobian_rate(
     model: Model,
     q: npt.ArrayLike,
@@ -90,13 +92,16 @@ def _where(model: Model, body: str | int, frame: str) -> Array:
         raise InputError(
             f"frame: one of {list(_KINDS)} is expected, got {frame!r}", name="frame", value=frame
         ) from None
-    key = (body, kind)
-    cached = model._where.get(key)
+    try:
+        cached = model._where.get((body, kind))
+    except (AttributeError, TypeError):  # no model, or a name that is none
+        require_model(model)
+        cached = None
     if cached is None:
         found = model.frame(body)
         row = 0 if found.body < 0 else model._body_row(found.body)
         turn = model._rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if row else np.eye(3)
         pose = found.placement
         cached = np.concatenate([[row, kind], (turn @ pose[:3, :3]).ravel(), turn @ pose[:3, 3]])
-        model._where[key] = cached  # the same for every copy of the model: placements never change
+        model._where[body, kind] = cached  # the same for every copy of the model: placements never change
     return cached

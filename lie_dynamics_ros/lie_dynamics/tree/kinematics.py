@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ..kernels.kinematics import forward_kinematics as _single
 from ..kernels.kinematics import forward_kinematics_batch as _batch
+from ..model.arguments import of_model, require_model
 from ..model.model import Model
 from .inputs import evaluate
 
@@ -37,18 +38,19 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
     GroupError
         For a quaternion in q that is not of unit norm.
     """
-    if model._plain:
-        try:
-            if q.ndim == 1:  # type: ignore[union-attr]
-                out = _empty((model.n_bodies, 4, 4))
-                if _single(model._rows, q, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+            out = _empty((model.n_bodies, 4, 4))
+            if _single(model._rows, q, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     (poses,) = evaluate(model, _batch, {"q": q}, [(model.n_bodies, 4, 4)], threads=threads)
     return poses
 
 
+@of_model
 def frame_pose(model: Model, q: npt.ArrayLike, frame: str | int) -> npt.NDArray[np.float64]:
     """Return the pose T_world_frame (..., 4, 4) of a body or of a frame fixed to one (or to the world) [m].
 

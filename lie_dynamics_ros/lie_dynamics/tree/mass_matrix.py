@@ -14,6 +14,7 @@ from ..kernels.mass_matrix import coriolis as _coriolis
 from ..kernels.mass_matrix import coriolis_batch as _coriolis_batch
 from ..kernels.mass_matrix import mass_matrix_batch as _mass_batch
 from ..kernels.mass_matrix_columns import mass_matrix as _mass
+from ..model.arguments import require_model, zero_of
 from ..model.model import Model
 from .forward_dynamics import forward_dynamics
 from .inputs import evaluate
@@ -46,15 +47,15 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     InputError, GroupError
         As `inverse_dynamics`.
     """
-    n = model.nv
-    if model._plain:
-        try:
-            if q.ndim == 1:  # type: ignore[union-attr]
-                out = _empty((n, n))
-                if _mass(model._rows, q, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((n, n))
+            if _mass(model._rows, q, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     (matrix,) = evaluate(model, _mass_batch, {"q": q}, ["matrix"], threads=threads)
     return matrix
 
@@ -64,18 +65,18 @@ def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: in
 
     Parameters and errors as `inverse_dynamics`; returns (..., nv) [N m, N].
     """
-    return inverse_dynamics(model, q, qd, model._zero, threads=threads)
+    return inverse_dynamics(model, q, qd, zero_of(model), threads=threads)
 
 
 def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
-    if model._plain:
-        try:
+    try:
+        if model._plain:
             tau: Array | None = _gravity(model._rows, q)
             if tau is not None:
                 return tau
-        except TypeError:
-            pass
+    except (AttributeError, TypeError):
+        pass
     return evaluate(model, _gravity_batch, {"q": q}, ["force"], threads=threads)[0]
 
 
@@ -118,15 +119,15 @@ def coriolis_matrix(
         ploen = _METHODS[method]
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
-    n = model.nv
-    if model._plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                out = _empty((n, n))
-                if _coriolis(model._rows, q, qd, ploen, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((n, n))
+            if _coriolis(model._rows, q, qd, ploen, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, ["matrix"], given=ploen, threads=threads)
     return matrix
 
@@ -148,4 +149,5 @@ def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, t
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
+    require_model(model)
     return forward_dynamics(model._without_gravity(), q, model._zero, force, threads=threads)

@@ -21,12 +21,16 @@ from ..kernels.motion import (
     centroidal_matrix_batch,
 )
 from ..model import layout
+from ..model.arguments import of_model, require_model, zero_of
+from ..model.configuration import checked
 from ..model.model import Model
 from .inputs import evaluate
+from .mass_matrix import mass_matrix
 
 Array = npt.NDArray[np.float64]
 
 
+@of_model
 def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the twist of every body in its own frame. Kim (37).
 
@@ -54,6 +58,7 @@ def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, thread
     return _motion(model, {"q": q, "qd": qd, "qdd": model._zero}, threads)[0]
 
 
+@of_model
 def body_accelerations(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, threads: int = 1
 ) -> Array:
@@ -71,20 +76,21 @@ def _motion(model: Model, inputs: dict[str, Any], threads: int) -> list[Array]:
 
 
 def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Array:
-    if model._plain:
-        try:
-            if q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
-                out = np.empty(SUM_SIZE)
-                if body_sums(model._rows, q, qd, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
-            pass
+    try:
+        if model._plain and q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
+            out = np.empty(SUM_SIZE)
+            if body_sums(model._rows, q, qd, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
     if total_mass(model) == 0.0:
         raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
     inputs: dict[str, Any] = {"q": q, "qd": qd}
     return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
 
 
+@of_model
 def total_mass(model: Model) -> float:
     """Return the mass of all bodies that move [kg]."""
     return float(model._rows[1:, layout.MASS].sum())
@@ -98,12 +104,17 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
     SingularityError
         If no body has mass. Other errors as `forward_kinematics`.
     """
-    return _sums(model, q, model._zero, threads)[..., SUM_COM : SUM_COM + 3].copy()
+    return _sums(model, q, zero_of(model), threads)[..., SUM_COM : SUM_COM + 3].copy()
 
 
 def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
-    """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv)."""
-    return _sums(model, q, qd, threads)[..., SUM_ENERGY].copy()
+    """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
+    try:
+        return _sums(model, q, qd, threads)[..., SUM_ENERGY].copy()
+    except SingularityError:  # no mass: rotors may have energy all the same
+        rates = checked(qd, model.nv, "qd", model)
+        momenta = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
+        return np.asarray(0.5 * (momenta * rates).sum(axis=-1))
 
 
 def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
@@ -112,7 +123,7 @@ def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Arr
     It is -m g . c with the gravity vector g of the model, so it grows upwards for (0, 0, -9.81), and its derivative
     along q is `gravity_force`.
     """
-    sums = _sums(model, q, model._zero, threads)
+    sums = _sums(model, q, zero_of(model), threads)
     return np.asarray(-sums[..., SUM_MASS] * (sums[..., SUM_COM : SUM_COM + 3] @ model.gravity))
 
 
@@ -138,7 +149,7 @@ def momentum(
     ndarray, shape (..., 6)
         Angular part first [N m s, N s].
     """
-    if about not in ("world", "com"):
+    if not isinstance(about, str) or about not in ("world", "com"):
         raise InputError(f"about: 'world' or 'com' is expected, got {about!r}", name="about", value=about)
     sums = _sums(model, q, qd, threads)
     result = sums[..., SUM_ANGULAR : SUM_LINEAR + 3].copy()
@@ -147,6 +158,7 @@ def momentum(
     return result
 
 
+@of_model
 def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return A (..., 6, nv) with A qd the momentum about the centre of mass in the world's axes, angular part first.
 

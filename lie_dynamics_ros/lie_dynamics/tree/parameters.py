@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import inertial_parameters
+from ..lie._arrays import as_numbers
 
 Array = npt.NDArray[Any]
 
@@ -59,12 +60,7 @@ class Parameter:
     def _of(
         cls, what: str, where: Coordinate | None, data: Any, tail: tuple[int, ...], part: int | str = 0
     ) -> Parameter:
-        array = np.asarray(data)
-        kind = np.complex128 if np.iscomplexobj(array) else np.float64
-        try:
-            array = array.astype(kind)
-        except (TypeError, ValueError):
-            array = np.array(np.nan)
+        array = as_numbers(data, f"parameter {what}")
         if array.shape[max(array.ndim - len(tail), 0) :] != tail or not np.isfinite(array).all():
             shape = f"(..., {', '.join(map(str, tail))})" if tail else "(...)"
             raise InputError(f"parameter {what}: finite numbers of shape {shape} are expected, got {data!r}", name=what)

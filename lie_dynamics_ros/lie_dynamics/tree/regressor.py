@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ..kernels.regressor import regressor as _single
 from ..kernels.regressor import regressor_batch as _batch
+from ..model.arguments import require_model
 from ..model.model import Model
 from .inputs import evaluate
 
@@ -42,15 +43,14 @@ def torque_regressor(
     InputError, GroupError
         As `inverse_dynamics`.
     """
-    width = 10 * model.n_bodies
-    if model._plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                out = _empty((model.nv, width))
-                if _single(model._rows, q, qd, qdd, out) == 0:
-                    return out
-        except (AttributeError, TypeError, ValueError):
-            pass
-    full = int(model._rows.shape[0]) - 1
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            out = _empty((model.nv, 10 * model.n_bodies))
+            if _single(model._rows, q, qd, qdd, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    full, width = int(model._rows.shape[0]) - 1, 10 * model.n_bodies
     (matrix,) = evaluate(model, _batch, {"q": q, "qd": qd, "qdd": qdd}, [(full, width)], threads=threads)
     return matrix if model._coupling is None else np.asarray(model._coupling.rates.T @ matrix)

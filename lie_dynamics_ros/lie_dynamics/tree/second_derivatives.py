@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..kernels.second_derivatives import second_derivatives_batch as _batch
+from ..lie._arrays import as_numbers
+from ..model.arguments import of_model
 from ..model.configuration import shaped
 from ..model.model import Model
 from .inputs import evaluate
@@ -42,6 +44,7 @@ class SecondDerivatives:
     dq_dqdd: Array
 
 
+@of_model
 def inverse_dynamics_second_derivatives(
     model: Model,
     q: npt.ArrayLike,
@@ -95,7 +98,7 @@ def inverse_dynamics_second_derivatives(
             for name, value in inputs.items()
         }
         vector = np.eye(model.nv)
-        f_ext = None if f_ext is None else np.asarray(f_ext)[..., None, :, :]
+        f_ext = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
     n = model._rows.shape[0] - 1
     (found,) = evaluate(model, _batch, {**inputs, "vector": vector}, [(4, n, n)], f_ext, threads=threads)
     if model._coupling is not None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..kernels.sensitivity import sensitivity_batch
 from ..model import seeds
+from ..model.arguments import of_model
 from ..model.configuration import checked, shaped
 from ..model.model import Model
 from .forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
@@ -32,6 +33,7 @@ Hold = Literal["body", "world", "aligned"]
 _HOLDS = {"body": seeds.HELD_BY_BODY, "world": seeds.HELD_BY_WORLD, "aligned": seeds.HELD_ALIGNED}
 
 
+@of_model
 def inverse_dynamics_sensitivity(
     model: Model,
     q: npt.ArrayLike,
@@ -74,6 +76,7 @@ def inverse_dynamics_sensitivity(
     return np.asarray(change[0]) if single else change
 
 
+@of_model
 def forward_dynamics_sensitivity(
     model: Model,
     q: npt.ArrayLike,
@@ -110,6 +113,7 @@ def forward_dynamics_sensitivity(
     return np.asarray(change[0]) if single else change
 
 
+@of_model
 def hybrid_dynamics_sensitivity(
     model: Model,
     q: npt.ArrayLike,
@@ -170,7 +174,7 @@ def _inverse(
     given: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Array, Seeding]:
     """Return dtau (k, ..., nv); with a mask `given`, as if accelerations did not change where it is False."""
-    if held not in _HOLDS:
+    if not isinstance(held, str) or held not in _HOLDS:
         raise InputError(f"f_ext_held: one of {tuple(_HOLDS)} is expected, got {held!r}", name="f_ext_held", value=held)
     q, qd = checked(q, model.nq, "q", model), checked(qd, model.nv, "qd", model)
     seeding = Seeding(model, parameters, q, qd, given)

@@ -1,0 +1,196 @@
+"""Every public function, every argument: what is no such thing raises an error of the library, never another one."""
+
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.sample_trees import branched, to_model
+
+from lie_dynamics_ros import lie_dynamics as ld
+from lie_dynamics_ros.lie_dynamics import Loop, ModelBuilder, Parameter
+
+TREE = branched(np.random.default_rng(1), ["revolute", "prismatic", "revolute", "revolute"], [None, 0, 1, 0])
+MODEL = to_model(TREE)
+NAMES = MODEL.body_names
+LOOP = Loop("point_in_plane", NAMES[3], NAMES[2], name="cut")
+PLATFORM = ld.StewartPlatform(
+    [[np.cos(a), np.sin(a), 0.0] for a in (0.0, 0.3, 2.1, 2.4, 4.2, 4.5)],
+    [[0.5 * np.cos(a), 0.5 * np.sin(a), 0.0] for a in (-0.8, 1.1, 1.3, 3.2, 3.4, 5.3)],
+)
+POSE = np.eye(4)
+POSE[2, 3] = 1.0
+
+#: Good values of arguments, by name.
+GOOD = {
+    "model": MODEL,
+    "constraints": ld.ConstraintSet(MODEL, [LOOP]),
+    **{k: np.linspace(0.1, 0.4, 4) for k in ("q", "qd", "qdd", "tau", "force", "reference", "u", "passive_torque")},
+    "v": np.linspace(0.4, -0.3, 4),
+    "vector": np.ones(4),
+    "f_ext": np.ones((4, 6)),
+    "prescribed": np.array([True, False, False, False]),
+    "body": NAMES[3],
+    "frame": None,
+    "wrench": np.ones(6),
+    "parameter": Parameter.q(0),
+    "multipliers": np.ones(1),
+    "platform": PLATFORM,
+    "lengths": PLATFORM.leg_lengths(POSE),
+    "guess": POSE,
+    "method": None,
+    "threads": 1,
+}
+#: Of some functions, what is not good by default.
+SPECIAL = {"frame_pose": {"frame": NAMES[2]}, "mimic_couplings": None}
+
+ARRAYS = {"q", "qd", "qdd", "tau", "force", "reference", "u", "v", "vector", "f_ext", "wrench", "multipliers",
+          "passive_torque", "lengths", "guess"}  # fmt: skip
+NO_FUNCTIONS = {name for name in ld.__all__ if not inspect.isfunction(getattr(ld, name))}
+FUNCTIONS = sorted(set(ld.__all__) - NO_FUNCTIONS - {"mimic_couplings"})
+
+
+def hostile_arrays(key):
+    """What is no array of finite numbers of the right shape."""
+    good = GOOD[key]
+    strings = np.array(good).astype(str)
+    deep = np.ones((1,) * 40 + np.shape(good)) if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else np.ones(99)
+    bad = np.array(good)
+    bad.flat[0 if key == "qdd" else -1] = np.nan  # hybrid dynamics reads that one
+    return {
+        "masked": np.ma.MaskedArray(good, mask=True),
+        "numeric strings": strings.tolist(),
+        "array of strings": strings,
+        "bytes": np.array(good).astype("S"),
+        "objects with a string": np.array(good).astype(str).astype(object),
+        "nothing": [],
+        "ragged": [1.0, [2.0]],
+        "mapping": {"a": 1},
+        "text": "abc",
+        "object": object(),
+        "times": np.array(good).astype("datetime64[s]"),
+        "forty axes": (deep, True),
+        "not finite": bad,
+        "scalar": (3.0, key == "passive_torque"),
+        "huge": np.array(10**400, dtype=object),
+    }
+
+
+HOSTILE = {
+    "model": [None, 3, "robot", {}, [], object(), np.ones(3), type(MODEL)],
+    "constraints": [None, 3, "loop", [], object()],
+    "platform": [None, 3, "platform", [], object()],
+    "body": [[], ["a"], {}, None, "nobody", 99, -99, 1.5, np.ones(2), object()],
+    "frame": [[], ["body"], {}, 3.5, object(), np.ones(2), "nowhere"],
+    "method": [[], {}, ["ploen"], 3, object(), np.ones(2), "none"],
+    "prescribed": [[], None, 3, "x", ["nobody"], np.ones(4), np.ones(3, bool), {}, object(), [[True], [True, False]]],
+    "parameter": [None, 3, "q", [3], object(), np.ones(3), ["q"]],
+    "threads": [0, -1, 1.5, None, "2", [], object()],
+    "resolution": [[], {}, 3, "none", object()],
+    "f_ext_held": [[], {}, 3, "none", object(), np.ones(2)],
+    "about": [[], {}, 3, "none", object(), np.ones(2)],
+}
+
+
+def arguments(name):
+    function = getattr(ld, name)
+    given = {}
+    for key, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind == parameter.VAR_KEYWORD:
+            continue
+        special = (SPECIAL.get(name) or {}).get(key)
+        value = special if special is not None else GOOD.get(key)
+        if value is not None and (parameter.default is parameter.empty or key in ARRAYS | {"threads"}):
+            given[key] = value
+        else:
+            assert parameter.default is not parameter.empty, f"{name}: give a good {key}"
+    return function, given
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_hostile_arguments(name):
+    function, given = arguments(name)
+    if name == "constrained_inverse_dynamics" or name == "constrained_inverse_derivatives":
+        given["actuated"] = np.ones(4, bool)
+    function(**given)
+    wrong = []
+    for key in inspect.signature(function).parameters:
+        values = HOSTILE.get(key, [])
+        if key in ARRAYS:
+            values = hostile_arrays(key).values()
+        for value in values:
+            value, may_do = value if isinstance(value, tuple) else (value, False)
+            if key == "body" and name == "external_wrench" and value is None:
+                continue
+            changed = {**given, key: value}
+            if key == "threads":  # of batches
+                changed["q"] = np.ones((2, 4))
+            try:
+                function(**changed)
+            except ld.LieDynamicsError:
+                continue
+            except Exception as error:
+                wrong.append(f"{key}={str(value)[:40]!r}: {type(error).__name__}: {str(error)[:60]}")
+            else:
+                if not may_do:
+                    wrong.append(f"{key}={str(value)[:40]!r}: accepted")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_all_are_tried():
+    assert set(FUNCTIONS) | NO_FUNCTIONS | {"mimic_couplings"} == set(ld.__all__)
+
+
+def called(name, given):
+    """The result, or the library's error."""
+    function = getattr(ld, name)
+    parameters = inspect.signature(function).parameters.items()
+    try:
+        return function(**{k: given[k] for k, p in parameters if k in given and p.default is p.empty})
+    except ld.LieDynamicsError as error:
+        return error
+
+
+OF_MODELS = [name for name in FUNCTIONS if "model" in inspect.signature(getattr(ld, name)).parameters]
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_no_joints(name):
+    """A robot that does not move: empty results, or an error of the library."""
+    builder = ModelBuilder()
+    builder.add("table", None, ld.joint_types.fixed(), np.eye(4), ld.SpatialInertia(1.0, np.zeros(3), np.eye(3)))
+    model, none = builder.build("table"), np.zeros(0)
+    given = dict.fromkeys(ARRAYS, none) | {"f_ext": np.zeros((0, 6)), "wrench": np.ones(6), "parameter": []}
+    given |= {"model": model, "constraints": ld.ConstraintSet(model, []), "prescribed": none.astype(bool)}
+    called(name, given | {"body": "table", "frame": "table"})
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_no_states(name):
+    """A batch of nothing gives a batch of nothing."""
+    given = {k: v[None][:0] if k in ARRAYS - {"wrench", "vector"} else v for k, v in GOOD.items()}
+    result = called(name, given | {"frame": NAMES[2]})
+    if name in ("assemble", "consistent_velocity", "consistent_acceleration"):  # of one state
+        assert isinstance(result, ld.InputError)
+    elif isinstance(result, np.ndarray):
+        assert result.shape[:1] == (0,)
+    else:
+        assert not isinstance(result, ld.LieDynamicsError)
+
+
+def test_without_mass():
+    builder = ModelBuilder()
+    builder.add("pointer", None, ld.joint_types.revolute())
+    model = builder.build("massless")
+    assert ld.kinetic_energy(model, [0.3], [2.0]) == 0.0
+    assert np.array_equal(ld.kinetic_energy(model, np.ones((3, 1)), np.ones((3, 1))), np.zeros(3))
+    for function in (ld.center_of_mass, ld.centroidal_momentum_matrix):
+        with pytest.raises(ld.SingularityError, match="massless"):
+            function(model, [0.3])
+
+
+def test_rooms_are_attributes():
+    program = "import lie_dynamics_ros.lie_dynamics as ld; print(ld.stewart, ld.control, ld.closed_form, ld.simulation)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.count("module") == 4
