@@ -79,7 +79,7 @@ INTERFACES = {
         ("~/hold", "~/set_payload"),
     ),
     "stewart_pose": Interface(
-        ("~/pose", "~/pose_stamped", "~/twist", "~/markers", "/tf"),
+        ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),
         ("joint_states",),
         (
             "~/reset",
