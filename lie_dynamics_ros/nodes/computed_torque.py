@@ -28,7 +28,8 @@ from ..ros.services import interfaces
 from ..ros.spinning import run
 from ..ros.state_reports import StateReports
 from ..ros.trajectories import KIND, read_joint_trajectory
-from .computed_torque_core import STOPPED, STOPPING, ComputedTorqueCore
+from .computed_torque_answer import STOPPED, STOPPING
+from .computed_torque_core import ComputedTorqueCore
 from .computed_torque_options import CONTROL_SETTINGS, Options
 from .computed_torque_task import ComputedTorqueTask
 from .controller_report import make_report

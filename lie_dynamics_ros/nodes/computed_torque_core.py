@@ -6,7 +6,6 @@ Nothing else is left behind by an answer than what the next one needs: integrals
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +16,11 @@ from ..lie_dynamics.control.signal_kernels import within
 from ..ros.errors import MessageError
 from ..ros.messages import Array, all_finite
 from ..ros.trajectories import KIND, JointPoints
+from .computed_torque_answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, Answer
 from .computed_torque_efforts import EffortStage, Limited
 from .computed_torque_gains import STOP_SHARE, USUAL_PERIOD, Gains, LoopReport, examine, make_gains
 from .computed_torque_laws import Laws, Wanted
-from .computed_torque_learning import last_link, least_weight
+from .computed_torque_learning import least_weight, make_learner
 from .dynamics_answer import effort_of_wrenches
 from .trajectory_checks import MotionLimits, check_dynamics, check_motion
 from .trajectory_piece import Desired, Piece
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 POLICIES = ("scale", "clip")
-OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
-PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
@@ -41,56 +39,6 @@ OUTWARDS = 0.01
 """Speed away from its range with which a joint beyond it is stopped, as `RESTING`."""
 USUAL_ERROR_LIMIT = 0.5
 """Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m]."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to one state; arrays (n,) in model order.
-
-    Attributes
-    ----------
-    stamp : int
-        Of the state [ns].
-    mode, phase, reason : str
-        Mode, phase of `PHASES`, and why it is in that phase.
-    position, velocity : ndarray
-        The state [rad or m, and per s].
-    desired : Desired
-        The motion desired at the stamp, in a stop that of the stop; `effort` is the trajectory's feed-forward.
-    error, error_rate : ndarray
-        Desired minus actual.
-    law : Wanted
-        What the control law asks for, and its parts.
-    wrench : ndarray
-        Effort by which known external wrenches push the joints [N m, N].
-    wanted : ndarray
-        law.effort + desired.effort - wrench: what would be exerted without limits and blending.
-    blend : ndarray
-        What was added so that a change of mode, gains or model does not step.
-    total : ndarray
-        What is exerted, gravity included: wanted + blend within the limits.
-    effort : ndarray
-        What is published: the total, without gravity where the driver adds it.
-    scale : float
-        What part of the efforts beyond their base was exerted; 1 unless limits were met.
-    """
-
-    stamp: int
-    mode: str
-    phase: str
-    reason: str
-    position: Array
-    velocity: Array
-    desired: Desired
-    error: Array
-    error_rate: Array
-    law: Wanted
-    wrench: Array
-    wanted: Array
-    blend: Array
-    total: Array
-    effort: Array
-    scale: float
 
 
 class ComputedTorqueCore:
@@ -161,7 +109,7 @@ class ComputedTorqueCore:
         same_mode = before is not None and before.options.mode == options.mode
         laws = Laws(
             dynamics,
-            _make_learner(dynamics, options, numbers, before if same_mode else None),
+            make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None),
             ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"]),
             self._soft,
         )
@@ -497,28 +445,6 @@ class ComputedTorqueCore:
         names = tuple(name for name, over in zip(self.model.joint_names, saturated.tolist(), strict=True) if over)
         saturated[:] = False
         return names
-
-
-def _make_learner(
-    dynamics: Model, options: Options, numbers: dict[str, Array], before: ComputedTorqueCore | None
-) -> AdaptiveController:
-    """Make the adaptive controller; what the core before has learned stays while the robot is the same."""
-    learner = AdaptiveController(
-        dynamics,
-        numbers["convergence_rate"],
-        numbers["sliding_rate"],
-        options.adaptation_weight,
-        options.adapted_bodies or [last_link(dynamics)],
-        options.largest_payload,
-        options.payload_reach,
-    )
-    if (
-        before is not None
-        and before.dynamics._rows.tobytes() == dynamics._rows.tobytes()
-        and before.learner.bodies == learner.bodies
-    ):
-        learner.adopt(before.learner)
-    return learner
 
 
 def _spread(numbers: tuple[float, ...], size: int) -> Array:

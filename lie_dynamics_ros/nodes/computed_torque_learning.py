@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..lie_dynamics import Model, mass_matrix
 from ..lie_dynamics.control import AdaptiveController, is_robust, slotine_li_regressor
 from ..ros.messages import Array
 from .computed_torque_gains import Gains
+
+if TYPE_CHECKING:
+    from .computed_torque_options import Options
 
 LINK_SHARE = 0.02
 """Least part of the robot's mass of a link that carries a payload: fingers do not."""
@@ -29,6 +35,28 @@ def last_link(model: Model) -> int:
         depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
     mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
     return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
+
+
+def make_learner(
+    dynamics: Model, options: Options, numbers: Mapping[str, Array], before: AdaptiveController | None
+) -> AdaptiveController:
+    """Make the adaptive controller; what the one before has learned stays while the robot is the same."""
+    learner = AdaptiveController(
+        dynamics,
+        numbers["convergence_rate"],
+        numbers["sliding_rate"],
+        options.adaptation_weight,
+        options.adapted_bodies or [last_link(dynamics)],
+        options.largest_payload,
+        options.payload_reach,
+    )
+    if (
+        before is not None
+        and before.model._rows.tobytes() == dynamics._rows.tobytes()
+        and before.bodies == learner.bodies
+    ):
+        learner.adopt(before)
+    return learner
 
 
 def learning_rate(gains: Gains) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ros.messages import Array
-from .computed_torque_core import Answer, ComputedTorqueCore
+from .computed_torque_answer import Answer
+from .computed_torque_core import ComputedTorqueCore
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import InertiaStamped
-from node_harness import stamp_of
+from node_harness import LATCHED, stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -286,3 +286,35 @@ def test_a_change_of_gains_passes_over_smoothly(bench):
     np.testing.assert_allclose(first, before, atol=1e-9)
     last = np.array(driver.ask(off, period=10**8).effort)
     np.testing.assert_allclose(last, oracle(ARM, off, qdd=np.full(7, -2.0)), atol=1e-9)
+
+
+def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
+    messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
+    driver = Driver(bench, state_timeout=0.0, blend_time=0.0)
+    states = bench.listen(messages.ControllerState, f"{driver.node}/controller_state")
+    phases = bench.listen(String, f"{driver.node}/phase", LATCHED)
+    told = bench.listen(messages.TrajectoryStatus, f"{driver.node}/trajectory_status", LATCHED)
+    driver.ask(MIDDLE, period=10**6)
+    trajectories = bench.publisher(JointTrajectory, f"{driver.node}/joint_trajectory")
+    trajectories.publish(trajectory(ARM_JOINTS, [1.0], [MIDDLE + 3.0], stamp=2 * 10**18))
+    bench.wait(lambda: told, "the refusal")
+    assert not told[0].accepted and "a position of" in told[0].reason and stamp_of(told[0]) == 2 * 10**18
+    trajectories.publish(trajectory(ARM_JOINTS, [1.0], [MIDDLE + 0.2], [np.zeros(7)]))
+    bench.wait(lambda: told[-1].accepted, "the other trajectory")
+
+    def make():
+        driver.stamp += 10**6
+        return bench.make_state(ARM_JOINTS, MIDDLE + 0.01, np.full(7, 0.1), driver.stamp)
+
+    effort, state = bench.ask(make, driver.efforts, states)
+    assert stamp_of(state) == stamp_of(effort) and state.phase == "following" and state.mode == "computed_torque"
+    np.testing.assert_array_equal(state.effort, effort.effort)
+    np.testing.assert_allclose(
+        state.effort, oracle(ARM, MIDDLE + 0.01, np.full(7, 0.1), state.reference_acceleration), atol=1e-9
+    )
+    np.testing.assert_allclose(state.gravity_effort, oracle(ARM, MIDDLE + 0.01), atol=1e-9)
+    wanted = np.add(state.desired_acceleration, np.multiply(20.0, state.velocity_error))
+    np.testing.assert_allclose(
+        state.reference_acceleration, wanted + np.multiply(100.0, state.position_error), atol=1e-9
+    )
+    bench.wait(lambda: phases and phases[-1].data == "following: a trajectory", "the phase")
