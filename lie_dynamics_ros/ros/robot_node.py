@@ -54,6 +54,9 @@ ROBOT_SETTINGS = (
     ),
 )
 
+NAMED = 100
+"""Joints that the log and the diagnostics name; nobody reads more."""
+
 Task = TypeVar("Task", bound=RobotTask)
 
 
@@ -148,7 +151,8 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         self.set_joints(robot.joints)
         self._swap(robot)
         self.forget_inputs()
-        self.get_logger().info(f"{len(robot.joints)} joints: {', '.join(robot.joints)}")
+        more = ", ..." if len(robot.joints) > NAMED else ""
+        self.get_logger().info(f"{len(robot.joints)} joints: {', '.join(robot.joints[:NAMED])}{more}")
 
     def _swap(self, task: Task) -> None:
         self.task, self._prepared = task, None
@@ -231,7 +235,7 @@ class RobotNode(DescribedNode, ABC, Generic[Task]):
         if task is None:
             return
         report.hardware = task.model.name
-        report.values["joints"] = ", ".join(task.joints)
+        report.values["joints"] = ", ".join(task.joints[:NAMED])
         report.values["gravity [m/s^2]"] = ", ".join(f"{g:g}" for g in self.settings["gravity"])
         mass = self.settings["payload_mass"]
         report.values["payload"] = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"

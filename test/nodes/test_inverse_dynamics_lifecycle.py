@@ -32,10 +32,13 @@ def test_takes_the_robot_from_the_topic_and_waits_for_it(bench):
     node = bench.start("inverse_dynamics")
     answers = bench.listen(JointState, f"{node}/joint_efforts")
     bench.wait_status(node, lambda s, v: "waiting for a robot description" in s.message, "waiting")
+    assert "waiting for a robot description" in bench.processes[-1].output
     assert bench.state(node) == "unconfigured"
     bench.publish_description(ARM)
     bench.wait_state(node, "active")
+    assert "waiting: no state received" in bench.processes[-1].output
     assert_arm_torques(bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers))
+    bench.wait(lambda: "answering: state received on" in bench.processes[-1].output, "a word of success")
 
 
 def test_configure_waits_for_the_topic_and_then_says_that_nothing_came(bench):
