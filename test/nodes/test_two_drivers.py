@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import pytest
 import rclpy
@@ -12,6 +13,8 @@ from sensor_msgs.msg import JointState
 
 ROUNDS = 100
 SECOND = 10**9
+TOLD_APART = os.environ.get("ROS_DISTRO") != "jazzy"
+"""Whether rclpy says who sent a message; elsewhere nodes guess."""
 
 
 @pytest.fixture
@@ -34,7 +37,8 @@ def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, i
         now = bench.now()
         nothing = case.state(bench, now + 9 * SECOND // 100)
         nothing.position[0] = math.nan
-        return [case.state(bench, now + 2 * SECOND), nothing, case.state(bench, now + 9 * SECOND // 100)]
+        good = [case.state(bench, now + 9 * SECOND // 100)] if TOLD_APART else []
+        return [case.state(bench, now + 2 * SECOND), nothing, *good]
 
     for _ in range(ROUNDS):
         for message in wrong():
