@@ -210,9 +210,10 @@ def clashes(e: Complex, p: Complex, flat: bool) -> tuple[Bools, Bools]:
     ``flat``: the mirror images of the poses are poses, too.
     """
     all_e, all_p = with_mirror_images(e, p) if flat else (e, p)
-    near = same_poses(e, p, all_e, all_p, _SAME_CONJUGATE)
-    numbers = near.sum(axis=1)
-    unpaired = numbers != same_poses(e, p, all_e.conj(), all_p.conj(), _SAME_CONJUGATE).sum(axis=1)
+    others = np.concatenate([all_e, all_e.conj()]), np.concatenate([all_p, all_p.conj()])
+    near = same_poses(e, p, *others, _SAME_CONJUGATE)
+    numbers = near[:, : len(all_e)].sum(axis=1)
+    unpaired = numbers != near[:, len(all_e) :].sum(axis=1)
     if (numbers > 1).any():
         numbers = same_poses(e, p, all_e, all_p).sum(axis=1)
     return numbers > 1, unpaired
