@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import stewart_oracle as oracle
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartTracker,
@@ -14,6 +15,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     solve_from_home,
 )
 
+YAW = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 SCRIPT = """
 import sys
 import numpy as np
@@ -30,10 +32,20 @@ def work():
     path = tracker.update_many(lengths, np.ones((4, 6)), np.ones((4, 6)))
     single = tracker.update(lengths[0])
     refused = tracker.update([0.5, 0.5, 0.5, 0.5, 0.5, 1.9])
+    turned = [oracle.pose_of((0, 0, 50), (0, 0, yaw)) for yaw in (60.0, 60.01, 89.9, 89.91)]
+    far, near = (StewartTracker(platform, turned[i], (1.0, 4.0)) for i in (0, 2))
+    paths = [
+        tracker.update_many(platform.leg_lengths(turned[i])[None], platform.leg_rates(turned[i], YAW)[None], dt=1e-3)
+        for tracker, i in ((far, 1), (near, 3))
+    ]
+    assert not paths[0]._candidates and paths[1]._candidates  # by the quick test, and by search
+    ahead = np.array([path[0].time_to_singularity() for path in paths])
+    modes_in_reach = paths[1][0].candidates
     cold = solve_from_home(platform, lengths[3])
     modes = assembly_modes(platform, lengths[3])
     counts = np.array([modes.complex_count, single.steps, refused.status, cold.steps])
-    return path.poses, path.twists, path.accelerations, single.pose, cold.pose, modes.poses, counts
+    tracked = path.poses, path.twists, path.accelerations, single.pose
+    return *tracked, cold.pose, modes.poses, modes_in_reach, ahead, counts
 
 
 def test_plain_python_gives_the_same(tmp_path):

@@ -15,13 +15,15 @@ _STEPS, _ARRIVED = 300, 1e-4
 _SAFE = 0.98
 
 
-@kernel("float64(float64[:, ::1], float64[:, ::1], float64[::1], float64, float64)")
-def time_to_singularity(points: Array, pose: Array, twist: Array, radius: float, horizon: float) -> float:
+@kernel("float64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1])")
+def time_to_singularity(points: Array, pose: Array, twist: Array, scales: Array) -> float:
     """Return a time [s] before which no pose is singular, arriving at the first that is; infinity beyond the horizon.
 
     Along a constant body twist (6,) the base joints seen from the platform keep their speeds, so that each step can be
-    proven free of singular poses. `points` (12, 3): base joints, platform joints; `radius`: characteristic length [m].
+    proven free of singular poses. `points` (12, 3): base joints, platform joints; `scales` (2,): characteristic length
+    [m], horizon [s].
     """
+    radius, horizon = scales[0], scales[1]
     c, speeds, weights, work = np.empty((6, 3)), np.empty(6), np.empty(6), np.empty((6, 12))
     w0, w1, w2, v0, v1, v2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
     for i in range(6):

@@ -83,9 +83,9 @@ def poses_in_reach(memory: Array, lengths: Array, anchor: Anchor, budget: int = 
     errors = error * (lengths + 0.5 * error)
     U, values, Vt = np.linalg.svd(jacobian_at_anchor(joints, radius))
     centroid_reach = ball.reach + 2.0 * away * np.sin(0.5 * ball.angle)
-    limits = np.array([2.0 * np.tan(0.5 * ball.angle), centroid_reach, radius, _FLOOR * values[4]])
+    limits = np.array([2.0 * np.tan(0.5 * ball.angle), centroid_reach, radius, _FLOOR * values[4], budget])
     found, report = np.empty((MOST, 7)), np.zeros(2, dtype=np.int64)
-    done = search(joints, errors, limits, U, np.ascontiguousarray(Vt.T), budget, found, report)
+    done = search(joints, errors, limits, U, np.ascontiguousarray(Vt.T), found, report)
     anchors = []
     for row in found[: report[0]]:
         w, blur = row[:3] / radius, float(row[6])

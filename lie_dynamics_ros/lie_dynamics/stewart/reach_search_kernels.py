@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from ..kernels.compile import kernel, outline
 from .covariance_kernels import Array, invert_left_half
@@ -207,11 +208,10 @@ def unique(
 
 
 @kernel(
-    "int64(float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], int64, float64[:, ::1],"
-    " int64[::1])"
+    "int64(float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1])"
 )
 def search(
-    joints: Array, errors: Array, limits: Array, U: Array, V: Array, budget: int, found: Array, report: Array
+    joints: Array, errors: Array, limits: Array, U: Array, V: Array, found: Array, report: npt.NDArray[np.int64]
 ) -> int:
     """Find every pose in reach; return 1 when the search is finished, 0 when poses may be missing.
 
@@ -219,9 +219,9 @@ def search(
     ----------
     joints : (6, 7): base joints and arms from the centroid at the anchor, in its axes; half the squared lengths.
     errors : (6,), how wrong the half squares may be [m^2].
-    limits : (4,): largest |w|, largest |h| [m], characteristic length [m], smallest pivot that is not regularised.
+    limits : (5,): largest |w|, largest |h| [m], characteristic length [m], smallest pivot that is not regularised,
+        boxes that may be looked at.
     U, V : (6, 6), singular vectors of the anchor's Jacobian, by columns, the smallest last.
-    budget : boxes that may be looked at.
     found : (MOST, 7), written: coordinates of the poses, and the radius in which the true pose lies [m].
     report : (2,), written: poses found, boxes looked at.
     """
@@ -242,7 +242,7 @@ def search(
     height, boxes, poses = 1, 0, 0
     report[0], report[1] = 0, 0
     while height > 0:
-        if boxes >= budget or height + 2 > _STACK:
+        if boxes >= limits[4] or height + 2 > _STACK:
             return 0
         boxes += 1
         report[1] = boxes

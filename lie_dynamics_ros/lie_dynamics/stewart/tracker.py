@@ -233,7 +233,7 @@ class StewartTracker:
         path = self._new_path(len(samples))
         i = 0
         while i < len(samples):
-            i = tk.update_many(self._memory, samples, first, second, times, path._rows, i)
+            i = tk.update_many(self._memory, samples, first, second, times, path._rows, np.array([i]))
             if i < len(samples):
                 self._decide(path, i, None if rates is None else first[i], None if second is _NO_ROWS else second[i])
                 i += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from ..kernels.compile import inline, kernel, outline
 from .certificate_kernels import proven_step, settle
@@ -39,6 +40,8 @@ from .newton_kernels import (
 )
 from .path_following_kernels import ARRIVED, AT_SINGULARITY, follow
 from .reach_kernels import drop_anchor, only_pose_in_reach
+
+Rows = npt.NDArray[np.int64]
 
 # One row of results.
 POSE, TWIST, ACCELERATION, LENGTHS = 0, 16, 22, 28
@@ -290,16 +293,19 @@ def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: 
     return code
 
 
-@kernel("int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64)")
+@kernel(
+    "int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1])"
+)
 def update_many(
-    m: Array, lengths: Array, rates: Array, accelerations: Array, dt: Array, out: Array, start: int
+    m: Array, lengths: Array, rates: Array, accelerations: Array, dt: Array, out: Array, start: Rows
 ) -> int:
     """Track the rows of `lengths` (n, 6) in turn; `rates` and `accelerations` have n rows, or none when unknown.
 
-    Returns n, or the first row from `start` on that is `undecided`. `dt` (n,) is the time before each [s], if bounded.
+    Returns n, or the first row from `start` (1,) on that is `undecided`. `dt` (n,) is the time before each [s], where
+    there is a bound.
     """
     nothing = np.empty(0)
-    for i in range(start, lengths.shape[0]):
+    for i in range(start[0], lengths.shape[0]):
         if m[BOUNDED] > 0.0:
             m[DT] = dt[i]
         if track(m, lengths[i], out, i) == TRACKED and rates.shape[0] > 0:
@@ -313,9 +319,10 @@ def update_many(
     return n
 
 
-@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1], int64)")
-def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
-    """Write row i again for the pose that the memory is set to: twist, too, where `rates` has 6 entries."""
+@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1], int64[::1])")
+def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, where: Rows) -> None:
+    """Write the row `where` (1,) again for the memory's pose: twist, too, where `rates` has 6 entries."""
+    i = where[0]
     write_place(m, out, i, TRACKED)
     if rates.shape[0] == 6:
         write_rates(m, lengths, rates, accelerations, out, i)
@@ -323,9 +330,10 @@ def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: A
         clear_rates(out, i)
 
 
-@kernel("(float64[::1], float64[:, ::1], int64, int64)")
-def go_back(m: Array, out: Array, i: int, status: int) -> None:
-    """Return to the last good pose before this update, and write row i as one that is not valid."""
+@kernel("(float64[::1], float64[:, ::1], int64[::1])")
+def go_back(m: Array, out: Array, what: Rows) -> None:
+    """Return to the last good pose before this update; `what` (2,) is the row to write as not valid, and its status."""
+    i, status = what[0], what[1]
     out[i, CONTINUED] = 0.0
     for k in range(7):
         m[QUATERNION + k] = m[BEFORE + k]

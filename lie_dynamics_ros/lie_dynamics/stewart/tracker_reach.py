@@ -83,7 +83,7 @@ def decide(
             candidates = Candidates(_first(candidates.poses, place, memory, True), unsearched)
         return found + open_ones, candidates
     if not found:
-        tk.go_back(memory, rows, i, tk.OUT_OF_REACH)
+        tk.go_back(memory, rows, np.array([i, tk.OUT_OF_REACH]))
         if memory[nk.ANCHORED] > 0.0:
             return [], candidates
         _be_ambiguous(memory)
@@ -95,11 +95,11 @@ def decide(
             memory[nk.AGE], memory[nk.ANCHORED] = 0.0, 1.0
         elif not _jump(memory, found[0].pose):
             _be_ambiguous(memory)
-            tk.go_back(memory, rows, i, tk.SINGULAR)
+            tk.go_back(memory, rows, np.array([i, tk.SINGULAR]))
             return found, candidates
         else:
             rows[i, tk.CONTINUED] = 0.0
-            tk.rewrite(memory, lengths, rates, accelerations, rows, i)
+            tk.rewrite(memory, lengths, rates, accelerations, rows, np.array([i]))
         memory[nk.BLUR] = found[0].blur
         rows[i, tk.CERTIFIED] = 1.0
         return [], candidates
@@ -107,7 +107,7 @@ def decide(
     if same:
         rows[i, tk.STATUS] = tk.AMBIGUOUS
         return found, Candidates(_first(candidates.poses, place, memory, False), unsearched)
-    tk.go_back(memory, rows, i, tk.AMBIGUOUS)
+    tk.go_back(memory, rows, np.array([i, tk.AMBIGUOUS]))
     return found, candidates
 
 

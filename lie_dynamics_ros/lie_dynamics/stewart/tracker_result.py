@@ -304,8 +304,8 @@ class TrackedPose:
         if np.isnan(twist[0]) and self.valid:
             twist = path._mean_twist(self._row)
         platform = path._platform
-        radius = platform.characteristic_length
-        return float(time_to_singularity(platform.all_points, self.pose.copy(), twist, radius, float(horizon)))
+        scales = np.array([platform.characteristic_length, float(horizon)])
+        return float(time_to_singularity(platform.all_points, self.pose.copy(), twist, scales))
 
     def position_quaternion(self) -> tuple[list[float], list[float]]:
         """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
