@@ -35,6 +35,18 @@ def same(actual, expected, tolerance=1e-14):
     assert np.abs(np.asarray(actual) - expected).max() <= tolerance * max(np.abs(expected).max(), 1.0)
 
 
+def test_force_is_that_of_the_point_masses(points):
+    """Each point's mass times its acceleration, in the body's axes: dv + w x v."""
+    rng = np.random.default_rng(2)
+    V, dV = rng.normal(size=(2, 3, 6))
+    found = points.inertia().force(V, dV)
+    for k in range(3):
+        v, rate = points.velocities(V[k]), points.velocities(dV[k])
+        f = points.m[:, None] * (rate + np.cross(V[k, :3], v))
+        same(found[k], np.concatenate([np.cross(points.x, f).sum(0), f.sum(0)]))
+    same(points.inertia().force(V[0], dV), np.array([points.inertia().force(V[0], x) for x in dV]))
+
+
 def test_energy_and_momentum_are_those_of_the_point_masses(points):
     V = np.random.default_rng(1).normal(size=6)
     v = points.velocities(V)

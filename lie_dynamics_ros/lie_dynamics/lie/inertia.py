@@ -127,6 +127,15 @@ class SpatialInertia:
         """Return the momentum I V (..., 6), angular part first [N m s, N s], at twists `V` (..., 6). Kim (23)."""
         return np.asarray(as_real(V, (6,), "V") @ self.matrix())
 
+    def force(self, V: npt.ArrayLike, dV: npt.ArrayLike) -> Array:
+        """Return the wrench that a motion takes, I dV - ad*_V I V (..., 6) [N m, N]. Kim (26)-(31).
+
+        It is the sum of all moments and forces on a body of twist `V` (..., 6) with the component-wise rate `dV`
+        (..., 6), in the body's frame; weight is one of them.
+        """
+        momentum = self.momentum(V)
+        return np.asarray(self.momentum(dV) - (se3.ad_dual(V) @ momentum[..., None])[..., 0])
+
     def kinetic_energy(self, V: npt.ArrayLike) -> Array:
         """Return V^T I V / 2 (...) [J] at twists `V` (..., 6). Kim (15)."""
         return np.asarray(0.5 * (as_real(V, (6,), "V") * self.momentum(V)).sum(axis=-1))
