@@ -57,7 +57,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._reports = StateReports(self, "~/controller_state", "ControllerState")
         status = getattr(interfaces("msg"), "TrajectoryStatus", None)
         self._status = status and self.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
-        self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.TRAJECTORY_INPUT)
+        self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
         self.create_service(Trigger, "~/hold", self._hold)
 
     # Configuration.

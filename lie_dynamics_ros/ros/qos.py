@@ -32,8 +32,6 @@ SETPOINT_INPUT = QoSProfile(
 )
 """Set points and trajectories: each may be sent once, and none may be lost."""
 
-TRAJECTORY_INPUT = SETPOINT_INPUT
-
 EVENT_INPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=10,

@@ -23,9 +23,10 @@ Handler = Callable[[Any, Any], None]
 def interfaces(kind: str) -> ModuleType | None:
     """Return the module of this project's messages ("msg") or services ("srv"); None where it is not installed."""
     try:
-        return importlib.import_module(f"{PACKAGE}.{kind}")
+        module = importlib.import_module(f"{PACKAGE}.{kind}")
     except ImportError:
         return None
+    return module if module.__file__ else None  # in a checkout, its sources look like a package without content
 
 
 class Services:
