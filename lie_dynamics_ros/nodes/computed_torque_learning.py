@@ -15,8 +15,8 @@ from .computed_torque_gains import Gains
 if TYPE_CHECKING:
     from .computed_torque_options import Options
 
-LINK_SHARE = 0.02
-"""Least part of the robot's mass of a link that carries a payload: fingers do not."""
+LINK_SHARE = 0.005
+"""Least part of the robot's mass of a link that carries a payload: fingers do not; of UR5's last link it is 0.011."""
 POSES = 48
 """Random states at which learning is held against damping."""
 LEARNING_SHARE = 0.5

@@ -11,6 +11,8 @@ from support import control_scenarios as scenarios
 from support.control_scenarios import REST, Case
 from support.cores import DEFAULTS, MODES
 
+from lie_dynamics_ros.nodes.computed_torque_learning import last_link
+
 LOOPS = tuple(itertools.product((250.0, 500.0, 1000.0), (0.0, 1.0)))
 ARMS = ("panda", "ur5", "xarm7")
 FEW = [Case(arm, mode, *LOOPS[(i + j) % 6]) for i, arm in enumerate(ARMS) for j, mode in enumerate(MODES)]
@@ -136,6 +138,15 @@ def judge_learning(case, q):
 @pytest.mark.parametrize(("arm", "rate", "delay"), [("panda_arm", 500.0, 1.0)])
 def test_adaptive_learns_a_payload_on_default_parameters(arm, rate, delay):
     judge_learning(Case(arm, "adaptive", rate, delay), arms.load(arm).aligned(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [("panda", "panda_link7"), ("ur5", "wrist_3_link"), ("xarm7", "link7"), ("kinova", "j2s6s200_link_6")],
+)
+def test_adaptive_learns_the_link_that_carries_payloads(name, link):
+    model = arms.load(name).model
+    assert model.body_names[last_link(model)] == link
 
 
 @pytest.mark.slow

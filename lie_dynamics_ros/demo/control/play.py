@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...lie_dynamics import Model, inverse_dynamics
+from ...nodes.computed_torque_learning import last_link
 from ...ros.messages import Array
 from ..errors import ShortfallError
 from .motion import RAMP, Motion
@@ -25,8 +26,6 @@ EFFORT_SHARE = 0.8
 """Share of the effort limits that the motion takes at most, payload included."""
 PAYLOAD_MASS, PAYLOAD_SHARE, PAYLOAD_RATIO = 1.5, 0.1, 10.0
 """Payload [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
-LINK_SHARE = 0.02
-"""Least share of the robot's mass of a link that carries a payload: fingers do not."""
 PAYLOAD_CENTER = (0.02, 0.01, 0.12)
 PAYLOAD_RADIUS = 0.05
 """Its centre of mass in the frame of the link [m]; it is a ball of that radius [m]."""
@@ -88,7 +87,7 @@ class Play:
 
     def __init__(self, model: Model, seconds: float, known: bool = True) -> None:
         self.model, self.known = model, known
-        self.body = _last_body(model)
+        self.body = last_link(model)
         self.link = model.body_names[self.body]
         self.own_mass = float(model.inertia(self.body).mass)
         total = sum(float(model.inertia(b).mass) for b in range(model.n_bodies))
@@ -131,15 +130,6 @@ class Play:
         """Return times (k,) from the start of a trajectory, and position, velocity, acceleration (k, n) there."""
         t = np.linspace(0.0, duration, max(2, round(duration / STEP)) + 1)
         return LEAD + t, self.motion.at(t, duration)
-
-
-def _last_body(model: Model) -> int:
-    depth: list[int] = []
-    for body in range(model.n_bodies):
-        parent = model.frame(model.joints[body].parent_body).body
-        depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
-    mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
-    return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
 
 
 assert min(SHARES) * SHORTEST - OVERHEAD >= RAMP
