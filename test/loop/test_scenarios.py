@@ -18,7 +18,7 @@ ARMS = ("panda", "ur5", "xarm7")
 FEW = [Case(arm, mode, *LOOPS[(i + j) % 6]) for i, arm in enumerate(ARMS) for j, mode in enumerate(MODES)]
 ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MODES for loop in LOOPS]
 WITHIN = 1.0 + 1e-9
-HEAVY = 2.0
+HEAVY = 3.0
 """Time in which an arm is at rest whose wrist carries thirty times the inertia that the controller knows of [s]."""
 
 few = pytest.mark.parametrize("case", FEW, ids=str)
