@@ -38,7 +38,8 @@ def measure(subject: Subject, make_node: Callable[..., Any]) -> tuple[list[Figur
     with ros():
         relay = Relay(subject)
         node = make_node(parameter_overrides=[Parameter(k, value=v) for k, v in subject.parameters.items()])
-        node.start()
+        node.trigger_configure()
+        node.trigger_activate()
         listener: Node = rclpy.create_node("listener")
         for name in ("relay", subject.node):
             listener.create_subscription(subject.answer, f"{name}/{subject.topic}", lambda _: None, qos.STREAM_INPUT)
