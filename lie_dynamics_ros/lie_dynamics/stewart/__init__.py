@@ -25,6 +25,7 @@ from .path_following import StopReason as StopReason
 from .path_following import level_home as level_home
 from .path_following import solve_from_home as solve_from_home
 from .platform import StewartPlatform as StewartPlatform
+from .second_derivatives import leg_length_second_derivatives as leg_length_second_derivatives
 from .statics import holding_forces as holding_forces
 from .statics import leg_forces_for_wrench as leg_forces_for_wrench
 from .statics import weight_wrench as weight_wrench
