@@ -11,6 +11,7 @@ from lie_dynamics_ros.lie_dynamics import (
     bias_force,
     coriolis_matrix,
     forward_dynamics,
+    forward_dynamics_derivatives,
     forward_kinematics,
     gravity_force,
     hybrid_dynamics,
@@ -22,6 +23,7 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix_rate,
     solve_mass_matrix,
 )
+from lie_dynamics_ros.lie_dynamics.tree import inputs
 
 
 def link(name, mass):
@@ -104,6 +106,31 @@ def test_forward_and_hybrid_dynamics(state, rng):
         a, t = hybrid_dynamics(MODEL, q, qd, np.where(given, qdd, np.nan), np.where(given, np.nan, tau), given, f_ext)
         assert relative(a, qdd) < 1e-12
         assert relative(t, tau) < 1e-12
+
+
+def test_threads_share_batches(rng, monkeypatch):
+    """Each of the batches that coupled dynamics are made of goes to as many threads as were asked for."""
+    pools = []
+
+    class Pool(inputs.ThreadPoolExecutor):
+        def __init__(self, threads):
+            pools.append(threads)
+            super().__init__(threads)
+
+    monkeypatch.setattr(inputs, "ThreadPoolExecutor", Pool)
+    q, qd, tau = rng.normal(size=(3, 40, 2))
+    given = np.array([True, False])
+    for function in (
+        lambda **k: [forward_dynamics(MODEL, q, qd, tau, **k)],
+        lambda **k: hybrid_dynamics(MODEL, q, qd, tau, tau, given, **k),
+        lambda **k: forward_dynamics_derivatives(MODEL, q, qd, tau, **k),
+    ):
+        pools.clear()
+        shared = function(threads=3)
+        assert pools
+        assert set(pools) == {3}
+        for one, other in zip(function(), shared, strict=True):
+            assert np.abs(one - other).max() < 1e-12 * np.abs(one).max()
 
 
 def test_losses_add_up(state):

@@ -23,14 +23,15 @@ def coupled_hybrid_dynamics(
     tau: npt.ArrayLike,
     given: npt.NDArray[np.bool_],
     f_ext: npt.ArrayLike | None,
+    threads: int = 1,
 ) -> tuple[Array, Array]:
     """Return complete qdd and tau, as `hybrid_dynamics`, from M qdd + b = tau. Kim (33), (34)."""
     from .inverse_dynamics import inverse_dynamics
     from .mass_matrix import mass_matrix
 
     qdd, tau = shaped(qdd, model.nv, "qdd", model), shaped(tau, model.nv, "tau", model)
-    matrix = mass_matrix(model, q)
-    bias = inverse_dynamics(model, q, qd, model._zero, f_ext)
+    matrix = mass_matrix(model, q, threads=threads)
+    bias = inverse_dynamics(model, q, qd, model._zero, f_ext, threads=threads)
     free = ~given
     try:
         shape = np.broadcast_shapes(bias.shape, qdd.shape, tau.shape)

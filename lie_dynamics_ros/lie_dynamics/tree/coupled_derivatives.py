@@ -20,10 +20,11 @@ def coupled_hybrid_derivatives(
     tau: npt.ArrayLike,
     given: npt.NDArray[np.bool_],
     f_ext: npt.ArrayLike | None,
+    threads: int = 1,
 ) -> tuple[Array, Array]:
     """Return what `HybridDynamicsDerivatives` holds, by a dense solve with those of inverse dynamics."""
-    acceleration, force = coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext)
-    at = inverse_dynamics_derivatives(model, q, qd, acceleration, f_ext)
+    acceleration, force = coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
+    at = inverse_dynamics_derivatives(model, q, qd, acceleration, f_ext, threads=threads)
     free, n = ~given, model.nv
     unit = np.broadcast_to(np.eye(n), at.dqdd.shape)
     right = np.concatenate([at.dq, at.dqd, np.where(given, at.dqdd, -unit * free)], axis=-1)

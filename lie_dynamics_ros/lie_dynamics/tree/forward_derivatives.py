@@ -166,7 +166,8 @@ def forward_dynamics_derivatives(
     require_model(model)
     if model._coupling is not None:
         free = np.zeros(model.nv, np.bool_)
-        found = HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext))
+        both = coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext, threads)
+        found = HybridDynamicsDerivatives(*both)
     else:
         found = _general(model, {"q": q, "qd": qd, "tau": tau}, NO_MASK, f_ext, threads)
     return ForwardDynamicsDerivatives(found.dqdd_dq, found.dqdd_dqd, found.dqdd_dgiven, found.qdd)
@@ -230,7 +231,7 @@ def hybrid_dynamics_derivatives(
     require_model(model)
     mask = _mask(model, prescribed)
     if model._coupling is not None:
-        return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext))
+        return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext, threads))
     return _general(model, {"q": q, "qd": qd, "tau": tau, "qdd": qdd}, mask, f_ext, threads)
 
 

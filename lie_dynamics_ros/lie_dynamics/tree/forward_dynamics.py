@@ -133,7 +133,7 @@ def _general_forward(
 ) -> Array:
     if model._coupling is not None:
         free = np.zeros(model.nv, np.bool_)
-        return coupled_hybrid_dynamics(model, q, qd, model._zero, tau, free, f_ext)[0]
+        return coupled_hybrid_dynamics(model, q, qd, model._zero, tau, free, f_ext, threads)[0]
     inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
@@ -160,7 +160,7 @@ def _general_hybrid(
     inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
     losses = None
     if model._coupling is not None:
-        return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext)
+        return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
