@@ -32,7 +32,7 @@ def work():
     path = tracker.update_many(lengths, np.ones((4, 6)), np.ones((4, 6)))
     single = tracker.update(lengths[0])
     refused = tracker.update([0.5, 0.5, 0.5, 0.5, 0.5, 1.9])
-    turned = [oracle.pose_of((0, 0, 50), (0, 0, yaw)) for yaw in (60.0, 60.01, 89.9, 89.91)]
+    turned = [oracle.pose_of((0, 0, 50), (0, 0, yaw)) for yaw in (60.0, 60.01, 89.0, 89.01)]
     far, near = (StewartTracker(platform, turned[i], (1.0, 4.0)) for i in (0, 2))
     paths = [
         tracker.update_many(platform.leg_lengths(turned[i])[None], platform.leg_rates(turned[i], YAW)[None], dt=1e-3)
