@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -26,6 +26,7 @@ class Children:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._told: set[str] = set()  # to end
 
     def start(
         self,
@@ -60,7 +61,7 @@ class Children:
 
     def ended(self) -> list[str]:
         """Nodes that have ended by themselves."""
-        return [node for node, process in self._processes.items() if process.poll() is not None]
+        return [n for n, process in self._processes.items() if n not in self._told and process.poll() is not None]
 
     def process_id(self, node: str) -> int:
         """Process id of a node."""
@@ -70,13 +71,15 @@ class Children:
         """Last lines that a node printed."""
         return "\n".join(self._log(node).read_text(errors="replace").splitlines()[-8:])
 
-    def stop(self) -> dict[str, int]:
-        """End all: politely, then by force. Returns their exit codes; a negative one is a signal."""
-        for process in self._processes.values():
+    def stop(self, nodes: Sequence[str] | None = None) -> dict[str, int]:
+        """End some nodes, or all: politely, then by force. Returns their exit codes; a negative one is a signal."""
+        ending = {node: self._processes[node] for node in (self._processes if nodes is None else nodes)}
+        for node, process in ending.items():
             if process.poll() is None:
+                self._told.add(node)
                 process.send_signal(signal.SIGINT)
         codes = {}
-        for node, process in self._processes.items():
+        for node, process in ending.items():
             try:
                 codes[node] = process.wait(GRACE)
             except subprocess.TimeoutExpired:

@@ -76,7 +76,7 @@ def _drops(status: DiagnosticStatus) -> dict[str, int]:
 def _says_late(status: DiagnosticStatus, before: DiagnosticStatus | None) -> bool:
     """Tell whether the first reason of an error is that states come late or not at all for a while."""
     reason = status.message.partition("; ")[0]
-    if reason.startswith(f"{STALE}: "):
+    if reason.startswith((f"{STALE}: ", "an answer took ")):
         return True
     now, then = _drops(status), {} if before is None else _drops(before)
     grown = {kind for kind, count in now.items() if count > then.get(kind, 0)}

@@ -61,10 +61,13 @@ class Showcase(ABC):
         A word or two.
     nodes : tuple of str
         Full names of the nodes it starts, as they stand in the diagnostics.
+    processes : tuple of str
+        What it calls them when it starts them.
     """
 
     title: str
     nodes: tuple[str, ...]
+    processes: tuple[str, ...]
 
     @abstractmethod
     def start(self, children: Children) -> None:

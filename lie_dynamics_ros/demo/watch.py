@@ -10,6 +10,7 @@ import rclpy
 from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 
+from ..ros.real_time import apply_real_time, usual_scheduling
 from ..ros.spinning import make_executor
 from . import interruption
 from .errors import ShortfallError
@@ -27,6 +28,8 @@ SETTLING = 1.0
 READING = 0.005
 """How long messages are taken, and then read at most [s of this process's own time]: where others have the machine most
 of the time, messages are still taken in at least half of what is left, and none is lost."""
+PRIORITY = 40
+"""Of this process while it records, where the system allows real time."""
 REFRESH = 0.1
 """Time between two updates of the view [s]."""
 WINDOW = 1.0
@@ -49,6 +52,8 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
     executors = make_executor("events"), make_executor("events")
     for executor, node in zip(executors, (listener, actor), strict=True):
         executor.add_node(node)
+    # Below the nodes, which ask for more; where the system does not grant it, this goes on as it is.
+    apply_real_time({"thread_priority": PRIORITY, "cpu_affinity": [-1], "lock_memory": False})
     reports = Reports()
     try:
         reports.listen(actor)
@@ -63,6 +68,7 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
             _drain(showcases, executors[0])
         return reports
     finally:
+        usual_scheduling()
         for executor, node in zip(executors, (listener, actor), strict=True):
             executor.shutdown()
             node.destroy_node()
@@ -140,6 +146,8 @@ def _record(
             moved = now
         if now > max(duration, moved) + STANDSTILL:
             return  # what is missing is judged
+        if now > duration:  # who is done leaves the machine to the others
+            children.stop([process for showcase in showcases if showcase.done() for process in showcase.processes])
         history.append((now, counts))
         while history[-1][0] - history[1][0] > WINDOW:
             del history[0]

@@ -36,7 +36,7 @@ class ArmShowcase(Showcase):
     """
 
     title = "arm"
-    nodes = ("simulated_robot", "inverse_dynamics")
+    nodes = processes = ("simulated_robot", "inverse_dynamics")
 
     def __init__(self, model: Model, source: str, rate: float, inertia_check: str) -> None:
         self.model, self._source, self._rate, self._inertia_check = model, source, rate, inertia_check

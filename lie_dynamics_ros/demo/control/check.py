@@ -49,7 +49,7 @@ class Verdict:
         Percentiles 50, 95, 99 of the time from the arrival of a state here until that of its efforts [s].
     shortfalls : list of str
     remarks : list of str
-        What would fall short, were the gains of learning meant for this robot.
+        What would fall short, were the limits on learning meant for this robot.
     """
 
     times: list[np.ndarray]

@@ -57,7 +57,7 @@ class Act:
 
 
 class Play:
-    """Choose motion, payload and gains for a robot.
+    """Choose motion and payload for a robot.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Play:
         Of that link, without [kg].
     acts : tuple of Act
     known : bool
-        Whether the robot is the one that the gains of learning are meant for, and learning is judged.
+        Whether the robot is the one that the demo's limits on learning are meant for, and learning is judged.
     """
 
     def __init__(self, model: Model, seconds: float, known: bool = True) -> None:
@@ -121,10 +121,6 @@ class Play:
             if (np.abs(tau) <= limit).all():
                 return motion, round(float(scale) * mass, 3)
         raise ShortfallError("its effort limits do not let it move with a payload")
-
-    def controller(self) -> dict[str, Any]:
-        """Return parameters of the controller: gains are the node's defaults, what the robot cannot know is not."""
-        return {"velocity_margin": 0.2 if self.known else 10.0, "state_timeout": PATIENCE}
 
     def points(self, duration: float) -> tuple[Array, tuple[Array, Array, Array]]:
         """Return times (k,) from the start of a trajectory, and position, velocity, acceleration (k, n) there."""

@@ -38,7 +38,7 @@ class ControlShowcase(Showcase):
     seconds : float
         How long the demo runs.
     known : bool
-        Whether it is the robot that the gains of learning are meant for.
+        Whether it is the robot that the limits on learning are meant for.
 
     Raises
     ------
@@ -48,6 +48,7 @@ class ControlShowcase(Showcase):
 
     title = "control"
     nodes = (f"{NAMESPACE[1:]}/simulated_robot", f"{NAMESPACE[1:]}/computed_torque")
+    processes = ("control_robot", "computed_torque")
 
     def __init__(self, model: Model, source: str, inertia_check: str, seconds: float, known: bool) -> None:
         self.play = Play(model, seconds, known)
@@ -74,8 +75,8 @@ class ControlShowcase(Showcase):
         topics = kept(*(f"{controller}/{topic}" for topic in ("joint_efforts", "tracking_error", "estimated_inertia")))
         commands = {"__ns": NAMESPACE, "~/joint_efforts": f"{controller}/joint_efforts"}
         children.start("simulated_robot", robot, commands, label="control_robot")
-        parameters = {**self.play.controller(), "use_sim_time": True, **check, **topics}
-        children.start("computed_torque", parameters, {"__ns": NAMESPACE})
+        # All else is as the node comes: its defaults are what is shown.
+        children.start("computed_torque", {"use_sim_time": True, **check, **topics}, {"__ns": NAMESPACE})
 
     def listen(self, node: Node) -> None:
         """Subscribe."""

@@ -34,6 +34,7 @@ class StewartShowcase(Showcase):
 
     title = "stewart"
     nodes = (f"{NAMESPACE[1:]}/simulated_stewart", f"{NAMESPACE[1:]}/stewart_pose")
+    processes = ("simulated_stewart", "stewart_pose")
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
