@@ -4,11 +4,15 @@
 IN_ENV := ./tools/environment.sh
 export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS
 
-.PHONY: help setup demo test lint bench study fuzz clean
+# A worker for each core; the tests of a file stay together, for they may share nodes.
+PYTEST := python -m pytest --numprocesses=auto --dist=loadscope
+
+.PHONY: help setup demo test test-all lint bench study fuzz clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
 	@echo 'make test                             linters and all tests'
+	@echo 'make test-all                         the same, and long studies'
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
 	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
@@ -28,7 +32,10 @@ lint:
 	@$(IN_ENV) mypy
 
 test: lint
-	@$(IN_ENV) sh -c 'exec python -m pytest $$TEST_ARGS'
+	@$(IN_ENV) sh -c 'exec $(PYTEST) $${CI:+--require-all} $$TEST_ARGS'
+
+test-all: lint
+	@$(IN_ENV) sh -c 'exec $(PYTEST) $${CI:+--require-all} -m "slow or not slow" $$TEST_ARGS'
 
 bench:
 	@$(IN_ENV) python -m benchmarks

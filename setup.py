@@ -44,6 +44,7 @@ setup(
         "demo": ["matplotlib"],
         "test": [
             "pytest>=7,<9",
+            "pytest-xdist>=3.5",
             "hypothesis",
             "mpmath",
             "pytest-benchmark",
