@@ -96,8 +96,9 @@ def random_state(rng: np.random.Generator, case: Case) -> tuple[list[str], list[
 
 
 def _arm_noise(bench: Bench, node: str, rng: np.random.Generator) -> list[Callable[[], None]]:
+    # Not every node takes all of them.
     points, trajectories, wrenches = (
-        bench.node.create_publisher(type_, f"{node}/{topic}", 10)  # not every node takes all of them
+        bench.publisher(type_, f"{node}/{topic}", heard=False)
         for type_, topic in (
             (JointTrajectoryPoint, "joint_trajectory_point"),
             (JointTrajectory, "joint_trajectory"),

@@ -41,10 +41,10 @@ class Values(dict):
 class Bench(ServiceCalls):
     """A node in a namespace of its own, and the processes of the nodes under test there."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "bench", namespace: str = "") -> None:
         super().__init__()
-        self.namespace = f"/t{uuid.uuid4().hex[:10]}"
-        self.node = rclpy.create_node("bench", namespace=self.namespace)
+        self.namespace = namespace or f"/t{uuid.uuid4().hex[:10]}"
+        self.node = rclpy.create_node(name, namespace=self.namespace)
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.processes: list[NodeProcess] = []
@@ -112,14 +112,15 @@ class Bench(ServiceCalls):
         self.node.create_subscription(type_, topic, messages.append, qos)
         return messages
 
-    def publisher(self, type_: type, topic: str, qos: Any = 10) -> Any:
-        """Make a publisher that somebody listens to.
+    def publisher(self, type_: type, topic: str, qos: Any = 10, heard: bool = True) -> Any:
+        """Make a publisher that somebody listens to, unless it need not be ``heard``.
 
         Reliable inputs of nodes then get all that is published, best effort ones perhaps: they have yet to discover it.
         """
         publisher = self.node.create_publisher(type_, topic, qos)
         own = self._own[topic]
-        self.wait(lambda: publisher.get_subscription_count() > own, f"somebody to listen to {topic}")
+        if heard:
+            self.wait(lambda: publisher.get_subscription_count() > own, f"somebody to listen to {topic}")
         return publisher
 
     def drive(self, topic: str = "joint_states", qos: Any = 1) -> None:

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
-from node_harness import stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle, pendulum
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -35,12 +34,7 @@ def arm(bench):
                 message.effort = list(tau)
                 return message
 
-            def both():
-                motion = bench.ask(state, accelerations)
-                bench.executor.spin_once(timeout_sec=0.02)
-                return next(((motion, e) for e in efforts if stamp_of(e) == stamp_of(motion)), None)
-
-            motion, force = bench.wait(both, "accelerations and efforts of one state")
+            motion, force = bench.ask(state, accelerations, efforts)
             (point,) = motion.points
             assert list(motion.joint_names) == list(force.name)
             assert not point.positions and not point.velocities and not point.effort
@@ -97,9 +91,13 @@ NAMED = [ARM_JOINTS[4], "finger", ARM_JOINTS[0], ARM_JOINTS[2]]  # acceleration,
 
 
 def check_command(ask, unnamed):
-    """The answer to accelerations 3 and -1 of the joints 5 and 3 and effort 4 of joint 1."""
+    """Whether there is a command in the answer: accelerations 3 and -1 of the joints 5 and 3, effort 4 of joint 1.
+
+    Without one, the answer must be that to no command.
+    """
     qdd, tau = ask()
     if not (qdd[4] == 3.0 and qdd[2] == -1.0 and tau[0] == 4.0):
+        assert not tau.any() and close(qdd, falling()) if unnamed == "zero_effort" else not qdd.any()
         return False
     others = [1, 3, 5, 6]
     given = qdd if unnamed == "zero_acceleration" else tau
@@ -113,13 +111,13 @@ def test_accelerations_and_efforts_are_given_by_name(bench, arm, unnamed):
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
     node, ask = arm(unnamed_joints=unnamed)
     type_ = messages.HybridCommand
-    commands = bench.node.create_publisher(type_, f"{node}/command", 1)
+    commands = bench.publisher(type_, f"{node}/command")
     message = type_(
         joint_names=NAMED,
         given=[type_.ACCELERATION, type_.EFFORT, type_.EFFORT, type_.ACCELERATION],
         values=[3.0, 99.0, 4.0, -1.0],
     )
-    bench.wait(lambda: commands.publish(message) or check_command(ask, unnamed), "the command in the answer")
+    bench.send_until(lambda: commands.publish(message), lambda: check_command(ask, unnamed), "the command")
     bench.wait_status(
         node,
         lambda s, v: v["commanded joints"] == ", ".join(ARM_JOINTS[i] for i in (0, 2, 4)),
@@ -129,24 +127,21 @@ def test_accelerations_and_efforts_are_given_by_name(bench, arm, unnamed):
 
 def test_standard_messages_will_do(bench, arm):
     node, ask = arm()
-    trajectories = bench.node.create_publisher(JointTrajectory, f"{node}/joint_trajectory", 1)
+    trajectories = bench.publisher(JointTrajectory, f"{node}/joint_trajectory")
     point = JointTrajectoryPoint(accelerations=[3.0, NAN, NAN, -1.0], effort=[NAN, 99.0, 4.0, NAN])
     message = JointTrajectory(joint_names=NAMED, points=[point])
-    bench.wait(lambda: trajectories.publish(message) or check_command(ask, "zero_effort"), "the command in the answer")
+    bench.send_until(lambda: trajectories.publish(message), lambda: check_command(ask, "zero_effort"), "the command")
     # What cannot be used is counted, and the command before stays.
     bad = JointTrajectory(joint_names=NAMED, points=[JointTrajectoryPoint(accelerations=[1.0])])
-
-    def refused():
-        trajectories.publish(bad)
-        bench.executor.spin_once(timeout_sec=0.02)
-        status = bench.status(node)
-        return status and any(v.key == "dropped: commands" for v in status.values)
-
-    bench.wait(refused, "the bad command to be refused")
+    bench.send_until(
+        lambda: trajectories.publish(bad),
+        lambda: bench.reported(node, lambda s, v: v["dropped: commands"]),
+        "the bad command to be refused",
+    )
     assert check_command(ask, "zero_effort")
     # A stale one counts no longer.
     assert bench.set(node, command_timeout=0.01).successful
-    bench.wait(lambda: close(ask()[0], falling()), "the command to be forgotten")
+    bench.wait(lambda: not check_command(ask, "zero_effort"), "the command to be forgotten")
     bench.wait_status(node, lambda s, v: "the command is stale" in s.message, "a stale command")
 
 
@@ -161,14 +156,16 @@ def test_order_of_the_outputs_and_gravity(bench, arm):
 
 def test_counts_external_wrenches(bench, arm):
     node, ask = arm(wrench_timeout=LONG)
-    wrenches = bench.node.create_publisher(WrenchStamped, f"{node}/external_wrench", 10)
+    wrenches = bench.publisher(WrenchStamped, f"{node}/external_wrench")
     message = WrenchStamped()
     message.header.frame_id = "panda_link8"
     message.wrench.force.x, message.wrench.force.z, message.wrench.torque.y = 3.0, 15.0, 2.0
     model = pin.buildModelFromXML(ARM)
     jacobian = pin.computeFrameJacobian(model, model.createData(), Q, model.getFrameId("panda_link8"), pin.LOCAL)
     expected = falling(jacobian.T @ np.array([3.0, 0.0, 15.0, 0.0, 2.0, 0.0]))
-    bench.wait(lambda: wrenches.publish(message) or close(ask()[0], expected), "the push in the answer")
+    bench.turns(
+        lambda: wrenches.publish(message) or ask(), expected, falling(), numbers=lambda a: a[0], tolerance=1e-11
+    )
 
 
 def test_limited_efforts_move_the_robot_as_they_can(bench, arm):
@@ -197,15 +194,11 @@ MASSLESS = pendulum().replace(
 
 def test_a_body_without_mass_needs_an_acceleration(bench, arm):
     node, _ = arm(MASSLESS)
-    bench.wait(
-        lambda: (
-            bench.states.publish(bench.make_state(["swing", "free"], [0.1, 0.2], [0.0, 0.0]))
-            or bench.executor.spin_once(timeout_sec=0.02)
-            or (bench.status(node) and any(v.key == "dropped: no result" for v in bench.status(node).values))
-        ),
-        "the state to be refused",
+    bench.send_until(
+        lambda: bench.states.publish(bench.make_state(["swing", "free"], [0.1, 0.2], [0.0, 0.0])),
+        lambda: bench.reported(node, lambda s, v: v["dropped: no result"] and "'free'" in v["last problem"]),
+        "the state to be refused, with the joint's name",
     )
-    bench.wait_status(node, lambda s, v: "'free'" in v.get("last problem", ""), "the joint's name")
     assert bench.set(node, unnamed_joints="zero_acceleration").successful
     answers = bench.received[f"{node}/joint_efforts"]
     answer = bench.ask(lambda: bench.make_state(["swing", "free"], [0.1, 0.2], [0.0, 0.0]), answers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from node_process import DEADLINE
 from node_robots import ARM
 from rcl_interfaces.msg import Parameter, ParameterType
 
@@ -25,11 +26,9 @@ def node(bench):
 
 
 def gravity_of(bench, node):
-    def shown():
-        status = bench.status(node)
-        return {v.key: v.value for v in status.values}.get("gravity [m/s^2]") if status else None
-
-    return bench.wait(shown, "gravity in the diagnostics")
+    """Gravity in a report that is still to be made."""
+    status = bench.wait_status(node, lambda s, v: v["gravity [m/s^2]"], "gravity in the diagnostics", bench.now())
+    return next(v.value for v in status.values if v.key == "gravity [m/s^2]")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,6 @@ def test_changes_nothing_where_one_of_several_values_is_refused(shared):
     assert not bench.set(node, gravity=[0.0, 0.0, -1.62], state_timeout=-1.0).successful
     assert not bench.set(node, state_timeout=-1.0, gravity=[0.0, 0.0, -1.62]).successful
     assert bench.get(node, "gravity") == [0.0, 0.0, -9.81]
-    bench.diagnostics.clear()
     assert gravity_of(bench, node) == "0, 0, -9.81"
 
 
@@ -103,6 +101,6 @@ def test_quality_of_service_can_be_overridden(bench):
 def test_a_bad_start_value_ends_the_process_with_the_reason(bench):
     bench.start("inverse_dynamics", state_timeout=-5.0)
     process = bench.processes.pop()
-    assert process.process.wait(60) == 1
+    assert process.process.wait(DEADLINE) == 1
     assert "state_timeout" in process.output
     assert "Traceback" not in process.output

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from node_cases import CASES
 from node_harness import Bench, stamp_of
-from sensor_msgs.msg import JointState
 
 TRANSITIONS = {
     ("unconfigured", "configure"): "inactive",
@@ -66,7 +65,9 @@ def test_a_node_started_again_goes_on_beside_a_running_driver(bench, case, how):
     process = bench.processes.pop()
     process.process.send_signal(how)
     # The driver goes on meanwhile.
-    bench.wait(lambda: bench.states.publish(case.state(bench)) or process.process.poll() is not None, "its end")
+    bench.send_until(
+        lambda: bench.states.publish(case.state(bench)), lambda: process.process.poll() is not None, "its end"
+    )
     assert process.process.returncode == (0 if how == signal.SIGINT else -how), process.output
     answers.clear()
     bench.start(case.module, **case.parameters)
@@ -81,7 +82,7 @@ def test_goes_on_when_the_driver_is_started_again(bench, case):
     # Another process, with names and clock of its own.
     driver = Bench()
     try:
-        driver.states = driver.node.create_publisher(JointState, f"{bench.namespace}/joint_states", 1)
+        driver.drive(f"{bench.namespace}/joint_states")
         answers = driver.listen(case.answer, f"{node}/{case.topic}")
         case.check(driver.ask(lambda: case.state(driver), answers))
     finally:

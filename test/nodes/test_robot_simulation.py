@@ -194,31 +194,36 @@ def test_the_node_obeys_efforts_and_brakes_without_them(bench):
         start="initial_position", initial_position=[0.0, 0.0, 0.0, -1.5, 0.0, 1.8, 0.0],
     )  # fmt: skip
     states = bench.listen(JointState, "joint_states")
-    commands = bench.node.create_publisher(Float64MultiArray, f"{node}/commands", 1)
+    commands = bench.publisher(Float64MultiArray, f"{node}/commands", 1)
     bench.wait(lambda: len(states) > 50, "states")
     start = np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.8, 0.0])
     np.testing.assert_allclose(states[-1].position, start, atol=1e-9)
     np.testing.assert_allclose(states[-1].effort, oracle(ARM, start), atol=1e-6)
     assert tuple(states[-1].name) == ARM_JOINTS
     stamps = np.array([stamp_of(s) for s in states])
-    assert (np.diff(stamps) > 0).all() and np.median(np.diff(stamps)) == pytest.approx(4e6, rel=1e-3)
+    # Periods of 4 ms, several of them where the machine was late.
+    periods = np.diff(stamps) / 4e6
+    assert (periods > 0.5).all()
+    np.testing.assert_allclose(periods, np.rint(periods), atol=1e-3)
 
     def push():
         effort = oracle(ARM, states[-1].position)
         effort[0] += 5.0
         commands.publish(Float64MultiArray(data=effort.tolist()))
-        return states[-1].position[0] > 0.2
 
-    bench.wait(push, "the first joint to turn")
+    bench.send_until(push, lambda: states[-1].position[0] > 0.2, "the first joint to turn")
     bench.wait_status(node, lambda s, v: "stale" in s.message, "brakes")
     bench.wait(lambda: np.abs(states[-1].velocity).max() < 1e-6, "rest")
     assert bench.call(Trigger, f"{node}/reset", Trigger.Request()).success
     bench.wait(lambda: np.abs(states[-1].position - start).max() < 1e-9, "the start")
     assert bench.set(node, payload_frame="panda_link8", payload_mass=2.0).successful
     bench.wait(lambda: np.abs(np.array(states[-1].effort) - oracle(ARM, start)).max() > 1.0, "the payload to be felt")
-    commands.publish(Float64MultiArray(data=[1.0]))
-    bench.wait_status(node, lambda s, v: "1 efforts for 7" in v.get("last dropped command", ""), "the bad command")
-    status = bench.wait_status(node, lambda s, v: float(v["real-time factor"]) > 0.5, "the real-time factor")
+    bench.send_until(
+        lambda: commands.publish(Float64MultiArray(data=[1.0])),
+        lambda: bench.reported(node, lambda s, v: "1 efforts for 7" in v["last dropped command"]),
+        "the bad command",
+    )
+    status = bench.wait_status(node, lambda s, v: float(v["real-time factor"] or 0) > 0.0, "the real-time factor")
     assert status.level == b"\x00" or "slower" in status.message
 
 
@@ -229,11 +234,12 @@ def test_the_node_publishes_the_clock_faster_than_real_time(bench):
     )  # fmt: skip
     states = bench.listen(JointState, "joint_states")
     clock = bench.listen(Clock, "/clock")
-    bench.wait(lambda: len(states) > 100 and len(clock) > 100, "states and clock")
-    stamps = [stamp_of(s) for s in states]
-    assert np.diff(stamps).min() >= 10**7 - 1
-    ticks = {c.clock.sec * 10**9 + c.clock.nanosec for c in clock}
-    assert len(ticks & set(stamps)) > 50
+
+    def ticks():
+        return {c.clock.sec * 10**9 + c.clock.nanosec for c in clock}
+
+    bench.wait(lambda: len(ticks() & {stamp_of(s) for s in states}) > 100, "states and clock")
+    assert np.diff([stamp_of(s) for s in states]).min() >= 10**7 - 1
 
 
 def test_the_node_refuses_what_it_cannot_do(bench):

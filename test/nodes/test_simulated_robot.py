@@ -50,9 +50,15 @@ def test_publishes_states_accelerations_and_the_description(bench):
         swing = np.array(state.position) - motion.center
         energy = swing**2 + (np.array(state.velocity) / motion.rate) ** 2
         np.testing.assert_allclose(energy, motion.amplitude**2, rtol=1e-9)
-    expected = -(motion.rate**2) * (np.array([s.position for s in states]) - motion.center)
-    found = np.array([np.abs(expected - np.array(point.accelerations)).max(axis=1).min() for point in points])
-    assert (found < 1e-9).sum() >= 50  # one may be ahead of the other by what is under way
+    # Accelerations have no time stamp: those of states that were heard are among those that were heard, in a while.
+
+    def of_states():
+        expected = -(motion.rate**2) * (np.array([s.position for s in states]) - motion.center)
+        found = [np.abs(expected - np.array(point.accelerations)).max(axis=1).min() for point in points[-100:]]
+        return sum(off < 1e-9 for off in found) >= 50
+
+    bench.wait(of_states, "accelerations of the states")
+    assert (np.abs([p.accelerations for p in points]) <= motion.rate**2 * motion.amplitude * (1 + 1e-12)).all()
 
 
 def test_publishes_nothing_unless_active(bench):
@@ -62,14 +68,12 @@ def test_publishes_nothing_unless_active(bench):
     assert bench.change_state(node, "activate")
     bench.wait(lambda: states, "states")
     assert bench.change_state(node, "deactivate")
-    last = stamp_of(states[-1])
-    bench.wait_status(node, lambda s, v: v["lifecycle state"] == "inactive", "inactive")
-    # The state on its way when it was deactivated may still arrive; none was made after it.
-    known = len(states)
+    begin = bench.now()
+    bench.wait_status(node, lambda s, v: v["lifecycle state"] == "inactive", "inactive", since=begin)
+    end = bench.now()
     assert bench.change_state(node, "activate")
-    bench.wait(lambda: len(states) > known, "states again")
-    gap = min(stamp_of(s) for s in states[known:]) - max(stamp_of(s) for s in states[:known])
-    assert gap > 0 and stamp_of(states[known - 1]) >= last
+    bench.wait(lambda: stamp_of(states[-1]) > end, "states again")
+    assert not [s for s in states if begin < stamp_of(s) < end]
 
 
 @pytest.mark.parametrize(("robot", "reason"), [(NO_JOINTS, "no joint that moves"), ("/no/such.urdf", "such.urdf")])

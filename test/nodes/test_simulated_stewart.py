@@ -74,7 +74,8 @@ def test_publishes_noisy_lengths_of_the_true_pose(bench):
     states = bench.listen(JointState, "joint_states", 1000)
     poses = bench.listen(PoseStamped, f"{node}/true_pose", 1000)
     twists = bench.listen(TwistStamped, f"{node}/true_twist", 1000)
-    bench.wait(lambda: len(states) >= 200 and len(poses) >= 200 and len(twists) >= 200, "states")
+    topics = states, poses, twists
+    bench.wait(lambda: len(set.intersection(*({stamp_of(m) for m in t} for t in topics))) > 100, "whole states")
     assert {tuple(state.name) for state in states} == {LEGS}
     assert {m.header.frame_id for m in (*poses, *twists)} == {"stewart_base"}
     truth, rates = ({stamp_of(m): m for m in messages} for messages in (poses, twists))
@@ -105,29 +106,24 @@ def test_goes_to_a_desired_pose_refuses_others_and_moves_on_after_reset(bench):
         "simulated_stewart", platform=TEXT + "\nleg_limits: [0.3, 0.8]\n", rate=200.0, response_time=0.05
     )
     poses = bench.listen(PoseStamped, f"{node}/true_pose")
-    wanted = bench.node.create_publisher(PoseStamped, f"{node}/desired_pose", 1)
-
-    def at_goal():
-        wanted.publish(desired(GOAL, "stewart_base"))
-        bench.executor.spin_once(timeout_sec=0.02)
-        return poses and np.abs(matrix_of(poses[-1].pose) - GOAL).max() < 1e-9
-
-    bench.wait(at_goal, "the desired pose")
+    wanted = bench.publisher(PoseStamped, f"{node}/desired_pose")
+    bench.send_until(
+        lambda: wanted.publish(desired(GOAL, "stewart_base")),
+        lambda: poses and np.abs(matrix_of(poses[-1].pose) - GOAL).max() < 1e-9,
+        "the desired pose",
+    )
     refused = (
         (desired(HOME, "map"), "'map'"),
         (desired(HOME * math.nan), "not finite"),
         (desired(pose_at([0, 0, 1.5], [0, 0, 0])), "leg_"),
     )
     for message, reason in refused:
-        bench.wait(
-            lambda message=message, reason=reason: (
-                wanted.publish(message)
-                or bench.executor.spin_once(timeout_sec=0.02)
-                or ((s := bench.status(node)) and s.level == b"\x02" and reason in s.message)
-            ),
+        bench.send_until(
+            lambda message=message: wanted.publish(message),
+            lambda reason=reason: bench.reported(node, lambda s, v: s.level == b"\x02" and reason in s.message),
             f"refusal: {reason}",
         )
-        assert np.abs(matrix_of(poses[-1].pose) - GOAL).max() < 1e-9
+        assert np.abs(matrix_of(bench.together(poses).pose) - GOAL).max() < 1e-9
     answer = bench.call(Trigger, f"{node}/reset", Trigger.Request())
     assert answer.success
     bench.wait(lambda: np.abs(matrix_of(poses[-1].pose) - GOAL).max() > 1e-2, "the motion to go on")
@@ -143,7 +139,7 @@ def test_publishes_nothing_unless_active_and_needs_a_home_pose(bench):
     bench.wait(lambda: states, "states")
     assert bench.change_state(node, "deactivate")
     begin = bench.now()
-    bench.wait_status(node, lambda s, v: v["lifecycle state"] == "inactive", "inactive")
+    bench.wait_status(node, lambda s, v: v["lifecycle state"] == "inactive", "inactive", since=begin)
     end = bench.now()
     assert bench.change_state(node, "activate")
     bench.wait(lambda: stamp_of(states[-1]) > end, "states again")

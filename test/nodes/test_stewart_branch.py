@@ -65,13 +65,11 @@ def test_refuses_lengths_that_cannot_be_and_goes_on_when_they_return(shared, wha
         message = bench.make_state(LEGS, bad)
         stamps.add(stamp_of(message))
         bench.states.publish(message)
-        bench.executor.spin_once(timeout_sec=0.02)
-        status = bench.status(node)
-        values = {v.key: v.value for v in status.values} if status else {}
-        here = f"dropped: {kind}" in values and values.get("tracking", "").startswith("kept")
-        return here and leg in status.message and status
 
-    status = bench.wait(send, f"{what} in the diagnostics")
+    def told(status, values):
+        return values[f"dropped: {kind}"] and values["tracking"].startswith("kept") and leg in status.message
+
+    status = bench.send_until(send, lambda: bench.reported(node, told), f"{what} in the diagnostics")
     assert status.level == b"\x02"
     near(go(bench, poses, TRUE), TRUE)
     assert not stamps & {stamp_of(pose) for pose in poses}
@@ -123,13 +121,12 @@ def test_an_old_message_does_not_restart_the_branch_but_a_recording_that_begins_
         go(bench, poses, TRUE)
         old = bench.now() - 10**10
 
-        def noticed(node=node, old=old):
-            bench.states.publish(bench.make_state(LEGS, lengths(TRUE), stamp=old))
-            status = bench.status(node)
-            values = {v.key: v.value for v in status.values} if status else {}
-            return "dropped: time ran backwards" in values and values
-
-        assert bench.wait(noticed, "an old message")["restarts"] == restarts
+        status = bench.send_until(
+            lambda old=old: bench.states.publish(bench.make_state(LEGS, lengths(TRUE), stamp=old)),
+            lambda node=node: bench.reported(node, lambda _, values: values["dropped: time ran backwards"]),
+            "an old message",
+        )
+        assert {v.key: v.value for v in status.values}["restarts"] == restarts
         bench.processes.pop().stop()
 
 

@@ -66,13 +66,12 @@ def test_publishes_the_same_pose_stamped_and_the_twist_in_the_base_frame(shared)
     t, h = 0.4, 1e-5
     before, now, after = motion(t - h), motion(t), motion(t + h)
     rates = (lengths(after) - lengths(before)) / (2.0 * h)
-    bench.wait(lambda: go(bench, poses, now, rates) and twists and bare, "twists")
-    np.testing.assert_allclose(matrix_of(bare[-1].pose), now, rtol=0, atol=1e-12)
+    _, same, moving = bench.ask(lambda: bench.make_state(LEGS, lengths(now), rates), poses, bare, twists)
+    np.testing.assert_allclose(matrix_of(same.pose), now, rtol=0, atol=1e-12)
     assert {m.header.frame_id for m in (*bare, *twists)} == {"stewart_base"}
-    assert stamp_of(twists[-1]) in {stamp_of(pose) for pose in poses}
     velocity = (after[:3, 3] - before[:3, 3]) / (2.0 * h)
     spin = (after[:3, :3] - before[:3, :3]) / (2.0 * h) @ now[:3, :3].T
-    twist = twists[-1].twist
+    twist = moving.twist
     # 1e-8: expected values are differences.
     np.testing.assert_allclose([twist.linear.x, twist.linear.y, twist.linear.z], velocity, rtol=0, atol=1e-8)
     omega = [spin[2, 1], spin[0, 2], spin[1, 0]]
@@ -83,18 +82,19 @@ def test_publishes_the_same_pose_stamped_and_the_twist_in_the_base_frame(shared)
 def test_without_leg_rates_there_is_a_pose_but_no_twist(bench, other, velocity):
     node, poses = other()
     twists = bench.listen(TwistStamped, f"{node}/twist")
-    go(bench, poses, HOME, [0.0] * 6)
-    bench.wait(lambda: go(bench, poses, HOME, [0.0] * 6) and twists, "twists")
-    count = len(twists)
-    for _ in range(5):
-        go(bench, poses, HOME, velocity)
-    bench.wait_status(node, lambda s, v: "no twist" in s.message, "absent rates")
-    late = [t for t in twists[count:] if t.twist.linear.x != 0.0 or not math.isfinite(t.twist.angular.z)]
-    assert not late
+    bench.ask(lambda: bench.make_state(LEGS, lengths(HOME), [0.0] * 6), poses, twists)
+    without = set()
+
+    def send():
+        message = bench.make_state(LEGS, lengths(HOME), velocity)
+        without.add(stamp_of(message))
+        bench.states.publish(message)
+
+    bench.send_until(send, lambda: bench.reported(node, lambda s, v: "no twist" in s.message), "absent rates")
     # Rates that were no numbers leave no trace.
-    again = len(twists)
-    bench.wait(lambda: go(bench, poses, HOME, [0.01] * 6) and len(twists) > again, "twists again")
-    assert np.isfinite([twists[-1].twist.linear.z, twists[-1].twist.angular.x]).all()
+    _, again = bench.ask(lambda: bench.make_state(LEGS, lengths(HOME), [0.01] * 6), poses, twists)
+    assert np.isfinite([again.twist.linear.z, again.twist.angular.x]).all()
+    assert without & {stamp_of(pose) for pose in poses} and not without & {stamp_of(twist) for twist in twists}
 
 
 def test_adds_offsets_to_what_the_encoders_say(bench, other):
@@ -113,10 +113,8 @@ def test_uses_the_names_and_frames_it_is_given(bench, other):
 
 def test_orientation_does_not_change_its_sign(shared):
     bench, _, poses = shared
-    start = len(poses)
-    for t in np.linspace(0.0, 1.0, 60):
-        go(bench, poses, motion(t))
-    q = np.array([[getattr(p.pose.pose.orientation, c) for c in "xyzw"] for p in poses[start:]])
+    answers = [go(bench, poses, motion(t)) for t in np.linspace(0.0, 1.0, 60)]
+    q = np.array([[getattr(p.pose.pose.orientation, c) for c in "xyzw"] for p in answers])
     assert (np.einsum("ij,ij->i", q[1:], q[:-1]) > 0.9).all()
 
 
@@ -135,11 +133,18 @@ def test_publishes_tf(bench, other):
 def test_publishes_markers(shared):
     bench, node, poses = shared
     arrays = bench.listen(MarkerArray, f"{node}/markers")
-    bench.wait(lambda: go(bench, poses, TRUE) and arrays, "markers")
-    legs = next(m for m in arrays[-1].markers if m.type == Marker.LINE_LIST)
+    go(bench, poses, TRUE)
+    first = bench.stamp
+
+    def shown():
+        """Markers of a state from now on; not every state has some."""
+        return next((a.markers for a in arrays if stamp_of(a.markers[0]) >= first), None)
+
+    markers = bench.send_until(lambda: bench.states.publish(bench.make_state(LEGS, lengths(TRUE))), shown, "markers")
+    legs = next(m for m in markers if m.type == Marker.LINE_LIST)
     ends = np.array([[p.x, p.y, p.z] for p in legs.points]).reshape(6, 2, 3)
     np.testing.assert_allclose(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1), lengths(TRUE), rtol=1e-12)
-    assert {m.header.frame_id for m in arrays[-1].markers} == {"stewart_base"}
+    assert {m.header.frame_id for m in markers} == {"stewart_base"}
 
 
 def test_reports_how_it_tracks(shared):
@@ -158,5 +163,8 @@ def test_reports_how_it_tracks(shared):
 
 def test_warns_near_a_singular_pose(bench, other):
     node, poses = other(condition_warning=5.0)
-    go(bench, poses, TRUE, [0.0] * 6)
-    bench.wait_status(node, lambda s, v: s.level == b"\x01" and "singular pose" in s.message, "a singular pose near")
+    bench.send_until(
+        lambda: go(bench, poses, TRUE, [0.0] * 6),
+        lambda: bench.reported(node, lambda s, v: s.level == b"\x01" and "singular pose" in s.message),
+        "a singular pose near",
+    )

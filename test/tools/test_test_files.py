@@ -1,0 +1,25 @@
+"""Rules of the tests of nodes that a reader of a single test would not see broken."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+NODES = Path(__file__).resolve().parents[1] / "nodes"
+HARNESS = ("node_harness.py", "node_services.py")
+FILES = sorted(path for path in NODES.glob("*.py") if path.name not in HARNESS)
+RACES = {
+    "create_publisher": "Bench.publisher, which waits for a listener",
+    "create_subscription": "Bench.listen",
+    "create_client": "Bench.call, call_once or start_call, which lose no answer",
+    "sleep": "Bench.wait for what is expected",
+}
+"""What waits for nothing, or for time to pass, and what to use instead."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_tests_of_nodes_talk_to_them_through_the_harness(path):
+    names = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, (ast.Attribute, ast.Name))]
+    for name in names:
+        word = name.attr if isinstance(name, ast.Attribute) else name.id
+        assert word not in RACES, f"{path.name}:{name.lineno}: {word}; use {RACES[word]}"
