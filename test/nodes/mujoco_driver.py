@@ -39,13 +39,12 @@ class MujocoDriver:
         self.processes = dict(zip(self.nodes, bench.processes[first:], strict=True))
         self.efforts = {node: bench.listen(JointState, f"{node}/joint_efforts") for node in self.nodes}
         self.commands = {node: bench.listen(Float64MultiArray, f"{node}/commands") for node in self.nodes}
-        self.paths = {n: bench.node.create_publisher(JointTrajectory, f"{n}/joint_trajectory", 10) for n in self.nodes}
+        self.paths = {n: bench.publisher(JointTrajectory, f"{n}/joint_trajectory") for n in self.nodes}
         self._order = np.random.default_rng(0).permutation(len(q))
         self.stamp = bench.now() - PAST
         self.states: list[np.ndarray] = []  # positions of the states sent
         for node in self.nodes:
             bench.wait_state(node, "active")
-            bench.wait(self.paths[node].get_subscription_count, "the subscription for trajectories")
         bench.wait(self._all_answer, "every controller to answer")
 
     def _all_answer(self) -> bool:
