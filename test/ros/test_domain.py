@@ -23,9 +23,9 @@ def test_reservations_never_share_a_domain_and_can_be_released():
 
 def test_passes_over_a_domain_in_which_somebody_listens():
     first = DomainReservation()
-    first.release()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
-        participant.bind(("", 7400 + 250 * first.domain + 10))
+        participant.bind(("", 7400 + 250 * first.domain + 10))  # while nobody else can have the domain
+        first.release()
         other = DomainReservation()
         assert other.domain != first.domain
         other.release()
