@@ -57,16 +57,19 @@ def judge_pushes(case, count, rng):
         where = f"{found} at {q.tolist()}"
         assert found["limits"] < WITHIN and found["ripple"] < 1.0, where
         if case.mode != "gravity_compensation" or found["phase"] == "stopped":  # else it glides, as one that is guided
-            assert found["rest after"] < (3.0 if case.mode == "adaptive" else 1.5), where  # it unlearns the push
+            if case.mode == "adaptive":  # it unlearns the push slowly
+                assert found["last speed"] < 5.0 * REST, where
+            else:
+                assert found["rest after"] < 1.5, where
 
 
 def judge_trajectories(case, count, rng):
     for q in poses(case, count, rng, 0.2):
         found = scenarios.trajectory(case, q)
         where = f"{found} at {q.tolist()}"
-        assert found["error"] < 1.1 * found["stated"] + 2e-5, where
+        assert found["error"] < 1.25 * found["stated"] + 2e-5, where
         if case.mode == "computed_torque":  # the others also damp what is light
-            assert found["error"] > 0.6 * found["stated"], where
+            assert found["error"] > 0.8 * found["stated"], where
         assert found["phases"] == ["following", "holding"] and found["limits"] < WITHIN, where
         assert found["last error"] < 2e-4 and found["ripple"] < 1.0, where
 

@@ -112,12 +112,12 @@ def stiffness(mode: str) -> tuple[float, float]:
 def stated_error(case: Case, record: Record) -> float:
     """Return the largest error that the docs state for the exact model, from MuJoCo's dynamics [rad].
 
-    Efforts act late by T, the delay and half a period, so e'' + kd e' + kp e = T M^-1 d/dt tau_d of the desired motion;
-    and the integrator's velocities are late by half a step.
+    Efforts act late by T, the delay and half a period, so e'' + kd e' + kp e = T M^-1 d/dt tau_d of the desired motion.
+    Semi-implicit steps move positions half a step ahead of that, and velocities are late by half a step.
     """
     judge, (kp, kd) = arms.physics(case.arm), stiffness(case.mode)
     h = 1.0 / case.rate
-    late = (0.5 + case.delay) * h
+    late = (0.5 + case.delay) * h - 0.5 * judge.model.opt.timestep
     motion = list(zip(record.desired, record.desired_rate, record.desired_acceleration, strict=True))
     effort = np.array([judge.inverse_dynamics(*row) for row in motion])
     rate = np.gradient(effort, h, axis=0)
