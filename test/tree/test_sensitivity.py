@@ -391,3 +391,32 @@ def test_refused(parameter, said):
     with pytest.raises(InputError) as caught:
         inverse_dynamics_sensitivity(model, tree.random(rng), *np.zeros((2, model.nv)), parameter())
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "function", [inverse_dynamics_sensitivity, forward_dynamics_sensitivity, hybrid_dynamics_sensitivity]
+)
+def test_threads_share_states_and_what_a_user_gives_for_each(function):
+    """Thirteen states in chunks that are no multiple of a tile, each with its own change: as one at a time."""
+    rng = np.random.default_rng(21)
+    tree = branched(rng, ["universal", "custom_rail", "spherical", "revolute"], [None, 0, 0, 2])
+    model = to_model(tree)
+    q = np.array([tree.random(rng) for _ in range(13)])
+    qd, x, y, dq = rng.normal(size=(4, 13, model.nv))
+    given = np.arange(model.nv) % 2 == 0
+    f = rng.normal(size=(13, model.n_bodies, 6))
+
+    def found(k, threads):
+        parameters = [Parameter.custom(dq=dq[k]), Parameter.qd(1), Parameter.inertia(2, "m")]
+        more = (y[k], given) if function is hybrid_dynamics_sensitivity else ()
+        answer = function(model, q[k], qd[k], x[k], *more, parameters, f[k], threads=threads)
+        return np.array(answer)
+
+    for threads in (2, 3, 20):
+        together = found(slice(None), threads)
+        assert np.abs(together).max() > 0.1
+        for k in range(13):
+            assert relative(together[..., k, :], found(k, 1)) < 1e-12
+    for threads in (0, 1.5):
+        with pytest.raises(InputError, match="threads"):
+            found(slice(None), threads)

@@ -37,7 +37,7 @@ def evaluate(
     threads: int = 1,
     explain: Callable[..., int] | None = None,
     single: Callable[..., int] | None = None,
-    fixed: Array | None = None,
+    more: Array | None = None,
     extension: Callable[..., Array] = extend,
 ) -> list[Array]:
     """Validate and broadcast the inputs, run a kernel over all states, and return its outputs.
@@ -63,15 +63,15 @@ def evaluate(
         Kernel for one state, same inputs, whose status tells more about a result that is not finite.
     single : callable, optional
         Kernel for one state of any size, same inputs, which serves a state alone.
-    fixed : ndarray, optional
-        One more array, the same for all states, which the kernel takes in place of the last but one of the three.
+    more : ndarray, shape (k,) or (states, k), optional
+        One more array, the same for all states or one row for each, which the kernel takes after the others.
     extension : callable
         ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
     """
     require_model(model)
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
-    if fixed is None and threads == 1:
+    if more is None and threads == 1:
         found = evaluate_plain(model, batched, inputs, tails, f_ext, given, single)
         if found is not None:
             return found
@@ -105,8 +105,8 @@ def evaluate(
         return _for_caller(model, tails, outputs)
     none = np.empty((count, 0), kind)
     others = [array for name, array in flat.items() if name not in ("q", "f_ext")]
-    if fixed is not None:
-        others.append(_spread(fixed, (count,), kind))
+    if more is not None:
+        others.append(_spread(more, (count,), kind))
     own = [q, *others]
     others += [none] * (3 - len(others))
     data = [q, others[0], others[1], flat.get("f_ext", none), others[2]]

@@ -61,7 +61,7 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
         pass
     require_model(model)
     inputs: dict[str, Any] = {"q": q, "qd": model._zero}
-    (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, fixed=where)
+    (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, more=where)
     return matrix
 
 
@@ -81,7 +81,7 @@ def jacobian_rate(
     body twist; in "aligned" its linear part is the ordinary acceleration of the frame's origin.
     """
     where = _where(model, body, frame)
-    return evaluate(model, jacobian_batch, {"q": q, "qd": qd}, ["columns", "columns"], threads=threads, fixed=where)[1]
+    return evaluate(model, jacobian_batch, {"q": q, "qd": qd}, ["columns", "columns"], threads=threads, more=where)[1]
 
 
 def _where(model: Model, body: str | int, frame: str) -> Array:

@@ -43,6 +43,7 @@ def inverse_dynamics_sensitivity(
     f_ext: npt.ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
+    threads: int = 1,
 ) -> Array:
     """Return how the joint forces of a motion change with parameters. Kim Table 5; O(n) for each parameter.
 
@@ -60,6 +61,8 @@ def inverse_dynamics_sensitivity(
         What stays the same of `f_ext` when a body is displaced: its components in the body frame; the wrench in the
         world frame, moment about the world's origin; or force and moment in the world's axes, at the body's origin,
         as of a weight. It matters for parameters that displace bodies only: q, placements, axes.
+    threads : int
+        Threads that share a batch; results do not depend on it.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def inverse_dynamics_sensitivity(
         As `inverse_dynamics`; also for a parameter of a joint or body that the model does not have.
     """
     single, parameters = _listed(parameter)
-    change, _ = _inverse(model, q, qd, qdd, parameters, f_ext, f_ext_held)
+    change, _ = _inverse(model, q, qd, qdd, parameters, f_ext, f_ext_held, threads)
     return np.asarray(change[0]) if single else change
 
 
@@ -86,12 +89,13 @@ def forward_dynamics_sensitivity(
     f_ext: npt.ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
+    threads: int = 1,
 ) -> Array:
     """Return how the accelerations that joint forces cause change with parameters. Kim Table 6.
 
     Parameters
     ----------
-    model, q, qd, parameter, f_ext, f_ext_held
+    model, q, qd, parameter, f_ext, f_ext_held, threads
         As `inverse_dynamics_sensitivity`; changes of "qdd" have no effect.
     tau : array-like, shape (..., nv)
         Joint forces.
@@ -107,9 +111,9 @@ def forward_dynamics_sensitivity(
         As `forward_dynamics`.
     """
     single, parameters = _listed(parameter)
-    qdd = forward_dynamics(model, q, qd, tau, f_ext)
+    qdd = forward_dynamics(model, q, qd, tau, f_ext, threads=threads)
     free = np.zeros(model.nv, np.bool_)
-    change, _ = _solved(model, q, qd, qdd, free, parameters, f_ext, f_ext_held)
+    change, _ = _solved(model, q, qd, qdd, free, parameters, f_ext, f_ext_held, threads)
     return np.asarray(change[0]) if single else change
 
 
@@ -125,12 +129,13 @@ def hybrid_dynamics_sensitivity(
     f_ext: npt.ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
+    threads: int = 1,
 ) -> tuple[Array, Array]:
     """Return how accelerations and joint forces of hybrid dynamics change with parameters. Kim Table 7.
 
     Parameters
     ----------
-    model, q, qd, parameter, f_ext, f_ext_held
+    model, q, qd, parameter, f_ext, f_ext_held, threads
         As `inverse_dynamics_sensitivity`.
     qdd, tau, prescribed
         As `hybrid_dynamics`. Parameters that change what is not read, a "tau" where `prescribed` is True or a "qdd"
@@ -148,8 +153,8 @@ def hybrid_dynamics_sensitivity(
     """
     single, parameters = _listed(parameter)
     given = _mask(model, prescribed)
-    qdd, _ = hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext)
-    acceleration, force = _solved(model, q, qd, qdd, given, parameters, f_ext, f_ext_held)
+    qdd, _ = hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads=threads)
+    acceleration, force = _solved(model, q, qd, qdd, given, parameters, f_ext, f_ext_held, threads)
     return (acceleration[0], force[0]) if single else (acceleration, force)
 
 
@@ -171,6 +176,7 @@ def _inverse(
     parameters: Sequence[Parameter],
     f_ext: npt.ArrayLike | None,
     held: str,
+    threads: int,
     given: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Array, Seeding]:
     """Return dtau (k, ..., nv); with a mask `given`, as if accelerations did not change where it is False."""
@@ -198,12 +204,14 @@ def _inverse(
     values = values.reshape(count, -1) if values.size else np.empty((count, 0), kind)
     starts = np.concatenate([[_HOLDS[held]], seeding.starts])
 
-    def kernel(rows: Array, q: Array, qd: Array, qdd: Array, f: Array, _c: Array, _m: Any, y: Array, _z: Array) -> int:
-        return sensitivity_batch(rows, seeding.table, starts, q, qd, qdd, f, values.astype(q.dtype, copy=False), y)
+    def kernel(
+        rows: Array, q: Array, qd: Array, qdd: Array, f: Array, values: Array, _m: Any, y: Array, _z: Array
+    ) -> int:
+        return sensitivity_batch(rows, seeding.table, starts, q, qd, qdd, f, values, y)
 
     n = model._rows.shape[0] - 1
     inputs = {"q": np.broadcast_to(q, (*batch, model.nq)), "qd": qd, "qdd": qdd}
-    (change,) = evaluate(model, kernel, inputs, [(len(parameters), n)], f_ext)
+    (change,) = evaluate(model, kernel, inputs, [(len(parameters), n)], f_ext, threads=threads, more=values)
     change = np.moveaxis(change, -2, 0)
     if model._coupling is not None:
         change = change @ model._coupling.rates
@@ -231,9 +239,10 @@ def _solved(
     parameters: Sequence[Parameter],
     f_ext: npt.ArrayLike | None,
     held: str,
+    threads: int,
 ) -> tuple[Array, Array]:
     """Return dqdd and dtau (k, ..., nv), for accelerations that are complete."""
-    change, seeding = _inverse(model, q, qd, qdd, parameters, f_ext, held, given)
+    change, seeding = _inverse(model, q, qd, qdd, parameters, f_ext, held, threads, given)
     acceleration, force = np.zeros_like(change), np.zeros_like(change)
     for number, what, at, data in seeding.direct:
         if at is None and what == "qdd":
@@ -241,5 +250,6 @@ def _solved(
         elif at is None and what == "tau":
             force[number] += data
     still = model.with_gravity(np.zeros(3))
-    answer, reaction = hybrid_dynamics(still, q, np.zeros(model.nv), np.zeros(model.nv), force - change, given)
+    zero = np.zeros(model.nv)
+    answer, reaction = hybrid_dynamics(still, q, zero, zero, force - change, given, threads=threads)
     return acceleration + answer, np.where(given, change + reaction, force)
