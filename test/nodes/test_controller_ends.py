@@ -36,6 +36,8 @@ def wait_end(driver, node, process, states=1):
     while quiet < 20:
         driver.bench.executor.spin_once(timeout_sec=0.01)
         quiet, known = (quiet + 1, known) if len(driver.commands[node]) == known else (0, len(driver.commands[node]))
+    # Fast DDS may lock up where a publisher is destroyed while its subscriber is just leaving.
+    driver.bench.wait(lambda: driver.paths[node].get_subscription_count() == 0, f"{node} to be forgotten")
     off = driver.off_gravity(node, states)
     assert off < CLOSE, f"{node}: last command off by {off} N m\n{process.output}"
     assert process.process.returncode == 0 and "Traceback" not in process.output, process.output
