@@ -43,12 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def _load(name: str) -> Target:
+def load(name: str) -> Target:
+    """Return a target by its name, to be entered."""
     return importlib.import_module(f"fuzz.target_{name}").Subject()
 
 
 def _replay(name: str, seed: int, index: int) -> int:
-    with _load(name) as target:
+    with load(name) as target:
         run_case(target, seed, index)
     print(f"{name}, seed {seed}, index {index}: nothing found")
     return 0
@@ -72,7 +73,7 @@ def _limit_memory() -> None:
 
 def _run(name: str, seed: int, first: int, count: int | None) -> int:
     failures = 0
-    with _load(name) as target:
+    with load(name) as target:
         _limit_memory()
         last = first + (target.cases if count is None else count)
         shown = 0.0

@@ -190,6 +190,32 @@ def test_without_mass():
             function(model, [0.3])
 
 
+OVERFLOWS = (
+    ("constraint_quantities", -1e200),
+    ("constraint_bias", -1e200),
+    ("consistent_acceleration", 1e308),
+    ("constrained_forward_derivatives", 1e154),
+)
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")
+@pytest.mark.parametrize(("name", "size"), OVERFLOWS)
+def test_results_of_loops_that_overflow_are_refused(name, size):
+    result = called(name, GOOD | {"qd": np.array([0.1, 0.2, 0.3, size])})
+    assert isinstance(result, ld.InputError) and "overflows" in str(result)
+
+
+def test_batches_of_multipliers_that_do_not_fit_are_refused():
+    result = called("loop_wrenches", GOOD | {"q": np.ones((3, 4)), "multipliers": np.ones((2, 1))})
+    assert isinstance(result, ld.InputError) and "do not fit" in str(result)
+
+
+@pytest.mark.parametrize("name", ["curvature_tensor", "ricci_tensor", "sectional_curvature"])
+def test_curvature_is_of_real_configurations(name):
+    result = called(name, GOOD | {"q": np.full(4, 0.1 + 0.1j), "u": np.arange(4.0)})
+    assert isinstance(result, ld.InputError) and "real numbers" in str(result)
+
+
 def test_rooms_are_attributes():
     program = "import lie_dynamics_ros.lie_dynamics as ld; print(ld.stewart, ld.control, ld.closed_form, ld.simulation)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

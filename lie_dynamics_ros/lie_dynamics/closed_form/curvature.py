@@ -50,6 +50,8 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
         Where the mass matrix is not positive definite.
     """
     states = checked(q, model.nq, "q", model)
+    if states.dtype != np.float64:
+        raise InputError(f"q: real numbers are expected, got {states.dtype}", name="q")
     given = listed(np.array(states, order="C"))
     require_axes(model, "curvature", _ALSO)
     shape, n = (*states.shape[:-1], *[model.nv] * 4), len(model._rows) - 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 from ..model.arguments import of_model
-from ..model.configuration import require_finite
+from ..model.configuration import require_finite, require_result
 from ..model.model import Model
 from ..tree.mass_matrix import mass_matrix
 from .constraint_set import ConstraintSet
@@ -229,6 +229,7 @@ def _nearest(
             x[free] -= np.linalg.solve(factor.T, np.linalg.pinv(scaled, RANK_CUT) @ rest)
             rest = matrix @ x + bias
     terms = terms + np.abs(matrix) @ np.abs(x)
+    require_result(model, x, terms)
     for key, part in constraints.slices.items():
         if (np.abs(rest[part]) > 1e-8 * terms.max(initial=0.0)).any():
             worst = float(np.abs(rest[part]).max())

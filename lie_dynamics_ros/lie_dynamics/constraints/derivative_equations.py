@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..errors import SingularityError
 from ..lie._arrays import listed
+from ..model.configuration import require_result
 from ..model.model import Model
 from ..tree.inverse_derivatives import inverse_dynamics_derivatives
 from ..tree.regressor import torque_regressor
@@ -212,6 +213,7 @@ def gather(
     n, parts = model.nv, []
     for k, height in enumerate((n, n, m)):
         stacked = np.array([r[k] for r in results]).reshape(*batch, height, 3 * n + 10 * model.n_bodies)
+        require_result(model, stacked)
         parts.append(
             Sensitivity(stacked[..., :n], stacked[..., n : 2 * n], stacked[..., 2 * n : 3 * n], stacked[..., 3 * n :])
         )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 from ..model.arguments import of_model
+from ..model.configuration import require_result
 from ..model.model import Model
 from . import loop_kernels as lk
 from .constraint_set import ConstraintSet
@@ -57,10 +58,11 @@ def constraint_quantities(
     Raises
     ------
     InputError, GroupError
-        For a wrong shape, NaN, or a quaternion of another norm than one.
+        For a wrong shape, NaN, a quaternion of another norm than one, or numbers whose result overflows.
     """
     states = read_states(model, constraints, {"q": q, "qd": qd})
     found, _ = quantities_of(model, constraints, states)
+    require_result(model, *found)
     return ConstraintQuantities(*(a.reshape(*states.batch, *a.shape[1:]) for a in found))
 
 
@@ -133,8 +135,15 @@ def loop_wrenches(
         raise InputError(f"multipliers: finite numbers are expected, got {multipliers!r}", name="multipliers")
     if force.shape[-1:] != (constraints.size,):
         raise InputError(f"multipliers: shape (..., {constraints.size}) is expected, got {force.shape}")
+    try:
+        np.broadcast_shapes(states.batch, force.shape[:-1])
+    except ValueError:
+        raise InputError(
+            f"batch dimensions do not fit each other: q {states.batch}, multipliers {force.shape[:-1]}"
+        ) from None
     result = {}
     for loop in constraints.loops:
         part = constraints.slices[loop.name]
         result[loop.name] = np.asarray((force[..., None, part] @ unit[..., part, :])[..., 0, :])
+        require_result(model, result[loop.name])
     return result

@@ -82,6 +82,12 @@ def require_finite(array: Array, name: str, model: Model) -> None:
         )
 
 
+def require_result(model: Model, *results: Array) -> None:
+    """Raise an InputError where results of finite inputs hold NaN or infinity."""
+    if not all(np.isfinite(result).all() for result in results):
+        raise InputError(f"model {model.name!r}: the result overflows; the inputs are finite but too large")
+
+
 def coordinate_name(model: Model, index: int, position: bool) -> str:
     """Return the name of the joint that owns a position or velocity coordinate."""
     for joint in model.joints:

@@ -1,0 +1,236 @@
+"""The controller without ROS among hostile trajectories, options, states and calls.
+
+Every usable state gets a finite command within the limits; what was desired on an accepted trajectory keeps the
+position limits; phases change as they may, and nothing but `hold` ends a stop.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import lie_dynamics_ros
+from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.nodes.computed_torque_answer import PHASES
+from lie_dynamics_ros.nodes.computed_torque_core import MODES, POLICIES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque_options import CONTROL_SETTINGS, Options, default_options
+from lie_dynamics_ros.ros.errors import MessageError, ParameterError
+from lie_dynamics_ros.ros.joint_mapping import JointMapping
+from lie_dynamics_ros.ros.robot_options import MODEL_SETTINGS
+from lie_dynamics_ros.ros.trajectories import read_joint_trajectory
+
+from .target import DefectError, Target
+
+STATES = 60
+NUMBERS = (0.0, -0.0, 5e-324, 1e-9, 1e9, -1e9, 1e150, -1e150, 1e308, -1e308, float("nan"), float("inf"))
+TIMES = (0, 1, 999_999_999, 1_000_000_000, 2**31 - 1, -1, -(2**31))
+SANE = 1e3
+"""States up to this size must be answered; beyond, inverse dynamics may overflow, and the core may say so."""
+SETTINGS = {s.name: s for s in (*MODEL_SETTINGS, *CONTROL_SETTINGS)}
+
+
+@cache
+def arm() -> Model:
+    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+
+
+def random_options(rng: np.random.Generator) -> Options:
+    """Return some options, each number at an end of its range or anywhere between; raises ParameterError."""
+    changes: dict[str, Any] = {"mode": str(rng.choice(MODES)), "state_timeout": float(rng.choice([0.0, 0.1, 1.0]))}
+    for name in rng.choice(sorted(SETTINGS), size=int(rng.integers(0, 5)), replace=False):
+        setting, usual = SETTINGS[name], SETTINGS[name].default
+        if isinstance(usual, bool):
+            changes[name] = not usual
+        elif isinstance(usual, float):
+            changes[name] = _between(rng, setting)
+        elif isinstance(usual, list) and isinstance(usual[0], float):
+            size = len(usual) if len(usual) > 1 else int(rng.choice([1, 7]))
+            changes[name] = [_between(rng, setting) for _ in range(size)]
+    if rng.random() < 0.3:
+        changes |= {"payload_frame": "panda_link7", "payload_mass": float(rng.choice([0.1, 3.0, 1e3, 1e6]))}
+    changes["effort_policy"] = str(rng.choice(POLICIES))
+    return default_options(**changes)
+
+
+def _between(rng: np.random.Generator, setting: Any) -> float:
+    kind, usual = rng.integers(5), setting.default[0] if isinstance(setting.default, list) else setting.default
+    low, high = (-1e9 if setting.low is None else setting.low), (1e9 if setting.high is None else setting.high)
+    value = (low, high, usual, usual * 10.0 ** rng.uniform(-3, 3), rng.uniform(low, high))[kind]
+    return float(np.clip(value, low, high))
+
+
+def random_trajectory(rng: np.random.Generator, position: np.ndarray, now: int) -> Any:
+    """Return what has the fields of a JointTrajectory: near what the robot can do, and spoiled here and there."""
+    names = [*arm().joint_names, "finger"]
+    chosen = [str(name) for name in rng.permutation(names)[: rng.integers(1, 9)]]
+    size, count = len(chosen), int(rng.integers(1, 6))
+    home = np.array([dict(zip(arm().joint_names, position, strict=True)).get(name, 0.0) for name in chosen])
+    rise = np.cumsum(rng.choice([1e-9, 1e-3, 0.05, 0.2, 1.0], size=count, p=[0.01, 0.04, 0.25, 0.4, 0.3]))
+    if rng.random() < 0.3:
+        rise -= rise[0]
+    reach = float(rng.choice([0.0, 0.001, 0.01, 0.05, 1.0]))
+    points = []
+    for t in rise:
+        q = np.clip(home, -3, 3) + rng.normal(0, reach, size)
+        qd = rng.normal(0, reach, size) if rng.random() < 0.98 else ()
+        point = SimpleNamespace(
+            positions=list(q), velocities=list(qd), accelerations=[], effort=[], time_from_start=_time(int(t * 1e9))
+        )
+        points.append(point)
+    if rng.random() < 0.3:
+        for point in points:
+            point.accelerations = list(rng.normal(0, reach, size))
+    if rng.random() < 0.3:
+        for point in points:
+            point.effort = list(rng.normal(0, 3.0, size))
+    start = 0 if rng.random() < 0.5 else now + int(rng.normal(0, 3e8))
+    header = SimpleNamespace(stamp=_time(max(0, start)))
+    message = SimpleNamespace(header=header, joint_names=chosen, points=points)
+    for _ in range(int(rng.choice([0, 0, 0, 1, 2]))):
+        _spoil(rng, message)
+    return message
+
+
+def _time(ns: int) -> Any:
+    seconds, rest = divmod(ns, 10**9)
+    return SimpleNamespace(sec=seconds, nanosec=rest)
+
+
+def _spoil(rng: np.random.Generator, message: Any) -> None:
+    if not message.points:
+        return
+    point = message.points[int(rng.integers(len(message.points)))]
+    field = getattr(point, str(rng.choice(["positions", "velocities", "accelerations", "effort"])))
+    kind = rng.integers(6)
+    if kind == 0 and field:
+        field[int(rng.integers(len(field)))] = float(rng.choice(NUMBERS))
+    elif kind == 1 and field:
+        field.pop() if rng.random() < 0.5 else field.append(0.0)
+    elif kind == 2:
+        point.time_from_start.sec = int(rng.choice(TIMES[2:]))
+    elif kind == 3:
+        message.header.stamp.sec = int(rng.choice(TIMES))
+    elif kind == 4:
+        message.joint_names = [*message.joint_names[:-1], str(rng.choice(["", "panda_joint1", "x" * 3000]))]
+    else:
+        message.points = message.points[: int(rng.integers(len(message.points)))]
+
+
+class Subject(Target):
+    """See the module."""
+
+    cases = 1000
+
+    def check(self, rng: np.random.Generator, index: int) -> None:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", RuntimeWarning)
+            try:
+                core = ComputedTorqueCore(arm(), random_options(rng))
+            except ParameterError:
+                return
+            Run(rng, core).go()
+
+
+class Run:
+    """One controller, what it was told, and what its last answer was."""
+
+    def __init__(self, rng: np.random.Generator, core: ComputedTorqueCore) -> None:
+        self.rng, self.core = rng, core
+        self.limits = arm().limits
+        span = self.limits.upper - self.limits.lower
+        self.q = self.limits.lower + rng.uniform(0.05, 0.95, 7) * span
+        self.qd = np.zeros(7)
+        self.stamp = int(rng.choice([0, 10**9, 1_700_000_000 * 10**9]))
+        self.phase, self.held, self.hostile = "off", False, False
+        self.names = JointMapping(arm().joint_names)
+        self.told: list[str] = []
+
+    def go(self) -> None:
+        self.core.start()
+        for _ in range(STATES):
+            other = 0.3 if self.phase == "stopped" else 0.03
+            for action, share in ((self._follow, 0.2), (self._change, 0.03), (self._other, other)):
+                if self.rng.random() < share:
+                    action()
+            self._state()
+
+    def _follow(self) -> None:
+        message = random_trajectory(self.rng, self.q, self.stamp)
+        count = 0 if self.core.player is None else self.core.player.count
+        try:
+            start, points = read_joint_trajectory(message, self.names)
+            self.core.follow(points, start)
+            self.told.append("follow")
+        except MessageError as error:
+            if len(str(error)) > 4000:
+                raise DefectError(f"a refusal of {len(str(error))} characters") from error
+            if self.core.player is not None and not self.core._moved and self.core.player.count > count:
+                raise DefectError(f"a refused trajectory was taken: {error}") from error
+
+    def _change(self) -> None:
+        try:
+            self.core = self.core.with_options(random_options(self.rng))
+            self.told.append("options")
+        except ParameterError:
+            return
+
+    def _other(self) -> None:
+        kind = self.rng.integers(6)
+        if kind == 0:
+            self.core.stop("told to")
+        elif kind == 1:
+            self.core.forget()
+        else:
+            try:
+                self.core.hold()
+                self.held = True
+            except MessageError:
+                return
+        self.told.append(("stop", "forget", *["hold"] * 4)[kind])
+
+    def _state(self) -> None:
+        rng = self.rng
+        steps = (0, 1, 1_000_000, 2_000_000, 50_000_000, 2 * 10**9)
+        self.stamp += int(rng.choice(steps, p=[0.02, 0.02, 0.4, 0.4, 0.15, 0.01]))
+        wild = rng.random() < 0.01
+        q, qd = self.q, self.qd
+        if wild:
+            q, qd = (x + rng.normal(0, 10.0 ** rng.uniform(-2, 150), 7) for x in (q, qd))
+            self.hostile = True
+        wrenches = None if rng.random() < 0.9 else rng.normal(0, 10.0 ** rng.uniform(0, 300), (arm().n_bodies, 6))
+        largest = max(np.abs(q).max(), np.abs(qd).max())
+        try:
+            answer = self.core.answer(self.stamp, q.copy(), qd.copy(), wrenches, float(rng.choice([0.0, 1e-3, 10.0])))
+        except MessageError as error:
+            if largest <= SANE:
+                raise DefectError(f"no answer to {q}, {qd}: {error}; told {self.told}") from error
+            return
+        self._judge(answer)
+        if not wild:
+            near = answer.desired.position if np.isfinite(answer.desired.position).all() else q
+            self.q = np.clip(q + np.clip(near - q, -0.02, 0.02), -3.0, 3.0)
+            self.qd = np.clip(answer.desired.velocity, -2.0, 2.0)
+
+    def _judge(self, answer: Any) -> None:
+        core, told = self.core, f"told {self.told}, phase {self.phase} -> {answer.phase} ({answer.reason})"
+        for name in ("total", "effort", "wanted", "blend", "error", "error_rate"):
+            if not np.isfinite(getattr(answer, name)).all():
+                raise DefectError(f"{name} is {getattr(answer, name)}; {told}")
+        if core.options.saturate and (np.abs(answer.total) > self.limits.effort * (1 + 1e-9)).any():
+            raise DefectError(f"efforts {answer.total} beyond the limits; {told}")
+        if answer.phase not in PHASES or answer.phase == "off":
+            raise DefectError(f"a phase that no answer has; {told}")
+        if self.phase in ("stopping", "stopped") and answer.phase in ("holding", "following") and not self.held:
+            raise DefectError(f"a stop that nobody ended; {told}")
+        if self.phase == "stopped" and answer.phase == "stopping" and not self.held:
+            raise DefectError(f"a stop that begins again; {told}")
+        if answer.phase == "following" and not self.hostile:
+            desired, slack = answer.desired.position, 1e-5
+            if (desired < self.limits.lower - slack).any() or (desired > self.limits.upper + slack).any():
+                raise DefectError(f"a desired position {desired} beyond the limits; {told}")
+        self.phase, self.held = answer.phase, False
