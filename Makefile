@@ -7,7 +7,7 @@ export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS
 # A worker for each core; the tests of a file stay together, for they may share nodes.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope
 
-.PHONY: help setup demo test test-all lint bench study fuzz clean
+.PHONY: help setup demo test test-all lint bench study fuzz policies clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'

@@ -12,7 +12,12 @@ from special_platforms import (
     similar_hexagons_on_circles,
 )
 
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, assembly_modes, griffis_duffy_platform
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    StewartPlatform,
+    assembly_modes,
+    griffis_duffy_platform,
+    semi_regular_platform,
+)
 from lie_dynamics_ros.lie_dynamics.stewart.assembly_paths import clashes
 
 ALPHA = 0.1577
@@ -146,3 +151,11 @@ def test_a_shaky_pose_is_no_self_motion():
     found = assembly_modes(platform, lengths_of(base, top, between(low)))
     assert not found.self_motion and found.complex_count == 40 and found.certain
     assert gaps(found.poses, between(low)).min() < 1e-5
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid", "ignore:divide")
+@pytest.mark.parametrize("length", [1e308, 1e160, 1e100, 1e12])
+def test_legs_of_any_length_are_answered(length):
+    platform = semi_regular_platform(0.3, 0.2, 0.2, 0.7)
+    modes = assembly_modes(platform, [length, *[0.5] * 5])
+    assert not len(modes.poses) and not modes.certain  # so far away nothing is told apart

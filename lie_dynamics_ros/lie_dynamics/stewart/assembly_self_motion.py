@@ -70,7 +70,7 @@ def walk_from(platform: StewartPlatform, lengths: Array, pose: Array) -> Walk | 
                 there = here @ se3.exp(_STEP * radius * scale * tangent)
                 for _ in range(8):
                     error = lengths - platform.leg_lengths(there)
-                    u, s, v = np.linalg.svd(platform.jacobian(there) * scale)
+                    u, s, v = _decomposition(platform, there, scale)
                     keep = s > _FREE * s[0]
                     there = there @ se3.exp(scale * (v[keep].T @ ((u[:, keep].T @ error) / s[keep])))
                 free, flatness = _directions(platform, there, scale)
@@ -88,8 +88,14 @@ def walk_from(platform: StewartPlatform, lengths: Array, pose: Array) -> Walk | 
 
 def _directions(platform: StewartPlatform, pose: Array, scale: Array) -> tuple[list[Array], float]:
     """Return unit twists (6,), angular part times the radius, that hardly change the lengths, and the least change."""
-    _, s, v = np.linalg.svd(platform.jacobian(pose) * scale)
+    _, s, v = _decomposition(platform, pose, scale)
     return list(v[s <= _FREE * s[0]]), float(s[-1] / s[0])
+
+
+def _decomposition(platform: StewartPlatform, pose: Array, scale: Array) -> tuple[Array, Array, Array]:
+    """Return the singular value decomposition of the Jacobian; that of the identity where the pose is not finite."""
+    jacobian = platform.jacobian(pose) * scale
+    return np.linalg.svd(jacobian if np.isfinite(jacobian).all() else np.eye(6))
 
 
 def _real_parts(platform: StewartPlatform, target: Target, family: list[tuple[int, Complex]]) -> list[Array]:
