@@ -291,8 +291,6 @@ def _reach(w, parameter):
 
 @case
 def inverse_dynamics_second_derivatives(w):
-    if any(j.kind == "custom" for j in w.model.joints):
-        return []
     found = ld.inverse_dynamics_second_derivatives(*state(w), f_ext=w.f_ext)
     return [w.back(getattr(found, k), "uuu") for k in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")]
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from support.compare import relative
-from support.sample_trees import JOINTS, around, branched, to_model
+from support.motions import screw
+from support.sample_trees import JOINTS, around, branched, custom_of_screws, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
-    InputError,
     ModelBuilder,
     SpatialInertia,
     inverse_dynamics,
@@ -17,7 +17,7 @@ from lie_dynamics_ros.lie_dynamics import (
 
 STEP = 1e-30
 NAMES = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
-KINDS = [kind for kind in JOINTS if kind != "fixed" and not kind.startswith("custom")]
+KINDS = [kind for kind in JOINTS if kind != "fixed"]
 
 
 def slopes(function, h=4e-3):
@@ -135,8 +135,32 @@ def test_coupled_mimics_and_losses():
         assert np.abs(found.dq_dqdd[:, j] - rate).max() < 1e-5 * np.abs(found.dq_dqdd).max()  # of central differences
 
 
-def test_user_defined_joints_are_refused():
-    tree = around(np.random.default_rng(10), "custom_rail")
-    model = to_model(tree)
-    with pytest.raises(InputError, match=r"custom_rail 1.*third derivatives"):
-        inverse_dynamics_second_derivatives(model, model.neutral(), *np.zeros((2, model.nv)))
+@pytest.mark.parametrize("kind", ["universal", "free"])
+def test_user_defined_joints_agree_with_the_same_joints_of_the_library(kind):
+    """Two turns given by functions, and as axes; in batches, contracted, with wrenches, losses and coupled mimics."""
+    rng = np.random.default_rng(11)
+    a, b = np.array([0.0, 0.6, 0.8]), np.array([1.0, 0.0, 0.0])
+    own = custom_of_screws([np.concatenate([n, np.zeros(3)]) for n in (a, b)])
+    bodies = [SpatialInertia(m, rng.normal(size=3), np.diag([1.0, 1.2, 1.4])) for m in (1.0, 2.0, 0.5, 0.7)]
+    T = screw(np.array([0.0, 0.6, 0.8, *rng.normal(size=3)]), 1.0)
+
+    def build(joint):
+        builder = ModelBuilder().add("a", None, getattr(joint_types, kind)(), T, bodies[0], damping=0.3)
+        builder.add("b", "a", joint, T, bodies[1], armature=0.4)
+        builder.add("c", "b", joint_types.revolute(a), T, bodies[2], joint_name="leader")
+        builder.add("d", "c", joint_types.revolute(b), T, bodies[3], mimic=("leader", -1.5, 0.2))
+        return builder.build().with_coupled_mimics().with_joint_terms(True, True, True)
+
+    ours, known = build(own), build(joint_types.universal(a, b))
+    q, f = np.array([known.random(rng) for _ in range(3)]), rng.normal(size=(3, known.n_bodies, 6))
+    qd, qdd, y = rng.normal(size=(3, 3, known.nv))
+    for vector, wrenches, batch in ((None, f, slice(None)), (y, None, slice(None)), (y, f, 1), (y[1], f, slice(None))):
+        given = q[batch], qd[batch], qdd[1], vector if vector is None or vector.ndim == 1 else vector[batch]
+        found, expected = (
+            inverse_dynamics_second_derivatives(model, *given, None if wrenches is None else wrenches[batch], threads=2)
+            for model in (ours, known)
+        )
+        for name in NAMES:
+            value, right = getattr(found, name), getattr(expected, name)
+            assert value.shape == right.shape
+            assert relative(value, right) < (1e-10 if name == "dq_dq" else 1e-11), name  # of differences
