@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 from support.robots import PANDA, UR5, load
-from support.sample_trees import branched, to_model
+from support.sample_trees import JOINTS, branched, custom_of_screws, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
@@ -104,6 +104,64 @@ def test_base_parameters_make_up_the_joint_forces(kinds):
     assert found.rank == np.linalg.matrix_rank(Y.reshape(-1, Y.shape[-1]), tol=1e-7)
     if kinds[0] == "free":  # all of a body in free flight can be told but what the joint after it hides
         assert set(range(1, 4)) <= set(found.independent)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JOINTS if kind != "fixed"])
+def test_every_joint_type(kind):
+    """Joint forces of a dense robot are explained to round-off, and those of other motions predicted."""
+    rng = np.random.default_rng(21)
+    tree, model = tree_of(["revolute", kind, "universal"], 22)
+    q = np.array([tree.random(rng) for _ in range(40)])
+    qd, qdd = rng.uniform(-2.0, 2.0, (2, 40, model.nv))
+    tau = np.array([tree.inverse_dynamics(*state) for state in zip(q, qd, qdd, strict=True)])
+    found = base_parameters(model)
+    Y = regression(model, q, qd, qdd)
+    assert found.rank == np.linalg.matrix_rank(Y.reshape(-1, Y.shape[-1]), tol=1e-7)
+    assert relative(Y[..., found.independent] @ found.values(all_parameters(model)), tau) < 1e-9  # condition of Y
+    seen = slice(0, 30)
+    result = identify(guess_of(model, rng), q[seen], qd[seen], qdd[seen], tau[seen])
+    assert relative(result.predict(q[30:], qd[30:], qdd[30:]), tau[30:]) < 1e-6
+    assert relative(inverse_dynamics(result.model, q[30:], qd[30:], qdd[30:]), tau[30:]) < 1e-6
+
+
+def hand(coupled):
+    """A user's hinge that carries a finger of two joints, the second following the first, and a third behind."""
+    rng = np.random.default_rng(23)
+    builder, parent = ModelBuilder(), None
+    hinge = custom_of_screws([[0.0, 0.6, 0.8, 0.0, 0.0, 0.0]])
+    joints = [hinge, *(joint_types.revolute(rng.normal(size=3)) for _ in range(3))]
+    mimics = [None, None, ("finger", -1.5, 0.2), ("palm", 0.7, 0.0)]
+    for name, joint, mimic in zip(("palm", "finger", "middle", "tip"), joints, mimics, strict=True):
+        body = SpatialInertia(rng.uniform(1, 2), rng.normal(size=3) / 5, rng.uniform(1, 2) * np.diag([1.0, 1.2, 1.4]))
+        place = np.eye(4)
+        place[:3, 3] = rng.normal(size=3)
+        builder.add(name, parent, joint, place, body, joint_name=name, mimic=mimic)
+        parent = name
+    model = builder.build("hand")
+    return model.with_coupled_mimics() if coupled else model
+
+
+def test_coupled_mimics():
+    """What the joints of the whole hand feel, brought together by hand as power has it: tau = G^T tau of all."""
+    rng = np.random.default_rng(24)
+    coupled, whole = hand(True), hand(False)
+    G, offset = np.array([[1, 0], [0, 1], [0, -1.5], [0.7, 0]]), np.array([0, 0, 0.2, 0])
+    q, qd, qdd = rng.uniform(-2.0, 2.0, (3, 60, 2))
+    damping, offsets = np.array([0.3, 0.2, 0.1, 0.4]), np.array([1.0, -2.0, 0.5, 0.0])
+    all_rates = qd @ G.T
+    tau = (inverse_dynamics(whole, q @ G.T + offset, all_rates, qdd @ G.T) + damping * all_rates + offsets) @ G
+    Y = regression(whole, q @ G.T + offset, all_rates, qdd @ G.T)
+    Y = np.einsum("ji,sjp->sip", G, Y).reshape(-1, Y.shape[-1])
+    base = base_parameters(coupled)
+    assert base.rank == np.linalg.matrix_rank(Y, tol=1e-7)
+    assert base.names == parameter_names(whole)
+    guess, terms, seen = guess_of(coupled, rng), ["damping", "offset"], slice(0, 40)
+    found = identify(guess, q[seen], qd[seen], qdd[seen], tau[seen], terms=terms)
+    assert relative(found.predict(q[40:], qd[40:], qdd[40:]), tau[40:]) < 1e-6
+    assert relative(found.coefficients["damping"], np.array([0.3 + 0.49 * 0.4, 0.2 + 2.25 * 0.1])) < 1e-6
+    rest = inverse_dynamics(found.model, q[40:], qd[40:], qdd[40:])
+    ours = found.coefficients["damping"] * qd[40:] + found.coefficients["offset"]
+    assert relative(rest + ours, tau[40:]) < 1e-6
 
 
 def test_what_a_motion_does_not_excite():

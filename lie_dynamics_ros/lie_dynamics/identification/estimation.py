@@ -102,7 +102,9 @@ def identify(
     Parameters
     ----------
     model : Model
-        The robot, with the best guess of its inertias, such as those of its drawing.
+        The robot, with the best guess of its inertias, such as those of its drawing. Where mimic joints are coupled,
+        motion, forces and coefficients of terms are those of the independent coordinates: a coefficient is what all
+        joints that move with a coordinate make together.
     q, qd, qdd, tau : array-like, shape (n, nq), (n, nv), (n, nv), (n, nv)
         Recording: motion and joint forces of n states, e.g. of `filtered_motion`.
     terms : sequence of {"damping", "friction", "armature", "offset"}
@@ -124,7 +126,7 @@ def identify(
     Raises
     ------
     InputError
-        For bad input, a body without mass, or a model with coupled mimic joints.
+        For bad input, or a body without mass.
     """
     motion = recording(model, q, qd, qdd, slide)
     force = checked(tau, model.nv, "tau", model)
@@ -179,8 +181,6 @@ def identify(
 
 
 def _bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
-    if model._coupling is not None:
-        raise InputError(f"model {model.name!r}: mimic joints are coupled; identification needs them independent")
     if bodies is None:
         return [b for b in range(model.n_bodies) if model.inertia(b).mass > 0.0]
     chosen = sorted({model._moving(b).body for b in bodies})

@@ -59,7 +59,7 @@ def inverse_dynamics_second_derivatives(
 
     Exact: sums over pairs of coordinates on one branch, O(n d) for each vector and a tree of depth d. All others, along
     qd and qdd or along qdd twice, are zero. Third derivatives of user-defined joints are not given, so those along
-    their coordinates follow from `inverse_dynamics_derivatives`, of all joint forces even where a vector contracts them.
+    their coordinates follow from `inverse_dynamics_derivatives`, for all joint forces with or without a vector.
 
     Parameters
     ----------
