@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..ros.messages import Array
 from .computed_torque_laws import Wanted
@@ -12,8 +12,7 @@ OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "sto
 PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The answer to one state; arrays (n,) in model order.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..lie_dynamics import InputError, LieDynamicsError, Model, SpatialInertia, gravity_force, inverse_dynamics
 from ..lie_dynamics.control import AdaptiveController, ComputedTorquePID, SampleTimes, SoftLimits, StopPlan
-from ..lie_dynamics.control.signal_kernels import within
+from ..lie_dynamics.control.signal_kernels import keeps_limits, within
 from ..ros.errors import MessageError
 from ..ros.messages import Array, all_finite
 from ..ros.trajectories import KIND, JointPoints
@@ -119,6 +119,7 @@ class ComputedTorqueCore:
         self._far_stop = np.full(model.nv, options.error_limit or USUAL_ERROR_LIMIT)
         watched = options.mode != "gravity_compensation" and options.error_limit > 0.0
         self._far = np.full(model.nv, options.error_limit if watched else np.finfo(float).max)
+        self._room = self._soft.usual + options.position_margin
         self._fast = np.minimum(self.fastest * (1.0 + options.velocity_margin), np.finfo(float).max)
         unlimited = np.where(numbers["acceleration_limit"] > 0.0, numbers["acceleration_limit"], np.inf)
         effort = self.limit if options.saturate else np.full(model.nv, np.inf)
@@ -300,7 +301,9 @@ class ComputedTorqueCore:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
         wrench = self._zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
         law = self._laws.wanted(self.options.mode, q, qd, desired, period, self._efforts.free)
-        wanted = law.effort + desired.effort - wrench
+        wanted = law.effort + desired.effort
+        if wrenches is not None:
+            wanted = wanted - wrench
         if not all_finite(wanted):
             raise InputError(f"{wanted.tolist()}")
         limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
@@ -381,11 +384,10 @@ class ComputedTorqueCore:
 
     def _violation(self, position: Array, velocity: Array, desired: Desired) -> str:
         """Say which limit the state breaks, or which error is too large; empty where none."""
-        margin, soft = self.options.position_margin, self._soft
-        inside = soft.inside(position, margin)
-        error = desired.position - position
-        if inside and within(velocity, self._fast) == 1 and within(error, self._far) == 1:
+        margin, soft, aim = self.options.position_margin, self._soft, desired.position
+        if keeps_limits(position, velocity, aim, soft.center, self._room, self._fast, self._far) == 1:
             return ""
+        error = aim - position
         out = (velocity > self._outwards) & (position > soft.upper + margin)
         out |= (velocity < -self._outwards) & (position < soft.lower - margin)
         names = self.model.joint_names

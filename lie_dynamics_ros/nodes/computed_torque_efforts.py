@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,7 @@ LEAST_BRAKING = 0.1
 """Part of the wanted braking below which it is scaled about gravity compensation."""
 
 
-@dataclass(frozen=True)
-class Limited:
+class Limited(NamedTuple):
     """Efforts to exert, gravity included: wanted + blend within the limits, and what part of that it is."""
 
     total: Array

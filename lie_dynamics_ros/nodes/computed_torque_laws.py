@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from .computed_torque_gains import Gains
 from .trajectory_player import Desired
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a law asks for, each of shape (n,), in model order.
 
     Attributes
@@ -59,6 +58,7 @@ class Laws:
         self._zero = np.zeros(model.nv)
         self.gains: Gains
         self._differ = False  # whether rates of damping differ between joints
+        self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
     def set_gains(self, gains: Gains) -> None:
         """Take over gains; what the integral exerts stays as it is."""
@@ -66,7 +66,7 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
-        self.gains, self._differ = gains, bool(gains.extra_rates.any())
+        self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
 
     def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> Wanted:
         """Return what a mode asks for, ``period`` [s] after the state before."""
@@ -78,7 +78,7 @@ class Laws:
 
     def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> Wanted:
         acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
-        brake = self.soft.acceleration(q, qd, float(self.gains.kd.max()), desired.velocity)
+        brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
         if brake is not None:
             acceleration = acceleration + brake
         return Wanted(inverse_dynamics(self.model, q, qd, acceleration), qd, acceleration, self._zero)

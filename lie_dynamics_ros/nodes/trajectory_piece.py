@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from ..ros.messages import Array
 from ..ros.trajectories import JointPoints
 
 
-@dataclass(frozen=True)
-class Desired:
+class Desired(NamedTuple):
     """Desired motion at one time, each of shape (n,), in model order; `effort` is feed-forward [N m, N]."""
 
     position: Array

@@ -55,14 +55,16 @@ class TrajectoryPlayer:
         self.dropped: list[tuple[int, str]] = []
         self._pieces: list[Piece] = []
         self._waiting: list[_Waiting] = []
+        self._zero = np.zeros(len(position))
+        self._last: Desired  # never changed, as it was handed out
         self.stay(position)
 
     def stay(self, position: Array) -> None:
         """Forget all trajectories and stay at a position."""
         self._pieces.clear()
         self._waiting.clear()
-        zero = np.zeros(len(position))
-        self._last = Desired(np.array(position), zero, zero.copy(), zero.copy())
+        zero = self._zero
+        self._last = Desired(np.array(position), zero, zero, zero)
 
     def stop(self, time: int, within: float, lower: Array | None = None, upper: Array | None = None) -> None:
         """Forget all trajectories and come to rest at constant deceleration, each joint within its limits.
@@ -77,9 +79,9 @@ class TrajectoryPlayer:
             Limits of positions.
         """
         now = self.at(time)
-        velocity = now.velocity.copy()
+        velocity = now.velocity
         self.stay(now.position)
-        self._last.velocity[:] = velocity
+        self._last = self._last._replace(velocity=velocity)
         for joint in np.flatnonzero(velocity):
             v, q, needed = velocity[joint], now.position[joint], within
             bound = (upper if v > 0.0 else lower) if upper is not None and lower is not None else None
@@ -161,7 +163,10 @@ class TrajectoryPlayer:
         self._pieces.append(piece)
 
     def at(self, time: int, judge: Judge = accept) -> Desired:
-        """Return the desired motion at a time [ns]; times must not fall. What waited and is refused is dropped."""
+        """Return the desired motion at a time [ns]; times must not fall. What waited and is refused is dropped.
+
+        The arrays are not to be changed.
+        """
         while self._waiting and self._waiting[0].start <= time:
             waiting = self._waiting.pop(0)
             self._write(waiting.start)
@@ -173,9 +178,9 @@ class TrajectoryPlayer:
             self._write(time)
             if any(time >= piece.end for piece in self._pieces):
                 self._pieces = [piece for piece in self._pieces if time < piece.end]
-        last = self._last
-        return Desired(last.position.copy(), last.velocity.copy(), last.acceleration.copy(), last.effort.copy())
+        return self._last
 
     def _write(self, time: int) -> None:
+        self._last = Desired(*(field.copy() for field in self._last))
         for piece in self._pieces:
             piece.write(time, self._last)

@@ -295,3 +295,32 @@ def test_bad_input_is_refused_by_name():
     ]:
         with pytest.raises(InputError, match=said):
             call()
+
+
+def test_plain_arrays_and_lists_lead_to_the_same_reference_and_acceleration():
+    """What kernels take directly, what they do not, and the definition; gains and states that are bad are refused."""
+    model, rng = panda(), np.random.default_rng(8)
+    rate, kp, kd = rng.uniform(1.0, 20.0, (3, 7))
+    for _ in range(10):
+        q, qd, *wanted = rng.normal(size=(5, 7))
+        s = sliding_reference(model, q, qd, *wanted, rate)
+        other = sliding_reference(model, q.tolist(), qd, *wanted, rate.tolist())
+        e, de = wanted[0] - q, wanted[1] - qd
+        for a, b, c in (
+            (s.velocity, other.velocity, wanted[1] + rate * e),
+            (s.acceleration, other.acceleration, wanted[2] + rate * de),
+            (s.sliding, other.sliding, -de - rate * e),
+        ):
+            np.testing.assert_allclose(a, c, rtol=1e-13, atol=1e-13)
+            np.testing.assert_allclose(b, c, rtol=1e-13, atol=1e-13)
+        pid = ComputedTorquePID(model, kp, kd, 0.0)
+        expected = wanted[2] + kd * de + kp * e
+        np.testing.assert_allclose(pid.acceleration(q, qd, *wanted, 0.1), expected, rtol=1e-13, atol=1e-12)
+        np.testing.assert_allclose(pid.acceleration(q.tolist(), qd, *wanted, 0.1), expected, rtol=1e-13, atol=1e-12)
+    bad = q.copy()
+    bad[3] = np.nan
+    for states, gain in (((bad, qd, *wanted), rate), ((q, qd, bad, *wanted[1:]), rate), ((q, qd, *wanted), -rate)):
+        with pytest.raises(InputError):
+            sliding_reference(model, *states, gain)
+    with pytest.raises(InputError):
+        pid.acceleration(bad, qd, *wanted, 0.1)

@@ -160,6 +160,36 @@ def test_estimates_stay_physical_whatever_drives_them():
         assert control.parameters[6, 0] == pytest.approx(end, abs=0.05)
 
 
+def test_a_step_of_learning_is_that_of_its_equation_whatever_its_size():
+    """Beside eigenvalues and vectors by LAPACK; some steps end at the bounds, and the first begins at equal values."""
+    control = AdaptiveController(panda(), 10.0, 10.0, 0.5, bodies=["panda_link3", "panda_link7"])
+    rng, W = np.random.default_rng(6), np.linalg.cholesky(control.set.bound)
+    control._keep(np.zeros((2, 4, 4)))
+    for k in range(60):
+        slope, before = rng.normal(scale=10.0 ** rng.uniform(-3, 5), size=70), control._coordinates
+        if k % 7 == 3:
+            slope[:] = 0.0
+        control._learn(slope, 1e-3)
+        L = _dual_pseudo(slope.reshape(7, 10)[list(control.bodies)])
+        values, vectors = np.linalg.eigh(before - 2e-3 * np.swapaxes(W, -1, -2) @ L @ W)
+        z = np.clip(values, -14.0, 14.0)[:, None, :]
+        turned = np.swapaxes(vectors, -1, -2)
+        assert relative(control._coordinates, vectors * z @ turned) < 1e-12 * max(1.0, np.abs(values).max() / 14.0)
+        expected = W @ (vectors / (1.0 + np.exp(-z)) @ turned) @ np.swapaxes(W, -1, -2)
+        assert relative(control.pseudo, expected) < 1e-12 * max(1.0, np.abs(values).max() / 14.0)
+
+
+def test_nothing_is_learned_from_what_is_not_finite():
+    control = AdaptiveController(panda(), 10.0, 10.0, 0.5)
+    control._learn(np.full(70, 0.1), 1e-2)
+    before = control.parameters
+    for bad in (np.nan, np.inf, -np.inf, 1e308):
+        slope = np.full(70, 0.1)
+        slope[33] = bad
+        control._learn(slope, 1e3)
+        assert (control.parameters == before).all()
+
+
 def test_the_set_holds_a_body_with_a_payload_and_its_divergence_is_one():
     rng, model = np.random.default_rng(3), panda()
     control = AdaptiveController(model, 10.0, 10.0, 1.0, bodies=["panda_link7"], payload=3.0, reach=0.15)

@@ -21,6 +21,7 @@ from lie_dynamics_ros.lie_dynamics.control import (
     sampled_loop,
     spectral_radius,
 )
+from lie_dynamics_ros.lie_dynamics.control.signal_kernels import keeps_limits
 from lie_dynamics_ros.lie_dynamics.errors import InputError
 
 
@@ -115,6 +116,9 @@ def test_limited_damping_is_the_parallel_sum_and_never_faster_than_its_rate():
         force = limited_damping(M, D, c, v)
         assert force[0] == 0.0 and v @ force >= 0.0
     assert not limited_damping(M, D, -1.0, v).any()
+    again = limited_damping(np.asfortranarray(M), np.repeat(D, 2)[::2], c, np.repeat(v, 2)[::2])
+    np.testing.assert_array_equal(again, force)  # however the arrays lie in memory
+    assert not limited_damping(np.full_like(M, np.nan), D, c, v).any()
 
 
 def test_a_stop_dies_away_and_ends_before_the_limits():
@@ -141,9 +145,24 @@ def test_soft_limits_brake_what_is_too_fast_and_leave_desired_motions_alone():
     outside = np.array([1.1, 0, 0])
     assert soft.acceleration(outside, -still, 20.0) is None  # back
     np.testing.assert_allclose(soft.acceleration(outside, 0.1 * still, 20.0), [-1.0, 0, 0])  # and no farther
-    assert not soft.inside(outside, 0.2)
+
+
+def test_a_state_that_keeps_its_limits_is_told_at_a_glance():
+    one_sided = SoftLimits(np.array([-1.0, -np.inf, -1.0]), np.array([1.0, np.inf, np.inf]))
     both = SoftLimits(np.array([-1.0, -np.inf]), np.array([1.0, np.inf]))
-    assert both.inside(outside[:2], 0.2) and not both.inside(outside[:2], 0.05)
+    q, qd, fast, far = np.array([1.1, 0.0, 0.0]), np.array([0.0, -2.0, 0.0]), np.full(3, 2.0), np.full(3, 0.1)
+
+    def kept(soft, margin, velocity=qd, aim=q):
+        n = len(soft.center)
+        return keeps_limits(q[:n], velocity[:n], aim[:n], soft.center, soft.usual + margin, fast[:n], far[:n])
+
+    assert kept(both, 0.2) == 1
+    assert kept(one_sided, 0.2) == 0  # has to be looked at more closely
+    assert kept(both, 0.05) == 0
+    assert kept(both, 0.2, velocity=1.01 * qd) == 0
+    assert kept(both, 0.2, aim=q + 0.11) == kept(both, 0.2, aim=q - 0.11) == 0
+    for bad in (np.array([0.0, np.nan, 0.0]), np.array([0.0, -np.inf, 0.0])):
+        assert kept(both, 0.2, velocity=bad) == kept(both, 0.2, aim=bad) == 0
 
 
 def test_periods_are_measured_by_medians():

@@ -75,7 +75,7 @@ class AdaptiveController:
         chosen = range(model.n_bodies) if bodies is None else [model._moving(b).body for b in bodies]
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
         self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
-        self._chosen = np.array(self.bodies, dtype=np.intp)
+        self._chosen = np.array(self.bodies, dtype=np.int64)
         self.set = InertiaSet(self._start[self._chosen], float(payload), float(reach))
         self.reset()
 
@@ -91,8 +91,11 @@ class AdaptiveController:
         self._keep(self.set.coordinates(other.pseudo))
 
     def _keep(self, coordinates: Array) -> None:
-        self._coordinates, self.pseudo = self.set.pseudo(coordinates)
-        self._parameters[self._chosen] = self.pseudo.reshape(-1, 16) @ _PARAMETERS
+        self._take(*self.set.pseudo(coordinates))
+
+    def _take(self, coordinates: Array, pseudo: Array) -> None:
+        self._coordinates, self.pseudo = coordinates, pseudo
+        self._parameters[self._chosen] = pseudo.reshape(-1, 16) @ _PARAMETERS
 
     @property
     def parameters(self) -> Array:
@@ -149,11 +152,12 @@ class AdaptiveController:
         return np.asarray(torque)
 
     def _learn(self, slope: Array, period: float) -> None:
-        """Move the estimates for `period` [s]; `slope` is Y^T s."""
+        """Move the estimates for `period` [s]; `slope` is Y^T s. From what is not finite, nothing is learned."""
         if period == 0.0:
             return
-        slopes = self.set.carried(_dual_pseudo(slope.reshape(-1, 10)[self._chosen]))
-        self._keep(self._coordinates - period / self.gamma * slopes)
+        moved = self.set.step(self._coordinates, slope, self._chosen, _DUAL, period / self.gamma)
+        if moved is not None:
+            self._take(*moved)
 
     def learning_gain(self, Y: Array) -> Array:
         """Return a bound G (nv, nv) of what learning does: d(Y pi)/dt = -G' s / gamma with 0 <= G' <= G, anywhere.

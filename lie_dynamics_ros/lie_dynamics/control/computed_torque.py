@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ..model.model import Model
 from ..tree.inverse_dynamics import inverse_dynamics
 from ..tree.mass_matrix import gravity_force
+from .law_kernels import DONE, linear_law
 from .tracking_error import TrackingError, gains, gradient, tracking_error
 
 Array = npt.NDArray[np.float64]
@@ -123,11 +124,19 @@ class ComputedTorquePID:
         period: float,
     ) -> Array:
         """Return the acceleration (nv,) whose inverse dynamics `update` returns; parameters as there."""
-        error = tracking_error(self.model, q, qd, desired_q, desired_qd, desired_qdd)
-        acceleration = _acceleration(self.model, error, self.kp, self.kd)
+        model = self.model
+        if model.nq == model.nv:
+            out = np.empty(model.nv)
+            try:
+                if linear_law(q, qd, desired_q, desired_qd, desired_qdd, self.kp, self.kd, self.ki, out) == DONE:
+                    return out
+            except TypeError:
+                pass
+        error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
+        acceleration = _acceleration(model, error, self.kp, self.kd)
         if not self.ki.any():
             return acceleration
-        slope = gradient(self.model, error.position, np.ones(self.model.nv))
+        slope = gradient(model, error.position, np.ones(model.nv))
         if self._last is not None:
             integral = self.integral + 0.5 * period * (self._last + slope)
             wound = np.abs(self.ki * integral) > np.maximum(self.limit, np.abs(self.ki * self.integral))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dposv
+
+from .law_kernels import DONE, parallel_damping
 
 Array = npt.NDArray[np.float64]
 
@@ -33,13 +34,11 @@ def limited_damping(mass: Array, damping: Array, rate: float, velocity: Array) -
     """
     if rate <= 0.0:
         return np.zeros_like(velocity)
-    matrix = rate * mass
-    force = matrix @ velocity
-    matrix.ravel()[:: len(damping) + 1] += damping  # a view of its diagonal
-    _, solved, info = dposv(matrix, force)
-    if info != 0:  # M is singular to round-off: nothing is light there, and nothing is known
-        return np.zeros_like(velocity)
-    return np.asarray(damping * solved)
+    force = np.empty(len(damping))
+    matrix = np.multiply(mass, rate, order="C")
+    if parallel_damping(matrix, np.ascontiguousarray(damping), np.ascontiguousarray(velocity), force) != DONE:
+        return np.zeros_like(velocity)  # M is singular to round-off: nothing is light there, and nothing is known
+    return force
 
 
 def limited_damping_matrix(mass: Array, damping: Array, rate: float) -> Array:

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lie import inertial_parameters
+from .inertia_set_kernels import FARTHEST, learn
 
 Array = npt.NDArray[np.float64]
 
 STEEPEST = 0.25
 """Largest slope of R over Z, that of 1 / (1 + exp(-z)) at 0."""
-FARTHEST = 14.0
-"""Largest |z| of an eigenvalue: m stays between 8e-7 and 1 - 8e-7, so that no estimate is caught at the boundary."""
 
 
 class InertiaSet:
@@ -52,6 +51,8 @@ class InertiaSet:
         self._factor = np.linalg.cholesky(self.bound)
         self._turned = np.ascontiguousarray(np.swapaxes(self._factor, -1, -2))
         self._inverse = np.linalg.inv(self._factor)
+        self._room = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
+        self._step = np.empty(1)
 
     def coordinates(self, pseudo: Array) -> Array:
         """Return the Z (k, 4, 4) of pseudo-inertias (k, 4, 4), or of the nearest ones in the set."""
@@ -68,6 +69,27 @@ class InertiaSet:
             coordinates = _compose(values, vectors)
         base = self._factor @ vectors
         return coordinates, _compose(1.0 / (1.0 + np.exp(-values)), base)
+
+    def step(
+        self, coordinates: Array, slope: Array, bodies: npt.NDArray[np.int64], dual: Array, step: float
+    ) -> tuple[Array, Array] | None:
+        """Return what `pseudo` does of coordinates Z - step W^T L W, or None where they are not finite.
+
+        Parameters
+        ----------
+        coordinates : ndarray, shape (k, 4, 4)
+        slope : ndarray, shape (10 n_bodies,)
+            Slopes over the parameters of all bodies of the robot.
+        bodies : ndarray of int, shape (k,)
+            Which of them these are.
+        dual : ndarray, shape (10, 16)
+            Takes slopes over the parameters of a body to L.
+        step : float
+        """
+        self._step[0] = step
+        moved, pseudo = np.empty_like(coordinates), np.empty_like(coordinates)
+        done = learn(coordinates, slope, bodies, self._step, self._factor, dual, *self._room, moved, pseudo)
+        return (moved, pseudo) if done == 1 else None
 
     def carried(self, slope: Array) -> Array:
         """Return W^T L W for slopes L (..., k, 4, 4) over P: those over R."""

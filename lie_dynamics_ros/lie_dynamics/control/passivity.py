@@ -13,6 +13,7 @@ from ..model import layout
 from ..model.model import Model
 from ..tree.inverse_dynamics import inverse_dynamics
 from ..tree.losses import joint_losses
+from .law_kernels import DONE, sliding_motion
 from .tracking_error import gains, position_rate, tracking_error
 
 Array = npt.NDArray[np.float64]
@@ -51,6 +52,15 @@ def sliding_reference(
     `rate` is Lambda [1/s], one number or (nv,), the same for all coordinates of a ball or free joint: e is then an
     eigenvector of the Jacobians of exp, and the error shrinks along itself. Other parameters as `tracking_error`.
     """
+    if model.nq == model.nv:
+        n = model.nv
+        out = SlidingReference(np.empty(n), np.empty(n), np.empty(n))
+        try:
+            motion = out.velocity, out.acceleration, out.sliding
+            if sliding_motion(q, qd, desired_q, desired_qd, desired_qdd, rate, *motion) == DONE:
+                return out
+        except TypeError:
+            pass
     shrink = gains(model, rate, "rate", one_per_joint=True)
     error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
     velocity = error.reference_velocity + shrink * error.position
@@ -70,8 +80,7 @@ def slotine_li_force(
 
     Either C makes dM/dt - 2 C skew, as the proof of `passivity_based` wants.
     """
-    at_rest = np.zeros(model.nv)
-    force = inverse_dynamics(model, q, at_rest, reference_acceleration)
+    force = inverse_dynamics(model, q, model._zero, reference_acceleration)
     force = force + coriolis_product(model, q, qd, reference_velocity, method)
     return force if model._actuation_terms is None else np.asarray(force + joint_losses(model, qd))
 

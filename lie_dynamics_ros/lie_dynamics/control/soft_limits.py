@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .signal_kernels import within
+from .signal_kernels import APPROACH, comes_to_rest_within
 
 Array = npt.NDArray[np.float64]
-
-APPROACH = 5.0
-"""Largest speed towards a limit, over the distance to it [1/s]."""
 
 
 class SoftLimits:
@@ -26,14 +23,19 @@ class SoftLimits:
     ----------
     lower, upper : ndarray, shape (n,)
         [rad, m]; infinite for none.
+
+    Attributes
+    ----------
+    center, usual : ndarray, shape (n,)
+        Middle of the range, and half of it: where a joint is within that, it is within its limits. Half the range is
+        negative, as good as no room, where there is a limit on one side only, which has to be looked at each time.
     """
 
     def __init__(self, lower: Array, upper: Array) -> None:
         self.lower, self.upper = lower, upper
         below, above = np.isfinite(lower), np.isfinite(upper)
-        self._center = 0.5 * (np.where(below & above, lower, 0.0) + np.where(below & above, upper, 0.0))
-        # Half the range; as good as no room where there is a limit on one side only, which is looked at each time.
-        self._usual = np.where(below & above, upper - self._center, np.where(below | above, -1.0, np.finfo(float).max))
+        self.center = 0.5 * (np.where(below & above, lower, 0.0) + np.where(below & above, upper, 0.0))
+        self.usual = np.where(below & above, upper - self.center, np.where(below | above, -1.0, np.finfo(float).max))
 
     def acceleration(self, position: Array, velocity: Array, rate: float, desired: Array | None = None) -> Array | None:
         """Return the braking acceleration (n,), or None where no joint needs any.
@@ -47,7 +49,7 @@ class SoftLimits:
             Desired velocity, where a motion is followed.
         """
         # Where the joint would be after 1/k at its speed is inside: nothing to do.
-        if within(position + velocity / APPROACH - self._center, self._usual) == 1:
+        if comes_to_rest_within(position, velocity, self.center, self.usual) == 1:
             return None
         up = np.maximum(APPROACH * (self.upper - position), 0.0)
         down = np.maximum(APPROACH * (position - self.lower), 0.0)
@@ -55,10 +57,3 @@ class SoftLimits:
             up, down = np.maximum(up, desired), np.maximum(down, -desired)
         excess = np.maximum(velocity - up, 0.0) - np.maximum(-velocity - down, 0.0)
         return -rate * excess if excess.any() else None
-
-    def inside(self, position: Array, margin: float) -> bool:
-        """Tell at a glance whether all joints are within their limits, or beyond by `margin` at most.
-
-        False where a joint has a limit on one side only, and has to be looked at more closely.
-        """
-        return within(position - self._center, self._usual + margin) == 1
