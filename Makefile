@@ -2,12 +2,12 @@
 # ROS_DISTRO=jazzy selects Jazzy instead of Kilted; PYTHON=... a certain Python.
 
 IN_ENV := ./tools/environment.sh
-export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS
+export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 
 # A worker for each core; the tests of a file stay together, for they may share nodes.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope
 
-.PHONY: help setup demo test test-all lint bench study fuzz policies clean
+.PHONY: help setup demo test test-all lint bench study fuzz soak policies clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
@@ -16,6 +16,7 @@ help:
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
 	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
+	@echo 'make soak [HOURS=1]                   nodes at 1 kHz, disturbed for so long; a report in soak_output'
 	@echo 'make policies                         access control policies of the nodes for SROS 2'
 	@echo 'make lint                             linters only'
 	@echo 'make setup                            only the set-up that the others do by themselves'
@@ -46,9 +47,12 @@ study:
 fuzz:
 	@$(IN_ENV) sh -c 'PYTHONPATH=test exec python -m fuzz $$FUZZ_ARGS'
 
+soak:
+	@$(IN_ENV) sh -c 'PYTHONPATH=test exec python -m soak --hours "$${HOURS:-1}" $$SOAK_ARGS'
+
 policies:
 	@$(IN_ENV) python -m lie_dynamics_ros.nodes.policies config/policies
 
 clean:
-	rm -rf .venv-* build install log dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	rm -rf .venv-* build install log dist demo_output soak_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -35,17 +35,19 @@ class Children:
         remappings: Mapping[str, str],
         module: str | None = None,
         label: str | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
         """Start a node: a module with a function ``main``, by default the one of that name among the nodes.
 
-        ``label`` tells nodes of the same name apart.
+        ``label`` tells nodes of the same name apart. ``prefix`` is a command that runs the rest of its line in its own
+        place, as ``ip netns exec`` does.
         """
         import yaml
 
         label = label or node
         file = self._directory / f"{label}.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
-        command = [sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
+        command = [*prefix, sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
         command += [module or f"lie_dynamics_ros.nodes.{node}"]
         command += ["--ros-args", "--params-file", str(file)]
         for source, target in remappings.items():
@@ -66,6 +68,13 @@ class Children:
     def process_id(self, node: str) -> int:
         """Process id of a node."""
         return self._processes[node].pid
+
+    def exit_code(self, node: str, timeout: float = 0.0) -> int | None:
+        """Wait for a node to end [s]; returns its exit code, or None while it runs."""
+        try:
+            return self._processes[node].wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
 
     def output(self, node: str) -> str:
         """Last lines that a node printed."""

@@ -1,0 +1,86 @@
+"""Run, disturb, and report; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from lie_dynamics_ros.demo import interruption
+from lie_dynamics_ros.demo.processes import Children
+
+from .disturbances import Event, disturb
+from .findings import Findings
+from .link import Link
+from .processes import Processes
+from .report import write
+from .schedule import NODES, QUIET, draw
+
+SAMPLES = 1.0
+"""Between two samples of the memory [s]."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run; returns 1 where something that is judged does not hold."""
+    parser = argparse.ArgumentParser(prog="soak", description=__doc__)
+    parser.add_argument("--hours", type=float, default=1.0, help="how long; fractions allowed")
+    parser.add_argument("--seed", type=int, default=None, help="of the disturbances (default: from the clock)")
+    parser.add_argument("--output", type=Path, default=Path("soak_output"), help="folder of the report")
+    options = parser.parse_args(argv)
+    if not options.hours > 0.0:
+        parser.error(f"--hours is {options.hours}; expected a positive number")
+    seed = int(time.time()) if options.seed is None else options.seed
+    interruption.install()
+    output = options.output.resolve()
+    logs = output / "logs"
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir(parents=True)
+    os.environ["ROS_LOG_DIR"] = str(logs / "ros")
+    print(f"soak: seed {seed}, {options.hours:g} h", flush=True)
+    try:
+        with Link() as link, Children(logs) as children:
+            findings = _run(seed, options.hours * 3600.0, Processes(logs, children, link), link)
+        reason = f"Link cuts are left out: no network namespaces here: {link.reason}"
+    except KeyboardInterrupt:
+        print("soak: interrupted")
+        return 130
+    findings.read(logs / "record.jsonl")
+    load = f"Processors: {os.cpu_count()}; load average at the end: {os.getloadavg()[1]:.1f}."
+    good = write(findings, output, seed, options.hours, [load, *([reason] if link.reason else [])])
+    print(f"soak: {output / 'report.md'}")
+    return 0 if good else 1
+
+
+def _run(seed: int, duration: float, processes: Processes, link: Link) -> Findings:
+    """Let it run for ``duration`` [s], disturbed."""
+    findings = Findings([], {node: [] for node in NODES}, processes.ended)
+    processes.first_state()
+    start = time.monotonic()
+
+    def sample_until(end: float) -> None:
+        while time.monotonic() < min(start + end, start + duration):
+            processes.check()
+            for node in NODES:
+                sample = time.time_ns(), processes.process_id(node), processes.resident(node)
+                findings.memory[node].append(sample)
+            time.sleep(SAMPLES)
+
+    for what in draw(seed, duration):
+        sample_until(what.at)
+        if time.monotonic() > start + duration - QUIET / 2:
+            break  # disturbances took longer than drawn
+        event = disturb(what, processes, link)
+        if isinstance(event, Event):
+            findings.events.append(event)
+            print(f"soak: {time.monotonic() - start:7.1f} s: {what.kind}, {what.lasts:.2f} s", flush=True)
+    sample_until(duration)
+    time.sleep(2.0)  # for what the listener still has to judge
+    return findings
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The processes of a run, and what is done to them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+from lie_dynamics_ros.demo.processes import Children
+from lie_dynamics_ros.ros.domain import QUICK_DISCOVERY, DomainReservation
+
+from .driver import FIRST
+from .link import DRIVER, Link
+from .link import NODES as NODES_SIDE
+from .robots import ARM
+from .schedule import NODES, Disturbance
+
+PATIENCE = 120.0
+"""Longest wait for a process to start or to end [s]."""
+PARTICIPANTS = {"driver": 40, "intruder": 41}
+"""Numbers of the participants on the driver's side; the nodes begin at 0."""
+
+
+class Processes:
+    """Driver, nodes and listener of a run.
+
+    Attributes
+    ----------
+    ended : list of str
+        Nodes that ended though nobody told them to, or not with code 0 when told.
+    """
+
+    def __init__(self, directory: Path, children: Children, link: Link) -> None:
+        self._directory, self._children, self._link = directory, children, link
+        self._labels: dict[str, str] = {}
+        self._count = 0
+        self.ended: list[str] = []
+        self._command = directory / "command"
+        os.environ["SOAK_COMMAND"], os.environ["SOAK_RECORD"] = str(self._command), str(directory / "record.jsonl")
+        self._reservation = DomainReservation()
+        self._reservation.apply(os.environ)
+        if not link.reason:
+            os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
+            os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # shared memory knows no namespaces
+        for name in ("listener", *NODES, "driver"):
+            self.start(name)
+
+    def _prefix(self, name: str) -> list[str]:
+        """Return what to put before the command of one of them."""
+        if self._link.reason or name not in PARTICIPANTS:
+            return self._link.prefix(NODES_SIDE)
+        # Fast DDS counts participants in each namespace, and mistakes one of the same number as its own for itself.
+        text = QUICK_DISCOVERY.read_text()
+        file = self._directory / f"{name}.xml"
+        file.write_text(text.replace("<rtps>", f"<rtps><participantID>{PARTICIPANTS[name]}</participantID>"))
+        variables = [f"{key}={file}" for key, value in os.environ.items() if value == str(QUICK_DISCOVERY)]
+        return [*self._link.prefix(DRIVER), "env", *variables]
+
+    def start(self, name: str) -> None:
+        """Start one of them."""
+        self._count += 1
+        label = f"{name}_{self._count}"
+        remappings = {"__ns": "/legs" if name == "stewart_pose" else "/arm"}
+        module, parameters = f"soak.{name}", {}
+        if name == "driver":
+            remappings["__node"] = "driver"
+            parameters = {"robot_description": ARM, "mode": "dynamics", "rate": 1000.0, "substeps": 1}
+        elif name in NODES:
+            module = f"lie_dynamics_ros.nodes.{name}"
+        self._children.start(name, parameters, remappings, module, label, self._prefix(name))
+        self._labels[name] = label
+
+    def intrude(self, disturbance: Disturbance) -> None:
+        """Let a second publisher speak for a while; one whose time is nearly right says nothing but NaN."""
+        label = f"intruder_{self._count}"
+        self._count += 1
+        parameters = {"shift": disturbance.shift, "nan": abs(disturbance.shift) < 1.0}
+        self._children.start("intruder", parameters, {}, "soak.intruder", label, self._prefix("intruder"))
+        time.sleep(2.0 + disturbance.lasts)  # it takes a second to start
+        os.kill(self._children.process_id(label), signal.SIGINT)
+        self._children.exit_code(label, PATIENCE)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to one of them."""
+        os.kill(self.process_id(name), number)
+
+    def process_id(self, name: str) -> int:
+        """Process id of one of them."""
+        return self._children.process_id(self._labels[name])
+
+    def finish(self, name: str, number: signal.Signals) -> None:
+        """End one of them, and wait for that; a node that ends in another way than told is written down."""
+        self.signal(name, number)
+        code = self._children.exit_code(self._labels[name], PATIENCE)
+        if number == signal.SIGINT and code != 0:
+            self.ended.append(f"{self._labels[name]}: exit code {code} on SIGINT")
+
+    def tell_driver(self, *words: object) -> None:
+        """Give the driver a command."""
+        self._command.write_text(" ".join(map(str, words)))
+        self.signal("driver", signal.SIGUSR1)
+
+    def first_state(self) -> int:
+        """Wait for the driver's first state; returns its stamp [ns]."""
+        log = self._directory / f"{self._labels['driver']}.log"
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            match = re.search(rf"{FIRST}(\d+)\n", log.read_text(errors="replace"))
+            if match:
+                return int(match.group(1))
+            time.sleep(0.02)
+        raise TimeoutError(
+            f"the driver has no state after {PATIENCE:g} s:\n{self._children.output(self._labels['driver'])}"
+        )
+
+    def check(self) -> None:
+        """Write down what has ended by itself, and start it again."""
+        gone = set(self._children.ended())
+        for name, label in list(self._labels.items()):
+            if label in gone:
+                self.ended.append(f"{label}: exit code {self._children.exit_code(label)}")
+                self.start(name)
+
+    def resident(self, name: str) -> float:
+        """Resident memory of one of them [MB]."""
+        pages = int(Path(f"/proc/{self.process_id(name)}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") * 1e-6
