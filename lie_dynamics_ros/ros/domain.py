@@ -62,16 +62,6 @@ class DomainReservation:
         self._lock.close()
 
 
-def discover_quickly(environment: MutableMapping[str, str]) -> None:
-    """Set the variable that lets Fast DDS announce itself often, unless the user has profiles of his own.
-
-    By default it does so every 3 s: as the first announcement of a driver is often lost, its first states would be.
-    """
-    variable = _profiles_variable(environment)
-    if not environment.get(variable):
-        environment[variable] = str(QUICK_DISCOVERY)
-
-
 def _profiles_variable(environment: MutableMapping[str, str]) -> str:
     before_fast_dds_3 = environment.get("ROS_DISTRO") in ("humble", "iron", "jazzy")
     return f"{'FASTRTPS' if before_fast_dds_3 else 'FASTDDS'}_DEFAULT_PROFILES_FILE"

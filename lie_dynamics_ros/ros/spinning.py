@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import faulthandler
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -13,7 +13,6 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from .domain import discover_quickly
 from .errors import NodeError, start_problem
 from .garbage import GarbageBetweenCallbacks
 from .real_time import request_real_time
@@ -21,6 +20,9 @@ from .signals import EndSignals
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
+
+LEAVING = 5.0
+"""Longest time to leave DDS [s]. Fast DDS 3.2 can wait for itself for ever where several participants leave at once."""
 
 EXECUTORS = ("events", "single_threaded")
 
@@ -62,7 +64,6 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         line) or the executor failed.
     """
     with EndSignals() as signals:
-        discover_quickly(os.environ)
         try:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         except RuntimeError as error:  # arguments or parameter files that rcl cannot read
@@ -86,8 +87,8 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
             # A callback was under way when the context ended, and could no longer publish: that is no failure.
         finally:
             for node in nodes:
-                _end(node)
-            rclpy.try_shutdown()
+                _say_last(node)
+            _leave(nodes)
     return 0
 
 
@@ -108,12 +109,24 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
         executor.shutdown()
 
 
-def _end(node: Node) -> None:
-    """Let a node say its last, and destroy it; the others are ended whatever comes of that."""
+def _say_last(node: Node) -> None:
+    """Let a node end while it can still publish; the others do whatever comes of that."""
     try:
         if hasattr(node, "end") and rclpy.ok():
             node.end()
-        node.destroy_node()
+    except Exception:
+        traceback.print_exc()
+
+
+def _leave(nodes: Sequence[Node]) -> None:
+    """Destroy the nodes; a process that hangs in that is ended, with a trace of where it hung and exit code 1."""
+    faulthandler.dump_traceback_later(LEAVING, exit=True)
+    try:
+        for node in nodes:
+            node.destroy_node()
+        rclpy.try_shutdown()
     except Exception:
         if rclpy.ok():
             traceback.print_exc()
+    finally:
+        faulthandler.cancel_dump_traceback_later()

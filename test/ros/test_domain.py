@@ -48,13 +48,3 @@ def test_confines_ros_to_this_machine(distro, library):
     assert not {"ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS"} & environment.keys()
     assert Path(environment[f"{library}_DEFAULT_PROFILES_FILE"]).is_file()
     reservation.release()
-
-
-@pytest.mark.parametrize(("distro", "library"), [("kilted", "FASTDDS"), ("jazzy", "FASTRTPS")])
-def test_nodes_announce_themselves_often_unless_the_user_has_profiles(distro, library):
-    environment = {"ROS_DISTRO": distro}
-    domain.discover_quickly(environment)
-    assert Path(environment[f"{library}_DEFAULT_PROFILES_FILE"]).read_text().count("leaseAnnouncement") == 2
-    environment[f"{library}_DEFAULT_PROFILES_FILE"] = "/home/x/profiles.xml"
-    domain.discover_quickly(environment)
-    assert environment[f"{library}_DEFAULT_PROFILES_FILE"] == "/home/x/profiles.xml"
