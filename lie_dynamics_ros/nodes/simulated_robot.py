@@ -130,7 +130,7 @@ class SimulatedRobot(ManagedNode):
         self._robot = "none"
         self._simulation: RobotSimulation | None = None
         self._published = self._reported = self._commands = self._commands_reported = self._refused = 0
-        self._problem = self._fault = ""
+        self._problem = self._hold_reason = ""
         self._commanded: float | None = None  # simulated time of the last command [s]
         self._stale = False
         self._lock = LockStep()
@@ -225,7 +225,7 @@ class SimulatedRobot(ManagedNode):
             self._simulation.reset()
         self._start = self.get_clock().now().nanoseconds
         self._steady_start = time.perf_counter()
-        self._commanded, self._stale, self._fault, self._simulated = None, False, "", 0.0
+        self._commanded, self._stale, self._hold_reason, self._simulated = None, False, "", 0.0
 
     def deactivate(self) -> None:
         """Stop moving."""
@@ -275,9 +275,9 @@ class SimulatedRobot(ManagedNode):
         try:
             simulation.advance(due * settings["substeps"])
         except LieDynamicsError as error:
-            if not self._fault:
+            if not self._hold_reason:
                 self.get_logger().error(f"the robot is held: {error}")
-            self._fault = str(error)
+            self._hold_reason = str(error)
             simulation.hold()
             self._lose(due / (settings["rate"] * factor))
             return
@@ -322,7 +322,7 @@ class SimulatedRobot(ManagedNode):
             self._lock.commanded(nanoseconds(message.header.stamp) if isinstance(message, JointState) else 0)
             if self._commanded is None:
                 self._lock.engage(time.perf_counter())
-            self._commanded, self._stale, self._fault = simulation.time, False, ""
+            self._commanded, self._stale, self._hold_reason = simulation.time, False, ""
             if self.settings["lock_step"]:
                 self._simulate()  # where the next state is due, it waited for this
 
@@ -370,8 +370,8 @@ class SimulatedRobot(ManagedNode):
             values["last dropped command"] = self._problem
         if self.state != "active":
             return
-        if self._fault:
-            report.add(diagnostics.ERROR, f"the robot is held: {self._fault}")
+        if self._hold_reason:
+            report.add(diagnostics.ERROR, f"the robot is held: {self._hold_reason}")
         if self._stale:
             report.add(diagnostics.WARN, "commands are stale: brakes hold the robot")
         saturated = simulation.take_saturated()

@@ -116,14 +116,25 @@ def _check_polynomials(
     """
     degree = c.shape[1] - 1
     with np.errstate(over="ignore", invalid="ignore"):
-        hull = np.einsum("ji,kim->kjm", _BERNSTEIN[degree], c * (spans[:, None] ** np.arange(degree + 1))[:, :, None])
+        scaled = c * (spans[:, None] ** np.arange(degree + 1))[:, :, None]  # of t / span
+        hull = np.einsum("ji,kim->kjm", _BERNSTEIN[degree], scaled)
     for k, joint in np.argwhere(~(hull <= bound).all(axis=1)):
-        p = np.polynomial.Polynomial(c[k, :, joint])
-        roots = p.deriv().roots()
-        real = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > 0.0) & (roots.real < spans[k])]
-        largest = float(np.max(p(np.concatenate([[0.0, spans[k]], real]))))
+        largest = _largest(scaled[k, :, joint])
         if not largest <= bound[joint]:
             _raise(what, sign * largest, sign * float(bound[joint]), int(piece.joints[joint]), limits)
+
+
+def _largest(c: Array) -> float:
+    """Return the largest value between 0 and 1 of a polynomial with coefficients c (degree + 1,)."""
+    size = float(np.abs(c).max()) or 1.0
+    if not np.isfinite(size):
+        return np.inf
+    c = c / size
+    c[np.abs(c) < 1e-17] = 0.0  # below round-off; as leading coefficients they would overflow in the roots
+    p = np.polynomial.Polynomial(c)
+    roots = p.deriv().roots()
+    real = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > 0.0) & (roots.real < 1.0)]
+    return size * float(np.max(p(np.concatenate([[0.0, 1.0], real]))))
 
 
 def _refuse(values: Array, bound: Array, what: str, piece: Piece, limits: MotionLimits, sign: float = 1.0) -> None:

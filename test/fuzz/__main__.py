@@ -6,8 +6,10 @@ import argparse
 import importlib
 import os
 import resource
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Sequence
@@ -16,8 +18,8 @@ from pathlib import Path
 from .target import MEMORY, Target, run_case
 
 TARGETS = tuple(sorted(p.stem.removeprefix("target_") for p in Path(__file__).parent.glob("target_*.py")))
-TIME_LIMIT = 600.0
-"""Longest time without progress of one target [s]."""
+TIME_LIMIT = 600
+"""Longest time of one case [s]."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,9 +61,12 @@ def _supervise(name: str, seed: int, first: int, count: int | None) -> bool:
     """Run a target in a process of its own; says which case it was in where the process ends."""
     command = [sys.executable, "-m", "fuzz", name, "--seed", str(seed), "--first", str(first)]
     command += [] if count is None else ["--count", str(count)]
-    child = subprocess.run(command, env={**os.environ, "FUZZ_CHILD": "1"}, check=False)
+    with tempfile.NamedTemporaryFile() as place:
+        child = subprocess.run(command, env={**os.environ, "FUZZ_CHILD": place.name}, check=False)
+        index = place.read().decode().strip()
     if child.returncode not in (0, 1):
-        print(f"{name}: the process ended with code {child.returncode}; the last case shown was under way")
+        print(f"\n{name}: the process ended with code {child.returncode} (-14: a case took over {TIME_LIMIT} s)")
+        print(f"replay: make fuzz FUZZ_ARGS='{name} --seed {seed} --index {index}'")
     return child.returncode == 0
 
 
@@ -73,6 +78,7 @@ def _limit_memory() -> None:
 
 def _run(name: str, seed: int, first: int, count: int | None) -> int:
     failures = 0
+    place = os.open(os.environ["FUZZ_CHILD"], os.O_WRONLY)  # read where the process ends
     with load(name) as target:
         _limit_memory()
         last = first + (target.cases if count is None else count)
@@ -81,11 +87,14 @@ def _run(name: str, seed: int, first: int, count: int | None) -> int:
             if time.monotonic() - shown > 1.0:
                 shown = time.monotonic()
                 print(f"\r{name}: {index - first} of {last - first}, {failures} failed", end="", flush=True)
+            os.pwrite(place, b"%12d" % index, 0)
+            signal.alarm(TIME_LIMIT)
             try:
                 run_case(target, seed, index)
             except Exception:
                 failures += 1
                 print(f"\n{traceback.format_exc()}replay: make fuzz FUZZ_ARGS='{name} --seed {seed} --index {index}'")
+        signal.alarm(0)
         print(f"\r{name}: {last - first} of {last - first}, {failures} failed")
     return 1 if failures else 0
 

@@ -17,6 +17,7 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix,
 )
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator
+from lie_dynamics_ros.nodes import trajectory_checks
 from lie_dynamics_ros.nodes.computed_torque_core import MODES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque_options import default_options
 from lie_dynamics_ros.nodes.controller_report import make_report
@@ -180,6 +181,15 @@ def test_trajectories_are_judged_all_along_before_they_are_taken(points, reason)
         loop.follow(*points)
     assert loop.core.player.count == before
     loop.step()
+
+
+@pytest.mark.parametrize("share", [5e-324, 1e-310, 1e-200, 1e-17, 1e-16])
+def test_the_largest_value_of_a_polynomial_with_a_tiny_leading_coefficient(share):
+    """Of s (1 - s) and so on at 1/2; what is below round-off must not overflow in the roots."""
+    for c, largest in (([0.0, 4.0, -4.0, 0.0, share], 1.0), ([1.0, -1.0, 0.0, share], 1.0), ([1e-300, share], 1e-300)):
+        assert trajectory_checks._largest(np.array(c)) == pytest.approx(max(largest, c[0] + c[-1] * (len(c) == 2)))
+    assert trajectory_checks._largest(np.array([0.0, np.inf])) == np.inf
+    assert trajectory_checks._largest(np.zeros(4)) == 0.0
 
 
 def test_accelerations_between_points_count_where_there_is_a_limit():

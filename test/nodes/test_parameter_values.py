@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -111,6 +112,8 @@ def values_for(parameter: Parameter) -> Iterator[tuple[Parameter.Type, Any]]:
 def test_lives_and_answers_whatever_is_set_and_what_is_refused_changes_nothing(bench, name):
     driven = Driven(bench, name)
     node = driven.node
+    shadowed = [key for key in vars(node) if inspect.isfunction(getattr(type(node), key, None))]
+    assert not shadowed, "attributes that hide methods"
     usual = driven.answer()
     refused = 0
     for setting in sorted(node.get_parameters_by_prefix("")):
