@@ -40,7 +40,7 @@ class Subject(Target):
 
     def _arguments(self, name: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         function, given = self._table.arguments(name)
-        if name in ("constrained_inverse_dynamics", "constrained_inverse_derivatives"):
+        if name.startswith("constrained_inverse_"):
             given["actuated"] = np.ones(4, bool)
         return function, given
 

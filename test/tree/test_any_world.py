@@ -22,8 +22,9 @@ EXEMPT = {
         "an error",
     ),
     **dict.fromkeys(
-        ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstraintSet", "Coupling",
-         "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia", "UserConstraint", "joint_types"),
+        ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstrainedSensitivity",
+         "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia", "UserConstraint",
+         "joint_types"),
         "holds what functions in the table take or return",
     ),
     **dict.fromkeys(
@@ -426,6 +427,31 @@ def constrained_hybrid_derivatives(w):
 def constrained_inverse_derivatives(w):
     qdd = ld.constrained_forward_dynamics(*closed(w), w.tau).qdd
     return _derivatives(w, ld.constrained_inverse_derivatives(*closed(w), qdd, w.f_ext))
+
+
+def _along(w, found):
+    return [
+        (x, _reach(w, p))
+        for k, p in enumerate(_parameters(w))
+        for x in (w.back(found.qdd[k], "v", 0), w.back(found.tau[k], "u"), w.back(found.multipliers[k], "s", 1))
+    ]
+
+
+@case
+def constrained_forward_sensitivity(w):
+    return _along(w, ld.constrained_forward_sensitivity(*closed(w), w.tau, _parameters(w), w.f_ext))
+
+
+@case
+def constrained_hybrid_sensitivity(w):
+    mask = np.arange(len(w.d)) == 0
+    return _along(w, ld.constrained_hybrid_sensitivity(*closed(w), w.qdd, w.tau, mask, _parameters(w), w.f_ext))
+
+
+@case
+def constrained_inverse_sensitivity(w):
+    qdd = ld.constrained_forward_dynamics(*closed(w), w.tau).qdd
+    return _along(w, ld.constrained_inverse_sensitivity(*closed(w), qdd, _parameters(w), w.f_ext))
 
 
 @case

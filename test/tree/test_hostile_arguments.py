@@ -111,7 +111,7 @@ def arguments(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_hostile_arguments(name):
     function, given = arguments(name)
-    if name == "constrained_inverse_dynamics" or name == "constrained_inverse_derivatives":
+    if name.startswith("constrained_inverse_"):
         given["actuated"] = np.ones(4, bool)
     function(**given)
     wrong = []
@@ -195,6 +195,7 @@ OVERFLOWS = (
     ("constraint_bias", -1e200),
     ("consistent_acceleration", 1e308),
     ("constrained_forward_derivatives", 1e154),
+    ("constrained_forward_sensitivity", 1e154),
 )
 
 

@@ -23,6 +23,12 @@ from .quantities import (
     constraint_quantities,
     loop_wrenches,
 )
+from .sensitivity import (
+    ConstrainedSensitivity,
+    constrained_forward_sensitivity,
+    constrained_hybrid_sensitivity,
+    constrained_inverse_sensitivity,
+)
 from .user import UserConstraint
 
 __all__ = [
@@ -30,6 +36,7 @@ __all__ = [
     "Baumgarte",
     "ConstrainedDerivatives",
     "ConstrainedDynamics",
+    "ConstrainedSensitivity",
     "ConstraintQuantities",
     "ConstraintSet",
     "Coupling",
@@ -40,10 +47,13 @@ __all__ = [
     "consistent_velocity",
     "constrained_forward_derivatives",
     "constrained_forward_dynamics",
+    "constrained_forward_sensitivity",
     "constrained_hybrid_derivatives",
     "constrained_hybrid_dynamics",
+    "constrained_hybrid_sensitivity",
     "constrained_inverse_derivatives",
     "constrained_inverse_dynamics",
+    "constrained_inverse_sensitivity",
     "constraint_bias",
     "constraint_error",
     "constraint_jacobian",

@@ -72,6 +72,8 @@ class Terms:
     jacobian: Array  # A
     load: Array  # of inverse dynamics less A^T lambda: along q, qd, parameters (nv, 2 nv + 10 n_bodies)
     target: Array  # of A qdd + dA/dt qd + stabilisation, the same columns (m, ...)
+    motion: Array  # of q (nv, ...), and of A beyond it:
+    geometry: Array | None = None  # (..., m, nv)
 
 
 def terms_at(
@@ -98,7 +100,8 @@ def terms_at(
         along_qd = along_qd + 2.0 * z * f * A
     load = np.concatenate([tree.dq - loops.force_dq, tree.dqd, regressor], axis=-1)
     target = np.concatenate([along_q, along_qd, np.zeros((len(q), m, regressor.shape[-1]))], axis=-1)
-    return [Terms(tree.dqdd[s], A[s], load[s], target[s]) for s in range(len(q))]
+    motion = np.eye(model.nv, load.shape[-1])
+    return [Terms(tree.dqdd[s], A[s], load[s], target[s], motion) for s in range(len(q))]
 
 
 def differentiate_hybrid(
@@ -123,19 +126,41 @@ def differentiate_hybrid(
         columns = 2 * n + np.arange(n)
         dqdd[mask, columns[mask]] = 1.0
         given[free, columns[free]] = 1.0
-        # M_vv x - A_v^T y = dtau_v - dload_v - M_vu dqdd_u,  A_v x = -dtarget - A_u dqdd_u.
-        right = given[free] - load[free] - one.mass[np.ix_(free, mask)] @ dqdd[mask]
-        left = -target - one.jacobian[:, mask] @ dqdd[mask]
-        dforce = np.zeros((m, load.shape[1]))
-        if free.any():
-            dqdd[free], dforce = _solve(model, one.mass[np.ix_(free, free)], one.jacobian[:, free], right, left)
-        dtau = given.copy()
-        if mask.any():
-            assert goal is not None
-            moved = load + one.mass @ dqdd
-            dtau, dforce = share(model, constraints, states, s, one, moved, given, mask, goal, taus[s], forces[s])
+        way = Terms(one.mass, one.jacobian, load, target, np.eye(n, load.shape[1]))
+        dtau, dforce = complete(model, constraints, states, s, way, dqdd, given, mask, goal, taus[s], forces[s])
         results.append((dqdd, dtau, dforce))
     return gather(results, states.batch, model, m)
+
+
+def complete(
+    model: Model,
+    constraints: ConstraintSet,
+    states: States,
+    s: int,
+    one: Terms,
+    dqdd: Array,
+    given: Array,
+    mask: npt.NDArray[np.bool_],
+    goal: Objective | None,
+    tau: Array,
+    force: Array,
+) -> tuple[Array, Array]:
+    """Return derivatives of joint forces and multipliers, filling in those of accelerations where forces are given.
+
+    `dqdd` (nv, columns) is read where `mask` is True, `given`, of joint forces, where it is False.
+    """
+    free = ~mask
+    # M_vv x - A_v^T y = dtau_v - dload_v - M_vu dqdd_u,  A_v x = -dtarget - A_u dqdd_u.
+    right = given[free] - one.load[free] - one.mass[np.ix_(free, mask)] @ dqdd[mask]
+    left = -one.target - one.jacobian[:, mask] @ dqdd[mask]
+    dtau, dforce = given.copy(), np.zeros_like(left)
+    if free.any():
+        dqdd[free], dforce = _solve(model, one.mass[np.ix_(free, free)], one.jacobian[:, free], right, left)
+    if mask.any():
+        assert goal is not None
+        moved = one.load + one.mass @ dqdd
+        dtau, dforce = share(model, constraints, states, s, one, moved, given, mask, goal, tau, force)
+    return dtau, dforce
 
 
 def _solve(model: Model, mass: Array, A: Array, right: Array, left: Array) -> tuple[Array, Array]:
@@ -197,7 +222,9 @@ def share(
     n_p = int(held.sum())
     system = np.block([[weight * h, -A_p], [A_p.T, np.zeros((n_p, n_p))]])
     first = A_a @ (square_t[:, None] * load[mask])
-    first[:, :n] += rate_q
+    first += rate_q @ one.motion
+    if one.geometry is not None:
+        first += (one.geometry @ z).T
     right = np.concatenate([weight * first, unit[:, None] * (load[held] - passive[held])])
     solved = np.linalg.pinv(system, RANK_CUT) @ right
     dforce = solved[:m]

@@ -13,7 +13,7 @@ from ..lie._arrays import listed
 from ..model.arguments import of_model
 from ..model.model import Model
 from .constraint_set import ConstraintSet
-from .derivative_equations import ConstrainedDerivatives, differentiate_hybrid, gather, share, terms_at
+from .derivative_equations import ConstrainedDerivatives, Terms, differentiate_hybrid, gather, share, terms_at
 from .forward import Baumgarte, as_mask, constrained_forward_dynamics
 from .hybrid import constrained_hybrid_dynamics
 from .inputs import read_states
@@ -132,7 +132,8 @@ def constrained_inverse_derivatives(
     for s, one in enumerate(terms):
         columns = np.concatenate([one.load[:, : 2 * n], one.mass, one.load[:, 2 * n :]], axis=1)
         given = np.zeros_like(columns)
-        dtau, dforce = share(model, constraints, states, s, one, columns, given, mask, goal, taus[s], forces[s])
+        way = Terms(one.mass, one.jacobian, columns, one.target, np.eye(n, columns.shape[1]))
+        dtau, dforce = share(model, constraints, states, s, way, columns, given, mask, goal, taus[s], forces[s])
         dqdd = np.zeros_like(dtau)
         dqdd[:, 2 * n : 3 * n] = np.eye(n)
         results.append((dqdd, dtau, dforce))

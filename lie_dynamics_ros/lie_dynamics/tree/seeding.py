@@ -32,8 +32,8 @@ class Seeding:
     values : list of ndarray, shape (..., k)
         Data that differ from state to state.
     direct : list of (parameter, name, coordinate or None, ndarray)
-        What acts on joint forces and accelerations without the tree: changes of "tau", "qdd", "armature", "damping"
-        and "friction", and what losses make of changes of "qd".
+        What acts on joint forces and accelerations without the tree, changes of "tau", "qdd", "armature", "damping"
+        and "friction", and what losses make of changes of "qd"; and changes of "q", for what is not of the tree.
     """
 
     def __init__(
@@ -143,8 +143,7 @@ class Seeding:
             direction[..., self._coordinate(change)] = data
         if self._given is not None and change.what == "qdd":
             direction = np.where(self._given, direction, 0.0)
-        if change.what != "q":
-            self.direct.append((number, change.what, None, direction))
+        self.direct.append((number, change.what, None, direction))
         if change.what == "tau":
             return
         full = direction if model._coupling is None else direction @ model._coupling.rates.T
