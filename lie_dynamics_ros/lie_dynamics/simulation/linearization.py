@@ -15,6 +15,8 @@ from ..model.configuration import checked
 from ..model.model import Model
 from ..model.pack import copied
 from ..tree.forward_derivatives import forward_dynamics_derivatives
+from . import stop_linearization
+from .joint_physics import JointPhysics
 
 Array = npt.NDArray[np.float64]
 
@@ -37,12 +39,15 @@ class Linearization:
         Derivative along joint forces that are held over the step.
     q, qd : ndarray, shape (..., nq), (..., nv)
         State after the step.
+    stops : ndarray, shape (..., nv)
+        Which stop of each coordinate pushes during the step: -1 the lower one, 1 the upper one, 0 none.
     """
 
     A: Array
     B: Array
     q: Array
     qd: Array
+    stops: Array
 
 
 def linearize(
@@ -53,8 +58,13 @@ def linearize(
     dt: float,
     integrator: Literal["semi_implicit", "rkmk4"] = "semi_implicit",
     f_ext: npt.ArrayLike | None = None,
+    joints: JointPhysics | None = None,
 ) -> Linearization:
     """Return the exact derivative of one step of an integrator under forward dynamics.
+
+    With stops the step has kinks: where one begins to push or lets go, and where a joint in a stop turns back, since
+    its damper acts on the way in only. Between kinks the derivative is that of the step; exactly on one it is that of
+    the formulas which the step takes there: a joint on its limit is free, one at rest in a stop feels no damper.
 
     Parameters
     ----------
@@ -70,16 +80,20 @@ def linearize(
         The step of `Simulator`, or of `semi_implicit_step` and `rkmk4_step`.
     f_ext : array-like, shape (..., n_bodies, 6), optional
         External wrenches on the bodies, constant in their frames.
+    joints : JointPhysics, optional
+        Damping, stops and friction as in `Simulator`, in addition to the losses that the model counts. Dry friction is
+        taken where the simulator regularises it: in "rkmk4" steps, and for user-defined and coupled joints.
 
     Returns
     -------
     Linearization
-        A, B and the state after the step.
+        A, B, which stops push, and the state after the step.
 
     Raises
     ------
     InputError, GroupError, SingularityError
-        As `forward_dynamics`; also for an unknown integrator or a step that is not positive.
+        As `forward_dynamics`; also for an unknown integrator, a step that is not positive, or friction in `joints` that
+        would have to stick.
     """
     if not (np.isfinite(dt) and dt > 0.0):
         raise InputError(f"dt: a positive time is expected, got {dt}", name="dt", value=dt)
@@ -95,13 +109,33 @@ def linearize(
     except ValueError:
         raise InputError(f"batch dimensions of q, qd, tau and f_ext do not fit each other: {shapes}") from None
     q, qd, tau = (np.broadcast_to(a, (*batch, a.shape[-1])) for a in (q, qd, tau))
-    after_q, after_qd, change_q, change_qd = steps[integrator](model, q, qd, tau, dt, wrench)
+    _check_joints(model, joints, integrator)
+    after_q, after_qd, change_q, change_qd, stops = steps[integrator](model, q, qd, tau, dt, wrench, joints)
     whole = np.concatenate([change_q, change_qd], axis=-2)
     n = 2 * model.nv
-    return Linearization(whole[..., :n].copy(), whole[..., n:].copy(), after_q, after_qd)
+    return Linearization(whole[..., :n].copy(), whole[..., n:].copy(), after_q, after_qd, stops)
 
 
-_Step = tuple[Array, Array, Array, Array]
+def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) -> None:
+    if joints is None:
+        return
+    if not isinstance(joints, JointPhysics) or joints.damping.size != model.nv:
+        raise InputError(f"joints: a JointPhysics of {model.nv} coordinates is expected, got {joints!r}", name="joints")
+    if integrator == "semi_implicit" and _is_implicit(model) and joints.friction.any():
+        raise InputError(
+            "joints: dry friction that sticks has no derivative where it begins to; none is expected in semi_implicit "
+            "steps (joints.changed(friction=...)), or integrator 'rkmk4', where it is regularised",
+            name="joints",
+            value=joints.friction,
+        )
+
+
+def _is_implicit(model: Model) -> bool:
+    """Tell whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
+    return not model._custom and model._coupling is None
+
+
+_Step = tuple[Array, Array, Array, Array, Array]
 
 
 def _units(model: Model, batch: tuple[int, ...]) -> tuple[Array, Array, Array]:
@@ -111,37 +145,60 @@ def _units(model: Model, batch: tuple[int, ...]) -> tuple[Array, Array, Array]:
     return unit[..., :n, :], unit[..., n : 2 * n, :], unit[..., 2 * n :, :]
 
 
-def _semi_implicit(model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None) -> _Step:
+def _semi_implicit(
+    model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None, joints: JointPhysics | None
+) -> _Step:
     dq, dqd, dtau = _units(model, q.shape[:-1])
-    if model._actuation_terms is not None and model._coupling is None:
+    side = np.zeros_like(qd)
+    if joints is not None and not _is_implicit(model):
+        force, along_q, along_qd, side = stop_linearization.explicit(joints, model, q, qd)
+        tau, dtau = tau + force, dtau + along_q[..., None] * dq + along_qd[..., None] * dqd
+    elif joints is not None:
+        if model._actuation_terms is not None:
+            damping, friction = model._actuation_terms
+            joints = joints.changed(damping=joints.damping + damping)
+            model, tau = model._changed(copied(model._table), None), tau - friction * np.sign(qd)
+        stop = stop_linearization.implicit(joints, model, q, qd, tau, dt, f_ext)
+        at, side = stop.at, stop.side
+        dtau = dtau + stop.along_q[..., None] * dq + stop.along_qd[..., None] * dqd
+    elif model._actuation_terms is not None and model._coupling is None:
         # As `Simulator` has it: a force -d (qd + h qdd) is one more h d on the diagonal of the mass matrix.
         damping, friction = model._actuation_terms
         table = copied(model._table)
         table[1 : model._rows.shape[0], layout.ARMATURE] += dt * damping
         model = model._changed(table, None)
         tau, dtau = tau - damping * qd - friction * np.sign(qd), dtau - damping[:, None] * dqd
-    at = forward_dynamics_derivatives(model, q, qd, tau, f_ext)
+    if joints is None or not _is_implicit(model):
+        at = forward_dynamics_derivatives(model, q, qd, tau, f_ext)
     after = qd + dt * at.qdd
     dafter = dqd + dt * (at.dq @ dq + at.dqd @ dqd + at.dtau @ dtau)
     back, right, _ = _manifold(model, dt * after)
-    return model.integrate(q, dt * after), after, back @ dq + dt * right @ dafter, dafter
+    return model.integrate(q, dt * after), after, back @ dq + dt * right @ dafter, dafter, side
 
 
-def _rkmk4(model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None) -> _Step:
+def _rkmk4(
+    model: Model, q: Array, qd: Array, tau: Array, dt: float, f_ext: Array | None, joints: JointPhysics | None
+) -> _Step:
     dq, dqd, dtau = _units(model, q.shape[:-1])
     ku, kv, dku, dkv = np.zeros_like(qd), np.zeros_like(qd), np.zeros_like(dq), np.zeros_like(dq)
     sum_u, sum_v, dsum_u, dsum_v = ku, kv, dku, dkv
+    sides = np.zeros_like(qd)
     for part, weight in _STAGES:
         u, v, du, dv = part * dt * ku, qd + part * dt * kv, part * dt * dku, dqd + part * dt * dkv
         back, right, rate = _manifold(model, u)
-        at = forward_dynamics_derivatives(model, model.integrate(q, u), v, tau, f_ext)
+        x, dx, total, dtotal = model.integrate(q, u), back @ dq + right @ du, tau, dtau
+        if joints is not None:
+            force, along_q, along_qd, side = stop_linearization.explicit(joints, model, x, v)
+            total, dtotal = tau + force, dtau + along_q[..., None] * dx + along_qd[..., None] * dv
+            sides = np.where(sides == 0.0, side, sides)
+        at = forward_dynamics_derivatives(model, x, v, total, f_ext)
         kv = at.qdd
-        dkv = at.dq @ (back @ dq + right @ du) + at.dqd @ dv + at.dtau @ dtau
+        dkv = at.dq @ dx + at.dqd @ dv + at.dtau @ dtotal
         ku, dku = (rate @ v[..., None])[..., 0], rate @ dv + _rate_slope(model, u, v) @ du
         sum_u, sum_v = sum_u + weight * dt * ku, sum_v + weight * dt * kv
         dsum_u, dsum_v = dsum_u + weight * dt * dku, dsum_v + weight * dt * dkv
     back, right, _ = _manifold(model, sum_u)
-    return model.integrate(q, sum_u), qd + sum_v, back @ dq + right @ dsum_u, dqd + dsum_v
+    return model.integrate(q, sum_u), qd + sum_v, back @ dq + right @ dsum_u, dqd + dsum_v, sides
 
 
 def _manifold(model: Model, u: Array) -> tuple[Array, Array, Array]:
