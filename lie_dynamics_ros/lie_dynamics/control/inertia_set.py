@@ -53,6 +53,8 @@ class InertiaSet:
         self._inverse = np.linalg.inv(self._factor)
         self._room = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
         self._step = np.empty(1)
+        k = len(parameters)  # a first step, so that nothing is compiled while a robot is controlled
+        self.step(np.zeros((k, 4, 4)), np.zeros(10 * k), np.arange(k, dtype=np.int64), np.zeros((10, 16)), 0.0)
 
     def coordinates(self, pseudo: Array) -> Array:
         """Return the Z (k, 4, 4) of pseudo-inertias (k, 4, 4), or of the nearest ones in the set."""
