@@ -61,6 +61,8 @@ class Link:
             _ip("-n", _name(side), "addr", "add", address, "dev", side)
             for device in ("lo", side):
                 _ip("-n", _name(side), "link", "set", device, "up")
+            # A lost question for the other side's hardware address is asked again after 1 s otherwise.
+            _ip("-n", _name(side), "ntable", "change", "name", "arp_cache", "dev", side, "retrans", "10")
 
     def _remove(self) -> None:
         while self._made:
