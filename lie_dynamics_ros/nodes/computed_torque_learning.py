@@ -19,8 +19,8 @@ LINK_SHARE = 0.005
 """Least part of the robot's mass of a link that carries a payload: fingers do not; of UR5's last link it is 0.011."""
 POSES = 48
 """Random states at which learning is held against damping."""
-LEARNING_SHARE = 0.5
-"""Rate of learning over that of damping: up to there both together are overdamped."""
+LEARNING_SHARE = 0.7
+"""Rate of learning over that of damping: both together then have a damping ratio of 0.6."""
 ACCELERATION = 5.0
 """Of the reference motion in these states [rad/s^2, m/s^2]."""
 SPEED = 0.5

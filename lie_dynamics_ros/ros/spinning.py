@@ -98,11 +98,14 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
     try:
         for node in nodes:
             executor.add_node(node)
-        request_real_time(nodes[0])
+        preparing = True  # reading robots and compiling kernels must not take the machine from those who answer
         with GarbageBetweenCallbacks() as garbage:
             while rclpy.ok() and not signals.heard:
                 executor.spin_once(timeout_sec=SPIN_TIMEOUT)
                 garbage.collect()
+                if preparing and all(getattr(node, "state", "active") == "active" for node in nodes):
+                    preparing = False
+                    request_real_time(nodes[0])
         for node in nodes:
             executor.remove_node(node)
     finally:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-NODES = Path(__file__).resolve().parents[1] / "nodes"
+TESTS = Path(__file__).resolve().parents[1]
+NODES = TESTS / "nodes"
 HARNESS = ("node_harness.py", "node_services.py")
 FILES = sorted(path for path in NODES.glob("*.py") if path.name not in HARNESS)
 RACES = {
@@ -23,3 +24,9 @@ def test_tests_of_nodes_talk_to_them_through_the_harness(path):
     for name in names:
         word = name.attr if isinstance(name, ast.Attribute) else name.id
         assert word not in RACES, f"{path.name}:{name.lineno}: {word}; use {RACES[word]}"
+
+
+def test_test_files_have_names_of_their_own():
+    """Files of tests are imported by their names alone."""
+    names = [path.name for path in TESTS.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
