@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import sys
 import traceback
@@ -15,7 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from .errors import NodeError, start_problem
 from .garbage import GarbageBetweenCallbacks
-from .real_time import request_real_time
+from .real_time import request_real_time, usual_scheduling
 from .signals import EndSignals
 
 SPIN_TIMEOUT = 0.2
@@ -122,8 +123,14 @@ def _say_last(node: Node) -> None:
 
 
 def _leave(nodes: Sequence[Node]) -> None:
-    """Destroy the nodes; a process that hangs in that is ended, with a trace of where it hung and exit code 1."""
+    """Destroy the nodes; a process that hangs in that is ended, with a trace of where it hung and exit code 1.
+
+    Under the usual scheduling: where one leaves under SCHED_FIFO, others lock up in Fast DDS that have to take note of
+    it (2 of 66 times; under the usual scheduling 0 of 112).
+    """
     faulthandler.dump_traceback_later(LEAVING, exit=True)
+    with contextlib.suppress(OSError):
+        usual_scheduling()
     try:
         for node in nodes:
             node.destroy_node()
