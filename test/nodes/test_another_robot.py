@@ -127,8 +127,7 @@ def test_the_robot_before_answers_while_another_is_made(bench, make):
         return build(description, values)
 
     node.build = slow
-    bench.publish_description(pendulum())
-    bench.wait(begun.is_set, "the robot to be made")
+    bench.send_until(lambda: bench.publish_description(pendulum()), begun.is_set, "the robot to be made")
     bench.publish_description(pendulum(effort=50.0))  # when the first is ready, it is not the last any more
     for _ in range(50):
         assert_arm_answers(bench, answers)

@@ -100,9 +100,15 @@ def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt
     Raises
     ------
     InputError
-        If u and v are parallel; otherwise as `curvature_tensor`.
+        If u and v are parallel, or batch axes do not fit each other; otherwise as `curvature_tensor`.
     """
     a, b = checked(u, model.nv, "u", model), checked(v, model.nv, "v", model)
+    positions = checked(q, model.nq, "q", model)
+    try:
+        np.broadcast_shapes(positions.shape[:-1], a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        shapes = f"q {positions.shape}, u {a.shape}, v {b.shape}"
+        raise InputError(f"q, u and v: batch dimensions that fit each other are expected, got {shapes}") from None
     tensor, metric = curvature_tensor(model, q), mass_matrix(model, q)
     numerator = np.einsum("...ijkl,...i,...j,...k,...l->...", tensor, a, b, a, b, optimize=True)
     uu, uv, vv = (np.einsum("...ij,...i,...j->...", metric, x, y) for x, y in ((a, a), (a, b), (b, b)))
