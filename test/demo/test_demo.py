@@ -351,8 +351,8 @@ def test_leaves_no_process_behind(tmp_path, how):
     demo = run("--seconds", "600", cwd=tmp_path)
     wait_for(lambda: len(children_of(demo.pid)) == NODES, "all nodes")
     os.kill(demo.pid, how)
-    demo.communicate(timeout=DEADLINE)
-    assert demo.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
+    output, _ = demo.communicate(timeout=DEADLINE)
+    assert demo.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130), output
     wait_for(lambda: not children_of(demo.pid), "the nodes to end")
 
 
