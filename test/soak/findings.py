@@ -19,6 +19,8 @@ JUDGED_FROM = 1800.0
 WARM_UP = 60.0
 SILENCE = 1.0
 """Longer silences are named, where nothing was disturbed [s]."""
+HEARD = 500
+"""Commands in a second that has states too, or the listener did not hear them and cannot judge."""
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Findings:
     last: dict[str, int] = field(default_factory=dict)
     phases: list[str] = field(default_factory=list)
     states: int = 0
+    deaf: int = 0
     end: int = 0
 
     def read(self, record: Path) -> None:
@@ -44,6 +47,7 @@ class Findings:
             entry = json.loads(line)
             self.end = entry["time"]
             self.states += entry["states"]
+            self.deaf += entry["answers"][COMMANDS]["count"] > HEARD and not entry["states"]
             self.phases += entry["phases"]
             self.stale += [(COMMANDS, t, age) for t, age in entry["unfounded"]]
             self.rates.append((self.end, {name: found["count"] for name, found in entry["answers"].items()}))
@@ -97,6 +101,7 @@ class Findings:
             rows.append((what, str(number), "0", number == 0))
 
         none("commands and answers to stale states, or to none", len(self.stale))
+        none("seconds with commands whose states the listener did not hear", self.deaf)
         none("answers with NaN or infinity", sum(self.wrong.values()))
         none("nodes that ended", len(self.ended))
         none(f"silences above {SILENCE:g} s while nothing was disturbed", len(self.silences()))

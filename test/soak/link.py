@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from types import TracebackType
 
 MARK = "soak"
 DRIVER, NODES = "driver", "nodes"
 SIDES = {DRIVER: "10.213.7.1/24", NODES: "10.213.7.2/24"}
+PATIENCE = 10.0
+"""Longest wait for the link to carry [s]."""
 
 
 class Link:
@@ -63,6 +66,8 @@ class Link:
                 _ip("-n", _name(side), "link", "set", device, "up")
             # A lost question for the other side's hardware address is asked again after 1 s otherwise.
             _ip("-n", _name(side), "ntable", "change", "name", "arp_cache", "dev", side, "retrans", "10")
+        for side in SIDES:
+            _wait_up(side)
 
     def _remove(self) -> None:
         while self._made:
@@ -73,8 +78,17 @@ def _name(side: str) -> str:
     return f"{MARK}-{os.getpid()}-{side}"
 
 
-def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], capture_output=True, text=True, check=True)
+def _wait_up(side: str) -> None:
+    """Wait until the system takes a side's end of the link for usable: DDS passes over those that are not yet."""
+    end = time.monotonic() + PATIENCE
+    while " state UP " not in _ip("-n", _name(side), "-oneline", "link", "show", "dev", side):
+        if time.monotonic() > end:
+            raise OSError(f"the link has not come up on the {side}'s side after {PATIENCE:g} s")
+        time.sleep(0.01)
+
+
+def _ip(*arguments: str) -> str:
+    return subprocess.run(["ip", *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def _remove_orphans() -> None:
