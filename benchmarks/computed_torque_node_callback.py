@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lie_dynamics_ros.nodes.computed_torque import ComputedTorqueNode
+from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
 
 from .node_callback import measure
 from .results import Figure

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lie_dynamics_ros.nodes.hybrid_dynamics import HybridDynamicsNode
+from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsNode
 
 from .node_callback import measure
 from .results import Figure

@@ -16,8 +16,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 
-from lie_dynamics_ros.nodes.inverse_dynamics import InverseDynamicsNode
-from lie_dynamics_ros.ros import qos
+from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
+from lie_dynamics_ros.ros.wire import qos
 
 from .relay import Relay
 from .results import Figure, at_most

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lie_dynamics_ros.ros.real_time import apply_real_time, usual_scheduling
+from lie_dynamics_ros.ros.node.real_time import apply_real_time, usual_scheduling
 
 from .node_round_trip import RATE, TURN
 from .results import Figure, at_least, at_most

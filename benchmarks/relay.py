@@ -13,8 +13,8 @@ from typing import Any
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.ros import qos
-from lie_dynamics_ros.ros.spinning import run as run_node
+from lie_dynamics_ros.ros.node.spinning import run as run_node
+from lie_dynamics_ros.ros.wire import qos
 
 from .subjects import SUBJECTS, Subject
 

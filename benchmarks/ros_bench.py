@@ -15,10 +15,10 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.demo.processes import Children
-from lie_dynamics_ros.ros import qos
-from lie_dynamics_ros.ros.domain import DomainReservation
-from lie_dynamics_ros.ros.messages import nanoseconds
-from lie_dynamics_ros.ros.spinning import make_executor
+from lie_dynamics_ros.ros.node.domain import DomainReservation
+from lie_dynamics_ros.ros.node.spinning import make_executor
+from lie_dynamics_ros.ros.wire import qos
+from lie_dynamics_ros.ros.wire.messages import nanoseconds
 
 from .subjects import Subject
 

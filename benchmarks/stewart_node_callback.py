@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lie_dynamics_ros.nodes.stewart_pose import StewartPoseNode
+from lie_dynamics_ros.nodes.stewart_pose.node import StewartPoseNode
 
 from .node_callback import measure
 from .results import Figure

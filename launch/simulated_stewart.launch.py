@@ -1,7 +1,7 @@
 """Start the node simulated_stewart, which stands in for the driver of a Stewart platform."""
 
-from lie_dynamics_ros.ros.launch_arguments import whole
-from lie_dynamics_ros.ros.launch_files import launch_description
+from lie_dynamics_ros.ros.launch.launch_arguments import whole
+from lie_dynamics_ros.ros.launch.launch_files import launch_description
 
 
 def generate_launch_description():

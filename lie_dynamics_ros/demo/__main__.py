@@ -15,10 +15,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..core.errors import NodeError
 from ..lie_dynamics import LieDynamicsError, Model
-from ..ros.domain import DomainReservation
-from ..ros.errors import NodeError
-from ..ros.robot_description import read_description
+from ..ros.model.robot_description import read_description
+from ..ros.node.domain import DomainReservation
 from . import interruption
 from .arm.showcase import ArmShowcase
 from .control.showcase import ControlShowcase

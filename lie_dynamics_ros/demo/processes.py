@@ -48,7 +48,7 @@ class Children:
         file = self._directory / f"{label}.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
         command = [*prefix, sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
-        command += [module or f"lie_dynamics_ros.nodes.{node}"]
+        command += [module or f"lie_dynamics_ros.nodes.{node}.node"]
         command += ["--ros-args", "--params-file", str(file)]
         for source, target in remappings.items():
             command += ["-r", f"{source}:={target}"]

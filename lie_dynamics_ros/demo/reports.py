@@ -7,8 +7,8 @@ from collections import Counter
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
-from ..ros.diagnostics import DROPPED
-from ..ros.state_times import STALE
+from ..ros.inputs.state_times import STALE
+from ..ros.outputs.diagnostics import DROPPED
 
 LASTING = 3
 """An error in so many reports running, one a second, is a fault, unless it says only that messages come late: that is

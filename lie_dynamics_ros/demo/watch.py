@@ -10,8 +10,8 @@ import rclpy
 from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 
-from ..ros.real_time import apply_real_time, usual_scheduling
-from ..ros.spinning import make_executor
+from ..ros.node.real_time import apply_real_time, usual_scheduling
+from ..ros.node.spinning import make_executor
 from . import interruption
 from .errors import ShortfallError
 from .processes import Children
@@ -123,9 +123,7 @@ def _check_alive(children: Children) -> None:
         raise ShortfallError(f"{name} ended unexpectedly; it printed\n{children.output(name)}")
 
 
-def _record(
-    showcases: Sequence[Showcase], executors: Sequence[Executor], children: Children, duration: float
-) -> None:
+def _record(showcases: Sequence[Showcase], executors: Sequence[Executor], children: Children, duration: float) -> None:
     screen = Screen()
     start = time.monotonic()
     history = [(0.0, [showcase.counts() for showcase in showcases])]

@@ -1,6 +1,6 @@
-"""ROS 2 nodes; each module holds one node and its entry point."""
+"""ROS 2 nodes, a folder each: the node with its entry point in `node`, what it computes in `core`, without ROS."""
 
-from ..ros.signals import end_quietly_while_importing
+from ..ros.node.signals import end_quietly_while_importing
 
 PROGRAMS = (
     "computed_torque",

@@ -28,7 +28,7 @@ from lie_dynamics_ros.demo.stewart.recorder import Estimate
 from lie_dynamics_ros.demo.stewart.recorder import Recorder as StewartRecorder
 from lie_dynamics_ros.demo.stewart.showcase import StewartShowcase
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
-from lie_dynamics_ros.ros.robot_description import read_description
+from lie_dynamics_ros.ros.model.robot_description import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 DEADLINE = 600.0

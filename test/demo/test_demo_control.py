@@ -12,7 +12,7 @@ from lie_dynamics_ros.demo.control.plot import draw
 from lie_dynamics_ros.demo.control.recorder import Recorder
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.ros.robot_description import read_description
+from lie_dynamics_ros.ros.model.robot_description import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 STARTS = (10**12, 10**12 + 7 * 10**9, 10**12 + 14 * 10**9)

@@ -22,7 +22,7 @@ class NodeTarget(Target):
         from node_harness import Bench
         from rclpy.signals import SignalHandlerOptions
 
-        from lie_dynamics_ros.ros.domain import DomainReservation
+        from lie_dynamics_ros.ros.node.domain import DomainReservation
 
         self._reservation = DomainReservation()
         self._reservation.apply(os.environ)

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 import lie_dynamics_ros
+from lie_dynamics_ros.core.errors import MessageError, ParameterError
+from lie_dynamics_ros.core.joint_mapping import JointMapping
+from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.nodes.computed_torque_answer import PHASES
-from lie_dynamics_ros.nodes.computed_torque_core import MODES, POLICIES, ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque_options import CONTROL_SETTINGS, Options, default_options
-from lie_dynamics_ros.ros.errors import MessageError, ParameterError
-from lie_dynamics_ros.ros.joint_mapping import JointMapping
-from lie_dynamics_ros.ros.robot_options import MODEL_SETTINGS
-from lie_dynamics_ros.ros.trajectories import read_joint_trajectory
+from lie_dynamics_ros.nodes.computed_torque.answer import PHASES
+from lie_dynamics_ros.nodes.computed_torque.core import MODES, POLICIES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, Options, default_options
+from lie_dynamics_ros.ros.inputs.trajectories import read_joint_trajectory
 
 from .target import DefectError, Target
 

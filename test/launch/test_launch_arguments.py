@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.launch_arguments import NODES, arguments_of, node_options
+from lie_dynamics_ros.ros.launch.launch_arguments import NODES, arguments_of, node_options
 
 FOLDER = Path(__file__).parents[2] / "launch"
 FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.launch.py"))
@@ -97,7 +97,7 @@ def test_there_is_a_file_for_each_node_and_setup():
 @pytest.mark.parametrize("node", NODES)
 def test_a_node_file_says_what_its_node_has(node, monkeypatch):
     """Parameters, choices and ranges are those of the node; topics are in its source."""
-    module = import_module(f"lie_dynamics_ros.nodes.{node}")
+    module = import_module(f"lie_dynamics_ros.nodes.{node}.node")
     settings = {setting.name: setting for setting in module.SETTINGS}
     parts, defaults = parts_of(node, monkeypatch)
     arguments = arguments_of(parts, defaults)

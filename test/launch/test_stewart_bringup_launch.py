@@ -21,7 +21,7 @@ from launch.substitutions import PathJoinSubstitution
 from lifecycle_msgs.srv import GetState
 from rclpy.executors import SingleThreadedExecutor
 
-from lie_dynamics_ros.ros.domain import DomainReservation
+from lie_dynamics_ros.ros.node.domain import DomainReservation
 
 try:
     SHARE = get_package_share_directory("lie_dynamics_ros")

@@ -11,7 +11,7 @@ from support import control_scenarios as scenarios
 from support.control_scenarios import REST, Case
 from support.cores import DEFAULTS, MODES
 
-from lie_dynamics_ros.nodes.computed_torque_learning import last_link
+from lie_dynamics_ros.nodes.computed_torque.learning import last_link
 
 LOOPS = tuple(itertools.product((250.0, 500.0, 1000.0), (0.0, 1.0)))
 ARMS = ("panda", "ur5", "xarm7")

@@ -12,7 +12,7 @@ import rclpy
 from node_harness import Bench
 from node_robots import ARM
 
-from lie_dynamics_ros.ros.domain import DomainReservation
+from lie_dynamics_ros.ros.node.domain import DomainReservation
 
 
 @pytest.fixture(scope="session")

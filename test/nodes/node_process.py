@@ -30,7 +30,7 @@ class NodeProcess:
         file = Path(self.directory.name) / "parameters.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}) if parameters else "{}")
         self.log = Path(self.directory.name) / "log"
-        command = [sys.executable, "-m", f"lie_dynamics_ros.nodes.{module}", "--ros-args"]
+        command = [sys.executable, "-m", f"lie_dynamics_ros.nodes.{module}.node", "--ros-args"]
         command += ["-r", f"__ns:={namespace}", "-r", f"__node:={name}"]
         command += ["--params-file", str(file)] if parameters else []
         with self.log.open("wb") as log:

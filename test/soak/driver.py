@@ -14,9 +14,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from lie_dynamics_ros.nodes.simulated_robot import SimulatedRobot
-from lie_dynamics_ros.ros import qos
-from lie_dynamics_ros.ros.spinning import run
+from lie_dynamics_ros.nodes.simulated_robot.node import SimulatedRobot
+from lie_dynamics_ros.ros.node.spinning import run
+from lie_dynamics_ros.ros.wire import qos
 from soak.robots import OTHER, leg_lengths
 
 FIRST = "first state "
@@ -75,7 +75,7 @@ class Driver(SimulatedRobot):
             self._description.publish(String(data=text))
 
     def _own_description(self) -> str:
-        from lie_dynamics_ros.ros.robot_description import read_description
+        from lie_dynamics_ros.ros.model.robot_description import read_description
 
         return read_description(self.settings["robot_description"])
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.ros import qos
-from lie_dynamics_ros.ros.spinning import run
+from lie_dynamics_ros.ros.node.spinning import run
+from lie_dynamics_ros.ros.wire import qos
 from soak.robots import arm_state, leg_lengths
 
 PERIOD = 0.005

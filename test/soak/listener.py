@@ -18,9 +18,9 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from lie_dynamics_ros.ros import qos
-from lie_dynamics_ros.ros.messages import nanoseconds
-from lie_dynamics_ros.ros.spinning import run
+from lie_dynamics_ros.ros.node.spinning import run
+from lie_dynamics_ros.ros.wire import qos
+from lie_dynamics_ros.ros.wire.messages import nanoseconds
 from soak.judgement import Answers, Unfounded
 
 ALL = QoSProfile(depth=2000)

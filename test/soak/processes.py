@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from lie_dynamics_ros.demo.processes import Children
-from lie_dynamics_ros.ros.domain import QUICK_DISCOVERY, DomainReservation
+from lie_dynamics_ros.ros.node.domain import QUICK_DISCOVERY, DomainReservation
 
 from .driver import FIRST
 from .link import DRIVER, Link
@@ -68,7 +68,7 @@ class Processes:
             remappings["__node"] = "driver"
             parameters = {"robot_description": ARM, "mode": "dynamics", "rate": 1000.0, "substeps": 1}
         elif name in NODES:
-            module = f"lie_dynamics_ros.nodes.{name}"
+            module = f"lie_dynamics_ros.nodes.{name}.node"
         self._children.start(name, parameters, remappings, module, label, self._prefix(name))
         self._labels[name] = label
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lie_dynamics_ros.ros.errors import MessageError
+from lie_dynamics_ros.core.errors import MessageError
 
 from . import arms
 from .control_loop import ControlLoop, Record

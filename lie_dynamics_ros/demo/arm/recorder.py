@@ -10,8 +10,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ...ros.messages import nanoseconds
-from ...ros.services import interfaces
+from ...ros.requests.services import interfaces
+from ...ros.wire.messages import nanoseconds
 from ..tape import Tape
 
 NODE = "inverse_dynamics"

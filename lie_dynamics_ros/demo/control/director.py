@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...ros.messages import nanoseconds
+from ...ros.wire.messages import nanoseconds
 from ..errors import ShortfallError
 from .play import LEAD, Act, Play
 from .recorder import NAMESPACE

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...lie_dynamics import Model
-from ...ros.messages import Array
+from ...ros.wire.messages import Array
 
 RANGE_SHARE, SPEED_SHARE = 0.5, 0.6
 """Shares of each joint's half range and of its speed limit that the motion uses at most."""

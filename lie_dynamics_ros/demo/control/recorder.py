@@ -9,7 +9,7 @@ from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from ...ros.messages import nanoseconds
+from ...ros.wire.messages import nanoseconds
 from ..tape import Tape
 
 NAMESPACE = "/control"

@@ -8,7 +8,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TwistStamped
 from rclpy.node import Node
 
-from ...ros.messages import nanoseconds, pose_to_matrix
+from ...ros.wire.messages import nanoseconds, pose_to_matrix
 from ..tape import Tape
 
 NAMESPACE = "/stewart"

@@ -1,0 +1,1 @@
+"""What the nodes' cores share: values, errors, joints by name, a robot with its options. No ROS in here."""

@@ -1,0 +1,56 @@
+"""One answer of a node that computes dynamics, with all that it was computed from. No messages in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lie_dynamics import Model, inverse_dynamics
+from ..ros.wire.messages import Array
+
+
+@dataclass(frozen=True)
+class DynamicsAnswer:
+    """What ``~/dynamics_state`` tells; arrays of shape (n,) in model order, efforts in N m or N.
+
+    Attributes
+    ----------
+    position, velocity : ndarray
+        The state as it was used [rad or m, and per s].
+    prescribed : ndarray of bool
+        Joints whose acceleration was given; the effort of the others.
+    given : ndarray
+        What was given about each joint.
+    wrench_effort : ndarray
+        Effort by which external wrenches pushed the joints.
+    gravity_effort : ndarray
+        Effort that gravity alone takes.
+    effort_before_limits : ndarray
+        What follows before efforts are limited, gravity included.
+    limited : bool
+        Whether any effort was limited.
+    acceleration, effort : ndarray
+        The answer; the effort with gravity.
+    """
+
+    position: Array
+    velocity: Array
+    prescribed: NDArray[np.bool_]
+    given: Array
+    wrench_effort: Array
+    gravity_effort: Array
+    effort_before_limits: Array
+    limited: bool
+    acceleration: Array
+    effort: Array
+
+
+def effort_of_wrenches(model: Model, position: Array, wrenches: Array | None) -> Array:
+    """Effort by which wrenches on the bodies, shape (n_bodies, 6), push the joints, shape (n,) [N m or N]."""
+    rest = np.zeros(model.nv)
+    if wrenches is None:
+        return rest
+    without, with_them = (inverse_dynamics(model, position, rest, rest, f) for f in (None, wrenches))
+    return without - with_them

@@ -1,0 +1,76 @@
+"""Wrenches that the environment exerts on a robot, kept per frame until they are too old."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..lie_dynamics import InputError, Model, external_wrench
+from ..lie_dynamics.texts import quoted
+from ..ros.wire.messages import Array, all_finite
+from .errors import MessageError
+
+
+class ExternalWrenches:
+    """The latest wrench at each frame of a robot.
+
+    Parameters
+    ----------
+    model : Model
+        Whose frames they act at.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._neutral = model.neutral()
+        self._latest: dict[str, tuple[int, Array]] = {}
+        if model.n_bodies:  # whatever needs compiling is compiled now, not when a wrench comes
+            external_wrench(model, self._neutral, model.body_names[0], np.zeros(6), "body")
+
+    def put(self, frame: str, wrench: Array, now: int) -> None:
+        """Keep a wrench, in place of the one before at the same frame.
+
+        Parameters
+        ----------
+        frame : str
+            Link or frame of the robot, at whose origin and in whose axes the wrench is given; a slash before it, as
+            older nodes send, counts as none.
+        wrench : ndarray, shape (6,)
+            (moment, force) on the robot [N m, N].
+        now : int
+            Time [ns].
+
+        Raises
+        ------
+        MessageError
+            The robot has no such moving frame, or the wrench is not finite.
+        """
+        frame = frame.removeprefix("/")
+        if not all_finite(wrench):
+            raise MessageError("external wrenches", f"the wrench at {quoted(frame)} is not finite")
+        if frame not in self._model.frames:
+            raise MessageError("external wrenches", f"the robot has no link or frame {quoted(frame)}")
+        try:
+            on_bodies = external_wrench(self._model, self._neutral, frame, wrench, "body")
+        except InputError as error:
+            raise MessageError("external wrenches", str(error)) from error
+        self._latest[frame] = now, on_bodies
+
+    def clear(self) -> None:
+        """Forget all wrenches."""
+        self._latest.clear()
+
+    def on_bodies(self, now: int, timeout: int) -> Array | None:
+        """Sum of the wrenches on each body in its own frame, shape (n_bodies, 6); None where there are none.
+
+        Wrenches older than ``timeout`` [ns] are forgotten; 0 keeps them.
+        """
+        if not self._latest:
+            return None
+        if timeout:
+            self._latest = {frame: (t, w) for frame, (t, w) in self._latest.items() if 0 <= now - t <= timeout}
+        return sum(wrenches for _, wrenches in self._latest.values()) if self._latest else None
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Frames at which a wrench acts."""
+        return tuple(self._latest)

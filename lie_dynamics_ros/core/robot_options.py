@@ -1,0 +1,129 @@
+"""Parameters that say what a robot's dynamics include: gravity, payload, joint losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..lie_dynamics import LieDynamicsError, Model
+from ..ros.node.parameters import Setting
+from .errors import ParameterError
+
+MODEL_SETTINGS = (
+    Setting(
+        "gravity",
+        [0.0, 0.0, -9.81],
+        "Acceleration of free fall in the frame of the robot's root link [m/s^2].",
+        low=-1000.0,
+        high=1000.0,
+    ),
+    Setting("include_damping", False, "Include the viscous damping that the URDF gives."),
+    Setting("include_friction", False, "Include the dry friction that the URDF gives; zero for a joint at rest."),
+    Setting("payload_frame", "", "Link or frame that carries the payload; read where payload_mass is not zero."),
+    Setting(
+        "payload_mass",
+        0.0,
+        "Mass of what the robot carries besides what its description holds [kg]. 0: nothing.",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "payload_center_of_mass",
+        [0.0, 0.0, 0.0],
+        "Centre of mass of the payload in payload_frame [m].",
+        low=-1000.0,
+        high=1000.0,
+    ),
+    Setting(
+        "payload_inertia",
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        "Inertia of the payload about its centre of mass, in the axes of payload_frame: "
+        "xx, xy, xz, yy, yz, zz [kg m^2].",
+        low=-1e9,
+        high=1e9,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What a robot carries.
+
+    Attributes
+    ----------
+    frame : str
+        Link or frame that carries it.
+    mass : float
+        [kg]; zero for none.
+    center_of_mass : tuple of float
+        In the frame [m].
+    inertia : tuple of float
+        About the centre of mass, in the axes of the frame: xx, xy, xz, yy, yz, zz [kg m^2].
+    """
+
+    frame: str
+    mass: float
+    center_of_mass: tuple[float, ...]
+    inertia: tuple[float, ...]
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Payload:
+        """Make a payload of parameter values; raises ParameterError where they make no sense together."""
+        for name, size in (("payload_center_of_mass", 3), ("payload_inertia", 6)):
+            if len(values[name]) != size:
+                raise ParameterError(f"{name} has {len(values[name])} entries; expected {size}")
+        if values["payload_mass"] > 0.0 and not values["payload_frame"]:
+            raise ParameterError("payload_mass is set without payload_frame; expected a link or frame of the robot")
+        return cls(
+            values["payload_frame"],
+            values["payload_mass"],
+            tuple(values["payload_center_of_mass"]),
+            tuple(values["payload_inertia"]),
+        )
+
+    def put_on(self, model: Model) -> Model:
+        """Return the model with this payload; raises ParameterError where the model cannot carry it."""
+        if not self.mass:
+            return model
+        xx, xy, xz, yy, yz, zz = self.inertia
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        try:
+            return model.with_payload(self.frame, self.mass, self.center_of_mass, inertia)
+        except LieDynamicsError as error:
+            raise ParameterError(f"payload: {error}") from error
+
+
+@dataclass(frozen=True)
+class RobotOptions:
+    """What a robot's dynamics include; all of it may change at run time."""
+
+    gravity: tuple[float, ...]
+    damping: bool
+    friction: bool
+    payload: Payload
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> RobotOptions:
+        """Make options of parameter values; raises ParameterError where they make no sense together."""
+        return cls(**cls.read(values))
+
+    @staticmethod
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that parameter values stand for; raises ParameterError."""
+        gravity = tuple(values["gravity"])
+        if len(gravity) != 3:
+            raise ParameterError(f"gravity has {len(gravity)} entries; expected 3 (x, y, z)")
+        return {
+            "gravity": gravity,
+            "damping": values["include_damping"],
+            "friction": values["include_friction"],
+            "payload": Payload.from_values(values),
+        }
+
+    def apply(self, model: Model) -> Model:
+        """Return the model with all this included; raises ParameterError where that cannot be."""
+        model = model.with_joint_terms(damping=self.damping, friction=self.friction)
+        return self.payload.put_on(model).with_gravity(self.gravity)

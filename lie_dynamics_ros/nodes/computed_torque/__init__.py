@@ -1,0 +1,1 @@
+"""A robot that follows trajectories: joint states in, efforts out."""

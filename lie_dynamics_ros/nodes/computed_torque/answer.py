@@ -1,0 +1,61 @@
+"""The answer of the node computed_torque to one state, and the phases of its state machine. No messages in here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...ros.wire.messages import Array
+from .laws import Wanted
+from .trajectory_piece import Desired
+
+OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
+PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)
+
+
+class Answer(NamedTuple):
+    """The answer to one state; arrays (n,) in model order.
+
+    Attributes
+    ----------
+    stamp : int
+        Of the state [ns].
+    mode, phase, reason : str
+        Mode, phase of `PHASES`, and why it is in that phase.
+    position, velocity : ndarray
+        The state [rad or m, and per s].
+    desired : Desired
+        The motion desired at the stamp, in a stop that of the stop; `effort` is the trajectory's feed-forward.
+    error, error_rate : ndarray
+        Desired minus actual.
+    law : Wanted
+        What the control law asks for, and its parts.
+    wrench : ndarray
+        Effort by which known external wrenches push the joints [N m, N].
+    wanted : ndarray
+        law.effort + desired.effort - wrench: what would be exerted without limits and blending.
+    blend : ndarray
+        What was added so that a change of mode, gains or model does not step.
+    total : ndarray
+        What is exerted, gravity included: wanted + blend within the limits.
+    effort : ndarray
+        What is published: the total, without gravity where the driver adds it.
+    scale : float
+        What part of the efforts beyond their base was exerted; 1 unless limits were met.
+    """
+
+    stamp: int
+    mode: str
+    phase: str
+    reason: str
+    position: Array
+    velocity: Array
+    desired: Desired
+    error: Array
+    error_rate: Array
+    law: Wanted
+    wrench: Array
+    wanted: Array
+    blend: Array
+    total: Array
+    effort: Array
+    scale: float

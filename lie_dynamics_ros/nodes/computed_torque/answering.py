@@ -1,0 +1,240 @@
+"""Answers of the node computed_torque to states, without ROS; what it is asked for besides is in its core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.dynamics_answer import effort_of_wrenches
+from ...core.errors import MessageError
+from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
+from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
+from ...lie_dynamics.control.signal_kernels import within
+from ...ros.wire.messages import Array, all_finite
+from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, Answer
+from .efforts import EffortStage, Limited
+from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains
+from .guard import Guard
+from .laws import Laws, Wanted
+from .learning import least_weight
+from .trajectory_checks import MotionLimits, check_dynamics, check_motion
+from .trajectory_piece import Desired, Piece
+from .trajectory_player import TrajectoryPlayer
+
+if TYPE_CHECKING:
+    from .options import Options
+
+AT_REST = 1e-3
+"""Below this speed of its plan a stop has ended [rad/s, m/s]."""
+RESTING = 0.05
+"""And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
+
+
+class Answering:
+    """The part of `ComputedTorqueCore` that answers states, and what it keeps from one to the next."""
+
+    options: Options
+    dynamics: Model
+    motion_limits: MotionLimits
+    _laws: Laws
+    _guard: Guard
+    _numbers: dict[str, Array]
+    _far_stop: Array  # errors beyond which a stop holds the robot where it is
+    _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        limits, n = model.limits, len(model.joint_names)
+        self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
+        limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
+        self.limit = np.where(limited, limits.effort, np.finfo(float).max)
+        self._stop_extra = np.where(limited & np.isfinite(self.fastest), STOP_SHARE * limits.effort / self.fastest, 0.0)
+        self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
+        self._resting = RESTING * self._speed
+        self._rest = np.full(n, AT_REST)
+        self._soft = SoftLimits(limits.lower, limits.upper)
+        self._zero = np.zeros(n)
+        self._times = SampleTimes()
+        self._efforts = EffortStage(self.limit)
+        self.phase, self.reason, self.note = OFF, "not active", ""
+        self.player: TrajectoryPlayer | None = None
+        self._last: int | None = None  # stamp of the last state [ns]
+        self._plan: StopPlan | None = None
+        self._planned = 0  # when the plan began [ns]
+        self._moved = False  # whether the mode changed and the robot is to stay where it is
+
+    def gravity(self, position: Array) -> Array:
+        """Efforts that hold the robot at rest at a position (n,), in model order [N m, N]."""
+        return gravity_force(self.dynamics, position)
+
+    @property
+    def gains(self) -> Gains:
+        """Gains in force."""
+        return self._laws.gains
+
+    @property
+    def learner(self) -> AdaptiveController:
+        """The adaptive controller, whether in use or not."""
+        return self._laws.learner
+
+    def answer(
+        self, stamp: int, position: Array, velocity: Array, wrenches: Array | None = None, age: float = 0.0
+    ) -> Answer:
+        """Return the answer to a state.
+
+        Parameters
+        ----------
+        stamp : int
+            Time of the state [ns]; must not fall, unless `forget` was called.
+        position, velocity : ndarray, shape (n,)
+            [rad or m, and per s]; not changed, and not kept beyond the next answer.
+        wrenches : ndarray, shape (n_bodies, 6), optional
+            Known wrenches on the bodies [N m, N], which are compensated.
+        age : float
+            How old the state is [s], where that is known.
+
+        Raises
+        ------
+        MessageError
+            Not even gravity compensation is finite for this state.
+        """
+        period = self._elapse(stamp, position, age)
+        player, options = self.player, self.options
+        assert player is not None
+        self._settle()
+        if options.mode == "gravity_compensation":
+            player.stay(position)
+        desired = player.at(stamp, self._judge)
+        stopping = self.phase in (STOPPING, STOPPED)
+        if not stopping:
+            violation = self._guard.violation(position, velocity, desired)
+            if violation:
+                self.stop(violation)
+            else:
+                self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
+        if self.phase not in (STOPPING, STOPPED):
+            try:
+                return self._control(stamp, position, velocity, desired, wrenches, period)
+            except LieDynamicsError as error:  # what is finite may lead to efforts that are not
+                self.stop(f"the control law has no finite effort: {error}")
+        return self._stopping(stamp, position, velocity, wrenches, period)
+
+    def _control(
+        self, stamp: int, q: Array, qd: Array, desired: Desired, wrenches: Array | None, period: float
+    ) -> Answer:
+        """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
+        wrench = self._zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
+        law = self._laws.wanted(self.options.mode, q, qd, desired, period, self._efforts.free)
+        wanted = law.effort + desired.effort
+        if wrenches is not None:
+            wanted = wanted - wrench
+        if not all_finite(wanted):
+            raise InputError(f"{wanted.tolist()}")
+        limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
+        return self._make(stamp, q, qd, desired, law, wrench, wanted, limited)
+
+    def _elapse(self, stamp: int, position: Array, age: float) -> float:
+        """Take note of a state; return the time since the one before [s], 0 where there was none."""
+        period = 0.0 if self._last is None else max(0.0, (stamp - self._last) * 1e-9)
+        gap = self.options.gap
+        if self.player is None or (gap and period > gap):
+            if self.player is not None:
+                self.note = f"no state for {period:.3f} s: trajectories were dropped"
+                self._plan = None
+                self._efforts.forget()
+            self.player = TrajectoryPlayer(position, self.options.start_tolerance)
+            self._times.reset()
+            period = 0.0
+        elif period and self._times.add(period, age):
+            self._watch_times()
+        self._last, self._position = stamp, position
+        return period
+
+    def _watch_times(self) -> None:
+        g, times = self._laws.gains, self._times
+        delay = times.delay(self.options.delay)
+        if not 0.95 * g.period < times.period < 1.05 * g.period or delay != g.delay:
+            self._suit_gains()
+
+    def _stopping(self, stamp: int, q: Array, qd: Array, wrenches: Array | None, period: float) -> Answer:
+        """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
+        g, soft, plan = self._laws.gains, self._soft, self._plan
+        if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
+            plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
+            self._plan, self._planned = plan, stamp
+        motion = plan.at((stamp - self._planned) * 1e-9)
+        wrench = self._zero
+        try:
+            if wrenches is not None:
+                wrench = effort_of_wrenches(self.dynamics, q, wrenches)
+            law = self._laws.stopping(q, qd, motion)
+            bias = inverse_dynamics(self.dynamics, q, qd, self._zero) - wrench
+            limited = self._efforts.brake(law.effort - wrench, bias, self.gravity(q) - wrench, period)
+        except LieDynamicsError:
+            wrench, held = self._zero, self._held_up(q)
+            law = Wanted(held, self._zero, self._zero, self._zero)
+            limited = self._efforts.brake(held, held, held, period)
+        if limited.scale < 1.0:
+            self._plan = None  # the next state's plan begins where the robot is then
+        if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
+            self._enter(STOPPED, self.reason)
+        desired = Desired(*motion, self._zero)
+        return self._make(stamp, q, qd, desired, law, wrench, law.effort - wrench, limited)
+
+    def _held_up(self, q: Array) -> Array:
+        try:
+            return self.gravity(q)
+        except LieDynamicsError as error:
+            raise MessageError("not finite", f"the state leads to efforts that are not finite: {error}") from error
+
+    def _make(
+        self,
+        stamp: int,
+        position: Array,
+        velocity: Array,
+        desired: Desired,
+        law: Wanted,
+        wrench: Array,
+        wanted: Array,
+        limited: Limited,
+    ) -> Answer:
+        options = self.options
+        total = limited.total
+        return Answer(
+            stamp, options.mode, self.phase, self.reason, position, velocity, desired,
+            desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,
+            total - self.gravity(position) if options.driver_compensates_gravity else total, limited.scale,
+        )  # fmt: skip
+
+    def _settle(self) -> None:
+        """After a change of mode, stay where the robot was in the last state that was answered."""
+        if self._moved and self.player is not None and self._last is not None:
+            self.player.stay(self._position)
+        self._moved = False
+
+    def _judge(self, piece: Piece, desired: Desired) -> None:
+        check_motion(piece, self.motion_limits)
+        if self.options.check_dynamics and self.options.saturate:
+            check_dynamics(piece, desired, self.motion_limits, self.dynamics)
+
+    def _enter(self, phase: str, reason: str) -> None:
+        if phase != self.phase:
+            self.phase, self.reason = phase, reason
+
+    def stop(self, reason: str) -> None:
+        """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
+        if self.phase not in (STOPPING, STOPPED):
+            self._plan = None  # made at the next state, from where the robot is then
+            self._enter(STOPPING, reason)
+
+    def _suit_gains(self) -> None:
+        """Find the gains that the loop can carry at its present period and delay."""
+        options = self.options
+        period = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
+        delay = self._times.delay(options.delay)
+        gains = make_gains(self._numbers, self._stop_extra, period, delay)
+        self._laws.set_gains(gains)
+        if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
+            self._learning_cap = gains.cap
+            self.learner.gamma = max(options.adaptation_weight, least_weight(self.learner, gains, self._speed))

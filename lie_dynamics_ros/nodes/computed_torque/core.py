@@ -1,0 +1,233 @@
+"""What the node computed_torque does, without ROS: a state in, an answer out, and one state machine.
+
+Nothing else is left behind by an answer than what the next one needs: integrals, what was learned, a stop under way.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.dynamics_answer import effort_of_wrenches
+from ...core.errors import MessageError
+from ...lie_dynamics import LieDynamicsError, Model, SpatialInertia, gravity_force
+from ...lie_dynamics.control import ComputedTorquePID
+from ...lie_dynamics.control.signal_kernels import within
+from ...ros.inputs.trajectories import KIND, JointPoints
+from ...ros.wire.messages import Array
+from .answer import HOLDING, OFF, STOPPED, STOPPING
+from .answering import Answering
+from .gains import LoopReport, examine
+from .guard import Guard
+from .laws import Laws
+from .learning import make_learner
+from .trajectory_checks import MotionLimits
+from .trajectory_piece import Desired
+
+if TYPE_CHECKING:
+    from .options import Options
+
+MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
+POLICIES = ("scale", "clip")
+USUAL_ERROR_LIMIT = 0.5
+"""Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m]."""
+
+
+class ComputedTorqueCore(Answering):
+    """A controller of one robot whose joints have one coordinate each.
+
+    Parameters
+    ----------
+    model : Model
+        As described; what the options include is added.
+    options : Options
+        Of `computed_torque_options`.
+
+    Raises
+    ------
+    ParameterError
+        The robot cannot have these options.
+
+    Attributes
+    ----------
+    phase, reason : str
+        One of `PHASES`, and why.
+    note : str
+        What the user should know besides, until something else is begun.
+    player : TrajectoryPlayer or None
+        The desired motion; None before the first state.
+    """
+
+    def __init__(self, model: Model, options: Options) -> None:
+        super().__init__(model)
+        self._set_options(options, None)
+
+    # Options.
+
+    def with_options(self, options: Options) -> ComputedTorqueCore:
+        """Return a core that goes on where this one is, with other options; efforts pass over to them smoothly.
+
+        Raises ParameterError where the robot cannot have them. This one is as it was, and of no use once the other one
+        has answered.
+        """
+        other = copy.copy(self)
+        other._efforts = copy.copy(self._efforts)
+        other._set_options(options, self)
+        return other
+
+    def _set_options(self, options: Options, before: ComputedTorqueCore | None) -> None:
+        """Apply options, and run all that is needed once, so that nothing is compiled while states come in."""
+        model = self.model
+        dynamics = options.apply(model)
+        numbers = {name: _spread(values, model.nv) for name, values in options.numbers.items()}
+        same_mode = before is not None and before.options.mode == options.mode
+        laws = Laws(
+            dynamics,
+            make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None),
+            ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"]),
+            self._soft,
+        )
+        if before is not None and same_mode and before.options.numbers["ki"] == options.numbers["ki"]:
+            laws.pid.integral = before._laws.pid.integral
+        self.options, self.dynamics, self._laws, self._numbers = options, dynamics, laws, numbers
+        self._far_stop = np.full(model.nv, options.error_limit or USUAL_ERROR_LIMIT)
+        self._guard = Guard(model.joint_names, self._soft, self.fastest, self._speed, options)
+        unlimited = np.where(numbers["acceleration_limit"] > 0.0, numbers["acceleration_limit"], np.inf)
+        effort = self.limit if options.saturate else np.full(model.nv, np.inf)
+        limits = model.limits
+        self.motion_limits = MotionLimits(
+            model.joint_names, limits.lower, limits.upper, self.fastest, unlimited, effort
+        )
+        self._efforts.set_options(options, numbers["effort_rate_limit"])
+        self._learning_cap = np.inf
+        self._suit_gains()
+        self._moved |= before is not None and not same_mode
+        self._efforts.change(options.blend_time)
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Run every law once, and leave no trace of it."""
+        laws, zero = self._laws, self._zero
+        q = self.model.neutral()
+        integral = laws.pid.integral
+        desired = Desired(q, zero, zero, zero)
+        for mode in MODES:
+            laws.wanted(mode, q, zero, desired, 0.0, False)
+        self._guard.violation(q, zero, desired)
+        laws.stopping(q, zero, (q, zero, zero))
+        gravity_force(self.dynamics, q)
+        effort_of_wrenches(self.dynamics, q, np.zeros((self.model.n_bodies, 6)))
+        within(zero, self.limit)
+        laws.pid.reset()
+        laws.pid.integral = integral
+
+    # The state machine.
+
+    def start(self) -> None:
+        """Begin afresh: the robot stays where the next state finds it; nothing learned or integrated is kept."""
+        self.forget()
+        self._laws.pid.reset()
+        self._laws.learner.reset()
+        self._plan = None
+        self.phase, self.reason, self.note = OFF, "no state yet", ""
+
+    def end(self) -> None:
+        """Take note that states are answered no more."""
+        self.forget()
+        self.phase, self.reason = OFF, "not active"
+
+    def succeed(self, other: ComputedTorqueCore) -> None:
+        """Go on in place of the controller of another description: its efforts pass over smoothly, its stop stays."""
+        if other.model.joint_names == self.model.joint_names:
+            self._efforts.succeed(other._efforts)
+            self.phase, self.reason = other.phase, other.reason
+            self._efforts.change(self.options.blend_time)
+
+    def forget(self) -> None:
+        """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
+        self.player, self._last = None, None
+        self._times.reset()
+        self._efforts.forget()
+
+    def hold(self) -> str:
+        """Drop all trajectories and come to rest; after a stop, control the robot again where it is.
+
+        Returns
+        -------
+        str
+            What was done.
+
+        Raises
+        ------
+        MessageError
+            There was no state yet, or a stop is still under way.
+        """
+        if self.player is None or self._last is None:
+            raise MessageError(KIND, "the node has received no joint state yet")
+        if self.phase == STOPPING:
+            raise MessageError(KIND, f"the robot is still being stopped: {self.reason}")
+        self.note = ""
+        if self.phase == STOPPED:
+            why, self._plan = self.reason, None
+            self.player.stay(self._position)
+            self._laws.pid.reset()
+            self._efforts.change(self.options.blend_time)
+            self._enter(HOLDING, "~/hold after a stop")
+            return f"control again after the stop: {why}"
+        limits = self.motion_limits
+        self.player.stop(self._last, self.options.stop_time, limits.lower, limits.upper)
+        return "all trajectories are dropped"
+
+    def follow(self, points: JointPoints, start: int = 0) -> None:
+        """Take in a trajectory that starts at a time [ns], 0 for now; raises MessageError where that cannot be."""
+        player, options = self.player, self.options
+        if player is None or self._last is None:
+            raise MessageError(KIND, "a trajectory before the first joint state: it has nowhere to start from")
+        if self.phase in (STOPPING, STOPPED):
+            raise MessageError(KIND, f"a trajectory after a stop ({self.reason}); call ~/hold first")
+        if options.mode == "gravity_compensation":
+            raise MessageError(KIND, "a trajectory in mode gravity_compensation, which follows none")
+        self._settle()
+        player.jump = options.start_tolerance
+        player.add(start or self._last, self._last, points, options.queue, self._judge)
+        self.note = ""
+
+    def last_command(self) -> Array | None:
+        """Return what to command last: gravity compensation at the last state, zero where the driver adds it.
+
+        None where there was no state, or it is not finite.
+        """
+        if self._last is None:
+            return None
+        if self.options.driver_compensates_gravity:
+            return self._zero.copy()
+        try:
+            gravity = self.gravity(self._position)
+        except LieDynamicsError:
+            return None
+        return np.clip(gravity, -self.limit, self.limit) if self.options.saturate else gravity
+
+    # Diagnostics.
+
+    def loop(self) -> LoopReport:
+        """Examine the sampled loop at the present pose; costs about a millisecond."""
+        position = self.model.neutral() if self._last is None else self._position
+        return examine(self.dynamics, position, self.gains, self.options.mode, self.phase in (STOPPING, STOPPED))
+
+    def estimate(self) -> tuple[str, SpatialInertia]:
+        """Return the first body whose parameters are learned, and its estimated inertia in its frame."""
+        body = self.learner.bodies[0]
+        return self.model.body_names[body], self.learner.inertia(body)
+
+    def take_saturated(self) -> tuple[str, ...]:
+        """Return the joints whose efforts were limited since the last call."""
+        saturated = self._efforts.saturated
+        names = tuple(name for name, over in zip(self.model.joint_names, saturated.tolist(), strict=True) if over)
+        saturated[:] = False
+        return names
+
+
+def _spread(numbers: tuple[float, ...], size: int) -> Array:
+    return np.array(np.broadcast_to(np.array(numbers, np.float64), (size,)))

@@ -1,0 +1,128 @@
+"""What becomes of wanted efforts: passed over smoothly after a change, within the limits, not too fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...lie_dynamics.control import limit_effort
+from ...lie_dynamics.control.signal_kernels import within
+from ...ros.wire.messages import Array
+
+if TYPE_CHECKING:
+    from .options import Options
+
+LEAST_BRAKING = 0.1
+"""Part of the wanted braking below which it is scaled about gravity compensation."""
+
+
+class Limited(NamedTuple):
+    """Efforts to exert, gravity included: wanted + blend within the limits, and what part of that it is."""
+
+    total: Array
+    blend: Array
+    scale: float
+
+
+class EffortStage:
+    """The last stage of a controller; remembers the last efforts.
+
+    Parameters
+    ----------
+    limit : ndarray, shape (n,)
+        Effort limits [N m, N]; the largest float for none.
+
+    Attributes
+    ----------
+    saturated : ndarray of bool, shape (n,)
+        Joints whose efforts were limited; the user clears it.
+    free : bool
+        Whether the last efforts were exerted as they were wanted.
+    """
+
+    def __init__(self, limit: Array) -> None:
+        self._limit, self._zero = limit, np.zeros(len(limit))
+        self.saturated: NDArray[np.bool_] = np.zeros(len(limit), dtype=bool)
+        self._saturate, self._policy = True, "scale"
+        self._rates: Array | None = None
+        self.forget()
+
+    def set_options(self, options: Options, rates: Array) -> None:
+        """Apply options; `rates` (n,) limit changes [N m/s], zero for no limit."""
+        self._saturate, self._policy = options.saturate, options.effort_policy
+        self._rates = np.where(rates > 0.0, rates, np.inf) if rates.any() else None
+
+    def forget(self) -> None:
+        """Forget the last efforts: the next ones are exerted as they are."""
+        self._last: Array | None = None
+        self._pending: float | None = None
+        self._over: tuple[int, float, Array] | None = None  # when it began [ns], how long it takes [s], difference
+        self.free = True
+
+    def succeed(self, other: EffortStage) -> None:
+        """Take over the last efforts of another stage."""
+        self._last = other._last
+
+    def change(self, time: float) -> None:
+        """Let the next efforts pass over from the last ones within some time [s]; 0: at once."""
+        self._pending = time
+        if not time:
+            self._over = None
+
+    def apply(self, stamp: int, wanted: Array, base: Callable[[], Array], period: float) -> Limited:
+        """Return what to exert at a time [ns], ``period`` [s] after the last; `base` comes first when scaling."""
+        if within(wanted, self._limit) == 1 and self._pending is None and self._over is None and self._rates is None:
+            self._last, self.free = wanted, True
+            return Limited(wanted, self._zero, 1.0)
+        total, scale = self._within(wanted, base)
+        if self._pending is not None:
+            time, self._pending, self._over = self._pending, None, None
+            if time and self._last is not None:
+                self._over = stamp, time, self._last - total
+        blend = self._zero
+        if self._over is not None:
+            begun, time, difference = self._over
+            passed = (stamp - begun) * 1e-9 / time
+            if passed < 1.0:
+                blend = (1.0 - passed * passed * (3.0 - 2.0 * passed)) * difference
+                total, _ = self._within(total + blend, base)
+            else:
+                self._over = None
+        return self._keep(total, blend, scale, period)
+
+    def brake(self, wanted: Array, bias: Array, gravity: Array, period: float) -> Limited:
+        """Return what to exert in a stop: what exceeds `bias`, the efforts without acceleration, by one factor.
+
+        So the deceleration keeps its direction. Where the limits hardly leave room beside the bias, as at high speed,
+        the same is done about gravity compensation, from which the wanted damping takes energy out of the robot.
+        """
+        self._pending = self._over = None
+        if not self._saturate or within(wanted, self._limit) == 1:
+            return self._keep(wanted, self._zero, 1.0, period)
+        self.saturated |= np.abs(wanted) > self._limit
+        if within(bias, self._limit) == 1:
+            found = limit_effort(wanted, self._limit, "scale", bias)
+            if found.scale >= LEAST_BRAKING:
+                return self._keep(found.effort, self._zero, found.scale, period)
+        found = limit_effort(gravity + (wanted - bias), self._limit, "scale", gravity)
+        return self._keep(found.effort, self._zero, min(found.scale, 1.0 - 1e-9), period)
+
+    def _within(self, efforts: Array, base: Callable[[], Array]) -> tuple[Array, float]:
+        if not self._saturate or within(efforts, self._limit) == 1:
+            return efforts, 1.0
+        self.saturated |= np.abs(efforts) > self._limit
+        limited = limit_effort(efforts, self._limit, self._policy, base())  # type: ignore[arg-type]
+        return limited.effort, limited.scale if self._policy == "scale" else 0.0
+
+    def _keep(self, total: Array, blend: Array, scale: float, period: float) -> Limited:
+        free = scale == 1.0
+        if self._rates is not None and self._last is not None:
+            step = total - self._last
+            part = float(np.min(self._rates * period / np.maximum(np.abs(step), 1e-300), initial=1.0))
+            if part < 1.0:
+                total, free = self._last + part * step, False
+        self._last, self.free = total, free
+        return Limited(total, blend, scale)

@@ -1,0 +1,174 @@
+"""The gains that a controller uses: those asked for, as far as the sampled loop can carry them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...lie_dynamics import Model, mass_matrix
+from ...lie_dynamics.control import (
+    largest_damping,
+    largest_period,
+    limited_damping_matrix,
+    sampled_loop,
+    spectral_radius,
+)
+from ...ros.wire.messages import Array
+
+USUAL_PERIOD = 0.004
+"""Taken for the period until it is measured, where none is declared [s]."""
+STOP_RATE = 15.0
+"""Of a stop: velocities die away, and errors vanish, at this rate [1/s]."""
+STOP_DAMPING = 25.0
+"""Of a stop: damping over the mass matrix [1/s]."""
+STOP_SHARE = 0.3
+"""Of a stop: what part of a joint's effort limit damps it at its velocity limit, besides."""
+STOP_HASTE = 4.0
+"""Of a stop: by what factor velocities die away faster where a limit is near."""
+SPARE = 1.25
+"""Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
+CAP_SHARE = 0.9
+"""What part of the damping that the loop can carry is used: learning and soft limits take some, too."""
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains in force, all of shape (n,) where not numbers.
+
+    Attributes
+    ----------
+    period, delay : float
+        Of the loop they suit [s, periods].
+    kp, kd, ki : ndarray
+        Of mode computed_torque.
+    factor : float
+        By which the bandwidth of mode computed_torque is below what was asked for; 1 where it is not.
+    converge, slide, extra, cap : ndarray, float, ndarray, float
+        Of modes passivity_based and adaptive: Lambda; Kd = slide M + extra, the latter slower than cap.
+    slide_factor : float
+        As `factor`, for these modes.
+    extra_rates : ndarray
+        Damping besides `slide`, over the inertia that each joint feels [1/s].
+    guide_cap : float
+        What the damping of mode gravity_compensation is slower than [1/s].
+    stop, stop_slide, stop_cap : float
+        Of stops: Lambda and the rate of the plan; Kd = stop_slide M + extra slower than stop_cap.
+    """
+
+    period: float
+    delay: float
+    kp: Array
+    kd: Array
+    ki: Array
+    factor: float
+    converge: Array
+    slide: float
+    extra: Array
+    extra_rates: Array
+    cap: float
+    slide_factor: float
+    guide: Array
+    guide_cap: float
+    stop: float
+    stop_slide: float
+    stop_extra: Array
+    stop_cap: float
+
+    @property
+    def stop_fastest(self) -> float:
+        """Largest rate at which velocities die away in a stop [1/s]."""
+        return max(self.stop, min(STOP_HASTE * self.stop, self.guide_cap))
+
+
+def make_gains(wanted: dict[str, Array], stop_extra: Array, period: float, delay: float) -> Gains:
+    """Return the gains for a loop.
+
+    Parameters
+    ----------
+    wanted : dict of ndarray, shape (n,)
+        The numbers that the parameters of the node give.
+    stop_extra : ndarray, shape (n,)
+        Damping of stops besides the mass matrix [N m s/rad, N s/m].
+    period, delay : float
+        [s, periods].
+    """
+    kp, kd, ki = wanted["kp"], wanted["kd"], wanted["ki"]
+    factor = min(_factor(*g, period, delay) for g in set(zip(kp.tolist(), kd.tolist(), ki.tolist(), strict=True)))
+    rates, converge = wanted["sliding_rate"], wanted["convergence_rate"]
+    slide, fastest = float(rates.min()), float(converge.max())
+    slide_factor = _pair_factor(slide, fastest, period, delay)
+    stop_factor = _pair_factor(STOP_DAMPING, STOP_RATE, period, delay)
+    stop, stop_slide = stop_factor * STOP_RATE, stop_factor * STOP_DAMPING
+    slide *= slide_factor
+    return Gains(
+        period,
+        delay,
+        kp=factor**2 * kp,
+        kd=factor * kd,
+        ki=factor**3 * ki,
+        factor=factor,
+        converge=slide_factor * converge,
+        slide=slide,
+        extra=wanted["sliding_damping"],
+        extra_rates=slide_factor * rates - slide,
+        cap=CAP_SHARE * largest_damping(slide_factor * fastest, period, delay) - slide,
+        slide_factor=slide_factor,
+        guide=wanted["guiding_damping"],
+        guide_cap=CAP_SHARE * largest_damping(0.0, period, delay),
+        stop=stop,
+        stop_slide=stop_slide,
+        stop_extra=stop_extra,
+        stop_cap=CAP_SHARE * largest_damping(stop, period, delay) - stop_slide,
+    )
+
+
+def _factor(kp: float, kd: float, ki: float, period: float, delay: float) -> float:
+    return min(1.0, largest_period(kp, kd, ki, delay) / period)
+
+
+def _pair_factor(damping: float, rate: float, period: float, delay: float) -> float:
+    """Return by what factor both rates must come down, with room for damping besides."""
+    damping *= SPARE
+    return _factor(damping * rate, damping + rate, 0.0, period, delay)
+
+
+@dataclass(frozen=True)
+class LoopReport:
+    """What the sampled loop is at a pose.
+
+    Attributes
+    ----------
+    radius : float
+        Spectral radius of its exact matrix; stable below 1 (at 1 where nothing pulls the position back).
+    rate : float
+        Its largest rate of damping, the largest eigenvalue of M^-1 Kd [1/s].
+    allowed : float
+        What that may be at this period and delay [1/s].
+    """
+
+    radius: float
+    rate: float
+    allowed: float
+
+
+def examine(model: Model, position: Array, gains: Gains, mode: str, stopping: bool) -> LoopReport:
+    """Find what the loop is at a pose, from its exact matrix; too slow for the loop itself."""
+    g, M = gains, mass_matrix(model, position)
+    if stopping:
+        Kd = g.stop_slide * M + limited_damping_matrix(M, g.stop_extra, g.stop_cap)
+        Kp, Kd, Ki = g.stop * Kd, Kd + g.stop * M, np.zeros_like(M)
+        allowed = g.stop + g.stop_slide + g.stop_cap
+    elif mode == "computed_torque":
+        Kp, Kd, Ki = M * g.kp, M * g.kd, M * g.ki
+        allowed = float(g.kd.max()) if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay)
+    elif mode == "gravity_compensation":
+        Kd = limited_damping_matrix(M, g.guide, g.guide_cap)
+        Kp, Ki, allowed = np.zeros_like(M), np.zeros_like(M), g.guide_cap
+    else:
+        extra = g.extra + g.extra_rates * np.diagonal(M)
+        Kd = g.slide * M + limited_damping_matrix(M, extra, g.cap)
+        Kp, Kd, Ki = Kd * g.converge, Kd + M * g.converge, np.zeros_like(M)
+        allowed = float(g.converge.max()) + g.slide + g.cap
+    rate = float(np.abs(np.linalg.eigvals(np.linalg.solve(M, Kd))).max())
+    return LoopReport(spectral_radius(sampled_loop(g.period, g.delay, Kp, Kd, Ki, M)), rate, allowed)

@@ -1,0 +1,117 @@
+"""The control laws of the node computed_torque: a state and a desired motion in, wanted efforts out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...lie_dynamics import Model, gravity_force, inverse_dynamics, mass_matrix
+from ...lie_dynamics.control import (
+    AdaptiveController,
+    ComputedTorquePID,
+    SoftLimits,
+    limited_damping,
+    sliding_reference,
+    slotine_li_force,
+)
+from ...ros.wire.messages import Array
+from .gains import Gains
+from .trajectory_player import Desired
+
+
+class Wanted(NamedTuple):
+    """What a law asks for, each of shape (n,), in model order.
+
+    Attributes
+    ----------
+    effort : ndarray
+        Gravity included, feed-forward and external wrenches not [N m, N].
+    velocity, acceleration : ndarray
+        The reference motion whose dynamics are part of it [rad/s, m/s and rad/s^2, m/s^2].
+    damping : ndarray
+        The part of `effort` that is not the dynamics of the reference motion [N m, N].
+    """
+
+    effort: Array
+    velocity: Array
+    acceleration: Array
+    damping: Array
+
+
+class Laws:
+    """All laws for one robot under the same options.
+
+    Parameters
+    ----------
+    model : Model
+        With all that the options include; one coordinate a joint.
+    learner : AdaptiveController
+        Of mode adaptive.
+    pid : ComputedTorquePID
+        Of mode computed_torque.
+    soft : SoftLimits
+    """
+
+    def __init__(self, model: Model, learner: AdaptiveController, pid: ComputedTorquePID, soft: SoftLimits) -> None:
+        self.model, self.learner, self.pid, self.soft = model, learner, pid, soft
+        self._zero = np.zeros(model.nv)
+        self.gains: Gains
+        self._differ = False  # whether rates of damping differ between joints
+        self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
+
+    def set_gains(self, gains: Gains) -> None:
+        """Take over gains; what the integral exerts stays as it is."""
+        pid = self.pid
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
+        pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
+        self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
+
+    def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> Wanted:
+        """Return what a mode asks for, ``period`` [s] after the state before."""
+        if mode == "computed_torque":
+            return self._computed_torque(q, qd, desired, period)
+        if mode == "gravity_compensation":
+            return self._guiding(q, qd)
+        return self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
+
+    def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> Wanted:
+        acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
+        brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
+        if brake is not None:
+            acceleration = acceleration + brake
+        return Wanted(inverse_dynamics(self.model, q, qd, acceleration), qd, acceleration, self._zero)
+
+    def _guiding(self, q: Array, qd: Array) -> Wanted:
+        g, M = self.gains, mass_matrix(self.model, q)
+        damping = -limited_damping(M, g.guide, 0.5 * g.guide_cap, qd)
+        brake = self.soft.acceleration(q, qd, g.stop + g.stop_slide)
+        if brake is not None:
+            damping = damping + M @ brake
+        return Wanted(gravity_force(self.model, q) + damping, self._zero, self._zero, damping)
+
+    def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> Wanted:
+        model, g = self.model, self.gains
+        M = mass_matrix(model, q)
+        r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
+        extra = g.extra + g.extra_rates * np.diagonal(M) if self._differ else g.extra
+        damping = -limited_damping(M, extra, g.cap, r.sliding)
+        brake = self.soft.acceleration(q, qd, g.slide, desired.velocity)
+        push = -g.slide * r.sliding if brake is None else brake - g.slide * r.sliding
+        damping = damping + M @ push
+        if adaptive:
+            force = self.learner.force(q, qd, r, 0.0 if brake is not None else period)
+        else:
+            force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
+        return Wanted(force + damping, r.velocity, r.acceleration, damping)
+
+    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array]) -> Wanted:
+        """Return what brings the robot to rest along a plan: position, velocity, acceleration."""
+        g = self.gains
+        error, rate = plan[0] - q, plan[1] - qd
+        sliding = rate + g.stop * error
+        acceleration = plan[2] + g.stop * rate + g.stop_slide * sliding
+        damping = limited_damping(mass_matrix(self.model, q), g.stop_extra, g.stop_cap, sliding)
+        effort = inverse_dynamics(self.model, q, qd, acceleration) + damping
+        return Wanted(effort, qd, acceleration, damping)

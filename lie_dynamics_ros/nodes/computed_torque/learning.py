@@ -1,0 +1,115 @@
+"""How fast mode adaptive may learn, and what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...lie_dynamics import Model, mass_matrix
+from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_regressor
+from ...ros.wire.messages import Array
+from .gains import Gains
+
+if TYPE_CHECKING:
+    from .options import Options
+
+LINK_SHARE = 0.005
+"""Least part of the robot's mass of a link that carries a payload: fingers do not; of UR5's last link it is 0.011."""
+POSES = 48
+"""Random states at which learning is held against damping."""
+LEARNING_SHARE = 0.7
+"""Rate of learning over that of damping: both together then have a damping ratio of 0.6."""
+ACCELERATION = 5.0
+"""Of the reference motion in these states [rad/s^2, m/s^2]."""
+SPEED = 0.5
+"""Of the reference motion in these states, over the velocity limit [1], or [rad/s, m/s] where there is none."""
+
+
+def last_link(model: Model) -> int:
+    """Return the last body of the longest chain, light ones like fingers left out."""
+    depth: list[int] = []
+    for body in range(model.n_bodies):
+        parent = model.frame(model.joints[body].parent_body).body
+        depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
+    mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
+    return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
+
+
+def make_learner(
+    dynamics: Model, options: Options, numbers: Mapping[str, Array], before: AdaptiveController | None
+) -> AdaptiveController:
+    """Make the adaptive controller; what the one before has learned stays while the robot is the same."""
+    learner = AdaptiveController(
+        dynamics,
+        numbers["convergence_rate"],
+        numbers["sliding_rate"],
+        options.adaptation_weight,
+        options.adapted_bodies or [last_link(dynamics)],
+        options.largest_payload,
+        options.payload_reach,
+    )
+    if (
+        before is not None
+        and before.model._rows.tobytes() == dynamics._rows.tobytes()
+        and before.bodies == learner.bodies
+    ):
+        learner.adopt(before)
+    return learner
+
+
+def learning_rate(gains: Gains) -> float:
+    """Return how fast learning may be in a loop [1/s]: at most `LEARNING_SHARE` of the damping.
+
+    Learning at the rate l makes of the loop with damping a and Lambda one with kp = a Lambda + a l, kd = a + Lambda,
+    ki = a l Lambda, which has to be robust for the least and the largest a.
+    """
+    converge = float(gains.converge.max())
+    rate = LEARNING_SHARE * gains.slide
+    for _ in range(20):
+        if all(
+            is_robust(gains.period, gains.delay, a * (converge + rate), a + converge, a * rate * converge)
+            for a in (gains.slide, gains.slide + max(gains.cap, 0.0))
+        ):
+            return rate
+        rate *= 0.7
+    return 0.0
+
+
+def least_weight(learner: AdaptiveController, gains: Gains, speed: Array) -> float:
+    """Return the least weight gamma [J] with which learning is not faster than `learning_rate`, at random states.
+
+    Parameters
+    ----------
+    learner : AdaptiveController
+        What its set bounds: the gain of learning is taken as large as it can become.
+    gains : Gains
+    speed : ndarray, shape (n,)
+        Velocity limits [rad/s, m/s].
+
+    Returns
+    -------
+    float
+        Infinite where nothing can be learned.
+    """
+    rate = learning_rate(gains)
+    if rate <= 0.0:
+        return np.inf
+    model, rng = learner.model, np.random.default_rng(0)
+    q = np.array([model.random(rng) for _ in range(POSES)])
+    qd, a = (
+        rng.uniform(-1.0, 1.0, (2, POSES, model.nv))
+        * np.array([SPEED * speed, np.full(model.nv, ACCELERATION)])[:, None]
+    )
+    qd[::2] = a[::2] = 0.0
+    M = mass_matrix(model, q)
+    D, c = np.diag(gains.extra), max(gains.cap, 0.0)
+    try:
+        Kd = gains.slide * M + (c * D @ np.linalg.solve(D + c * M, M) if c else 0.0)
+        half = np.linalg.inv(np.linalg.cholesky(0.5 * (Kd + np.swapaxes(Kd, -1, -2))))
+    except np.linalg.LinAlgError:
+        return np.inf
+    G = np.array([learner.learning_gain(Y) for Y in slotine_li_regressor(model, q, qd, qd, a)])
+    worst = np.linalg.eigvalsh(half @ G @ np.swapaxes(half, -1, -2))[:, -1].max()
+    return float(worst) / rate

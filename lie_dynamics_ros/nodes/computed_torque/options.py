@@ -1,0 +1,262 @@
+"""Parameters of the node computed_torque, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.errors import ParameterError
+from ...core.robot_options import MODEL_SETTINGS, RobotOptions
+from ...lie_dynamics import Model
+from ...lie_dynamics.control import is_robust, largest_period
+from ...ros.node.parameters import Setting
+from .core import MODES, POLICIES
+
+PER_JOINT = "One number for all joints, or one for each in model order."
+NUMBERS = (
+    "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",
+    "acceleration_limit", "effort_rate_limit",
+)  # fmt: skip
+"""Parameters with one number for all joints, or one for each."""
+CONTROL_SETTINGS = (
+    Setting("mode", MODES[0], "Controller.", choices=MODES),
+    Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}", low=0.0, high=1e6),
+    Setting("kd", [20.0], f"Damping of the error in mode computed_torque [1/s]. {PER_JOINT}", low=0.0, high=1e4),
+    Setting(
+        "ki",
+        [0.0],
+        f"Gain of the integral of the error in mode computed_torque [1/s^3]. {PER_JOINT}",
+        low=0.0,
+        high=1e8,
+    ),
+    Setting(
+        "integral_limit",
+        [50.0],
+        f"Largest acceleration by the integral [rad/s^2, m/s^2]. {PER_JOINT}",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "convergence_rate",
+        [15.0],
+        f"Lambda of modes passivity_based and adaptive [1/s]. {PER_JOINT}",
+        low=0.0,
+        high=1e4,
+    ),
+    Setting(
+        "sliding_rate",
+        [20.0],
+        f"Damping of modes passivity_based and adaptive over the mass matrix [1/s]. {PER_JOINT}",
+        low=0.0,
+        high=1e4,
+    ),
+    Setting(
+        "sliding_damping",
+        [5.0],
+        "Damping of modes passivity_based and adaptive besides that, as far as the sampled loop can carry it "
+        f"[N m s/rad, N s/m]. {PER_JOINT}",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "guiding_damping",
+        [0.5],
+        "Damping of mode gravity_compensation, as far as the sampled loop can carry it [N m s/rad, N s/m]. "
+        f"{PER_JOINT}",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "adaptation_weight",
+        0.03,
+        "The smaller, the faster mode adaptive learns, as far as damping lets it [J].",
+        low=1e-6,
+        high=1e6,
+    ),
+    Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
+    Setting(
+        "largest_payload",
+        3.0,
+        "Mass that an adapted link may carry besides its own; bounds what mode adaptive learns [kg].",
+        low=1e-3,
+        high=1e6,
+    ),
+    Setting(
+        "payload_reach",
+        0.15,
+        "How far from the link's centre of mass such a payload may lie [m].",
+        low=1e-3,
+        high=100.0,
+    ),
+    Setting(
+        "rate",
+        0.0,
+        "Joint states per second that the gains must suit; 0: gains are held against the measured rate alone [Hz].",
+        low=0.0,
+        high=1e5,
+    ),
+    Setting(
+        "delay",
+        1.0,
+        "From a state until its effort acts, in periods; more where states are found to be older.",
+        low=0.0,
+        high=8.0,
+    ),
+    Setting("blend_time", 0.5, "In which efforts pass over to another mode, gains or model [s].", low=0.0, high=60.0),
+    Setting(
+        "effort_rate_limit",
+        [0.0],
+        f"Largest change of commanded efforts [N m/s, N/s]; 0: no limit. {PER_JOINT}",
+        low=0.0,
+        high=1e9,
+    ),
+    Setting(
+        "driver_compensates_gravity",
+        False,
+        "Leave gravity out of ~/joint_efforts and ~/commands, for drivers that add it themselves.",
+    ),
+    Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
+    Setting(
+        "effort_policy",
+        POLICIES[0],
+        "How efforts are limited: what exceeds gravity compensation by one factor, or each joint by itself.",
+        choices=POLICIES,
+    ),
+    Setting("queue_trajectories", False, "Begin a trajectory when those before it have ended, not in their place."),
+    Setting(
+        "acceleration_limit",
+        [0.0],
+        f"Largest acceleration of trajectories [rad/s^2, m/s^2]; 0: no limit. {PER_JOINT}",
+        low=0.0,
+        high=1e9,
+    ),
+    Setting(
+        "check_dynamics",
+        True,
+        "Refuse trajectories whose inverse dynamics exceed the effort limits; only with saturate_efforts.",
+    ),
+    Setting(
+        "start_tolerance",
+        0.1,
+        "Largest distance from the desired position to a first point at time 0 [rad, m].",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting(
+        "error_limit",
+        0.5,
+        "Stop when a joint is farther from its desired position [rad, m]. 0: no limit.",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting(
+        "velocity_margin",
+        0.2,
+        "Stop when a joint moves faster than its limit in the URDF by more than this part of it.",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting(
+        "position_margin",
+        0.05,
+        "Stop when a joint moves on beyond its limit in the URDF by more than this [rad, m].",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting("stop_time", 0.3, "Time in which ~/hold brings the desired motion to rest [s].", low=0.001, high=10.0),
+)
+
+
+@dataclass(frozen=True)
+class Options(RobotOptions):
+    """What may change at run time; see the parameters of the node.
+
+    Attributes
+    ----------
+    numbers : dict
+        Those of `NUMBERS`, as they were given: one or one for each joint.
+    gap : float
+        Time without states after which trajectories are dropped [s]; 0 for never.
+    """
+
+    mode: str
+    numbers: dict[str, tuple[float, ...]]
+    adaptation_weight: float
+    adapted_bodies: tuple[str, ...]
+    largest_payload: float
+    payload_reach: float
+    rate: float
+    delay: float
+    blend_time: float
+    driver_compensates_gravity: bool
+    saturate: bool
+    effort_policy: str
+    queue: bool
+    check_dynamics: bool
+    start_tolerance: float
+    error_limit: float
+    velocity_margin: float
+    position_margin: float
+    stop_time: float
+    gap: float
+
+    @staticmethod
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that parameter values stand for; raises ParameterError."""
+        numbers = {name: tuple(values[name]) for name in NUMBERS}
+        for name, entries in numbers.items():
+            if not entries:
+                raise ParameterError(f"{name} is empty; expected one number, or one for each joint")
+        _check_gains(numbers, values["rate"], values["delay"])
+        same = (
+            "mode", "adaptation_weight", "largest_payload", "payload_reach", "rate", "delay", "blend_time",
+            "driver_compensates_gravity", "effort_policy", "check_dynamics", "start_tolerance", "error_limit",
+            "velocity_margin", "position_margin", "stop_time",
+        )  # fmt: skip
+        return {
+            **RobotOptions.read(values),
+            **{name: values[name] for name in same},
+            "numbers": numbers,
+            "adapted_bodies": tuple(name for name in values["adapted_bodies"] if name),
+            "saturate": values["saturate_efforts"],
+            "queue": values["queue_trajectories"],
+            "gap": values["state_timeout"],
+        }
+
+    def apply(self, model: Model) -> Model:
+        """Return the model with all this included; raises ParameterError where that cannot be."""
+        for name, entries in self.numbers.items():
+            if len(entries) not in (1, model.nv):
+                raise ParameterError(f"{name} has {len(entries)} entries; expected 1 or {model.nv}, one for each joint")
+        unknown = [name for name in self.adapted_bodies if name not in model.frames]
+        if unknown:
+            raise ParameterError(f"adapted_bodies: the robot has no link {', '.join(unknown)}")
+        return super().apply(model)
+
+
+def default_options(**changes: Any) -> Options:
+    """Return the options of the node's defaults, with some parameters changed."""
+    values = {setting.name: setting.default for setting in (*MODEL_SETTINGS, *CONTROL_SETTINGS)}
+    unknown = set(changes) - set(values) - {"state_timeout"}
+    if unknown:
+        raise ParameterError(f"there is no parameter {', '.join(sorted(unknown))}")
+    return Options(**Options.read({**values, "state_timeout": 0.1, **changes}))
+
+
+def _check_gains(numbers: Mapping[str, tuple[float, ...]], rate: float, delay: float) -> None:
+    """Refuse gains that no sampled loop can carry, or not the declared one; raises ParameterError."""
+    size = max(len(numbers[name]) for name in ("kp", "kd", "ki"))
+    each = [numbers[name] if len(numbers[name]) > 1 else numbers[name] * size for name in ("kp", "kd", "ki")]
+    a, b = max(numbers["sliding_rate"]), max(numbers["convergence_rate"])
+    loops = {f"kp {p:g}, kd {d:g}, ki {i:g}": (p, d, i) for p, d, i in zip(*each, strict=False)}
+    loops[f"sliding_rate {a:g}, convergence_rate {b:g}"] = (a * b, a + b, 0.0)
+    for name, (kp, kd, ki) in loops.items():
+        longest = largest_period(kp, kd, ki, delay)
+        if longest == 0.0:
+            raise ParameterError(f"{name}: unstable at any rate; expected kd > 0 and ki below kp kd / 2")
+        if rate and not is_robust(1.0 / rate, delay, kp, kd, ki):
+            raise ParameterError(
+                f"{name}: a loop of {rate:g} Hz with a delay of {delay:g} periods cannot carry that; "
+                f"it takes {1.0 / longest:.0f} Hz at least, or lower gains"
+            )

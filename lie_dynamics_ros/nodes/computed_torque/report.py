@@ -1,0 +1,46 @@
+"""What ``~/controller_state`` tells of one answer. No messages in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ros.wire.messages import Array
+from .answer import Answer
+from .core import ComputedTorqueCore
+
+
+@dataclass(frozen=True)
+class ControllerReport:
+    """The fields of ``ControllerState``, which says what they are; arrays (n,) in model order."""
+
+    mode: str
+    phase: str
+    reason: str
+    position: Array
+    velocity: Array
+    desired_position: Array
+    desired_velocity: Array
+    desired_acceleration: Array
+    position_error: Array
+    velocity_error: Array
+    reference_velocity: Array
+    reference_acceleration: Array
+    damping_effort: Array
+    feed_forward_effort: Array
+    wrench_effort: Array
+    gravity_effort: Array
+    effort_before_limits: Array
+    blend_effort: Array
+    scale: float
+    effort: Array
+
+
+def make_report(core: ComputedTorqueCore, answer: Answer) -> ControllerReport:
+    """Return what is told of an answer."""
+    desired, law = answer.desired, answer.law
+    return ControllerReport(
+        answer.mode, answer.phase, answer.reason, answer.position, answer.velocity,
+        desired.position, desired.velocity, desired.acceleration, answer.error, answer.error_rate,
+        law.velocity, law.acceleration, law.damping, desired.effort, answer.wrench, core.gravity(answer.position),
+        answer.wanted, answer.blend, float(answer.scale), answer.total,
+    )  # fmt: skip

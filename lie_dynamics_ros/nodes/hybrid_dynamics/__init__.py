@@ -1,0 +1,1 @@
+"""Accelerations and efforts of all joints, where one of the two is prescribed for each."""

@@ -1,0 +1,1 @@
+"""Efforts that produce desired accelerations."""

@@ -1,0 +1,254 @@
+"""The robot that the node simulated_robot simulates, without ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import ParameterError
+from ...core.robot_options import RobotOptions
+from ...lie_dynamics import LieDynamicsError, Model
+from ...lie_dynamics.simulation import JointPhysics, Simulator
+from ...ros.wire.messages import Array
+from .delayed_commands import DelayedCommands
+from .sine_motion import SineMotion
+
+HOLD, EFFORT, ACCELERATION, POSITION = range(4)
+"""What a joint is told."""
+NAMES = ("hold", "effort", "acceleration", "position")
+
+
+@dataclass(frozen=True)
+class Options(RobotOptions):
+    """What may change at run time; see the parameters of the node."""
+
+    extra_damping: tuple[float, ...]
+    extra_friction: tuple[float, ...]
+    stops: bool
+    saturate: bool
+    position_bandwidth: float
+    position_noise: float
+    velocity_noise: float
+
+    @staticmethod
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that parameter values stand for; raises ParameterError."""
+        extra = {}
+        for name in ("extra_damping", "extra_friction"):
+            extra[name] = tuple(values[name])
+            if not extra[name] or any(x < 0.0 for x in extra[name]):
+                raise ParameterError(f"{name} is {list(extra[name])}; expected numbers that are not negative")
+        return {
+            **RobotOptions.read(values),
+            **extra,
+            "stops": values["stops"],
+            "saturate": values["saturate_efforts"],
+            "position_bandwidth": values["position_bandwidth"],
+            "position_noise": values["position_noise"],
+            "velocity_noise": values["velocity_noise"],
+        }
+
+    def apply(self, model: Model) -> Model:
+        """Return the model with all this included but losses; raises ParameterError where that cannot be."""
+        for name in ("extra_damping", "extra_friction"):
+            if len(getattr(self, name)) not in (1, model.nv):
+                raise ParameterError(
+                    f"{name} has {len(getattr(self, name))} entries; expected 1 or {model.nv}, one for each joint"
+                )
+        return self.payload.put_on(model).with_gravity(self.gravity)
+
+    def physics(self, model: Model) -> JointPhysics:
+        """Return what the joints do besides moving."""
+        found = JointPhysics.from_model(model, damping=self.damping, friction=self.friction, stops=self.stops)
+        return found.changed(
+            damping=found.damping + np.array(self.extra_damping),
+            friction=found.friction + np.array(self.extra_friction),
+        )
+
+
+class RobotSimulation:
+    """A robot under commands, joint by joint: effort, acceleration, position, or none, which holds it by brakes.
+
+    Parameters
+    ----------
+    model : Model
+        The robot; joints with one coordinate each.
+    options : Options
+    step : float
+        Step of the simulation [s].
+    start : sequence of float
+        Positions at the start [rad, m], one for all or one for each joint; none for the middle of the ranges.
+    seed : int
+        Of the noise.
+    delay : int
+        Steps from a command until it takes effect.
+
+    Attributes
+    ----------
+    told : ndarray of int, shape (n,)
+        What each joint is told: HOLD, EFFORT, ACCELERATION or POSITION.
+    value, rate : ndarray, shape (n,)
+        The effort, acceleration or position [N m, N, rad/s^2, m/s^2, rad, m], and for positions the velocity.
+    effort : ndarray, shape (n,)
+        What the actuators exerted last [N m, N].
+    saturated : ndarray of bool, shape (n,)
+        Joints whose effort command was limited.
+    """
+
+    def __init__(
+        self, model: Model, options: Options, step: float, start: tuple[float, ...], seed: int, delay: int = 0
+    ) -> None:
+        self.model, self.step = model, step
+        n = len(model.joint_names)
+        if len(start) not in (0, 1, n):
+            raise ParameterError(f"initial_position has {len(start)} entries; expected 1 or {n}, one for each joint")
+        self.start = np.array(np.broadcast_to(start, n)) if start else SineMotion(model, 1.0).center
+        limits = model.limits
+        if ((self.start < limits.lower) | (self.start > limits.upper)).any():
+            raise ParameterError("initial_position is beyond the limits of the robot's joints")
+        limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
+        self.limit = np.where(limited, limits.effort, np.finfo(float).max)
+        self._seed = seed
+        self._coming = DelayedCommands(delay)
+        self._simulator = Simulator(model, self.start, step=step)
+        self.set_options(options)
+        self.reset()
+
+    def set_options(self, options: Options) -> None:
+        """Apply options; raises ParameterError, and then leaves all as it was, where the robot cannot have them."""
+        self._simulator.set_model(options.apply(self.model), options.physics(self.model))
+        self.options = options
+
+    def reset(self) -> None:
+        """Go back to the start, at rest, held by brakes."""
+        n = len(self.start)
+        self._simulator.reset(self.start)
+        self._random = np.random.default_rng(self._seed)
+        self._coming.clear()
+        self._steps = 0
+        self.told = np.full(n, HOLD)
+        self.value, self.rate, self.effort = self.start.copy(), np.zeros(n), np.zeros(n)
+        self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the start [s]."""
+        return self._simulator.time
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """Position and velocity without noise, each (n,)."""
+        return self._simulator.q, self._simulator.qd
+
+    def tell(self, named: NDArray[np.bool_], told: NDArray[np.int_], value: Array, rate: Array) -> None:
+        """Give the joints that `named` marks a command, which takes effect after the delay."""
+        self._coming.add(self._steps, (named, told, value, rate))
+        if not self._coming.delay:
+            self._obey()
+
+    def _obey(self) -> None:
+        for command in self._coming.due(self._steps):
+            self._take(*command)
+
+    def _take(self, named: NDArray[np.bool_], told: NDArray[np.int_], value: Array, rate: Array) -> None:
+        for own, new in ((self.told, told), (self.value, value), (self.rate, rate)):
+            own[named] = new[named]
+
+    def hold(self) -> None:
+        """Brake all joints that are not held yet, at once; they stay where they come to rest."""
+        self._coming.clear()
+        newly = self.told != HOLD
+        self.value[newly] = self.state[0][newly]
+        self.told[:] = HOLD
+        self.rate[:] = 0.0
+
+    def advance(self, steps: int) -> None:
+        """Move on by some steps with the commands as they are, and as they take effect.
+
+        Raises
+        ------
+        LieDynamicsError
+            If the robot cannot move on, such as a body without mass that is free to move; the state is that of the
+            last step that could be made.
+        """
+        while steps > 0:
+            self._obey()
+            part = self._coming.until_next(self._steps, steps)
+            self._advance_under_one_command(part)
+            self._steps += part
+            steps -= part
+
+    def _advance_under_one_command(self, steps: int) -> None:
+        if (self.told == EFFORT).all():  # the usual case, in one call
+            _, self.effort = self._simulator.advance(self._limited(self.value), substeps=steps)
+            return
+        for _ in range(steps):
+            self._advance_once()
+
+    def _advance_once(self) -> None:
+        q, qd = self.state
+        told, value = self.told, self.value
+        prescribed = told != EFFORT
+        bandwidth = min(self.options.position_bandwidth, 0.5 / self.step)
+        goal = value + 0.0
+        braking = (told == HOLD) & (np.abs(qd) > 1e-9)
+        goal[braking] = q[braking]
+        value[braking] = q[braking]  # a held joint stays where it came to rest
+        servo = bandwidth**2 * (goal - q) + 2.0 * bandwidth * (self.rate - qd)
+        stop = -2.0 * bandwidth * qd
+        qdd = np.where(told == ACCELERATION, value, np.where(braking, stop, servo))
+        tau = self._limited(np.where(prescribed, 0.0, value))
+        _, self.effort = self._simulator.advance(tau, qdd=qdd, prescribed=prescribed)
+
+    def _limited(self, tau: Array) -> Array:
+        if not self.options.saturate:
+            return tau
+        over = np.abs(tau) > self.limit
+        if not over.any():
+            return tau
+        self.saturated |= over
+        return np.asarray(np.clip(tau, -self.limit, self.limit))
+
+    def measure(self) -> tuple[Array, Array]:
+        """Position and velocity as the sensors see them, with noise, each (n,)."""
+        q, qd = self.state
+        if self.options.position_noise:
+            q = q + self.options.position_noise * self._random.standard_normal(len(q))
+        if self.options.velocity_noise:
+            qd = qd + self.options.velocity_noise * self._random.standard_normal(len(qd))
+        return q, qd
+
+    def take_saturated(self) -> tuple[str, ...]:
+        """Joints whose efforts were limited since the last call."""
+        names = tuple(np.array(self.model.joint_names)[self.saturated])
+        self.saturated[:] = False
+        return names
+
+
+def warm_up(simulation: RobotSimulation) -> str:
+    """Run all that is needed once, so that nothing is compiled while the robot moves; returns what went wrong."""
+    try:
+        simulation.advance(1)
+        simulation.told[:] = EFFORT
+        simulation.value[:] = 0.0
+        simulation.advance(1)
+    except LieDynamicsError as error:
+        return str(error)
+    finally:
+        simulation.reset()
+    return ""
+
+
+def steps_of_delay(periods: float, substeps: int) -> int:
+    """Return the steps in a delay of whole or half periods; raises ParameterError for others."""
+    steps = periods * substeps
+    if 2.0 * periods != round(2.0 * periods) or steps != round(steps):
+        raise ParameterError(
+            f"command_delay is {periods:g} periods with {substeps} substeps; expected whole periods, or half ones "
+            "with an even number of substeps"
+        )
+    return round(steps)

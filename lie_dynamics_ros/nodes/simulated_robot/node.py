@@ -1,0 +1,389 @@
+"""Node that stands in for a robot's driver: joint states of a smooth motion, or of a robot that obeys commands.
+
+See doc/nodes/simulated_robot.md for topics, services and parameters.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ...core.errors import ConfigurationError, MessageError
+from ...core.joint_mapping import JointMapping
+from ...core.robot_options import MODEL_SETTINGS
+from ...lie_dynamics import LieDynamicsError
+from ...ros.inputs.robot_commands import Command, read_effort_array, read_named_efforts, read_point
+from ...ros.model.model_loading import INERTIA_CHECK, load_model
+from ...ros.model.robot_description import read_description
+from ...ros.node.managed_node import ManagedNode
+from ...ros.node.parameters import Setting
+from ...ros.node.spinning import run
+from ...ros.outputs import diagnostics
+from ...ros.outputs.diagnostics import Report
+from ...ros.wire import qos
+from ...ros.wire.messages import nanoseconds
+from .core import NAMES, Options, RobotSimulation, steps_of_delay, warm_up
+from .lock_step import LockStep
+from .sine_motion import SineMotion
+
+MODES = ("motion", "dynamics")
+STARTS = ("middle", "initial_position")
+PER_JOINT = "One number for all joints, or one for each in model order."
+SETTINGS = (
+    Setting(
+        "robot_description",
+        "package://lie_dynamics_ros/urdf/panda_arm.urdf",
+        "The robot: URDF text, a file path, file:///path or package://name/path.",
+        "while unconfigured",
+    ),
+    INERTIA_CHECK,
+    Setting(
+        "mode",
+        MODES[0],
+        "A motion that depends on time alone, or the dynamics of a robot that obeys commands.",
+        "while unconfigured",
+        choices=MODES,
+    ),
+    Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
+    Setting("frequency", 0.2, "Frequency of the motion [Hz].", "while unconfigured", low=0.001, high=10.0),
+    Setting("substeps", 2, "Steps of the simulation for each joint state.", "while unconfigured", low=1, high=1000),
+    Setting(
+        "start",
+        STARTS[0],
+        "Where the simulated robot starts: in the middle of its ranges, or at initial_position.",
+        "while unconfigured",
+        choices=STARTS,
+    ),
+    Setting("initial_position", [0.0], f"[rad, m]. {PER_JOINT}", "while unconfigured", low=-1e6, high=1e6),
+    Setting("seed", 0, "Of the noise.", "while unconfigured", low=0, high=2**31 - 1),
+    Setting("publish_clock", False, "Publish simulated time on /clock, and stamp states with it.", "at start"),
+    Setting(
+        "real_time_factor",
+        1.0,
+        "Simulated seconds per second; other than 1 only with publish_clock.",
+        "while unconfigured",
+        low=0.01,
+        high=100.0,
+    ),
+    Setting(
+        "lock_step",
+        False,
+        "Wait after each state for the command that answers it, once there was one; only with publish_clock. Exact "
+        "with ~/joint_efforts, whose time stamp tells which state they answer.",
+        "while unconfigured",
+    ),
+    *MODEL_SETTINGS,
+    Setting(
+        "extra_damping",
+        [0.0],
+        f"Damping beside that of the URDF [N m s/rad, N s/m]. {PER_JOINT}",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting("extra_friction", [0.0], f"Dry friction beside that of the URDF [N m, N]. {PER_JOINT}", low=0.0, high=1e6),
+    Setting("stops", True, "Stops at the position limits of the URDF."),
+    Setting("saturate_efforts", True, "Limit commanded efforts to the effort limits of the URDF."),
+    Setting(
+        "position_bandwidth",
+        50.0,
+        "Of joints under position commands, and of brakes [rad/s].",
+        low=0.1,
+        high=10_000.0,
+    ),
+    Setting("position_noise", 0.0, "Standard deviation of measured positions [rad, m].", low=0.0, high=10.0),
+    Setting("velocity_noise", 0.0, "Standard deviation of measured velocities [rad/s, m/s].", low=0.0, high=100.0),
+    Setting(
+        "command_delay",
+        0.0,
+        "From a command until it takes effect, whole and half periods of the joint states.",
+        "while unconfigured",
+        low=0.0,
+        high=10.0,
+    ),
+    Setting(
+        "command_timeout",
+        0.1,
+        "Commands older than this, in simulated time, count as none, and brakes hold the robot [s]. 0: no limit.",
+        low=0.0,
+        high=3600.0,
+    ),
+)
+
+LARGEST_GAP = 10
+"""How many states the simulation catches up when it is late; what is beyond is lost time."""
+
+
+class SimulatedRobot(ManagedNode):
+    """Publishes joint states of a sine motion within the robot's limits, or of its simulated dynamics."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._motion: SineMotion | None = None
+        self._robot = "none"
+        self._simulation: RobotSimulation | None = None
+        self._published = self._reported = self._commands = self._commands_reported = self._refused = 0
+        self._problem = self._hold_reason = ""
+        self._commanded: float | None = None  # simulated time of the last command [s]
+        self._stale = False
+        self._lock = LockStep()
+        self._simulated = 0.0  # simulated time of the last report [s]
+        super().__init__("simulated_robot", SETTINGS, **kwargs)
+        overridable = qos.overridable()
+        self._states = self.create_lifecycle_publisher(
+            JointState, "joint_states", qos.OUTPUT, qos_overriding_options=overridable
+        )
+        self._points = self.create_lifecycle_publisher(
+            JointTrajectoryPoint, "~/joint_trajectory_point", qos.OUTPUT, qos_overriding_options=overridable
+        )
+        self._description = self.create_publisher(
+            String, "robot_description", qos.DESCRIPTION, qos_overriding_options=overridable
+        )
+        self._clock_publisher = None
+        if self.settings["publish_clock"]:
+            self._clock_publisher = self.create_lifecycle_publisher(ClockMessage, "/clock", qos.OUTPUT)
+        for type_, topic, read in (
+            (Float64MultiArray, "~/commands", read_effort_array),
+            (JointState, "~/joint_efforts", read_named_efforts),
+            (JointTrajectory, "~/joint_trajectory", read_point),
+        ):
+            self.create_subscription(
+                type_, topic, self._receiver(read), qos.STREAM_INPUT, qos_overriding_options=overridable
+            )
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self._timer = None
+
+    # Configuration.
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other and against the robot; raises ParameterError."""
+        options = Options.from_values(values)
+        if self._simulation is not None:
+            options.physics(options.apply(self._simulation.model))
+
+    def settings_changed(self, names: set[str]) -> None:
+        """Apply parameters that may change at run time."""
+        if self._simulation is not None:
+            self._simulation.set_options(self._options())
+
+    def _options(self) -> Options:
+        options = Options.from_values(self.settings)
+        assert isinstance(options, Options)
+        return options
+
+    def configure(self) -> None:
+        """Read the robot and publish its description."""
+        settings = self.settings
+        description = read_description(settings["robot_description"])
+        model = load_model(description, settings["inertia_check"], self.get_logger())
+        names = model.joint_names
+        if not names:
+            raise ConfigurationError("the robot has no joint that moves")
+        if model.nq != len(names):
+            raise ConfigurationError("the robot has joints with several coordinates, which a JointState cannot hold")
+        for name, usual in (("real_time_factor", 1.0), ("lock_step", False)):
+            if settings[name] != usual and self._clock_publisher is None:
+                raise ConfigurationError(f"{name} is {settings[name]} without publish_clock")
+        zeros = [0.0] * len(names)
+        self._state = JointState(name=list(names), position=zeros, velocity=zeros)
+        if settings["mode"] == "dynamics":
+            step = 1.0 / (settings["rate"] * settings["substeps"])
+            start = tuple(settings["initial_position"]) if settings["start"] == "initial_position" else ()
+            delay = steps_of_delay(settings["command_delay"], settings["substeps"])
+            simulation = RobotSimulation(model, self._options(), step, start, settings["seed"], delay)
+            problem = warm_up(simulation)
+            if problem:
+                self.get_logger().warning(f"under efforts alone the robot cannot be simulated: {problem}")
+            self._joints = JointMapping(names)
+            self._state.effort = zeros
+            self._effort = np.frombuffer(self._state.effort)
+            self._simulation = simulation
+        else:
+            self._motion = SineMotion(model, settings["frequency"])
+        self._robot = model.name
+        self._position, self._velocity = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
+        self._point = JointTrajectoryPoint(accelerations=zeros)
+        self._acceleration = np.frombuffer(self._point.accelerations)
+        self._description.publish(String(data=description))
+
+    def activate(self) -> None:
+        """Begin to move."""
+        self._restart()
+        step = self._simulate if self._simulation is not None else self._step
+        period = 1.0 / self.settings["rate"]
+        self._timer = self.create_timer(period, step, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _restart(self) -> None:
+        if self._simulation is not None:
+            self._simulation.reset()
+        self._start = self.get_clock().now().nanoseconds
+        self._steady_start = time.perf_counter()
+        self._commanded, self._stale, self._hold_reason, self._simulated = None, False, "", 0.0
+
+    def deactivate(self) -> None:
+        """Stop moving."""
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+
+    def cleanup(self) -> None:
+        """Let go of the robot."""
+        self._motion = self._simulation = None
+
+    # A motion that depends on time alone.
+
+    def _step(self) -> None:
+        assert self._motion is not None
+        now = self.get_clock().now()
+        t = (now.nanoseconds - self._start) * 1e-9
+        self._position[:], self._velocity[:], self._acceleration[:] = self._motion.at(t)
+        self._points.publish(self._point)
+        self._publish(now.nanoseconds)
+
+    def _publish(self, stamp: int) -> None:
+        header = self._state.header.stamp
+        header.sec, header.nanosec = divmod(stamp, 1_000_000_000)
+        self._lock.published(stamp, time.perf_counter())
+        self._states.publish(self._state)
+        self._published += 1
+
+    # Dynamics.
+
+    def _simulate(self) -> None:
+        simulation, settings = self._simulation, self.settings
+        assert simulation is not None
+        factor = settings["real_time_factor"]
+        elapsed = (time.perf_counter() - self._steady_start) * factor
+        # Half a period early is in time: the timer of steady time ticks a little before and after it.
+        due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
+        if due < 1:
+            return
+        if settings["lock_step"] and self._commanded is not None and self._lock.waits(time.perf_counter()):
+            return
+        most = 1 if settings["lock_step"] else LARGEST_GAP
+        if due > most:
+            self._lose((due - most) / (settings["rate"] * factor))
+            due = most
+        self._judge_commands(simulation)
+        try:
+            simulation.advance(due * settings["substeps"])
+        except LieDynamicsError as error:
+            if not self._hold_reason:
+                self.get_logger().error(f"the robot is held: {error}")
+            self._hold_reason = str(error)
+            simulation.hold()
+            self._lose(due / (settings["rate"] * factor))
+            return
+        self._position[:], self._velocity[:] = simulation.measure()
+        self._effort[:] = simulation.effort
+        stamp = round(simulation.time * 1e9)
+        if self._clock_publisher is None:
+            # The time that the state belongs to: the time of publication would add the timer's jitter to its motion.
+            now = self.ros_time()
+            if abs(self._start + stamp - now) > LARGEST_GAP * 1e9 / settings["rate"]:
+                self._start = now - stamp  # the clock was set
+            self._publish(self._start + stamp)
+            return
+        message = ClockMessage()
+        message.clock.sec, message.clock.nanosec = divmod(stamp, 1_000_000_000)
+        self._clock_publisher.publish(message)
+        self._publish(stamp)
+
+    def _lose(self, lost: float) -> None:
+        """Let the simulation be late by some more time [s] for good."""
+        self._steady_start += lost
+        self._start += round(lost * 1e9)
+
+    def _judge_commands(self, simulation: RobotSimulation) -> None:
+        timeout = self.settings["command_timeout"]
+        if timeout and self._commanded is not None and simulation.time - self._commanded > timeout:
+            simulation.hold()
+            self._commanded, self._stale = None, True
+
+    def _receiver(self, read: Callable[[Any, JointMapping], Command]) -> Callable[[Any], None]:
+        def receive(message: Any) -> None:
+            simulation = self._simulation
+            if simulation is None or self._timer is None:
+                return
+            try:
+                simulation.tell(*read(message, self._joints))
+            except MessageError as error:
+                self._refused += 1
+                self._problem = str(error)
+                return
+            self._commands += 1
+            self._lock.commanded(nanoseconds(message.header.stamp) if isinstance(message, JointState) else 0)
+            if self._commanded is None:
+                self._lock.engage(time.perf_counter())
+            self._commanded, self._stale, self._hold_reason = simulation.time, False, ""
+            if self.settings["lock_step"]:
+                self._simulate()  # where the next state is due, it waited for this
+
+        return receive
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Begin again at the start."""
+        if self._timer is None:
+            response.message = "the node is not active"
+            return response
+        self._restart()
+        response.success = True
+        response.message = "at the start again"
+        return response
+
+    # Diagnostics.
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        values = report.values
+        rate = (self._published - self._reported) / period
+        self._reported = self._published
+        values["states per second"] = f"{rate:.1f}"
+        report.hardware = self._robot
+        wanted = self.settings["rate"]
+        simulation = self._simulation
+        if simulation is not None:
+            wanted *= self.settings["real_time_factor"]
+            self._describe_dynamics(report, simulation, period)
+        if self.state == "active" and self._published and rate < 0.9 * wanted:
+            report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} states per second")
+
+    def _describe_dynamics(self, report: Report, simulation: RobotSimulation, period: float) -> None:
+        values = report.values
+        values["simulated time [s]"] = f"{simulation.time:.3f}"
+        values["real-time factor"] = f"{max(0.0, simulation.time - self._simulated) / period:.3f}"
+        self._simulated = simulation.time
+        values["commands per second"] = f"{(self._commands - self._commands_reported) / period:.1f}"
+        self._commands_reported = self._commands
+        values["commands dropped"] = self._refused
+        for k, name in enumerate(NAMES):
+            joints = [j for j, told in zip(simulation.model.joint_names, simulation.told, strict=True) if told == k]
+            values[f"joints under {name}"] = ", ".join(joints) or "none"
+        if self._problem:
+            values["last dropped command"] = self._problem
+        if self.state != "active":
+            return
+        if self._hold_reason:
+            report.add(diagnostics.ERROR, f"the robot is held: {self._hold_reason}")
+        if self._stale:
+            report.add(diagnostics.WARN, "commands are stale: brakes hold the robot")
+        saturated = simulation.take_saturated()
+        if saturated:
+            report.add(diagnostics.WARN, f"efforts limited: {', '.join(saturated)}")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(SimulatedRobot, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

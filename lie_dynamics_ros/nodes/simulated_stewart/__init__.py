@@ -1,0 +1,1 @@
+"""In place of the driver of a Stewart platform."""

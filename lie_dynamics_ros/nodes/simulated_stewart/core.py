@@ -1,0 +1,132 @@
+"""A smooth motion of a Stewart platform, without ROS: by itself, or to a pose that somebody wants."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.stewart import StewartPlatform
+from ...ros.wire.messages import Array
+
+LONGEST_STEP = 0.1
+"""Longest step in time [s]: a simulation that was held up goes on where it was."""
+LEAST_DETERMINANT = 1e-2
+"""Share of the determinant of the Jacobian in the home pose below which a pose counts as close to a singular one."""
+
+
+@dataclass(frozen=True)
+class MotionOptions:
+    """How the platform moves.
+
+    Attributes
+    ----------
+    translation, rotation : float
+        Largest distance and angle from the home pose along and about each axis, when it moves by itself [m, rad].
+    frequency : float
+        Of the first of six oscillations [Hz]; the others follow within half an octave.
+    response : float
+        Time constant with which the platform follows where it should be [s].
+    """
+
+    translation: float
+    rotation: float
+    frequency: float
+    response: float
+
+
+class PlatformMotion:
+    """Pose and twist of a platform that follows its target as a critically damped mass on a spring would.
+
+    Position and velocity are continuous whatever the target does. The platform stops, and waits, before legs that
+    would leave their limits and before singular poses.
+
+    Parameters
+    ----------
+    platform : StewartPlatform
+    home : ndarray, shape (4, 4)
+        Where it starts, at rest, and about which it moves by itself.
+    options : MotionOptions
+
+    Attributes
+    ----------
+    pose : ndarray, shape (4, 4)
+        Of the platform frame in the base frame.
+    twist : ndarray, shape (6,)
+        Body twist (angular, linear) [rad/s, m/s].
+    lengths, rates : ndarray, shape (6,)
+        Of the legs [m, m/s].
+    held : str
+        What the platform waits before; empty where it moves freely.
+    """
+
+    def __init__(self, platform: StewartPlatform, home: Array, options: MotionOptions) -> None:
+        self._platform, self._home = platform, np.array(home)
+        self.options = options
+        self._time = 0.0
+        self._goal: Array | None = None
+        # Rotation vector from the home orientation, in its axes, and displacement from the home position.
+        self._x, self._v = np.zeros(6), np.zeros(6)
+        self.held = ""
+        spread = (np.arange(6) * (math.sqrt(5.0) - 1.0) / 2.0) % 1.0
+        self._octaves, self._phases = 2.0 * math.pi * (1.0 + 0.5 * spread), 2.0 * math.pi * spread
+        self._place()
+        self._home_determinant = self._determinant
+
+    def go_to(self, pose: Array | None) -> None:
+        """Go to a pose, shape (4, 4), and stay there; None: move by itself again."""
+        if pose is None:
+            self._goal = None
+            return
+        self._goal = np.concatenate((so3.log(self._home[:3, :3].T @ pose[:3, :3]), pose[:3, 3] - self._home[:3, 3]))
+
+    def advance(self, step: float) -> None:
+        """Let some time pass [s]."""
+        step = min(max(step, 0.0), LONGEST_STEP)
+        self._time += step
+        target = self._target() if self._goal is None else self._goal
+        # The exact solution for a target that stands still during the step.
+        rate = 1.0 / self.options.response
+        gap = self._x - target
+        push = (self._v + rate * gap) * step
+        decay = math.exp(-rate * step)
+        x, v = target + (gap + push) * decay, (self._v - rate * push) * decay
+        before = self._x, self._v
+        self._x, self._v = x, v
+        self._place()
+        self.held = self._obstacle()
+        if self.held:
+            self._x, self._v = before[0], np.zeros(6)
+            self._place()
+
+    def _target(self) -> Array:
+        options = self.options
+        swing = np.sin(self._octaves * options.frequency * self._time + self._phases)
+        swing[:3] *= options.rotation
+        swing[3:] *= options.translation
+        return swing
+
+    def _place(self) -> None:
+        turn, rate = self._x[:3], self._v[:3]
+        pose = np.eye(4)
+        pose[:3, :3] = self._home[:3, :3] @ so3.exp(turn)
+        pose[:3, 3] = self._home[:3, 3] + self._x[3:]
+        self.pose = pose
+        self.twist = np.concatenate((so3.right_jacobian(turn) @ rate, pose[:3, :3].T @ self._v[3:]))
+        self.lengths = self._platform.leg_lengths(pose)
+        jacobian = self._platform.jacobian(pose)
+        self.rates = jacobian @ self.twist
+        self._determinant = float(np.linalg.det(jacobian))
+
+    def _obstacle(self) -> str:
+        """Say what is wrong with the pose; empty where nothing is."""
+        margins = self._platform.leg_margins(self.lengths)
+        leg = int(margins.argmin())
+        if margins[leg] < 0.0:
+            low, high = self._platform.leg_limits[leg]
+            return f"leg {leg + 1} would be {self.lengths[leg]:.6g} m long, limits {low:.6g} to {high:.6g} m"
+        if not self._determinant / self._home_determinant > LEAST_DETERMINANT:
+            return "a singular pose is near"
+        return ""

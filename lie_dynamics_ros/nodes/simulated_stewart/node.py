@@ -1,0 +1,223 @@
+"""Node that stands in for the driver of a Stewart platform: leg lengths with noise, of a smooth motion.
+
+See doc/nodes/simulated_stewart.md for topics and parameters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from ...core.errors import ConfigurationError, MessageError
+from ...ros.model.platform_loading import LEGS, PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
+from ...ros.node.managed_node import ManagedNode
+from ...ros.node.parameters import Setting
+from ...ros.node.spinning import run
+from ...ros.outputs import diagnostics
+from ...ros.outputs.diagnostics import Report
+from ...ros.wire import qos
+from ...ros.wire.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix
+from .core import MotionOptions, PlatformMotion
+
+SETTINGS = (
+    *PLATFORM_SETTINGS,
+    Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
+    Setting(
+        "translation_amplitude",
+        0.05,
+        "Largest distance from the home pose along each axis, when it moves by itself [m].",
+        low=0.0,
+        high=10.0,
+    ),
+    Setting(
+        "rotation_amplitude",
+        0.2,
+        "Largest angle from the home pose about each axis, when it moves by itself [rad].",
+        low=0.0,
+        high=1.5,
+    ),
+    Setting("frequency", 0.2, "Frequency of the motion by itself [Hz].", low=0.001, high=10.0),
+    Setting(
+        "response_time",
+        0.2,
+        "Time constant with which the platform follows a desired pose, or its own motion [s].",
+        low=0.001,
+        high=100.0,
+    ),
+    Setting("length_noise", 1e-5, "Standard deviation of the leg lengths [m].", low=0.0, high=1.0),
+    Setting("rate_noise", 1e-4, "Standard deviation of the leg rates [m/s].", low=0.0, high=10.0),
+    Setting(
+        "seed",
+        0,
+        "Start of the random numbers of the noise. 0: another one each time.",
+        "while unconfigured",
+        low=0,
+        high=2**31 - 1,
+    ),
+)
+
+
+class SimulatedStewart(ManagedNode):
+    """Publishes the leg lengths of a platform that moves by itself, or to a desired pose."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._motion: PlatformMotion | None = None
+        self._published = self._reported = 0
+        self._refused = ""
+        self._timer = None
+        super().__init__("simulated_stewart", SETTINGS, **kwargs)
+        overridable = qos.overridable()
+        self._states = self.create_lifecycle_publisher(
+            JointState, "joint_states", qos.OUTPUT, qos_overriding_options=overridable
+        )
+        self._poses = self.create_lifecycle_publisher(
+            PoseStamped, "~/true_pose", qos.OUTPUT, qos_overriding_options=overridable
+        )
+        self._twists = self.create_lifecycle_publisher(
+            TwistStamped, "~/true_twist", qos.OUTPUT, qos_overriding_options=overridable
+        )
+        self.create_subscription(
+            PoseStamped, "~/desired_pose", self._on_desired, qos.SETPOINT_INPUT, qos_overriding_options=overridable
+        )
+        self.create_service(Trigger, "~/reset", self._reset)
+
+    def check_settings(self, values: Any) -> None:
+        """Check names of legs and frames; raises ParameterError."""
+        check_platform_settings(values)
+
+    def settings_changed(self, names: set[str]) -> None:
+        """Apply what may change while it moves."""
+        if self._motion is not None:
+            self._motion.options = self._options()
+        else:
+            self.start()  # where autostart waits for something to be put right
+
+    def _options(self) -> MotionOptions:
+        settings = self.settings
+        return MotionOptions(
+            translation=settings["translation_amplitude"],
+            rotation=settings["rotation_amplitude"],
+            frequency=settings["frequency"],
+            response=settings["response_time"],
+        )
+
+    def configure(self) -> None:
+        """Read the platform."""
+        settings = self.settings
+        self._platform = load_platform(settings["platform"], self.get_logger())
+        home = self._platform.home_pose
+        if home is None:
+            raise ConfigurationError("the platform has no home_pose, about which it could move")
+        self._motion = PlatformMotion(self._platform, home, self._options())
+        self._motion.advance(0.0)
+        if self._motion.held:
+            self._motion = None
+            raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
+        self._noise = np.random.default_rng(settings["seed"] or None)
+        zeros = [0.0] * LEGS
+        self._state = JointState(name=list(settings["legs"]), position=zeros, velocity=zeros)
+        self._lengths, self._rates = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
+        self._pose, self._twist = PoseStamped(), TwistStamped()
+        self._pose.header.frame_id = self._twist.header.frame_id = frames_of(settings)[0]
+
+    def activate(self) -> None:
+        """Begin to move, or go on."""
+        self._last = self.get_clock().now().nanoseconds
+        self._timer = self.create_timer(
+            1.0 / self.settings["rate"], self._step, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def deactivate(self) -> None:
+        """Stop."""
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+
+    def cleanup(self) -> None:
+        """Let go of the platform."""
+        self._motion = None
+
+    def _step(self) -> None:
+        now = self.get_clock().now()
+        motion = self._motion
+        motion.advance((now.nanoseconds - self._last) * 1e-9)
+        self._last = now.nanoseconds
+        noise = self._noise.standard_normal(2 * LEGS)
+        self._lengths[:] = motion.lengths + self.settings["length_noise"] * noise[:LEGS]
+        self._rates[:] = motion.rates + self.settings["rate_noise"] * noise[LEGS:]
+        stamp = now.to_msg()
+        self._state.header.stamp = self._pose.header.stamp = self._twist.header.stamp = stamp
+        self._states.publish(self._state)
+        rotation = motion.pose[:3, :3]
+        if self._poses.get_subscription_count():
+            fill_pose_from_matrix(self._pose.pose, motion.pose)
+            self._poses.publish(self._pose)
+        if self._twists.get_subscription_count():
+            fill_twist(self._twist.twist, motion.twist, rotation)
+            self._twists.publish(self._twist)
+        self._published += 1
+
+    def _on_desired(self, message: PoseStamped) -> None:
+        if self._motion is None:
+            return
+        try:
+            self._motion.go_to(self._checked(message))
+        except MessageError as error:
+            self._refused = f"desired pose refused: {error}"
+        else:
+            self._refused = ""
+
+    def _checked(self, message: PoseStamped) -> Any:
+        frame = message.header.frame_id
+        expected = frames_of(self.settings)[0]
+        if frame not in ("", expected):
+            raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
+        pose = pose_to_matrix(message.pose)
+        margins = self._platform.leg_margins(self._platform.leg_lengths(pose))
+        leg = int(margins.argmin())
+        if margins[leg] < 0.0:
+            name = self.settings["legs"][leg]
+            raise MessageError("limits", f"{name} would be {-margins[leg]:.4g} m beyond its limits")
+        return pose
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._motion is None:
+            response.success, response.message = False, "the node is not configured"
+            return response
+        self._motion.go_to(None)
+        self._refused = ""
+        response.success, response.message = True, "the platform moves by itself"
+        return response
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        rate = (self._published - self._reported) / period
+        self._reported = self._published
+        report.values["states per second"] = f"{rate:.1f}"
+        if self._motion is None:
+            return
+        report.hardware = self.settings["platform_frame"]
+        report.values["length noise [m]"] = f"{self.settings['length_noise']:g}"
+        if self._refused:
+            report.add(diagnostics.ERROR, self._refused)
+        if self._motion.held:
+            report.add(diagnostics.WARN, f"the platform waits: {self._motion.held}")
+        wanted = self.settings["rate"]
+        if self.state == "active" and self._published and rate < 0.9 * wanted:
+            report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} states per second")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(SimulatedStewart, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

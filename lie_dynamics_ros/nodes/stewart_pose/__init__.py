@@ -1,0 +1,1 @@
+"""The pose of a Stewart platform from the lengths of its legs."""

@@ -1,0 +1,218 @@
+"""Answers of the node stewart_pose to service calls: requests into the library, results into responses."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Pose
+
+from ...core.errors import MessageError, RequestError
+from ...core.joint_mapping import JointMapping
+from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.stewart import (
+    StewartPlatform,
+    StewartTracker,
+    assembly_modes,
+    solve_forward_kinematics,
+    solve_from_home,
+)
+from ...ros.requests.batches import Batch, to_field
+from ...ros.wire.messages import Array, fill_pose, pose_to_matrix, twist_to_array
+
+LARGEST = float(np.finfo(np.float64).max)
+"""Stands for infinity, the condition number of a singular pose, in responses."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What answers are made from: nothing in it changes while a call is served.
+
+    Attributes
+    ----------
+    platform : StewartPlatform
+    legs : tuple of str
+        Names of the legs.
+    pose : ndarray, shape (4, 4), or None
+        The pose tracked at the time of the call.
+    home : ndarray, shape (4, 4), or None
+        Where a cold start begins; None for a level pose that fits the lengths.
+    max_batch : int
+        Largest number of states in a request.
+    max_steps : int
+        Certified steps for each state.
+    """
+
+    platform: StewartPlatform
+    legs: tuple[str, ...]
+    pose: Array | None
+    home: Array | None
+    max_batch: int
+    max_steps: int
+
+    def batch(self, names: Sequence[str], count: int, numbers: Sequence[float]) -> Batch:
+        """Read names and number of states of a request."""
+        return Batch(JointMapping(self.legs), names, count, numbers, self.max_batch, "leg")
+
+    def lengths(self, batch: Batch, values: array[float]) -> Array:
+        """Leg lengths of a request, shape (count, 6) [m]; raises RequestError where one is not positive."""
+        rows = batch.read("lengths", values)
+        bad = np.argwhere(rows <= 0.0)
+        if bad.size:
+            state, leg = (int(i) for i in bad[0])
+            raise RequestError(
+                f"the length of {self.legs[leg]} in state {state} is {rows[state, leg]} m; expected a positive length"
+            )
+        return rows
+
+
+@dataclass
+class Found:
+    """What was found for the states of a request: poses (count, 4, 4), whether they are right, and why not."""
+
+    poses: Array
+    valid: list[bool]
+    reasons: list[str]
+
+
+def forward_kinematics(known: Knowledge, request: Any, response: Any) -> None:
+    """Fill in the response of StewartForwardKinematics."""
+    methods: dict[int, Callable[[Knowledge, Array, list[Array]], Found]] = {
+        request.TRACKED: _tracked,
+        request.FROM_HOME: _from_home,
+        request.FROM_GUESS: _from_guess,
+    }
+    if request.method not in methods:
+        raise RequestError(f"method is {request.method}; expected TRACKED, FROM_HOME or FROM_GUESS (0, 1 or 2)")
+    batch = known.batch(request.leg_names, request.count, request.lengths)
+    lengths = known.lengths(batch, request.lengths)
+    if len(request.guess) > batch.count:
+        raise RequestError(f"{len(request.guess)} guesses for {batch.count} states")
+    found = methods[request.method](known, lengths, _matrices("guess", request.guess))
+    response.count = batch.count
+    response.valid, response.reasons = found.valid, found.reasons
+    response.poses = [_pose(matrix) for matrix in found.poses]
+    errors = np.abs(known.platform.leg_lengths(found.poses) - lengths).max(axis=1)
+    response.residuals = to_field(errors)
+    response.condition_numbers = _conditions(known, found.poses)
+    response.success = all(found.valid)
+    if not response.success:
+        state = found.valid.index(False)
+        response.message = f"state {state}: {found.reasons[state]}"
+
+
+def _tracked(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
+    if guesses:
+        raise RequestError("TRACKED takes no guess")
+    if known.pose is None:
+        raise RequestError("nothing is tracked yet: no leg lengths have been followed since the last start")
+    path = StewartTracker(known.platform, known.pose, max_steps=known.max_steps).update_many(lengths)
+    return Found(np.array(path.poses), path.valid.tolist(), [path[i].message for i in range(len(path))])
+
+
+def _from_home(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
+    if len(guesses) > 1:
+        raise RequestError(f"FROM_HOME takes one home pose or none, not {len(guesses)}")
+    home = guesses[0] if guesses else known.home
+    found = Found(np.tile(np.eye(4) if home is None else home, (len(lengths), 1, 1)), [], [])
+    for i, row in enumerate(lengths):
+        try:
+            cold = solve_from_home(known.platform, row, home, max_steps=10 * known.max_steps)
+        except LieDynamicsError as error:
+            found.valid.append(False)
+            found.reasons.append(str(error))
+        else:
+            found.poses[i] = cold.pose
+            found.valid.append(cold.converged)
+            found.reasons.append(cold.message)
+    return found
+
+
+def _from_guess(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
+    if len(guesses) not in (1, len(lengths)):
+        raise RequestError(f"FROM_GUESS takes one guess for all or one for each of {len(lengths)} states")
+    start = np.broadcast_to(np.array(guesses), (len(lengths), 4, 4))
+    result = solve_forward_kinematics(known.platform, lengths, start)
+    poses, valid = np.array(result.pose), np.array(result.converged)
+    usable = np.isfinite(poses).all(axis=(1, 2))
+    poses[~usable] = start[~usable]
+    reasons = [str(reason) or "converged" for reason in np.atleast_1d(result.reason)]
+    return Found(poses, (valid & usable).tolist(), reasons)
+
+
+def all_assembly_modes(known: Knowledge, request: Any, response: Any) -> None:
+    """Fill in the response of StewartAssemblyModes."""
+    batch = known.batch(request.leg_names, 1, request.lengths)
+    modes = assembly_modes(known.platform, known.lengths(batch, request.lengths)[0])
+    response.message = modes.message
+    response.success = bool(modes.certain)
+    response.poses = [_pose(matrix) for matrix in modes.poses]
+    response.proven = modes.proven.tolist()
+    response.residuals = to_field(modes.residuals)
+    response.condition_numbers = _conditions(known, modes.poses)
+    response.complex_count, response.class_count = int(modes.complex_count), int(modes.class_count)
+    response.certain, response.self_motion = bool(modes.certain), bool(modes.self_motion)
+
+
+def inverse_kinematics(known: Knowledge, request: Any, response: Any) -> None:
+    """Fill in the response of StewartInverseKinematics."""
+    count = len(request.poses)
+    if not count:
+        raise RequestError("no poses")
+    if len(request.twists) not in (0, count):
+        raise RequestError(f"{len(request.twists)} twists for {count} poses; expected one for each, or none")
+    batch = known.batch(request.leg_names, count, ())
+    if batch.columns != len(known.legs):
+        raise RequestError(f"leg_names has {batch.columns} names; expected each of {', '.join(known.legs)} once")
+    platform, poses = known.platform, np.array(_matrices("poses", request.poses))
+    lengths = platform.leg_lengths(poses)
+    response.leg_names = list(batch.names)
+    response.count = count
+    response.lengths = batch.write(lengths)
+    if request.twists:
+        twists = np.array([twist_to_array(twist) for twist in request.twists])
+        if not np.isfinite(twists).all():
+            raise RequestError("twists holds numbers that are not finite")
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            response.rates = batch.write(platform.leg_rates(poses, twists, "aligned"))
+    margins = platform.leg_margins(lengths)
+    response.within_limits = (margins >= 0.0).all(axis=1).tolist()
+    response.reasons = [_beyond(known, *row) for row in zip(lengths, margins, strict=True)]
+    response.condition_numbers = _conditions(known, poses)
+
+
+def _beyond(known: Knowledge, lengths: Array, margins: Array) -> str:
+    """Which legs are beyond their limits; empty where none is."""
+    return "; ".join(
+        f"{known.legs[leg]} is {lengths[leg]:.6g} m long, limits {low:.6g} to {high:.6g} m"
+        for leg, (low, high) in enumerate(known.platform.leg_limits)
+        if margins[leg] < 0.0
+    )
+
+
+def _matrices(field: str, poses: Sequence[Pose]) -> list[Array]:
+    """Poses of a request as matrices; RequestError names the one that is none."""
+    found = []
+    for i, pose in enumerate(poses):
+        try:
+            found.append(pose_to_matrix(pose))
+        except MessageError as error:
+            raise RequestError(f"{field}[{i}] is {error}") from error
+    return found
+
+
+def _pose(matrix: Array) -> Pose:
+    pose = Pose()
+    # What a solver leaves behind that has failed need not be a rotation to the last digit.
+    fill_pose(pose, matrix[:3, 3].tolist(), so3.to_quaternion(so3.nearest(matrix[:3, :3])).tolist())
+    return pose
+
+
+def _conditions(known: Knowledge, poses: Array) -> array[float]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        numbers = known.platform.condition_number(poses) if len(poses) else np.empty(0)
+    return to_field(np.nan_to_num(numbers, nan=LARGEST, posinf=LARGEST))

@@ -1,0 +1,267 @@
+"""What the node stewart_pose computes: from the leg lengths of a message to the pose, and what is known of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from ...core.errors import ConfigurationError, MessageError, ParameterError
+from ...core.joint_mapping import JointMapping
+from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
+from ...ros.inputs.state_reader import StateFields
+from ...ros.model.platform_loading import LEGS
+from ...ros.wire.messages import Array, all_finite, numbers_to_matrix
+
+KINDS = {
+    TrackingStatus.NOT_FINITE: "not finite",
+    TrackingStatus.NOT_POSITIVE: "not positive",
+    TrackingStatus.LEG_LIMIT: "outside leg limits",
+    TrackingStatus.SINGULAR: "singularity",
+    TrackingStatus.NO_POSE: "no such pose",
+    TrackingStatus.TOO_FAR: "too far",
+    TrackingStatus.AMBIGUOUS: "ambiguous",
+    TrackingStatus.OUT_OF_REACH: "out of reach",
+}
+"""Names under which lengths that are not answered are counted."""
+
+WITHHOLD, PUBLISH = "withhold", "publish"
+"""What may become of a pose whose status is AMBIGUOUS."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may change at run time; see the parameters of the node."""
+
+    leg_noise: tuple[float, ...]
+    max_steps: int
+    start_pose: tuple[float, ...]
+    max_speed: tuple[float, float] | None
+    length_error: float
+    publish_ambiguous: bool
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Options:
+        """Make options of parameter values; raises ParameterError where they make no sense."""
+        noise = tuple(values["leg_noise"])
+        if len(noise) not in (1, LEGS):
+            raise ParameterError(f"leg_noise has {len(noise)} numbers; expected one or six")
+        start = tuple(values["start_pose"])
+        if len(start) == 7:
+            try:
+                numbers_to_matrix(start)
+            except MessageError as error:
+                raise ParameterError(f"start_pose: {error}") from error
+        elif start != (0.0,):
+            raise ParameterError(
+                f"start_pose has {len(start)} numbers; expected 7 (x, y, z, quaternion x, y, z, w), "
+                "or [0.0] for the home pose of the platform"
+            )
+        speed = tuple(values["max_speed"])
+        if speed != (0.0,) and not (len(speed) == 2 and min(speed) > 0.0):
+            raise ParameterError(
+                f"max_speed is {list(speed)}; expected the largest linear [m/s] and angular speed [rad/s] of the "
+                "platform, or [0.0] where they are not known"
+            )
+        return cls(
+            leg_noise=noise,
+            max_steps=values["max_steps"],
+            start_pose=start,
+            max_speed=(speed[0], speed[1]) if len(speed) == 2 else None,
+            length_error=values["length_error"],
+            publish_ambiguous=values["when_ambiguous"] == PUBLISH,
+        )
+
+
+class StewartTask:
+    """Follows one platform through the leg lengths of joint states.
+
+    Parameters
+    ----------
+    platform : StewartPlatform
+    legs : sequence of str
+        Names of the legs in messages, leg by leg.
+    offsets : sequence of float
+        Added to what messages say, one for all legs or six [m].
+    options : Options
+
+    Attributes
+    ----------
+    last : TrackedPose or None
+        What became of the last lengths; None before the first.
+    tracked : TrackedPose or None
+        The last good pose; None before the first.
+    """
+
+    def __init__(
+        self, platform: StewartPlatform, legs: Sequence[str], offsets: Sequence[float], options: Options
+    ) -> None:
+        if len(offsets) not in (1, LEGS):
+            raise ConfigurationError(f"length_offsets has {len(offsets)} numbers; expected one or six")
+        self.platform = platform
+        self.legs = JointMapping(legs)
+        self._fields = StateFields(LEGS)
+        self.last: TrackedPose | None = None
+        self.tracked: TrackedPose | None = None
+        self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
+        self._tracker: StewartTracker | None = None
+        self._since: int | None = None
+        self.options = options
+        self._prepare()
+        self.restart()
+
+    # Where tracking starts.
+
+    @property
+    def start(self) -> str:
+        """Which pose tracking starts from."""
+        if len(self.options.start_pose) == 7:
+            return "parameter start_pose"
+        return "home pose of the platform" if self.platform.home_pose is not None else "level pose, assumed"
+
+    @property
+    def start_is_assumed(self) -> bool:
+        """Whether nobody has said which pose the platform starts from."""
+        return len(self.options.start_pose) != 7 and self.platform.home_pose is None
+
+    @property
+    def start_pose(self) -> Array | None:
+        """Pose that tracking starts from, shape (4, 4); None where it is a level one that fits the first lengths."""
+        if len(self.options.start_pose) == 7:
+            return numbers_to_matrix(self.options.start_pose)
+        return self.platform.home_pose
+
+    def restart(self) -> None:
+        """Forget where the platform is: the next lengths are followed from the start pose."""
+        self.last = self.tracked = None
+        self._since = None
+        pose = self.start_pose
+        self._tracker = None if pose is None else self._tracker_at(pose)
+
+    def with_options(self, options: Options) -> StewartTask:
+        """Return a task that goes on from where this one is with other options, and leave this one as it was.
+
+        A start pose counts from the next restart on. Raises ParameterError where tracking cannot start from it.
+        """
+        other = copy.copy(self)
+        other.options = options
+        try:
+            if len(options.start_pose) == 7:
+                StewartTracker(self.platform, numbers_to_matrix(options.start_pose))
+        except LieDynamicsError as error:
+            raise ParameterError(f"start_pose: {error}") from error
+        if other.tracked is None or other._tracker is None:
+            other.restart()
+        else:
+            other._tracker = other._tracker.with_options(leg_noise=_noise(options), max_steps=options.max_steps)
+        return other
+
+    def _tracker_at(self, pose: Array, known: bool = True) -> StewartTracker:
+        """Tracker at a pose; one that is only assumed certifies nothing."""
+        options = self.options
+        return StewartTracker(
+            self.platform,
+            pose,
+            options.max_speed if known else None,
+            length_error=options.length_error,
+            leg_noise=_noise(options),
+            max_steps=options.max_steps,
+        )
+
+    def _prepare(self) -> None:
+        """Run once what every message needs, so that nothing is compiled while messages come in."""
+        pose = self.start_pose
+        if pose is None:
+            # Some level pose, high enough not to be singular.
+            points = np.concatenate((self.platform.base_points, self.platform.platform_points))
+            pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
+        tracker = self._tracker_at(pose)
+        lengths = self.platform.leg_lengths(pose)
+        for rates in (None, np.zeros(LEGS)):
+            tracked = tracker.update(lengths, rates, dt=1e-3)
+        _ = tracked.covariance
+        tracked.time_to_singularity()
+        if self.options.max_speed is not None:  # the slow way, too
+            moved = pose.copy()
+            moved[2, 3] += 2e-3 * self.options.max_speed[0]
+            tracker.update(self.platform.leg_lengths(moved), dt=1e-3)
+
+    # Following.
+
+    def track(self, message: JointState, stamp: int) -> tuple[TrackedPose, bool]:
+        """Go to the pose for the leg lengths of a message that were measured at a time [ns].
+
+        Returns
+        -------
+        tracked : TrackedPose
+            Valid, and certified or to be published although it is not.
+        moving : bool
+            Whether the message has leg rates, so that there is a twist; it is finite where they are.
+
+        Raises
+        ------
+        MessageError
+            The message cannot be used, its lengths cannot be followed, or its pose is to be withheld; tracking goes on.
+        """
+        match = self.legs.match(message.name)
+        fields = self._fields
+        moving = fields.fill(message, match)
+        lengths = fields.position
+        if self._offsets is not None:
+            lengths += self._offsets
+        if self._tracker is None:
+            self._tracker = self._first(lengths)
+        rates = fields.velocity if moving else None
+        if self._since is None:
+            self._tracker = self._begun(self._tracker, lengths)
+        dt = 0.0 if self._since is None else max(0.0, 1e-9 * (stamp - self._since))
+        tracked = self.last = self._tracker.update(lengths, rates, dt=dt)
+        if tracked.valid or self._since is not None:
+            self._since = stamp
+        if self.withheld(tracked):
+            raise MessageError(KINDS[tracked.status], self.describe(tracked))
+        self.tracked = tracked
+        return tracked, moving
+
+    def _begun(self, tracker: StewartTracker, lengths: Array) -> StewartTracker:
+        """Tracker at the pose to which the first lengths lead straight from the start pose.
+
+        There the platform is known to be. The given tracker where they lead nowhere.
+        """
+        if tracker.max_speed is None:
+            return tracker
+        first = self._tracker_at(tracker.pose, known=False).update(lengths)
+        return self._tracker_at(first.pose) if first.valid else tracker
+
+    def withheld(self, tracked: TrackedPose) -> bool:
+        """Tell whether a pose is not to be published."""
+        if tracked.status is TrackingStatus.AMBIGUOUS and not self.options.publish_ambiguous:
+            return True
+        return not tracked.valid
+
+    def _first(self, lengths: Array) -> StewartTracker:
+        """Tracker at the level pose that fits the first lengths best."""
+        if not (all_finite(lengths) and (lengths > 0.0).all()):
+            leg = int(np.argmin(np.isfinite(lengths) & (lengths > 0.0)))
+            kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
+            raise MessageError(kind, f"{self.legs.joints[leg]}: its length is {lengths[leg]} m")
+        try:
+            return self._tracker_at(level_home(self.platform, lengths), known=False)
+        except LieDynamicsError as error:
+            raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
+
+    def describe(self, tracked: TrackedPose) -> str:
+        """Say what became of lengths, with the name of the leg where it is one."""
+        leg = tracked.leg
+        return tracked.message if leg is None else f"{self.legs.joints[leg]}: {tracked.message}"
+
+
+def _noise(options: Options) -> float | tuple[float, ...]:
+    """Return standard deviations of the lengths as the library takes them."""
+    noise = options.leg_noise
+    return noise if len(noise) == LEGS else noise[0]

@@ -1,0 +1,74 @@
+"""What is given about joints for hybrid dynamics, from either kind of message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import MessageError
+from ...core.joint_mapping import JointMapping, JointMatch
+from ..wire.messages import Array, all_finite
+
+if TYPE_CHECKING:
+    from trajectory_msgs.msg import JointTrajectory
+
+KIND = "commands"
+"""Under which unusable commands are counted."""
+
+Command = tuple[NDArray[np.bool_], NDArray[np.bool_], Array]
+"""Joints named, those whose acceleration is given, and what is given; each of shape (n,), in model order."""
+
+
+def read_hybrid_command(message: Any, joints: JointMapping) -> Command:
+    """Read a HybridCommand; raises MessageError where it is malformed, ambiguous or not finite."""
+    match = joints.match(message.joint_names)
+    given = np.asarray(message.given, dtype=np.uint8)
+    for name, field in (("given", given), ("values", message.values)):
+        _check_size(name, len(field), match)
+    if (given > message.EFFORT).any():
+        raise MessageError(KIND, f"given holds {given.max()}; expected ACCELERATION (0) or EFFORT (1)")
+    return _in_model_order(match, given == message.ACCELERATION, np.asarray(message.values), len(joints.joints))
+
+
+def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> Command:
+    """Read the first point of a JointTrajectory, which gives each joint an acceleration or an effort, not both.
+
+    What is not given is NaN, or the whole field is absent. Raises MessageError otherwise.
+    """
+    if not message.points:
+        raise MessageError(KIND, "a trajectory without points")
+    match = joints.match(message.joint_names)
+    point = message.points[0]
+    fields = []
+    for name, values in (("accelerations", point.accelerations), ("effort", point.effort)):
+        if len(values):
+            _check_size(name, len(values), match)
+        fields.append(np.asarray(values) if len(values) else np.full(match.size, np.nan))
+    accelerations, efforts = fields
+    prescribed = ~np.isnan(accelerations)
+    twice_or_never = prescribed != np.isnan(efforts)
+    if twice_or_never.any():
+        name = message.joint_names[int(np.argmax(twice_or_never))]
+        raise MessageError(
+            KIND, f"joint {name!r} has both or neither of acceleration and effort; expected one, and the other NaN"
+        )
+    return _in_model_order(match, prescribed, np.where(prescribed, accelerations, efforts), len(joints.joints))
+
+
+def _check_size(field: str, size: int, match: JointMatch) -> None:
+    if size != match.size:
+        raise MessageError(KIND, f"{field} has {size} entries for {match.size} joints")
+
+
+def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Array, n: int) -> Command:
+    if match.duplicated:
+        raise MessageError(KIND, match.problem)
+    if not all_finite(values):
+        raise MessageError(KIND, "values that are not finite numbers")
+    named = match.indices >= 0
+    all_prescribed, all_values = np.zeros(n, dtype=bool), np.zeros(n)
+    all_prescribed[named] = prescribed[match.indices[named]]
+    all_values[named] = values[match.indices[named]]
+    return named, all_prescribed, all_values

@@ -1,0 +1,201 @@
+"""Joint states on their way through a node: checked for their time, answered, counted; nothing they hold ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.clock import JumpThreshold, TimeJump
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+
+from ...core.errors import MessageError, reason_of
+from ...lie_dynamics import LieDynamicsError
+from ..node.managed_node import ManagedNode
+from ..node.parameters import Setting
+from ..outputs import diagnostics
+from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
+from ..outputs.response_times import ResponseTimes
+from ..wire import qos
+from ..wire.messages import nanoseconds
+from ..wire.state_decoder import StateDecoder
+from .publishers import UNKNOWN, Publishers, subscribe
+from .state_times import BACKWARDS, StateTimes
+
+STATE_TIMEOUT = Setting(
+    "state_timeout",
+    0.1,
+    "Joint states older than this, by their time stamp, are not answered [s]. 0: no limit.",
+    low=0.0,
+    high=3600.0,
+)
+
+AGAIN = 500_000_000
+"""Time stamps that go back by more than this [ns] may mean that a recording begins again."""
+
+
+class StateStream:
+    """The topic ``joint_states`` of a node, and what became of the states.
+
+    Parameters
+    ----------
+    node : ManagedNode
+        With the parameters `STATE_TIMEOUT` and `response_times.DEADLINE`.
+    answer : callable
+        Publishes the answer to a state, ``answer(message, now)`` with the time of arrival [ns]; raises `MessageError`
+        or `LieDynamicsError` where there is none.
+    restart : callable
+        Called when time ran backwards, as when a recording starts again: forgets what belongs to the time before.
+    what : str
+        What the states are to this node, for the diagnostics.
+
+    Attributes
+    ----------
+    open : bool
+        Whether states are answered.
+    statistics : StreamStatistics
+    responses : ResponseTimes
+        From a state's time stamp to its answer; from its arrival where it has none, or is not held against a clock.
+    """
+
+    def __init__(
+        self,
+        node: ManagedNode,
+        answer: Callable[[JointState, int], None],
+        restart: Callable[[], None],
+        what: str = "state",
+    ) -> None:
+        self._node, self._answer, self._restart, self._what = node, answer, restart, what
+        self.open = False
+        self.statistics = StreamStatistics()
+        self.responses = ResponseTimes()
+        self._times = StateTimes()
+        self._decode = StateDecoder().decode
+        self._last: float | None = None  # steady time [s]
+        self._before: int | None = None  # states answered before it was opened, until the first is
+        self._opened = 0.0  # steady time [s]
+        self.set_timeout()
+        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STATE_INPUT)
+        self._publishers = Publishers(node, self._subscription)
+        backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
+
+    def set_timeout(self) -> None:
+        """Take over the parameters ``state_timeout`` and ``deadline``."""
+        self.responses.deadline = self._node.settings["deadline"]
+        self._times.timeout = round(self._node.settings["state_timeout"] * 1e9)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self.responses.reset()
+        self._times.reset()
+        self._last = None
+        self._opened = time.perf_counter()
+        self.open = True
+        self._before = self.statistics.answered
+        self._say_waiting()
+
+    def stop(self) -> None:
+        """Stop answering."""
+        self.open = False
+
+    def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
+        """Answer a state, serialized or not."""
+        if not self.open:
+            return
+        begin = self._last = time.perf_counter()
+        statistics = self.statistics
+        try:
+            # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
+            now = self._node.ros_time()
+            if isinstance(message, bytes):
+                message = self._decode(message)
+            age = self._times.check(nanoseconds(message.header.stamp), now, publisher)
+            self._answer(message, now)
+            self._times.answered()
+        except MessageError as error:
+            statistics.reject(error.kind, reason_of(error))
+            if error.kind == BACKWARDS and self._begins_again():
+                self._restart()
+            return
+        except LieDynamicsError as error:
+            statistics.reject("no result", reason_of(error))
+            return
+        except Exception as error:
+            self._unexpected(error)
+            return
+        finally:
+            statistics.received += 1
+            self._publishers.heard(publisher)
+        statistics.answered += 1
+        duration = time.perf_counter() - begin
+        statistics.callback.add(duration)
+        response = duration
+        if age:
+            response = max(0.0, age * 1e-9 + duration)  # clocks of two machines differ
+            statistics.latency.add(response)
+        self.responses.add(response if self._times.timeout else duration)
+
+    def _begins_again(self) -> bool:
+        """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
+
+        Where states are held against the system's clock, an old one is but late: the robot is where it was.
+        """
+        simulated = self._node.get_parameter("use_sim_time").value
+        return self._times.went_back > AGAIN and (simulated or not self._times.timeout)
+
+    def accept(self, take: Callable[[], None]) -> bool:
+        """Take in a message that is not a state; whatever is wrong with it is counted. Tells whether it was taken."""
+        try:
+            take()
+        except MessageError as error:
+            self.statistics.reject(error.kind, reason_of(error))
+        except Exception as error:
+            self._unexpected(error)
+        else:
+            return True
+        return False
+
+    def _unexpected(self, error: Exception) -> None:
+        if not self._node.context.ok():
+            return  # the node was told to end in the middle of an answer
+        text = reason_of(error)
+        self.statistics.reject("unexpected error", text)
+        self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
+
+    def _on_time_jump(self, _: TimeJump) -> None:
+        self._times.reset()
+        self._restart()
+
+    def describe(self, report: Report, period: float) -> None:
+        """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
+        rejected = self.statistics.describe(report, period)
+        self.responses.describe(report, self._node.settings["state_timeout"])
+        several = self._publishers.take_several()
+        if not self.open:
+            return
+        topic, log = self._subscription.topic_name, self._node.get_logger()
+        if self._before is not None and self.statistics.answered > self._before:
+            log.info(f"answering: {self._what} received on {topic}")
+            self._before = None
+        if several:
+            text = f"{len(several)} publishers of {topic} take turns, one is expected: {', '.join(several)}"
+            report.add(diagnostics.ERROR, text)
+            log.error(text, throttle_duration_sec=SAY_AGAIN)
+        if rejected:
+            text = f"{rejected} messages dropped: {self.statistics.problem}"
+            report.add(diagnostics.ERROR, text)
+            log.error(text, throttle_duration_sec=SAY_AGAIN)
+        if self._last is None:
+            report.add(diagnostics.WARN, self._say_waiting())
+            return
+        silence = time.perf_counter() - self._last
+        if silence > max(self._node.settings["state_timeout"], diagnostics.PERIOD):
+            text = f"stale: no {self._what} received on {topic} for {silence:.1f} s"
+            report.add(diagnostics.ERROR, text)
+            log.error(text, throttle_duration_sec=SAY_AGAIN)
+
+    def _say_waiting(self) -> str:
+        text = f"no {self._what} received on {self._subscription.topic_name} yet"
+        self._node.get_logger().info(f"waiting: {text}", throttle_duration_sec=SAY_AGAIN)
+        return text

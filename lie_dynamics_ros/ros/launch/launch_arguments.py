@@ -1,0 +1,208 @@
+"""Arguments of the launch files: what each node has, which node each reaches, and what values they may have.
+
+An argument without a value leaves things as the parameter file has them. What is wrong is told by its name, before the
+first process is started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...lie_dynamics.texts import plain_number, quoted
+from .parameter_files import parameter_file
+
+BOOLEANS = ("true", "false")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of launch files.
+
+    Attributes
+    ----------
+    description : str
+        What ``ros2 launch --show-args`` tells.
+    kind : {"text", "boolean", "number", "name", "file"}
+        What a value must be: a name is that of a topic or namespace.
+    choices : tuple of str
+        Allowed values, where not all are.
+    low, high : float
+        Range of a number.
+    default : str
+        Value where none is given; an empty one leaves things as they are.
+    """
+
+    description: str
+    kind: str = "text"
+    choices: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    default: str = ""
+
+    def read(self, name: str, text: str) -> Any:
+        """Return the value of a text that is not empty; raises ValueError, which names argument, value and rule."""
+        if self.choices and text not in self.choices:
+            raise ValueError(f"{name} is {quoted(text)}; expected {' or '.join(self.choices)}")
+        if self.kind == "boolean":
+            return text == "true"
+        if self.kind == "number":
+            value = plain_number(text)
+            if value is None or not self.low <= value <= self.high:
+                raise ValueError(f"{name} is {quoted(text)}; expected a number from {self.low:g} to {self.high:g}")
+            return value
+        if self.kind == "name" and not _NAME.fullmatch(text):
+            raise ValueError(f"{name} is {quoted(text)}; expected words of letters, digits and _ with / between them")
+        if self.kind == "file":
+            return str(parameter_file(name, text))
+        return text
+
+
+_NAME = re.compile(r"(/|~/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*/?")
+_BOOLEAN = {"kind": "boolean", "choices": BOOLEANS}
+#: Arguments that set the parameter of the same name.
+PARAMETERS = {
+    "robot_description": Argument("The robot: URDF text, file path, file:// or package:// URI."),
+    "platform": Argument("Geometry of the platform: YAML text, file path, file:// or package:// URI."),
+    "base_frame": Argument("Frame of the base joints."),
+    "platform_frame": Argument("Frame of the platform joints."),
+    "frame_prefix": Argument("Put before both frames, such as left/."),
+    "rate": Argument("Joint states per second [Hz].", "number", low=0.1, high=10_000.0),
+    "length_noise": Argument("Standard deviation of the leg lengths [m].", "number", low=0.0, high=1.0),
+    "publish_clock": Argument("Publish simulated time on /clock.", **_BOOLEAN),  # type: ignore[arg-type]
+    "autostart": Argument("Configure and activate by itself.", **_BOOLEAN),  # type: ignore[arg-type]
+    "use_sim_time": Argument("Follow the topic /clock.", **_BOOLEAN),  # type: ignore[arg-type]
+}
+_COMMON = ("autostart", "use_sim_time")
+_STEWART = ("platform", "base_frame", "platform_frame", "frame_prefix")
+
+
+@dataclass(frozen=True)
+class NodeFile:
+    """What can be said of a node: parameters by name, and topics by the argument that renames each."""
+
+    parameters: tuple[str, ...]
+    topics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
+
+
+#: Topics: argument, topic of the node, description.
+NODES = {
+    "inverse_dynamics": NodeFile(
+        ("robot_description", *_COMMON),
+        {"commands": ("~/commands", "Topic of the effort commands; a name has them published.")},
+    ),
+    "hybrid_dynamics": NodeFile(
+        ("robot_description", *_COMMON),
+        {"commands": ("~/command", "Topic of the commands, lie_dynamics_interfaces/HybridCommand.")},
+    ),
+    "computed_torque": NodeFile(
+        ("robot_description", "mode", *_COMMON),
+        {"commands": ("~/commands", "Topic of the effort commands.")},
+        ("computed_torque", "gravity_compensation", "passivity_based", "adaptive"),
+    ),
+    "simulated_robot": NodeFile(
+        ("robot_description", "mode", "rate", "publish_clock", *_COMMON),
+        {
+            "commands": ("~/commands", "Topic of the effort commands that it obeys."),
+            "accelerations": ("~/joint_trajectory_point", "Topic of the accelerations of the motion."),
+        },
+        ("motion", "dynamics"),
+    ),
+    "simulated_stewart": NodeFile(
+        (*_STEWART, "rate", "length_noise", *_COMMON),
+        {
+            "commands": ("~/desired_pose", "Topic of the desired poses that it follows."),
+            "joint_states": ("joint_states", "Topic of the leg lengths."),
+        },
+    ),
+    "stewart_pose": NodeFile((*_STEWART, *_COMMON), {"joint_states": ("joint_states", "Topic of the leg lengths.")}),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A node of a launch file.
+
+    Attributes
+    ----------
+    node : str
+        One of `NODES`.
+    takes : tuple of str
+        Arguments of the launch file that concern it, besides namespace, config, autostart and use_sim_time.
+    fixed : mapping
+        Arguments of the node that the launch file sets.
+    when : str
+        Boolean argument of the launch file that says whether it is started; empty: always.
+    """
+
+    node: str
+    takes: tuple[str, ...] = ()
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    when: str = ""
+
+
+def whole(node: str) -> Part:
+    """Return the part of a launch file that starts one node alone: every argument of the node is one of the file."""
+    return Part(node, (*NODES[node].parameters, *NODES[node].topics))
+
+
+def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str, Argument]:
+    """Return the arguments of a launch file that starts these parts, with these defaults."""
+    found = {
+        "namespace": Argument("Namespace of the nodes.", "name"),
+        "config": Argument("Parameter file for all nodes, in place of those of the package.", "file"),
+    }
+    for part in parts:
+        node = NODES[part.node]
+        for name in (*part.takes, *_COMMON):
+            found.setdefault(name, _argument(node, name))
+        if part.when:
+            found[part.when] = Argument(f"Start {part.node} too.", "boolean", BOOLEANS, default="false")
+    return {name: replace(argument, default=defaults.get(name, argument.default)) for name, argument in found.items()}
+
+
+def _argument(node: NodeFile, name: str) -> Argument:
+    if name == "mode":
+        return Argument("Mode of the node.", choices=node.modes)
+    return Argument(node.topics[name][1], "name") if name in node.topics else PARAMETERS[name]
+
+
+def node_options(
+    parts: Sequence[Part], arguments: Mapping[str, Argument], texts: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return what launch is to start: name, namespace, parameter file, parameters and renamed topics of each node.
+
+    Raises
+    ------
+    ValueError
+        Names every argument with a value that cannot be, the value, and what was expected.
+    """
+    values, problems = {}, []
+    for name, argument in arguments.items():
+        text = texts[name].strip() if argument.kind != "text" else texts[name]
+        try:
+            if text:
+                values[name] = argument.read(name, text)
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise ValueError("; ".join(problems))
+    return [_options(part, values) for part in parts if not part.when or values.get(part.when)]
+
+
+def _options(part: Part, values: Mapping[str, Any]) -> dict[str, Any]:
+    node = NODES[part.node]
+    given = {name: values[name] for name in (*part.takes, *_COMMON) if name in values} | dict(part.fixed)
+    parameters = {name: given[name] for name in node.parameters if name in given}
+    if part.node == "inverse_dynamics" and "commands" in given:
+        parameters["publish_commands"] = True
+    return {
+        "name": part.node,
+        "namespace": values.get("namespace", ""),
+        "file": values.get("config", ""),
+        "parameters": parameters,
+        "remappings": [(topic, given[name]) for name, (topic, _) in node.topics.items() if name in given],
+    }

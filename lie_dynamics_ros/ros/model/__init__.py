@@ -1,0 +1,1 @@
+"""Where models come from: robot descriptions and platforms, from parameters, files and topics."""

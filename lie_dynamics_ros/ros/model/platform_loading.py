@@ -1,0 +1,102 @@
+"""From a parameter to a Stewart platform, with the library's warnings in the node's log."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
+from ...core.errors import DescriptionError, ParameterError
+from ...lie_dynamics.files import read_file
+from ...lie_dynamics.stewart import StewartPlatform
+from ...lie_dynamics.texts import quoted
+from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
+from ..node.parameters import Setting
+from .robot_description import locate
+
+LEGS = 6
+KEYS = (b"base_points", b"platform_points", b"semi_regular")
+"""Of which the file of a platform has one at least."""
+
+PLATFORM_SETTINGS = (
+    Setting(
+        "platform",
+        "package://lie_dynamics_ros/platforms/reference_platform.yaml",
+        "Geometry of the platform: YAML text, a file path, file:///path or package://name/path.",
+        "while unconfigured",
+    ),
+    Setting(
+        "legs",
+        [f"leg_{i}" for i in range(1, LEGS + 1)],
+        "Names of the six legs in joint states, in the order of the rows of the platform's file.",
+        "while unconfigured",
+    ),
+    Setting("base_frame", "stewart_base", "Frame of the base joints, in which poses are given.", "while unconfigured"),
+    Setting(
+        "platform_frame",
+        "stewart_platform",
+        "Frame of the platform joints, whose pose it is.",
+        "while unconfigured",
+    ),
+    Setting(
+        "frame_prefix",
+        "",
+        "Put before both frames, such as left/: so platforms of the same kind do not share frames.",
+        "while unconfigured",
+    ),
+)
+
+
+def check_platform_settings(values: Mapping[str, Any]) -> None:
+    """Check the names of legs and frames; raises ParameterError."""
+    legs: Sequence[str] = values["legs"]
+    if len(legs) != LEGS or len(set(legs)) != LEGS or not all(legs):
+        raise ParameterError(f"legs is {list(legs)}; expected six different names")
+    for name in ("base_frame", "platform_frame"):
+        if not values[name] or values[name].startswith("/"):
+            raise ParameterError(f"{name} is {values[name]!r}; expected a frame without a leading slash")
+    if values["frame_prefix"].startswith("/"):
+        raise ParameterError(f"frame_prefix is {quoted(values['frame_prefix'])}; expected none with a leading slash")
+    if values["base_frame"] == values["platform_frame"]:
+        raise ParameterError(f"base_frame and platform_frame are both {values['base_frame']!r}")
+
+
+def _check_content(source: str) -> None:
+    """Raise DescriptionError where a file is none of a platform."""
+    try:
+        content = read_file(locate(source), MAX_SIZE)
+    except OSError:
+        return  # what reads it says why
+    if not any(key in content for key in KEYS):
+        keys = ", ".join(key.decode() for key in KEYS)
+        raise DescriptionError(f"the platform {quoted(source)} has none of the keys {keys}")
+
+
+def frames_of(values: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the base frame and the platform frame, with their prefix."""
+    prefix = values["frame_prefix"]
+    return prefix + values["base_frame"], prefix + values["platform_frame"]
+
+
+def load_platform(source: str, logger: RcutilsLogger) -> StewartPlatform:
+    """Read the platform that the parameter ``platform`` stands for.
+
+    Raises
+    ------
+    DescriptionError
+        The package does not exist, the URI is none that is understood, or the file holds something else, of which
+        nothing is quoted.
+    StewartError
+        The file cannot be read, or its platform cannot be used.
+    """
+    text = is_yaml_text(source)
+    if not text:
+        _check_content(source)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        platform = StewartPlatform.from_yaml(source if text else locate(source))
+    for warning in caught:
+        logger.warning(str(warning.message))
+    return platform

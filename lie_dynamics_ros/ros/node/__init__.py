@@ -1,0 +1,1 @@
+"""The life of a node: parameters, lifecycle, the process around it."""

@@ -1,0 +1,254 @@
+"""Base of all nodes: lifecycle with autostart, parameters, diagnostics, reasons for failures."""
+
+from __future__ import annotations
+
+import functools
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, TransitionCallbackReturn
+from rclpy.publisher import Publisher
+
+from ...core.errors import reason_of
+from ..outputs import diagnostics
+from ..outputs.diagnostics import DiagnosticsPublisher, Report
+from .garbage import settle, unsettle
+from .parameters import Setting, Settings
+from .real_time import REAL_TIME_SETTINGS
+from .spinning import EXECUTORS
+
+COMMON_SETTINGS = (
+    Setting("autostart", True, "Configure and activate the node by itself as soon as it can be.", "at start"),
+    Setting(
+        "executor",
+        EXECUTORS[0],
+        "Executor that runs the node; single_threaded is the fallback where rclpy has no EventsExecutor.",
+        "at start",
+        choices=EXECUTORS,
+    ),
+    *REAL_TIME_SETTINGS,
+)
+
+START_DELAY = 0.01
+
+LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
+"""Longest wait at the end for what was published to reach its subscribers [s]: answers, and the rest."""
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node whose subclasses fill in `configure`, `activate`, `deactivate`, `cleanup` and `describe`.
+
+    Any exception in `configure` or `activate` makes the transition fail, and is rolled back; its text is logged and
+    stays in the diagnostics until a later transition succeeds. An exception that leaves the callback of a topic or a
+    timer deactivates the node, which then says its last as in any deactivation, and leaves the process and its other
+    nodes alone.
+
+    Parameters
+    ----------
+    name : str
+        Name of the node, unless remapped.
+    settings : sequence of Setting
+        Its parameters, besides those common to all nodes.
+
+    Attributes
+    ----------
+    ros_time : callable
+        Returns the time [ns] of the node's clock.
+    """
+
+    def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
+        self.failure = ""
+        super().__init__(name, **kwargs)
+        self.settings = Settings(
+            self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
+        )
+        self._follow_time()
+        self.add_post_set_parameters_callback(lambda _: self._follow_time())
+        self._start_pending: bool = self.settings["autostart"]
+        self._diagnostics = DiagnosticsPublisher(self)
+        self._start_timer = self.create_timer(
+            START_DELAY, self._start_once, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    # For subclasses to fill in.
+
+    def configure(self) -> None:
+        """Build everything; raises with the reason where that is not possible."""
+
+    def activate(self) -> None:
+        """Begin to publish."""
+
+    def deactivate(self) -> None:
+        """Stop publishing."""
+
+    def cleanup(self) -> None:
+        """Let go of what `configure` built."""
+
+    def can_configure(self) -> bool:
+        """Tell whether `configure` has all it needs; autostart waits for that."""
+        return True
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other; raises ParameterError."""
+
+    def settings_changed(self, names: set[str]) -> None:
+        """React to parameters that have changed."""
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+
+    # State.
+
+    @property
+    def state(self) -> str:
+        """Lifecycle state: unconfigured, inactive, active, finalized, or a transition between them."""
+        return str(self._state_machine.current_state[1])
+
+    def is_configured(self) -> bool:
+        """Tell whether the node is inactive or active."""
+        return self.state in ("inactive", "active")
+
+    def _follow_time(self) -> None:
+        # Asking the node's clock costs fifty times as much, and matters only where time is simulated.
+        simulated = self.get_parameter("use_sim_time").value
+        self.ros_time: Callable[[], int] = self._clock_time if simulated else time.time_ns
+
+    def _clock_time(self) -> int:
+        return int(self.get_clock().now().nanoseconds)
+
+    def start(self) -> None:
+        """Configure and activate now, if autostart is still to do so and everything needed is there."""
+        if not self._start_pending or self.state != "unconfigured" or not self.can_configure():
+            return
+        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+            self.trigger_activate()
+
+    def _start_once(self) -> None:
+        self._start_timer.cancel()
+        self.start()
+
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
+        self.get_logger().error(reason)
+
+    # Callbacks.
+
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., Any], *args: Any, **kw: Any
+    ) -> Any:
+        """Subscribe; see the class for exceptions that leave the callback."""
+        return super().create_subscription(msg_type, topic, self._guarded(callback, topic), *args, **kw)
+
+    def create_timer(self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+        """Make a timer; see the class for exceptions that leave the callback."""
+        return super().create_timer(timer_period_sec, self._guarded(callback, "a timer"), *args, **kw)
+
+    def _guarded(self, callback: Callable[..., Any], what: str) -> Callable[..., Any]:
+        @functools.wraps(callback)
+        def guarded(*args: Any) -> Any:
+            try:
+                return callback(*args)
+            except Exception as error:
+                self._fault(what, error)
+
+        return guarded
+
+    def _fault(self, what: str, error: Exception) -> None:
+        """Come to a safe end after an exception that nobody foresaw."""
+        if not self.context.ok():
+            return  # the node was told to end in the middle of the callback
+        text = "".join(traceback.format_exception(error)).rstrip()
+        self._fail(f"deactivated after a fault in the callback of {what}: {type(error).__name__}: {error}")
+        self.get_logger().error(text)
+        if self.state == "active":
+            self.trigger_deactivate()
+
+    # Transitions.
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `configure`."""
+        try:
+            self.check_settings(self.settings)
+            self.configure()
+        except Exception as error:
+            self._fail(f"not configured: {reason_of(error)}")
+            self.cleanup()
+            return TransitionCallbackReturn.FAILURE
+        self.failure = ""
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `activate`."""
+        result = super().on_activate(state)
+        try:
+            self.activate()
+        except Exception as error:
+            self._fail(f"not activated: {reason_of(error)}")
+            self._deactivate()
+            super().on_deactivate(state)
+            return TransitionCallbackReturn.FAILURE
+        self.failure = ""
+        self._start_pending = False
+        settle(self)
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `deactivate`."""
+        self._deactivate()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `cleanup`."""
+        self.cleanup()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop publishing and let go of everything."""
+        self._start_pending = False
+        self._deactivate()
+        self.cleanup()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Return to unconfigured after an error in a transition."""
+        self._deactivate()
+        self.cleanup()
+        return super().on_error(state)
+
+    def _deactivate(self) -> None:
+        """Deactivate, whatever is wrong with the last that the node has to say."""
+        unsettle(self)
+        try:
+            self.deactivate()
+        except Exception as error:
+            self._fail(f"deactivated with an error: {type(error).__name__}: {error}")
+
+    def end(self) -> None:
+        """Deactivate an active node, and wait until what it published has reached those who listen."""
+        self._start_pending = False
+        if self.state == "active":
+            self.trigger_deactivate()
+        answers = [isinstance(publisher, LifecyclePublisher) for publisher in self.publishers]
+        _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if answer], LAST_ANSWERS)
+        _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if not answer], LAST_WORDS)
+
+    # Diagnostics.
+
+    def report(self, period: float) -> Report:
+        """Make the diagnostic report over the last ``period`` seconds."""
+        report = Report(values={"lifecycle state": self.state})
+        if self.failure:
+            report.add(diagnostics.ERROR, self.failure)
+        self.describe(report, period)
+        return report
+
+
+def _deliver(publishers: Sequence[Publisher], longest: float) -> None:
+    """Wait until what was published has reached its subscribers; in turns, for one that died acknowledges nothing."""
+    waiting, deadline = list(publishers), time.monotonic() + longest
+    while waiting and time.monotonic() < deadline:
+        waiting = [publisher for publisher in waiting if not publisher.wait_for_all_acked(Duration(seconds=0.01))]

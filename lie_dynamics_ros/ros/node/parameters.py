@@ -1,0 +1,159 @@
+"""Parameters with descriptions, ranges and rules about when they may change.
+
+rclpy validates types, and ranges of single numbers; `Settings` adds what it lacks: finite numbers, ranges of array
+entries, choices, parameters that are fixed once the node is configured, checks across parameters, and a cached copy,
+because a look-up in a callback costs more than it should. A change is applied as a whole or not at all: what it leads
+to is built before anything is stored, and taken into use afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ...core.errors import ParameterError, reason_of
+from ...lie_dynamics.texts import quoted
+
+When = Literal["any time", "while unconfigured", "at start"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One parameter of a node.
+
+    Attributes
+    ----------
+    name, default, description
+        As declared; units in square brackets in the description.
+    when : {"any time", "while unconfigured", "at start"}
+        When it may be set.
+    low, high : float or int, optional
+        Range of a number, or of each entry of an array, ends included; none for texts and booleans only.
+    choices : tuple of str
+        Allowed texts, where not all are.
+    """
+
+    name: str
+    default: Any
+    description: str
+    when: When = "any time"
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Build what ``ros2 param describe`` shows, and what rclpy checks."""
+        rules = [f"one of: {', '.join(self.choices)}"] if self.choices else []
+        if self.low is not None and isinstance(self.default, list):
+            rules.append(f"each entry from {self.low:g} to {self.high:g}")
+        if self.when != "any time":
+            rules.append(f"can be set {'only ' if self.when == 'at start' else ''}{self.when}")
+        descriptor = ParameterDescriptor(
+            description=self.description,
+            additional_constraints="; ".join(rules),
+            read_only=self.when == "at start",
+        )
+        if self.low is not None and self.high is not None:
+            if isinstance(self._example, int):
+                descriptor.integer_range = [IntegerRange(from_value=int(self.low), to_value=int(self.high))]
+            else:
+                descriptor.floating_point_range = [
+                    FloatingPointRange(from_value=float(self.low), to_value=float(self.high))
+                ]
+        return descriptor
+
+    @property
+    def _example(self) -> Any:
+        return self.default[0] if isinstance(self.default, list) else self.default
+
+    def check(self, value: Any) -> None:
+        """Check what rclpy does not; raises ParameterError."""
+        if self.choices and value not in self.choices:
+            raise ParameterError(f"{self.name} is {quoted(value)}; expected one of: {', '.join(self.choices)}")
+        numbers = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+        for number in numbers:
+            if isinstance(number, float) and not math.isfinite(number):
+                raise ParameterError(f"{self.name} holds {number}; expected finite numbers")
+            if self.low is not None and self.high is not None and not self.low <= number <= self.high:
+                raise ParameterError(f"{self.name} holds {number:g}; expected {self.low:g} to {self.high:g}")
+
+
+class Settings(Mapping[str, Any]):
+    """Declared parameters of a node, and a cached copy of their values.
+
+    Parameters
+    ----------
+    node : Node
+        On which they are declared.
+    settings : iterable of Setting
+    configured : callable
+        Tells whether the node is configured, so that its structure may not change.
+    check : callable
+        Called with all values as they would be, and builds what they lead to; raises where that cannot be, whatever
+        the error, and then nothing is changed.
+    changed : callable
+        Called with the names of the parameters that changed, after the cached copy has been updated; takes into use
+        what was built.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        settings: Iterable[Setting],
+        configured: Callable[[], bool],
+        check: Callable[[Mapping[str, Any]], None],
+        changed: Callable[[set[str]], None],
+    ) -> None:
+        self._settings = {setting.name: setting for setting in settings}
+        self._node, self._configured, self._check, self._changed = node, configured, check, changed
+        self._values: dict[str, Any] = {}
+        for setting in self._settings.values():
+            parameter = node.declare_parameter(setting.name, setting.default, setting.descriptor())
+            setting.check(parameter.value)
+            self._values[setting.name] = parameter.value
+        node.add_on_set_parameters_callback(self._on_set)
+        node.add_post_set_parameters_callback(self._after_set)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def _own(self, parameters: list[Parameter]) -> dict[str, Any]:
+        return {p.name: p.value for p in parameters if p.name in self._settings}
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        changes = self._own(parameters)
+        try:
+            for name, value in changes.items():
+                setting = self._settings[name]
+                if setting.when == "while unconfigured" and self._configured() and value != self._values[name]:
+                    raise ParameterError(f"{name} can only be set while the node is unconfigured")
+                setting.check(value)
+            if changes:
+                self._check({**self._values, **changes})
+        except Exception as error:  # whatever is wrong with a value, nothing is stored, and the node goes on
+            return SetParametersResult(successful=False, reason=reason_of(error))
+        return SetParametersResult(successful=True)
+
+    def _after_set(self, parameters: list[Parameter]) -> None:
+        changes = self._own(parameters)
+        if not changes:
+            return
+        self._values.update(changes)
+        try:
+            self._changed(set(changes))
+        except Exception as error:
+            self._node.get_logger().error(
+                f"parameters {', '.join(changes)} are set, but not in use: {reason_of(error)}"
+            )

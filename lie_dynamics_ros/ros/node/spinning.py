@@ -1,0 +1,142 @@
+"""Running nodes until they are told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.exceptions import ParameterException
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from ...core.errors import NodeError, start_problem
+from .garbage import GarbageBetweenCallbacks
+from .real_time import request_real_time, usual_scheduling
+from .signals import EndSignals
+
+SPIN_TIMEOUT = 0.2
+"""Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
+
+LEAVING = 5.0
+"""Longest time to leave DDS [s]. Fast DDS 3.2 can wait for itself for ever where several participants leave at once."""
+
+EXECUTORS = ("events", "single_threaded")
+
+
+def make_executor(kind: str, context: rclpy.Context | None = None) -> Executor:
+    """Make the executor a user chose: "events", the fastest, where this rclpy has it; else "single_threaded"."""
+    if kind == "events":
+        try:
+            from rclpy.experimental import EventsExecutor
+        except ImportError:
+            pass
+        else:
+            return EventsExecutor(context=context)
+    return SingleThreadedExecutor(context=context)
+
+
+def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
+    """Run one node until SIGINT, SIGTERM or shutdown of the context; see `run_all`."""
+    return run_all([make_node], args)
+
+
+def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None = None) -> int:
+    """Run nodes on one executor until SIGINT, SIGTERM or shutdown of the context.
+
+    At the end a node's ``end``, where it has one, is called while it can still publish.
+
+    Parameters
+    ----------
+    make_nodes : sequence of callable
+        Make the nodes. The parameter ``executor`` of the first that has it chooses the executor; likewise those of
+        real time.
+    args : sequence of str, optional
+        Command line, ROS arguments included; by default that of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0, or 1 where ROS refuses the arguments or a node could not be made (the reason is printed, in one
+        line) or the executor failed.
+    """
+    with EndSignals() as signals:
+        try:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        except RuntimeError as error:  # arguments or parameter files that rcl cannot read
+            print(f"error: {start_problem(error)}", file=sys.stderr)
+            return 1
+        nodes: list[Node] = []
+        try:
+            for make in make_nodes:
+                nodes.append(make())
+            if not signals.heard:
+                _spin(nodes, signals)
+        except ExternalShutdownException:
+            pass
+        except (NodeError, ParameterException) as error:
+            print(f"error: {start_problem(error)}", file=sys.stderr)
+            return 1
+        except Exception:
+            if rclpy.ok():
+                traceback.print_exc()
+                return 1
+            # A callback was under way when the context ended, and could no longer publish: that is no failure.
+        finally:
+            for node in nodes:
+                _say_last(node)
+            _leave(nodes)
+    return 0
+
+
+def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
+    chosen = next((n.get_parameter("executor").value for n in nodes if n.has_parameter("executor")), EXECUTORS[0])
+    executor = make_executor(chosen)
+    try:
+        for node in nodes:
+            executor.add_node(node)
+        preparing = True  # reading robots and compiling kernels must not take the machine from those who answer
+        with GarbageBetweenCallbacks() as garbage:
+            while rclpy.ok() and not signals.heard:
+                executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+                garbage.collect()
+                if preparing and all(getattr(node, "state", "active") == "active" for node in nodes):
+                    preparing = False
+                    request_real_time(nodes[0])
+        for node in nodes:
+            executor.remove_node(node)
+    finally:
+        executor.shutdown()
+
+
+def _say_last(node: Node) -> None:
+    """Let a node end while it can still publish; the others do whatever comes of that."""
+    try:
+        if hasattr(node, "end") and rclpy.ok():
+            node.end()
+    except Exception:
+        traceback.print_exc()
+
+
+def _leave(nodes: Sequence[Node]) -> None:
+    """Destroy the nodes; a process that hangs in that is ended, with a trace of where it hung and exit code 1.
+
+    Under the usual scheduling: where one leaves under SCHED_FIFO, others lock up in Fast DDS that have to take note of
+    it (2 of 66 times; under the usual scheduling 0 of 112).
+    """
+    faulthandler.dump_traceback_later(LEAVING, exit=True)
+    with contextlib.suppress(OSError):
+        usual_scheduling()
+    try:
+        for node in nodes:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    except Exception:
+        if rclpy.ok():
+            traceback.print_exc()
+    finally:
+        faulthandler.cancel_dump_traceback_later()

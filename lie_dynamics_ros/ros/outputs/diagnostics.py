@@ -1,0 +1,152 @@
+"""What a node says about itself on /diagnostics, once a second."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from ..wire import qos
+
+OK = DiagnosticStatus.OK
+WARN = DiagnosticStatus.WARN
+ERROR = DiagnosticStatus.ERROR
+PERIOD = 1.0
+SAY_AGAIN = 10.0
+"""How often the log says again what goes on being wrong, or waited for [s]."""
+DROPPED = "dropped: "
+"""Begins the names of the counts of dropped messages; the kind of their fault follows."""
+
+
+@dataclass
+class Report:
+    """One diagnostic status in the making: the worst level wins, all reasons are kept.
+
+    Attributes
+    ----------
+    level : bytes
+        OK, WARN or ERROR.
+    reasons : list of str
+        Why it is not OK, worst first.
+    values : dict
+        Key figures.
+    hardware : str
+        What the node works for, such as the name of the robot.
+    """
+
+    level: bytes = OK
+    reasons: list[str] = field(default_factory=list)
+    values: dict[str, object] = field(default_factory=dict)
+    hardware: str = "none"
+
+    def add(self, level: bytes, reason: str) -> None:
+        """Add a reason for a level."""
+        if level > self.level:
+            self.level = level
+            self.reasons.insert(0, reason)
+        else:
+            self.reasons.append(reason)
+
+
+class Window:
+    """The most recent durations [s], for percentiles.
+
+    Parameters
+    ----------
+    size : int
+        How many are kept.
+    """
+
+    def __init__(self, size: int = 2048) -> None:
+        self._values: deque[float] = deque(maxlen=size)
+        self.add = self._values.append
+        self.clear = self._values.clear
+
+    def percentiles(self, *percents: float) -> tuple[float, ...]:
+        """Percentiles [s] of what is kept; empty where nothing is."""
+        if not self._values:
+            return ()
+        return tuple(float(p) for p in np.percentile(self._values, percents))
+
+
+class StreamStatistics:
+    """Counts and durations of a node that answers a stream of messages."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        self.answered = 0
+        self.rejected: Counter[str] = Counter()
+        self.problem = ""
+        self.latency = Window()
+        self.callback = Window()
+        self._reported = (0, 0, 0)
+
+    def reject(self, kind: str, detail: str) -> None:
+        """Count a message that was not answered, and keep the reason."""
+        self.rejected[kind] += 1
+        self.problem = detail
+
+    def since_last_report(self, period: float) -> tuple[float, float, int]:
+        """Rates of received and answered messages [Hz] and the number rejected since the last call."""
+        now = (self.received, self.answered, self.rejected.total())
+        before, self._reported = self._reported, now
+        return (now[0] - before[0]) / period, (now[1] - before[1]) / period, now[2] - before[2]
+
+    def describe(self, report: Report, period: float) -> int:
+        """Write the key figures into a report; returns the number of messages rejected since the last one."""
+        received, answered, rejected = self.since_last_report(period)
+        values = report.values
+        values["states per second"] = f"{received:.1f}"
+        values["answers per second"] = f"{answered:.1f}"
+        values["states received"] = self.received
+        values["states answered"] = self.answered
+        for kind, count in sorted(self.rejected.items()):
+            values[DROPPED + kind] = count
+        for name, window in (("latency", self.latency), ("callback", self.callback)):
+            found = window.percentiles(50, 95, 99)
+            for percent, value in zip((50, 95, 99), found, strict=False):
+                values[f"{name} p{percent} [us]"] = f"{value * 1e6:.0f}"
+            window.clear()
+        if self.problem:
+            values["last problem"] = self.problem
+        return rejected
+
+
+class DiagnosticsPublisher:
+    """Asks a node for a report once a second and publishes it, whatever its lifecycle state.
+
+    Runs on steady time, so that it goes on when simulated time stands still.
+
+    Parameters
+    ----------
+    node : Node
+        Must have a method ``report(period)`` that returns a `Report`.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._last = self._steady.now().nanoseconds
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        self._timer = node.create_timer(PERIOD, self.publish, clock=self._steady)
+
+    def publish(self) -> None:
+        """Publish a report now."""
+        now = self._steady.now().nanoseconds
+        period = max(1e-9, (now - self._last) * 1e-9)
+        self._last = now
+        report = self._node.report(period)
+        status = DiagnosticStatus(
+            level=report.level,
+            name=self._node.get_fully_qualified_name().lstrip("/"),
+            hardware_id=report.hardware,
+            message="; ".join(report.reasons) or "ok",
+            values=[KeyValue(key=key, value=str(value)) for key, value in report.values.items()],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)

@@ -1,0 +1,60 @@
+"""Topics that a node publishes, at the least cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from ..wire import qos
+
+LISTENERS_AGE = 0.02
+"""After which it is asked again whether somebody listens [s]."""
+
+
+class Output:
+    """A topic of a node.
+
+    A lifecycle publisher does no more than this to publish, but takes three functions of Python and a lock to do so,
+    which matters a millisecond after they were last used.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        Publishes only while it is active.
+    type_ : type
+        Of its messages.
+    topic : str
+    profile : QoSProfile
+        Quality of service, unless the user overrides it.
+    """
+
+    def __init__(self, node: Node, type_: type, topic: str, profile: QoSProfile = qos.OUTPUT) -> None:
+        self._publisher = node.create_lifecycle_publisher(
+            type_, topic, profile, qos_overriding_options=qos.overridable()
+        )
+        self._hand_over: Callable[[Any], None] = self._publisher.handle.publish
+        self._hand_over_serialized: Callable[[bytes], None] = self._publisher.handle.publish_raw
+        self._heard, self._asked = False, -LISTENERS_AGE
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens, as of `LISTENERS_AGE` ago at most: to ask costs as much as to publish."""
+        now = time.monotonic()
+        if now - self._asked >= LISTENERS_AGE:
+            self._asked = now
+            self._heard = self._publisher.get_subscription_count() > 0
+        return self._heard
+
+    def send(self, message: Any) -> None:
+        """Publish a message of the topic's type."""
+        if self._publisher.is_activated:
+            self._hand_over(message)
+
+    def send_serialized(self, message: bytes) -> None:
+        """Publish a message of the topic's type that is serialized already."""
+        if self._publisher.is_activated:
+            self._hand_over_serialized(message)

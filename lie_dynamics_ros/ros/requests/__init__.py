@@ -1,0 +1,1 @@
+"""Services: requests in, responses out, computed beside the stream of states."""

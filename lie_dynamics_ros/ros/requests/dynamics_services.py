@@ -1,0 +1,154 @@
+"""The dynamics of one robot as services, for many states in one call.
+
+Answers follow from the parameters that say what the dynamics include (gravity, payload, losses), and from the request;
+never from what the node receives on topics, nor from what it leaves out of its own outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lie_dynamics
+from ...core.errors import RequestError
+from ...core.robot_task import RobotTask
+from ...lie_dynamics import (
+    Model,
+    bias_force,
+    coriolis_matrix,
+    external_wrench,
+    forward_dynamics,
+    gravity_force,
+    hybrid_dynamics,
+    inverse_dynamics,
+    mass_matrix,
+)
+from ..node.robot_node import RobotNode
+from ..wire.messages import Array, wrench_to_array
+from .batches import Batch
+
+TYPES = {
+    "inverse_dynamics": "ComputeInverseDynamics",
+    "forward_dynamics": "ComputeForwardDynamics",
+    "hybrid_dynamics": "ComputeHybridDynamics",
+    "mass_matrix": "ComputeMassMatrix",
+    "bias_force": "ComputeBiasForce",
+    "dynamics_derivatives": "ComputeDynamicsDerivatives",
+}
+
+
+class DynamicsServices:
+    """Answers requests about the robot of a node.
+
+    Parameters
+    ----------
+    node : RobotNode
+        Whose robot, options and limit of states it takes.
+    """
+
+    def __init__(self, node: RobotNode[Any]) -> None:
+        self._node = node
+
+    def offer(self, *names: str) -> None:
+        """Offer services by their names in `TYPES`, as ``~/compute_<name>``."""
+        for name in names:
+            self._node.offers.offer(TYPES[name], f"~/compute_{name}", getattr(self, name), self._node.worker)
+
+    def _begin(self, request: Any, response: Any) -> tuple[Model, Batch, Array]:
+        """Model, states and their positions; fills in what all responses have."""
+        task: RobotTask = self._node.require_task()
+        limit = self._node.settings["max_batch"]
+        batch = Batch(task.requests, request.joint_names, request.count, request.position, limit)
+        response.joint_names = list(batch.names)
+        response.count = batch.count
+        if hasattr(response, "rows"):
+            response.rows = response.cols = len(batch.names)
+        return task.dynamics, batch, batch.read("position", request.position)
+
+    def inverse_dynamics(self, request: Any, response: Any) -> None:
+        """Answer ComputeInverseDynamics."""
+        model, batch, q = self._begin(request, response)
+        qd = batch.read("velocity", request.velocity, optional=True)
+        qdd = batch.read("acceleration", request.acceleration, optional=True)
+        response.effort = batch.write(inverse_dynamics(model, q, qd, qdd, _on_bodies(model, request)))
+
+    def forward_dynamics(self, request: Any, response: Any) -> None:
+        """Answer ComputeForwardDynamics."""
+        model, batch, q = self._begin(request, response)
+        qd = batch.read("velocity", request.velocity, optional=True)
+        tau = batch.read("effort", request.effort, optional=True)
+        response.acceleration = batch.write(forward_dynamics(model, q, qd, tau, _on_bodies(model, request)))
+
+    def hybrid_dynamics(self, request: Any, response: Any) -> None:
+        """Answer ComputeHybridDynamics."""
+        model, batch, q = self._begin(request, response)
+        qd = batch.read("velocity", request.velocity, optional=True)
+        given, qdd, tau = _given(batch, request)
+        qdd, tau = hybrid_dynamics(model, q, qd, qdd, tau, given, _on_bodies(model, request))
+        response.acceleration = batch.write(qdd)
+        response.effort = batch.write(tau)
+
+    def mass_matrix(self, request: Any, response: Any) -> None:
+        """Answer ComputeMassMatrix."""
+        model, batch, q = self._begin(request, response)
+        response.mass_matrix = batch.write_matrices(mass_matrix(model, q))
+
+    def bias_force(self, request: Any, response: Any) -> None:
+        """Answer ComputeBiasForce."""
+        model, batch, q = self._begin(request, response)
+        qd = batch.read("velocity", request.velocity, optional=True)
+        response.bias = batch.write(bias_force(model, q, qd))
+        response.gravity = batch.write(gravity_force(model, q))
+        response.coriolis_matrix = batch.write_matrices(coriolis_matrix(model, q, qd))
+
+    def dynamics_derivatives(self, request: Any, response: Any) -> None:
+        """Answer ComputeDynamicsDerivatives."""
+        model, batch, q = self._begin(request, response)
+        qd = batch.read("velocity", request.velocity, optional=True)
+        f_ext = _on_bodies(model, request)
+        kind = request.dynamics
+        if kind != request.HYBRID and len(request.acceleration_given):
+            raise RequestError("acceleration_given is for HYBRID only; expected it to be empty")
+        if kind == request.INVERSE:
+            qdd = batch.read("acceleration", request.acceleration, optional=True)
+            inverse = lie_dynamics.inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
+            found = inverse.dq, inverse.dqd, inverse.dqdd
+        elif kind == request.FORWARD:
+            tau = batch.read("effort", request.effort, optional=True)
+            forward = lie_dynamics.forward_dynamics_derivatives(model, q, qd, tau, f_ext)
+            found = forward.dq, forward.dqd, forward.dtau
+        elif kind == request.HYBRID:
+            given, qdd, tau = _given(batch, request)
+            hybrid = lie_dynamics.hybrid_dynamics_derivatives(model, q, qd, qdd, tau, given, f_ext)
+            of_acceleration = hybrid.dqdd_dq, hybrid.dqdd_dqd, hybrid.dqdd_dgiven
+            of_effort = hybrid.dtau_dq, hybrid.dtau_dqd, hybrid.dtau_dgiven
+            # The output of a joint is its effort where its acceleration is given.
+            found = tuple(np.where(given[:, None], e, a) for a, e in zip(of_acceleration, of_effort, strict=True))
+        else:
+            raise RequestError(f"dynamics is {kind}; expected INVERSE (0), FORWARD (1) or HYBRID (2)")
+        response.by_position, response.by_velocity, response.by_input = map(batch.write_matrices, found)
+
+
+def _given(batch: Batch, request: Any) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], Array, Array]:
+    """Return which accelerations are given, shape (n,), and accelerations and efforts, zero where they are not."""
+    given = batch.read_flags("acceleration_given", request.acceleration_given)
+    qdd = batch.read("acceleration", request.acceleration, optional=True, finite=False)
+    tau = batch.read("effort", request.effort, optional=True, finite=False)
+    qdd[:, ~given] = 0.0
+    tau[:, given] = 0.0
+    for field, rows in (("acceleration", qdd), ("effort", tau)):
+        if not np.isfinite(rows).all():
+            raise RequestError(f"{field} holds numbers that are not finite where it is given")
+    return given, qdd, tau
+
+
+def _on_bodies(model: Model, request: Any) -> Array | None:
+    """Return the wrenches of a request on each body, shape (n_bodies, 6) [N m, N]; None where there are none."""
+    total: Array | None = None
+    neutral = model.neutral()
+    for stamped in request.external_wrenches:
+        frame = stamped.header.frame_id.removeprefix("/")
+        wrench = external_wrench(model, neutral, frame, wrench_to_array(stamped.wrench), "body")
+        total = wrench if total is None else total + wrench
+    return total

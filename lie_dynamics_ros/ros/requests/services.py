@@ -1,0 +1,94 @@
+"""Services of a node: where the interface package is there, and never with an exception for an answer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from rclpy.node import Node
+
+from ...core.errors import NodeError, reason_of
+from ...lie_dynamics import LieDynamicsError
+from ..outputs.diagnostics import Report
+from .worker import Worker
+
+PACKAGE = "lie_dynamics_interfaces"
+
+Handler = Callable[[Any, Any], None]
+"""Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""
+
+
+def interfaces(kind: str) -> ModuleType | None:
+    """Return the module of this project's messages ("msg") or services ("srv"); None where it is not installed."""
+    try:
+        module = importlib.import_module(f"{PACKAGE}.{kind}")
+    except ImportError:
+        return None
+    return module if module.__file__ else None  # in a checkout, its sources look like a package without content
+
+
+class Services:
+    """The services that a node offers of its own, beside those of ROS.
+
+    Responses have ``success``, true unless the handler says otherwise, and ``message``. Where a handler raises,
+    ``success`` is false and all else in the response is empty.
+
+    Parameters
+    ----------
+    node : Node
+        Without the interface package it gets no services and says so in its log, once.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._types = interfaces("srv")
+        self._calls = self._refused = 0
+        self._problem = ""
+        if self._types is None:
+            node.get_logger().info(f"without services and topics of own types: the package {PACKAGE} is not installed")
+
+    @property
+    def available(self) -> bool:
+        """Whether services can be offered."""
+        return self._types is not None
+
+    def offer(self, type_name: str, name: str, handler: Handler, worker: Worker | None = None) -> None:
+        """Offer a service under a name such as ``~/compute_mass_matrix``, where its type is installed.
+
+        With a ``worker`` the handler runs on its thread, and topics go on meanwhile.
+        """
+        type_ = getattr(self._types, type_name, None)
+        if type_ is None:
+            return
+        if worker is None:
+            self._node.create_service(type_, name, lambda request, _: self._respond(type_, name, handler, request))
+            return
+
+        service = self._node.create_service(type_, name, lambda request, _: request)
+        worker.serve(service, lambda request: self._respond(type_, name, handler, request))
+
+    def _respond(self, type_: Any, name: str, handler: Handler, request: Any) -> Any:
+        self._calls += 1
+        response = type_.Response(success=True)
+        try:
+            handler(request, response)
+        except (NodeError, LieDynamicsError) as error:
+            text = str(error)
+        except Exception as error:  # whatever is asked for, the node goes on
+            text = reason_of(error)
+            self._node.get_logger().error(f"{name} failed: {text}", throttle_duration_sec=5.0)
+        else:
+            return response
+        self._refused += 1
+        self._problem = f"{name.removeprefix('~/')}: {text}"
+        return type_.Response(success=False, message=text)
+
+    def describe(self, report: Report) -> None:
+        """Write the key figures into a diagnostic report."""
+        if self.available:
+            report.values["service calls"] = self._calls
+            report.values["service calls refused"] = self._refused
+            if self._problem:
+                report.values["last refused call"] = self._problem

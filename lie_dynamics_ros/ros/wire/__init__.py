@@ -1,0 +1,1 @@
+"""The form of messages: conversions, serialized forms, quality of service."""

@@ -1,0 +1,195 @@
+"""Conversion between ROS messages and the arrays of the library.
+
+The only place that knows both orders: ROS keeps linear before angular, the library angular before linear.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import MessageError
+from ...core.joint_mapping import JointMatch
+from ...lie_dynamics.lie import so3
+
+if TYPE_CHECKING:
+    from builtin_interfaces.msg import Time
+    from geometry_msgs.msg import Pose, Transform, Twist, Wrench
+    from sensor_msgs.msg import JointState
+
+Array = NDArray[np.float64]
+
+LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
+"""Place of each of ROS's six components (x, y, z, about x, about y, about z) among those of the library."""
+QUATERNION_TOLERANCE = 1e-2
+"""How far from 1 the norm of a quaternion in a message may be; it is normalised."""
+
+
+def nanoseconds(stamp: Time) -> int:
+    """Time stamp of a message [ns]."""
+    whole: int = stamp.sec * 1_000_000_000 + stamp.nanosec
+    return whole
+
+
+def all_finite(values: Array) -> bool:
+    """Tell whether a vector, shape (n,), holds neither NaN nor infinity.
+
+    Faster than ``np.isfinite(values).all()`` for short vectors: one sum of squares. Values whose squares
+    overflow (beyond 1e154) count as not finite.
+    """
+    return math.isfinite(values.dot(values))
+
+
+def read_field(values: array[float], match: JointMatch, field: str) -> Array:
+    """One field of a message in model order, shape (n,); a view of the message where its order is that of the model.
+
+    Parameters
+    ----------
+    values : array of float
+        The field, parallel to the name list of the message.
+    match : JointMatch
+        Where the wanted joints stand; must be complete.
+    field : str
+        Name of the field, for the error.
+
+    Raises
+    ------
+    MessageError
+        The field is not as long as the name list.
+    """
+    if len(values) != match.size:
+        raise MessageError("malformed", f"{field} has {len(values)} entries for {match.size} names")
+    found = np.frombuffer(values)
+    return found if match.identity else found[match.indices]
+
+
+def read_efforts(message: JointState, match: JointMatch) -> tuple[Array, bool]:
+    """Efforts [N m or N] of a JointState in model order, shape (n,); absent and NaN ones count as zero.
+
+    Returns
+    -------
+    efforts : ndarray, shape (n,)
+    assumed : bool
+        Whether any had to be taken as zero.
+
+    Raises
+    ------
+    MessageError
+        The field has the wrong length, or an effort is infinite.
+    """
+    if not message.effort:
+        return np.zeros(len(match.indices)), True
+    return _without_nan(read_field(message.effort, match, "effort"), "efforts")
+
+
+def _without_nan(values: Array, what: str) -> tuple[Array, bool]:
+    """Return values with zero in place of NaN, and whether there was any; raises MessageError for infinite ones."""
+    if all_finite(values):
+        return values, False
+    values = np.where(np.isnan(values), 0.0, values)
+    if not all_finite(values):
+        raise MessageError("not finite", f"{what} that are infinite")
+    return values, True
+
+
+def read_accelerations(values: Sequence[float], match: JointMatch, joints: int) -> Array:
+    """Read desired accelerations [rad/s^2 or m/s^2] into a new array in model order, shape (joints,).
+
+    Joints that the message does not name get zero.
+
+    Raises
+    ------
+    MessageError
+        There are none, not one per name, or not all are finite; or a joint is named twice.
+    """
+    if match.duplicated:
+        raise MessageError("desired accelerations", match.problem)
+    if len(values) != match.size:
+        raise MessageError("desired accelerations", f"{len(values)} accelerations for {match.size} joints")
+    given = np.asarray(values)
+    if not all_finite(given):
+        raise MessageError("desired accelerations", "accelerations that are not finite numbers")
+    accelerations = np.zeros(joints)
+    named = match.indices >= 0
+    accelerations[named] = given[match.indices[named]]
+    return accelerations
+
+
+def wrench_to_array(wrench: Wrench) -> Array:
+    """Convert a ROS wrench into the library's (moment, force), shape (6,) [N m, N], in the same frame."""
+    moment, force = wrench.torque, wrench.force
+    return np.array([moment.x, moment.y, moment.z, force.x, force.y, force.z])
+
+
+def twist_to_array(twist: Twist) -> Array:
+    """Convert a ROS twist into the library's (angular, linear), shape (6,) [rad/s, m/s], in the same frame."""
+    w, v = twist.angular, twist.linear
+    return np.array([w.x, w.y, w.z, v.x, v.y, v.z])
+
+
+def fill_twist(twist: Twist, body_twist: Array, rotation: Array) -> None:
+    """Write a body twist into a ROS twist, turned into the axes of the frame that ``rotation`` leads to.
+
+    Parameters
+    ----------
+    twist : Twist
+        Gets the angular velocity and the velocity of the body's origin, both in the axes of the fixed frame.
+    body_twist : ndarray, shape (6,)
+        (angular, linear) of the body in its own frame [rad/s, m/s].
+    rotation : ndarray, shape (3, 3)
+        Of the body in the fixed frame.
+    """
+    turned = (rotation @ body_twist.reshape(2, 3).T).tolist()
+    for axis, (angular, linear) in zip("xyz", turned, strict=True):
+        setattr(twist.angular, axis, angular)
+        setattr(twist.linear, axis, linear)
+
+
+def pose_to_matrix(pose: Pose) -> Array:
+    """Convert a ROS pose into a homogeneous matrix, shape (4, 4) [m].
+
+    Raises
+    ------
+    MessageError
+        A number is not finite, or the quaternion is not of length 1 (to 1 %, beyond which it is hardly meant as one).
+    """
+    p, q = pose.position, pose.orientation
+    return numbers_to_matrix((p.x, p.y, p.z, q.x, q.y, q.z, q.w))
+
+
+def numbers_to_matrix(numbers: Sequence[float]) -> Array:
+    """Convert position x, y, z [m] and quaternion x, y, z, w as `pose_to_matrix` does, with the same errors."""
+    values = np.array(numbers, dtype=np.float64)
+    if not all_finite(values):
+        raise MessageError("not finite", "a pose with numbers that are not finite")
+    norm = math.sqrt(values[3:].dot(values[3:]))
+    if abs(norm - 1.0) > QUATERNION_TOLERANCE:
+        raise MessageError("malformed", f"a pose whose quaternion has length {norm:g} instead of 1")
+    matrix = np.eye(4)
+    matrix[:3, :3] = so3.from_quaternion(values[3:] / norm)
+    matrix[:3, 3] = values[:3]
+    return matrix
+
+
+def fill_pose(pose: Pose, position: Sequence[float], quaternion: Sequence[float]) -> None:
+    """Write a position x, y, z [m] and a quaternion x, y, z, w, as plain numbers, into a ROS pose."""
+    p, q = pose.position, pose.orientation
+    p.x, p.y, p.z = position
+    q.x, q.y, q.z, q.w = quaternion
+
+
+def fill_transform(transform: Transform, position: Sequence[float], quaternion: Sequence[float]) -> None:
+    """Write a position x, y, z [m] and a quaternion x, y, z, w, as plain numbers, into a ROS transform."""
+    p, q = transform.translation, transform.rotation
+    p.x, p.y, p.z = position
+    q.x, q.y, q.z, q.w = quaternion
+
+
+def fill_pose_from_matrix(pose: Pose, matrix: Array) -> None:
+    """Write a homogeneous matrix, shape (4, 4) [m], into a ROS pose; its quaternion has w >= 0."""
+    fill_pose(pose, matrix[:3, 3].tolist(), so3.to_quaternion(matrix[:3, :3]).tolist())

@@ -1,0 +1,188 @@
+"""Messages on the topic robot_description, and files that hold none: what is taken, what is refused, who answers."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle, pendulum
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
+
+Q = np.linspace(-0.4, 0.6, 7)
+ERROR = b"\x02"
+BAD = {
+    "no joints": (NO_JOINTS, "no joint that moves"),
+    "unphysical inertia": (UNPHYSICAL, "rod"),
+    "cut off": ("<robot name='cut'><link", "cannot be used"),
+    "empty": ("", "XML is expected"),
+    "no XML": ("hello", "XML is expected, which begins with '<'; got 'hello'"),
+    "endless file": ("/dev/zero", "XML is expected"),
+    "path of a robot": ("package://lie_dynamics_ros/urdf/panda_arm.urdf", "XML is expected"),
+    "long": ("secret " * 1000, "XML is expected"),
+    "too large": ("<robot/>" + " " * 2**20, "max_description_size"),
+}
+
+
+def assert_arm_answers(bench, answers):
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers)
+    expected = oracle(ARM, Q)
+    np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def assert_pendulum_answers(bench, answers):
+    answer = bench.ask(lambda: bench.make_state(["swing"], [0.7]), answers)
+    assert list(answer.name) == ["swing"]
+    np.testing.assert_allclose(answer.effort, oracle(pendulum(), [0.7]), rtol=1e-12)
+
+
+def refused(bench, node, reason):
+    since = bench.now()
+    status = bench.wait_status(node, lambda s, v: s.level == ERROR and reason in s.message, reason, since)
+    assert len(status.message) < 700
+    return status
+
+
+@pytest.fixture
+def make(bench):
+    """Makes the node in this process, where its reports need not be waited for."""
+    made = []
+
+    def make(**parameters):
+        overrides = [Parameter(key, value=value) for key, value in {"state_timeout": 10.0, **parameters}.items()]
+        node = InverseDynamicsNode(namespace=bench.namespace, parameter_overrides=overrides)
+        bench.executor.add_node(node)
+        made.append(node)
+        return node, bench.listen(JointState, "inverse_dynamics/joint_efforts")
+
+    yield make
+    for node in made:
+        bench.executor.remove_node(node)
+        node.destroy_node()
+
+
+def complaint(node) -> str:
+    return next((reason for reason in node.report(1.0).reasons if "robot" in reason), "")
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_keeps_its_robot_whatever_is_published_that_is_none(bench, make, allowed):
+    node, answers = make(allow_robot_change=allowed, max_description_size=2**20)
+    bench.publish_description(ARM)
+    assert_arm_answers(bench, answers)
+    task = node.task
+    for text, reason in BAD.values():
+        could_be = text.strip().startswith("<") and len(text) < 2**20
+        expected = "allow_robot_change is false" if could_be and not allowed else reason
+        bench.publish_description(text)
+        bench.wait(lambda expected=expected: expected in complaint(node), expected)
+        assert len(complaint(node)) < 700
+        assert_arm_answers(bench, answers)
+        bench.publish_description(ARM)  # the same robot again is nothing, but that all is well
+        bench.wait(lambda: not complaint(node), "no complaint")
+    assert node.state == "active"
+    assert node.task is task
+
+
+def test_takes_another_robot_while_active_where_a_parameter_allows_it(bench):
+    node = bench.start("inverse_dynamics")
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.publish_description(ARM)
+    assert_arm_answers(bench, answers)
+    bench.publish_description(pendulum())
+    refused(bench, node, "allow_robot_change is false")
+    assert_arm_answers(bench, answers)
+    assert bench.set(node, allow_robot_change=True).successful
+    assert_pendulum_answers(bench, answers)
+    bench.publish_description(ARM)
+    assert_arm_answers(bench, answers)
+    assert bench.state(node) == "active"
+
+
+def test_takes_another_robot_when_it_is_configured_again(bench):
+    node = bench.start("inverse_dynamics")
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.publish_description(ARM)
+    assert_arm_answers(bench, answers)
+    bench.publish_description(pendulum())
+    refused(bench, node, "allow_robot_change is false")
+    for transition in ("deactivate", "cleanup", "configure", "activate"):
+        assert bench.change_state(node, transition)
+    assert_pendulum_answers(bench, answers)
+
+
+def test_the_robot_before_answers_while_another_is_made(bench, make):
+    node, answers = make(allow_robot_change=True)
+    bench.publish_description(ARM)
+    assert_arm_answers(bench, answers)
+    begun, go_on, build = threading.Event(), threading.Event(), node.build
+
+    def slow(description, values):
+        begun.set()
+        assert go_on.wait(60)
+        return build(description, values)
+
+    node.build = slow
+    bench.send_until(lambda: bench.publish_description(pendulum()), begun.is_set, "the robot to be made")
+    bench.publish_description(pendulum(effort=50.0))  # when the first is ready, it is not the last any more
+    for _ in range(50):
+        assert_arm_answers(bench, answers)
+    go_on.set()
+    assert_pendulum_answers(bench, answers)
+    assert bench.wait(lambda: node.task.limit[0] == 50.0, "the last of both robots")
+
+
+def test_files_that_hold_no_platform_are_named_without_what_they_hold(bench, tmp_path):
+    secret, fifo, large = tmp_path / "shadow", tmp_path / "fifo.yaml", tmp_path / "large.yaml"
+    secret.write_text("password: hash\npassword: hash\n")
+    os.mkfifo(fifo)
+    large.write_text("base_points: " + " " * 2**20)
+    node = bench.start("stewart_pose", autostart=False)
+    for source, reason in (
+        (f"file://{secret}", "has none of the keys"),
+        (str(fifo), "a regular file is expected"),
+        ("/dev/zero", "a regular file is expected"),
+        (str(tmp_path), "directory"),
+        (str(large), "holds more than"),
+        ("~nobody_of_this_name/platform.yaml", "nobody_of_this_name"),
+        ("/\0/platform.yaml", "cannot be read"),
+        ("a: &a [1]\nb: *a", ""),
+    ):
+        assert bench.set(node, platform=source).successful
+        assert not bench.change_state(node, "configure")
+        output = bench.wait(
+            lambda r=reason: (o := bench.processes[-1].output.rpartition("not configured: ")[2]) and r in o and o,
+            reason,
+        )
+        assert "hash" not in output
+    assert bench.state(node) == "unconfigured"
+
+
+def test_files_that_hold_no_robot_are_named_without_what_they_hold(bench, tmp_path):
+    secret = tmp_path / "shadow"
+    secret.write_text("root:$6$salt$hash:19000:0:99999:7:::\n" * 3)
+    fifo, large = tmp_path / "fifo.urdf", tmp_path / "large.urdf"
+    os.mkfifo(fifo)
+    large.write_text("<robot name='x'>" + " " * 2**20)
+    node = bench.start("inverse_dynamics", max_description_size=2**20)
+    for source, reason in (
+        (f"file://{secret}", "holds no XML"),
+        (str(fifo), "a regular file is expected"),
+        ("/dev/zero", "a regular file is expected"),
+        (str(tmp_path), "directory"),
+        (str(large), "more than 1048576 bytes"),
+        ("<robot>" + " " * 2**20, "at most 1048576"),
+        ("~nobody_of_this_name/robot.urdf", "nobody_of_this_name"),
+        ("/\0/robot.urdf", "cannot be read"),
+    ):
+        assert bench.set(node, robot_description=source).successful
+        message = bench.wait_status(node, lambda s, v, r=reason: s.level == ERROR and r in s.message, reason).message
+        assert "hash" not in message
+    assert "hash" not in bench.processes[-1].output
+    assert bench.state(node) == "unconfigured"
+    assert bench.set(node, robot_description="package://lie_dynamics_ros/urdf/panda_arm.urdf").successful
+    bench.wait_state(node, "active")

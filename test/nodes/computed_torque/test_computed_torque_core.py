@@ -1,0 +1,350 @@
+"""The controller without ROS: its state machine, stops, changes at run time, limits, refusals, what it tells."""
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lie_dynamics_ros
+from lie_dynamics_ros.core.errors import MessageError, ParameterError
+from lie_dynamics_ros.lie_dynamics import (
+    Model,
+    coriolis_product,
+    gravity_force,
+    inverse_dynamics,
+    mass_matrix,
+)
+from lie_dynamics_ros.lie_dynamics.simulation import Simulator
+from lie_dynamics_ros.nodes.computed_torque import trajectory_checks
+from lie_dynamics_ros.nodes.computed_torque.core import MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import default_options
+from lie_dynamics_ros.nodes.computed_torque.report import make_report
+from lie_dynamics_ros.ros.inputs.trajectories import JointPoints
+
+S = 10**9
+MIDDLE = np.array([0.0, 0.0, 0.0, -1.7, 0.0, 1.8, 0.5])
+ALIGNED = np.array([0.3, 0.0, -0.4, -1.5, 0.2, 1.8, 0.5])
+ZERO = np.zeros(7)
+EVERY = np.arange(7)
+
+
+@cache
+def panda():
+    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+
+
+class Loop:
+    """A core and a simulated arm in lock step, efforts late by whole periods."""
+
+    def __init__(self, q=MIDDLE, qd=ZERO, true=None, rate=500.0, delay=1, **parameters):
+        self.parameters = parameters
+        self.core = ComputedTorqueCore(panda(), default_options(**parameters))
+        self.core.start()
+        self.period, self.k = 1.0 / rate, 0
+        self.arm = Simulator(true or panda(), q, qd, step=0.25 * self.period)
+        self.waiting = [gravity_force(panda(), q)] * delay
+        self.answers = []
+
+    def step(self):
+        answer = self.core.answer(S + round(self.k * self.period * S), self.arm.q.copy(), self.arm.qd.copy())
+        assert (np.abs(answer.total) <= self.core.limit * (1 + 1e-12)).all()
+        self.waiting.append(answer.total)
+        self.arm.advance(self.waiting.pop(0), substeps=4)
+        self.answers.append(answer)
+        self.k += 1
+        return answer
+
+    def run(self, seconds):
+        return [self.step() for _ in range(round(seconds / self.period))]
+
+    def change(self, **parameters):
+        self.parameters |= parameters
+        self.core = self.core.with_options(default_options(**self.parameters))
+
+    def follow(self, times, position, *others, start=0):
+        others = [None if x is None else np.array(x, float) for x in others]
+        self.core.follow(JointPoints(EVERY, np.array(times, float), np.array(position, float), *others), start)
+
+
+def test_the_core_knows_no_ros():
+    code = "import sys, lie_dynamics_ros.nodes.computed_torque.core as c; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not [name for name in found.stdout.split() if "rclpy" in name or name.endswith("_msgs")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("rate", "delay"), [(250.0, 1), (1000.0, 0)])
+def test_a_stop_brings_the_robot_to_rest_and_holds_it(mode, rate, delay):
+    rng, limits = np.random.default_rng(len(mode)), panda().limits
+    q = rng.uniform(0.8 * limits.lower, 0.8 * limits.upper)
+    q[1] = 1e-3  # axes 1 and 3 line up
+    loop = Loop(q, rng.uniform(-1, 1, 7) * limits.velocity, rate=rate, delay=delay, mode=mode)
+    loop.core.stop("told to")
+    loop.run(1.0)
+    rest = loop.run(0.3)
+    assert max(np.abs(a.velocity).max() for a in rest) < 1e-3
+    assert np.ptp([a.total for a in rest], axis=0).max() < 0.1
+    assert {(a.phase, a.reason) for a in rest} == {("stopped", "told to")}
+    with pytest.raises(MessageError, match=r"after a stop \(told to\)"):
+        loop.follow([1.0], [MIDDLE])
+    assert "told to" in loop.core.hold()
+    assert loop.step().phase == "holding"
+
+
+def test_a_stop_holds_a_payload_that_the_model_does_not_know():
+    loop = Loop(true=panda().with_payload("panda_link7", 1.5, [0, 0, 0.1]), qd=0.5 * panda().limits.velocity)
+    loop.core.stop("")
+    loop.run(4.0)
+    still = loop.run(1.0)
+    assert np.ptp([a.position for a in still], axis=0).max() < 1e-5
+
+
+def test_phases_follow_the_motion():
+    loop = Loop(mode="computed_torque")
+    assert (loop.core.phase, loop.step().phase) == ("off", "holding")
+    loop.follow([0.2], [MIDDLE + 0.05], [ZERO])
+    assert {a.phase for a in loop.run(0.19)} == {"following"}
+    assert loop.run(0.1)[-1].phase == "holding"
+    loop.core.end()
+    assert loop.core.phase == "off"
+
+
+def test_a_trajectory_right_after_a_change_of_mode_is_followed():
+    loop = Loop()
+    loop.run(0.1)
+    loop.change(mode="passivity_based")
+    loop.follow([0.5], [MIDDLE + 0.1], [ZERO])
+    np.testing.assert_allclose(loop.run(1.0)[-1].position, MIDDLE + 0.1, atol=1e-4)
+
+
+def test_too_large_an_error_too_high_a_speed_and_leaving_the_range_stop():
+    upper = panda().limits.upper
+    for q, qd, reason in (
+        (MIDDLE + 0.6 * np.eye(7)[2], ZERO, "panda_joint3 is farther from its desired position"),
+        (MIDDLE, 4.0 * np.eye(7)[5], "panda_joint6 moves faster"),
+    ):
+        core = ComputedTorqueCore(panda(), default_options())
+        core.start()
+        core.answer(S, MIDDLE, ZERO)
+        answer = core.answer(S + 10**6, q, qd)
+        assert answer.phase in ("stopping", "stopped") and reason in answer.reason
+        with pytest.raises(MessageError, match="trajectory"):
+            core.follow(JointPoints(EVERY, np.array([1.0]), MIDDLE[None]))
+    core = ComputedTorqueCore(panda(), default_options(mode="gravity_compensation"))
+    core.start()
+    out = np.where(EVERY == 0, upper + 0.06, MIDDLE)
+    assert core.answer(S, out, ZERO).phase == "holding"  # whoever starts there may guide the robot back
+    assert "panda_joint1 moves on beyond" in core.answer(2 * S, out, 0.1 * np.eye(7)[0]).reason
+
+
+def test_efforts_that_are_not_finite_become_gravity_compensation_and_a_stop():
+    core = ComputedTorqueCore(panda(), default_options(state_timeout=0.0))
+    core.start()
+    core.answer(S, MIDDLE, ZERO)
+    answer = core.answer(S + 10**6, MIDDLE, ZERO, np.full((7, 6), 1e308))
+    assert answer.phase in ("stopping", "stopped") and "no finite effort" in answer.reason
+    np.testing.assert_allclose(answer.effort, gravity_force(panda(), MIDDLE), atol=1e-9)
+
+
+SPEED = panda().limits.velocity
+
+
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        (([1.0], [MIDDLE], None, None, [[1e308] * 7]), "an effort of 1e\\+308"),
+        (([1.0], [MIDDLE], None, None, [[90.0] + [0.0] * 6]), "an effort of 90 beyond the limits of panda_joint1"),
+        (([1.0, 2.0], [MIDDLE, MIDDLE], [[1e200] * 7, ZERO]), "beyond the limits|not finite"),
+        (([1.0, 2.0], [MIDDLE, MIDDLE], [[1e6] * 7, ZERO]), "beyond the limits"),
+        (([1.0], [MIDDLE + 3.0], [ZERO]), "a position of"),
+        (([0.1], [MIDDLE + 0.3], [ZERO]), "a velocity of"),  # 4.5 rad/s half-way, and rest at both ends
+        (([0.5, 1.0], [MIDDLE - [0, 0, 0, 1.36, 0, 0, 0], MIDDLE], [-0.9 * SPEED, ZERO]), "a position of"),
+        (([1.0], [MIDDLE - [0, 0, 0, 1.5, 0, 0, 0]], [ZERO]), "a position of"),
+        (([0.3], [MIDDLE + 0.12 * np.eye(7)[1]], [ZERO], [ZERO]), "takes"),
+        (([0.5], [MIDDLE + 0.12], [ZERO], [ZERO]), None),
+    ],
+)  # fmt: skip
+def test_trajectories_are_judged_all_along_before_they_are_taken(points, reason):
+    loop = Loop(acceleration_limit=[0.0])
+    loop.step()
+    before = loop.core.player.count
+    if reason is None:
+        loop.follow(*points)
+        return
+    if reason == "takes":  # fast enough for the URDF's velocities, too fast for the shoulder's torque with a payload
+        loop.change(payload_frame="panda_link7", payload_mass=10.0)
+        loop.step()
+    with pytest.raises(MessageError, match=reason):
+        loop.follow(*points)
+    assert loop.core.player.count == before
+    loop.step()
+
+
+@pytest.mark.parametrize("share", [5e-324, 1e-310, 1e-200, 1e-17, 1e-16])
+def test_the_largest_value_of_a_polynomial_with_a_tiny_leading_coefficient(share):
+    """Of s (1 - s) and so on at 1/2; what is below round-off must not overflow in the roots."""
+    for c, largest in (([0.0, 4.0, -4.0, 0.0, share], 1.0), ([1.0, -1.0, 0.0, share], 1.0), ([1e-300, share], 1e-300)):
+        assert trajectory_checks._largest(np.array(c)) == pytest.approx(max(largest, c[0] + c[-1] * (len(c) == 2)))
+    assert trajectory_checks._largest(np.array([0.0, np.inf])) == np.inf
+    assert trajectory_checks._largest(np.zeros(4)) == 0.0
+
+
+def test_accelerations_between_points_count_where_there_is_a_limit():
+    loop = Loop(acceleration_limit=[5.0])
+    loop.step()
+    with pytest.raises(MessageError, match="an acceleration of"):
+        loop.follow([0.5], [MIDDLE + 0.3], [ZERO])
+    loop.follow([0.5], [MIDDLE + 0.2], [ZERO])
+
+
+def test_a_trajectory_that_waits_and_cannot_begin_is_told():
+    loop = Loop()
+    loop.step()
+    start = S + S // 10
+    loop.follow([0.0, 1.0], [MIDDLE + 0.3, MIDDLE], [ZERO, ZERO], start=start)
+    loop.run(0.2)
+    ((told, reason),) = loop.core.player.dropped
+    assert told == start and "start_tolerance" in reason
+    np.testing.assert_allclose(loop.answers[-1].desired.position, MIDDLE)
+
+
+CHANGES = (
+    {"mode": "passivity_based"}, {"mode": "adaptive"}, {"mode": "gravity_compensation"}, {"kp": [400.0], "kd": [40.0]},
+    {"ki": [500.0]}, {"payload_frame": "panda_link7", "payload_mass": 2.0}, {"gravity": [0.0, 0.0, -5.0]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_no_change_at_run_time_steps_the_efforts(changes):
+    """The first answer is the one before; then at most 3 (total change) h / (2 blend_time) a period."""
+    loop = Loop(true=panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), rate=250.0)
+    loop.run(1.5)
+    last = loop.answers[-1].total
+    loop.change(**changes)
+    first = loop.step()
+    np.testing.assert_allclose(first.total, last, atol=1e-2)  # the robot has moved on by a period
+    steps = np.abs(np.diff([last, first.total, *(a.total for a in loop.run(1.0))], axis=0)) / loop.core.limit
+    assert steps.max() < 0.05
+    assert not loop.answers[-1].blend.any()
+
+
+def test_another_model_takes_over_smoothly():
+    loop = Loop()
+    last = loop.run(0.1)[-1].total
+    other = ComputedTorqueCore(panda().with_payload("panda_link7", 3.0, [0, 0, 0.1]), default_options())
+    other.start()
+    other.succeed(loop.core)
+    np.testing.assert_allclose(other.answer(loop.k * S, MIDDLE, ZERO).total, last, atol=1e-6)
+
+
+def test_adaptive_mode_on_defaults_learns_a_payload_without_a_step():
+    pace = 2 * np.pi * np.array([0.23, 0.31, 0.37, 0.41, 0.29, 0.47, 0.53])
+    swing = 0.6 * np.array([0.6, 0.5, 0.6, 0.5, 0.8, 0.8, 0.9])
+    loop = Loop(true=panda().with_payload("panda_link7", 1.5, [0.02, 0.01, 0.12], 0.0015 * np.eye(3)))
+    loop.run(1.5)
+    assert np.abs(loop.answers[-1].error).max() > 0.05  # the payload pulls the arm down
+    last = loop.answers[-1].total
+    loop.change(mode="adaptive")
+    settle = loop.run(1.0)
+    t = np.arange(0.0, 14.0, 0.05)[:, None]
+    sine, cosine = np.sin(pace * t), np.cos(pace * t)
+    ramp = np.concatenate([[1.0], 1.0 + t[1:, 0]])
+    home = settle[-1].desired.position
+    loop.follow(ramp, home + swing * sine, swing * pace * cosine, -swing * pace**2 * sine)
+    masses = []
+    for _ in range(round(13.0 / loop.period)):
+        loop.step()
+        masses.append(loop.core.estimate()[1].mass)
+    own = panda().inertia("panda_link7").mass
+    assert np.abs([a.error for a in loop.answers[-round(1.5 / loop.period) :]]).max() < 3e-3
+    assert masses[-1] - own == pytest.approx(1.5, rel=0.05)
+    assert min(masses) > 0.0 and max(masses) - own < 1.8  # no swing
+    steps = np.abs(np.diff([last, *(a.total for a in settle)], axis=0)) / loop.core.limit
+    assert steps.max() < 0.01
+
+
+def test_gains_that_the_loop_cannot_carry_are_refused_or_brought_down():
+    with pytest.raises(ParameterError, match="a loop of 100 Hz with a delay of 1 periods cannot carry"):
+        default_options(kp=[2500.0], kd=[100.0], rate=100.0)
+    with pytest.raises(ParameterError, match="unstable at any rate"):
+        default_options(kp=[100.0], kd=[0.0])
+    loop = Loop(rate=50.0, kp=[2500.0], kd=[100.0], error_limit=0.0, state_timeout=1.0)
+    loop.run(0.5)
+    gains, report = loop.core.gains, loop.core.loop()
+    assert gains.period == pytest.approx(0.02) and gains.factor < 0.5 and report.radius < 1.0
+    np.testing.assert_allclose(gains.kp[0] / gains.kd[0] ** 2, 0.25)  # as critically damped as before
+    loop.follow([1.0], [MIDDLE + 0.2], [ZERO])
+    assert np.abs(loop.run(3.0)[-1].error).max() < 1e-4
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_loop_is_stable_at_random_and_at_aligned_poses(mode):
+    rng = np.random.default_rng(5)
+    core = ComputedTorqueCore(panda(), default_options(mode=mode))
+    for rate in (250.0, 500.0, 1000.0):
+        core.start()
+        for k in range(12):
+            core.answer(S + round(k * S / rate), MIDDLE, ZERO)
+        assert core.gains.period == pytest.approx(1.0 / rate)
+        for k in range(15):
+            q = panda().random(rng) if k else ALIGNED
+            core.answer(2 * S + round((20 + k) * S / rate), q, ZERO)
+            report = core.loop()
+            assert report.radius < 1.0 + 1e-9 and report.rate < report.allowed
+            core.start() if core.phase == "stopped" else None
+
+
+def test_a_guided_joint_is_braked_before_its_limit():
+    loop = Loop(mode="gravity_compensation", position_margin=0.0, guiding_damping=[0.0])
+    loop.arm.reset(np.where(EVERY == 0, panda().limits.upper - 0.4, MIDDLE), np.where(EVERY == 0, 1.5, 0.0))
+    loop.run(1.5)
+    assert loop.core.phase == "holding"
+    assert max(a.position[0] for a in loop.answers) < panda().limits.upper[0]
+
+
+def test_efforts_change_no_faster_than_told():
+    loop = Loop(kp=[400.0], kd=[40.0], effort_rate_limit=[50.0])
+    loop.run(0.1)
+    loop.follow([0.4], [MIDDLE + 0.15], [ZERO])
+    totals = np.array([a.total for a in loop.run(1.0)])
+    steps = np.abs(np.diff(totals, axis=0)).max()
+    assert 0.099 < steps <= 50.0 * loop.period * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_anybody_can_compute_an_answer_again(mode):
+    loop = Loop(mode=mode, payload_frame="panda_link7", payload_mass=0.5, blend_time=0.0)
+    model = panda().with_payload("panda_link7", 0.5, [0, 0, 0])
+    loop.step()
+    if mode != "gravity_compensation":
+        loop.follow([0.5], [MIDDLE + 0.1], [ZERO], [ZERO], np.full((1, 7), 0.2))
+    wrenches = np.zeros((7, 6))
+    wrenches[6] = 0.1, 0.2, -0.3, 1.0, 2.0, -3.0
+    loop.run(0.1)
+    for stopping in (False, True):
+        q, qd = loop.arm.q.copy(), loop.arm.qd + 0.01
+        if stopping:
+            loop.core.stop("")
+        estimated = loop.core.learner.estimated_model()
+        told = make_report(loop.core, loop.core.answer(S + round(loop.k * loop.period * S), q, qd, wrenches))
+        loop.k += 1
+        used = told.position, told.velocity
+        if stopping or mode == "computed_torque":
+            law = inverse_dynamics(model, *used, told.reference_acceleration)
+        elif mode == "gravity_compensation":
+            law = gravity_force(model, q)
+        else:
+            own = estimated if mode == "adaptive" else model
+            law = mass_matrix(own, q) @ told.reference_acceleration + gravity_force(own, q)
+            law = law + coriolis_product(own, *used, told.reference_velocity)
+        if stopping and mode != "gravity_compensation":
+            assert not told.feed_forward_effort.any()
+        expected = law + told.damping_effort + told.feed_forward_effort - told.wrench_effort
+        np.testing.assert_allclose(told.effort_before_limits, expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(told.effort, told.effort_before_limits + told.blend_effort, rtol=1e-12)
+        np.testing.assert_allclose(told.gravity_effort, gravity_force(model, q), rtol=1e-12)
+        np.testing.assert_allclose(told.position_error, told.desired_position - told.position)
+        assert told.wrench_effort.any() and told.scale == 1.0

@@ -1,0 +1,119 @@
+"""What a process asks of the system, what it is granted, and what it is told where that is refused."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from lie_dynamics_ros.ros.node import garbage
+from lie_dynamics_ros.ros.node.garbage import GarbageBetweenCallbacks, settle, unsettle
+
+ASK = """
+import json, os, sys, threading
+from lie_dynamics_ros.ros.node.real_time import apply_real_time, usual_scheduling
+
+def threads():
+    return [int(t) for t in os.listdir("/proc/self/task")]
+
+wake = threading.Event()
+threading.Thread(target=wake.wait, daemon=True).start()
+outcome = apply_real_time(json.loads(sys.argv[1]))
+threading.Thread(target=wake.wait, daemon=True).start()
+found = {
+    "granted": outcome.granted, "refused": outcome.refused, "threads": len(threads()),
+    "schedulers": [os.sched_getscheduler(t) for t in threads()],
+    "priorities": [os.sched_getparam(t).sched_priority for t in threads()],
+    "processors": [sorted(os.sched_getaffinity(t)) for t in threads()],
+}
+usual_scheduling()
+found["afterwards"] = [os.sched_getscheduler(t) for t in threads()]
+wake.set()
+print(json.dumps(found))
+"""
+NOTHING = {"thread_priority": 0, "cpu_affinity": [-1], "lock_memory": False}
+
+
+def ask(**values):
+    command = [sys.executable, "-c", ASK, json.dumps({**NOTHING, **values})]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_all_threads_get_the_priority_or_the_refusal_is_told():
+    found = ask(thread_priority=7)
+    assert found["threads"] >= 3
+    if found["granted"]:
+        assert found["granted"] == ["SCHED_FIFO priority 7"] and not found["refused"]
+        assert set(found["schedulers"]) == {os.SCHED_FIFO} and set(found["priorities"]) == {7}
+    else:
+        assert "SCHED_FIFO priority 7" in found["refused"][0] and "not permitted" in found["refused"][0]
+        assert set(found["schedulers"]) == {os.SCHED_OTHER}
+    assert set(found["afterwards"]) == {os.SCHED_OTHER}
+
+
+def test_nothing_asked_for_changes_nothing():
+    found = ask()
+    assert not found["granted"] and not found["refused"]
+    assert set(found["schedulers"]) == {os.sched_getscheduler(0)}
+    assert found["processors"][0] == sorted(os.sched_getaffinity(0))
+
+
+def test_all_threads_run_on_the_chosen_processors():
+    chosen = max(os.sched_getaffinity(0))
+    found = ask(cpu_affinity=[chosen])
+    assert found["granted"] == [f"processors {chosen}"]
+    assert all(processors == [chosen] for processors in found["processors"])
+
+
+def test_a_processor_that_is_not_there_is_refused_by_number():
+    found = ask(cpu_affinity=[4095])
+    assert not found["granted"] and "processor 4095" in found["refused"][0]
+    assert found["processors"][0] == sorted(os.sched_getaffinity(0))
+
+
+def test_memory_is_locked_or_the_refusal_is_told():
+    found = ask(lock_memory=True)
+    assert found["granted"] == ["locked memory"] or "locked memory" in found["refused"][0]
+
+
+class Ring:
+    """Garbage that only the collector finds."""
+
+    alive = 0
+
+    def __init__(self):
+        Ring.alive += 1
+        self.self = self
+
+    def __del__(self):
+        Ring.alive -= 1
+
+
+def test_garbage_is_collected_between_callbacks_and_not_inside():
+    gc.collect()
+    with GarbageBetweenCallbacks() as collector:
+        assert not gc.isenabled()
+        for _ in range(5000):
+            Ring()
+        assert Ring.alive == 5000  # however much there is
+        collector.collect()
+        assert Ring.alive == 0
+    assert gc.isenabled()
+
+
+def test_what_is_settled_is_searched_again_once_all_have_left(monkeypatch):
+    monkeypatch.setattr(garbage, "_settled", set())  # nodes of other tests of this process may have settled theirs
+    first, second = object(), object()
+    before = gc.get_freeze_count()
+    settle(first)
+    settle(second)
+    unsettle(first)
+    assert gc.get_freeze_count() > before
+    unsettle(second)
+    assert gc.get_freeze_count() == 0

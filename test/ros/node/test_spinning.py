@@ -1,0 +1,205 @@
+"""A node ends well when it is told to, also in the middle of a callback."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import String
+
+from lie_dynamics_ros.ros.node.domain import DomainReservation
+
+TELLS_ITSELF = """
+import os, signal, sys
+from rclpy.node import Node
+from lie_dynamics_ros.ros.node.spinning import run
+
+class Told(Node):
+    def __init__(self):
+        super().__init__("told")
+        self.declare_parameter("executor", "{executor}")
+        self.create_timer(0.01, self.on_time)
+
+    def on_time(self):
+        os.kill(os.getpid(), signal.{how})
+        for _ in range(1000):
+            pass  # here the signal is heard
+        print("finished", flush=True)
+
+if "{when}" == "made":
+    Told.__init__ = lambda self: os.kill(os.getpid(), signal.{how})
+before = signal.getsignal(signal.SIGINT)
+code = run(Told)
+assert signal.getsignal(signal.SIGINT) is before
+sys.exit(code)
+"""
+
+
+def run(**values):
+    code = TELLS_ITSELF.format(**{"executor": "events", "how": "SIGINT", "when": "spinning", **values})
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("executor", ["events", "single_threaded"])
+def test_a_signal_in_a_callback_lets_it_finish_and_ends_the_node(executor, how):
+    done = run(executor=executor, how=how)
+    assert (done.returncode, done.stdout.split()[:1]) == (0, ["finished"]), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_signal_while_the_node_is_made_ends_it():
+    done = run(when="made")
+    assert done.returncode == 0 and "finished" not in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", [0.05, 0.2, 0.35, 0.5, 0.8])
+def test_no_traceback_at_any_moment_from_import_to_exit(how, moment):
+    """Where a signal strikes is left to chance; nothing of what is asserted depends on it.
+
+    What Python prints where it is told to end before it runs anything of ours is its own.
+    """
+    begin = "import sys; sys.argv = ['inverse_dynamics']; import lie_dynamics_ros.nodes; print('begun', flush=True)"
+    code = f"{begin}; from lie_dynamics_ros.nodes.inverse_dynamics.node import main; sys.exit(main())"
+    command = [sys.executable, "-c", code]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout.readline() == "begun\n"
+    wake = threading.Timer(moment, process.send_signal, [how])
+    wake.start()
+    try:
+        output, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        wake.cancel()
+    assert "Traceback" not in output and "Exception" not in output, output
+    assert process.returncode in (0, -how)
+
+
+LAST_WORDS = """
+import sys, time
+import rclpy
+from std_msgs.msg import String
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.outputs.output import Output
+from lie_dynamics_ros.ros.node.spinning import run
+
+class Talker(ManagedNode):
+    def __init__(self):
+        super().__init__("talker", ())
+        self.output = Output(self, String, "words")
+        self.create_timer(0.01, self.on_time)
+
+    def on_time(self):
+        self.output.send(String(data="word"))
+        if {faulty} and self.output.heard:
+            raise ArithmeticError("nobody foresaw this")
+
+    def deactivate(self):
+        self.output.send(String(data="last"))
+
+sys.exit(run(Talker))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, None])
+def test_the_last_words_of_a_node_reach_those_who_listen(how):
+    """Ended by a signal, or deactivated by a fault in a callback, which does not end the process."""
+    reservation = DomainReservation()
+    environment = dict(os.environ)
+    reservation.apply(environment)
+    context = rclpy.Context()
+    with patch.dict(os.environ, environment):
+        rclpy.init(context=context, domain_id=reservation.domain)
+        node = rclpy.create_node("listener", context=context)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        heard = []
+        node.create_subscription(String, "words", lambda message: heard.append(message.data), 1000)
+        process = subprocess.Popen([sys.executable, "-c", LAST_WORDS.format(faulty=how is None)], text=True)
+    try:
+
+        def listen_until(condition):
+            end = time.monotonic() + 120.0
+            while not condition():
+                assert time.monotonic() < end, heard[-10:]
+                executor.spin_once(timeout_sec=0.02)
+
+        listen_until(lambda: heard)
+        if how is None:
+            listen_until(lambda: "last" in heard)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+        else:
+            process.send_signal(how)
+        listen_until(lambda: process.poll() is not None)
+        listen_until(lambda: heard[-1] == "last")
+        assert process.returncode == 0 and heard.count("last") == 1
+    finally:
+        process.kill()
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
+        reservation.release()
+
+
+SLIPS = {
+    "mixed": ("gravity: [0, 0, -9.81]", ["line_num 4", "decimal point: 0.0, not 0"]),
+    "integers": ("gravity: [0, 0, -9]", ["'gravity'", "decimal point: 0.0, not 0"]),
+    "integer": ("gravity: 1", ["'gravity'", "INTEGER"]),
+    "open": ("gravity: [0.0", ["near line 4"]),
+    "none": (None, ["Error opening YAML file"]),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_a_parameter_file_is_one_line(slip, tmp_path):
+    text, words = SLIPS[slip]
+    file = tmp_path / "parameters.yaml"
+    if text is not None:
+        file.write_text(f"/**:\n  slipped:\n    ros__parameters:\n      {text}\n")
+    code = (
+        "import sys\nfrom rclpy.node import Node\nfrom lie_dynamics_ros.ros.node.spinning import run\n"
+        "class Slipped(Node):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('slipped')\n"
+        "        self.declare_parameter('gravity', [0.0, 0.0, -9.81])\n"
+        f"sys.exit(run(Slipped, ['--ros-args', '--params-file', {str(file)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("[")]  # rcl has a line of its own
+    assert (done.returncode, len(lines)) == (1, 1), done.stderr
+    for word in ("error: ", *words):
+        assert word in lines[0]
+
+
+HANGS = """
+import ctypes, os, signal, sys
+from rclpy.node import Node
+from lie_dynamics_ros.ros.node.spinning import run
+
+class Hanging(Node):
+    def __init__(self):
+        super().__init__("hanging")
+        self.create_timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
+
+    def destroy_node(self):
+        ctypes.PyDLL(None).sleep(1000)  # as in a deadlock below Python: nothing of Python runs any more
+
+sys.exit(run(Hanging))
+"""
+
+
+def test_a_process_that_hangs_while_it_leaves_is_ended_and_says_where():
+    done = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "Timeout (0:00:05)!" in done.stderr and "destroy_node" in done.stderr
