@@ -33,8 +33,54 @@ CENTRES = rng.normal(size=(4, 3))
 FRAMES = [expm(hat(0.5 * rng.normal(size=6))) for _ in range(4)]
 
 
-def build(parent=0.0, base=0.0, cross=0.0, pitch=0.0, mass=0.0, gravity=0.0, rotor=0.0):
+def bracket(x, y):
+    return np.concatenate([np.cross(x[:3], y[:3]), np.cross(x[:3], y[3:]) + np.cross(x[3:], y[:3])])
+
+
+def seen_from(T, x):
+    """Return a twist seen from a frame at T."""
+    R, p = T[:3, :3], T[:3, 3]
+    return np.concatenate([R.T @ x[:3], R.T @ (x[3:] + np.cross(x[:3], p))])
+
+
+def own_joint(screws, dh, dS, dS_rate):
+    """A joint of one screw after another as users define it, whose T, S and dS/dt are changed by themselves."""
+
+    def columns(q):
+        T, found = np.eye(4), []
+        for x, screw in zip(q[::-1], screws[::-1], strict=True):
+            found.insert(0, seen_from(T, screw))
+            T = expm(x * hat(screw)) @ T
+        return T, np.array(found).T
+
+    def rate(q, qd):
+        S = columns(q)[1]
+        turned = [-bracket(S[:, k + 1 :] @ qd[k + 1 :], S[:, k]) for k in range(len(screws))]
+        return np.array(turned).T + dS_rate
+
+    return joint_types.custom(len(screws), lambda q: columns(q)[0] @ expm(hat(dh)), lambda q: columns(q)[1] + dS, rate)
+
+
+other = np.random.default_rng(5)
+#: Changes of joints of one and of two coordinates: of T, S and dS/dt.
+OWN = {
+    "screw": (other.normal(size=6), other.normal(size=(6, 1)), other.normal(size=(6, 1))),
+    "cross": (other.normal(size=6), other.normal(size=(6, 2)), other.normal(size=(6, 2))),
+}
+PARTS = ("dh", "dS", "dS_rate")
+SCREWS = {
+    "screw": np.array([[1, 2, 2, 0.3, 0.6, 0.6]]) / 3.0,
+    "cross": np.array([[0, 0.6, 0.8, 0, 0, 0], [1.0, 0, 0, 0, 0, 0]]),
+}
+
+
+def build(parent=0.0, base=0.0, cross=0.0, pitch=0.0, mass=0.0, gravity=0.0, **own):
     """A tree of eight coordinates and its loops, changed by as much."""
+    types = {"cross": None, "screw": None}
+    for name, changes in OWN.items():
+        shift = [own.get(f"{part} {name}", 0.0) * change for part, change in zip(PARTS, changes, strict=True)]
+        if any(key.endswith(name) for key in own):
+            types[name] = own_joint(SCREWS[name], *shift)
     axis = expm(hat(np.array([*(cross * TURN), 0, 0, 0])))[:3, :3] @ np.array([0.0, 0.6, 0.8])
     places = list(PLACES)
     places[0] = places[0] @ expm(base * hat(TWIST))
@@ -42,8 +88,17 @@ def build(parent=0.0, base=0.0, cross=0.0, pitch=0.0, mass=0.0, gravity=0.0, rot
     inertias = [SpatialInertia(m, c, np.diag([1.0, 1.2, 1.4])) for m, c in zip((1, 2, 1, 2), CENTRES, strict=True)]
     inertias[3] = SpatialInertia.from_parameters(inertias[3].parameters() + mass * np.eye(10)[0])
     builder = ModelBuilder()
-    builder.add("a", None, joint_types.universal(axis, [1, 0, 0]), places[0], inertias[0], joint_name="cross")
-    builder.add("b", "a", joint_types.helical([1, 2, 2], 0.3 + pitch), places[1], inertias[1], joint_name="screw")
+    builder.add(
+        "a", None, types["cross"] or joint_types.universal(axis, [1, 0, 0]), places[0], inertias[0], joint_name="cross"
+    )
+    builder.add(
+        "b",
+        "a",
+        types["screw"] or joint_types.helical([1, 2, 2], 0.3 + pitch),
+        places[1],
+        inertias[1],
+        joint_name="screw",
+    )
     builder.add("c", "b", joint_types.spherical(), places[2], inertias[2], joint_name="ball")
     builder.add("d", "a", joint_types.cylindrical(), places[3], inertias[3], joint_name="rod")
     model = builder.build("sample").with_gravity(np.array([0.5, 0.2, -9.0]) + gravity * TURN)
@@ -71,6 +126,11 @@ PARAMETERS = {
     "parent": (Parameter.placement("ball", TWIST, "parent"), {"parent": 1.0}),
     "axis": (Parameter.axis("cross", TURN), {"cross": 1.0}),
     "pitch": (Parameter.pitch("screw"), {"pitch": 1.0}),
+    **{
+        f"{part} {name}": (Parameter.custom(**{part: {name: change}}), {f"{part} {name}": 1.0})
+        for name, changes in OWN.items()
+        for part, change in zip(PARTS, changes, strict=True)
+    },
     "sum": (
         2.0 * Parameter.pitch("screw") - Parameter.q(1) + Parameter.placement("cross", TWIST),
         {"pitch": 2.0, "q": -np.eye(N)[1], "base": 1.0},
@@ -99,14 +159,16 @@ INVERSE = {
 }
 
 
-def sensitivity(kind, parameters, q=Q):
+def sensitivity(kind, parameters, q=Q, **more):
     if kind == "forward":
         gains = Baumgarte(3.0, 0.7)
-        return constrained_forward_sensitivity(MODEL, LOOPS, q, QD, TAU, parameters, F_EXT, stabilization=gains)
+        return constrained_forward_sensitivity(MODEL, LOOPS, q, QD, TAU, parameters, F_EXT, stabilization=gains, **more)
     if kind.startswith("hybrid"):
         options = {"resolution": "least_torque"} if kind == "hybrid least" else {}
-        return constrained_hybrid_sensitivity(MODEL, LOOPS, q, QD, QDD, TAU, MASKS[kind], parameters, F_EXT, **options)
-    return constrained_inverse_sensitivity(MODEL, LOOPS, q, QD, QDD, parameters, F_EXT, **INVERSE[kind])
+        return constrained_hybrid_sensitivity(
+            MODEL, LOOPS, q, QD, QDD, TAU, MASKS[kind], parameters, F_EXT, **options, **more
+        )
+    return constrained_inverse_sensitivity(MODEL, LOOPS, q, QD, QDD, parameters, F_EXT, **INVERSE[kind], **more)
 
 
 @pytest.mark.parametrize("kind", ["forward", *MASKS, *INVERSE])
@@ -135,13 +197,14 @@ def test_batches():
                 one = sensitivity(kind, Parameter.placement("cross", twists[i, 0]), q[j])
                 for ours, alone in zip(found, one, strict=True):
                     assert np.abs(ours[0, i, j] - alone).max() < 1e-8 * max(1.0, np.abs(alone).max())
+        for ours, alone in zip(sensitivity(kind, parameters, q, threads=4), found, strict=True):
+            assert np.array_equal(ours, alone), kind
     none = sensitivity("forward", Parameter.pitch("screw"), q[:0])
     assert none.qdd.shape == (0, N)
 
 
-def test_what_loops_do_not_know():
-    for custom in ({"dh": {"screw": TWIST}}, {"dS": {"screw": np.ones((6, 1))}}):
-        with pytest.raises(InputError, match=r"screw.*Parameter\.placement"):
-            sensitivity("forward", Parameter.custom(**custom))
+def test_refusals():
     with pytest.raises(InputError, match="no_such_joint"):
         sensitivity("forward", Parameter.pitch("no_such_joint"))
+    with pytest.raises(InputError, match="threads"):
+        sensitivity("forward", Parameter.pitch("screw"), threads=0)

@@ -11,14 +11,25 @@ import numpy.typing as npt
 
 from ..lie._arrays import listed
 from ..model.arguments import of_model
+from ..model.configuration import require_result
 from ..model.model import Model
+from ..tree.inverse_derivatives import inverse_dynamics_derivatives
+from ..tree.regressor import torque_regressor
 from .constraint_set import ConstraintSet
-from .derivative_equations import ConstrainedDerivatives, Terms, differentiate_hybrid, gather, share, terms_at
-from .forward import Baumgarte, as_mask, constrained_forward_dynamics
-from .hybrid import constrained_hybrid_dynamics
-from .inputs import read_states
-from .inverse import constrained_inverse_dynamics
-from .resolution import objective
+from .derivative_equations import (
+    ConstrainedDerivatives,
+    Problem,
+    Sensitivity,
+    Terms,
+    forward_problem,
+    hybrid_problem,
+    inverse_problem,
+    solve,
+)
+from .forward import Baumgarte
+from .inputs import States, read_states
+from .loop_derivatives import constraint_derivatives
+from .quantities import quantities_of
 
 Array = npt.NDArray[np.float64]
 
@@ -41,10 +52,8 @@ def constrained_forward_derivatives(
     ConstrainedDerivatives
         Derivatives along q, qd, tau and inertial parameters; wrenches of `f_ext` are kept in their bodies' frames.
     """
-    free = np.zeros(model.nv, np.bool_)
-    found = constrained_forward_dynamics(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
-    states = read_states(model, constraints, {"q": q, "qd": qd, "tau": tau}, f_ext)
-    return differentiate_hybrid(model, constraints, states, found, free, None, stabilization)
+    problem = forward_problem(model, constraints, q, qd, tau, f_ext, stabilization)
+    return _differentiate(model, constraints, q, qd, f_ext, problem)
 
 
 @of_model
@@ -68,25 +77,21 @@ def constrained_hybrid_derivatives(
     Where more accelerations are given than the mechanism has freedoms, those along a command that violates the
     constraints are derivatives of the nearest motion that does not.
     """
-    mask = as_mask(model, prescribed, "prescribed")
-    weights = {"torque_weights": torque_weights, "force_weights": force_weights}
-    found = constrained_hybrid_dynamics(
+    problem = hybrid_problem(
         model,
         constraints,
         q,
         qd,
         qdd,
         tau,
-        mask,
+        prescribed,
         f_ext,
+        stabilization,
         resolution=resolution,
-        stabilization=stabilization,
         torque_weights=torque_weights,
         force_weights=force_weights,
     )
-    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
-    goal = objective(resolution, int(mask.sum()), constraints.size, **weights)
-    return differentiate_hybrid(model, constraints, states, found, mask, goal, stabilization)
+    return _differentiate(model, constraints, q, qd, f_ext, problem)
 
 
 @of_model
@@ -109,32 +114,69 @@ def constrained_inverse_derivatives(
     q, qd and qdd are varied by themselves, as that function takes them: it does not ask whether they fit the
     constraints.
     """
-    found = constrained_inverse_dynamics(
+    problem = inverse_problem(
         model,
         constraints,
         q,
         qd,
         qdd,
         f_ext,
-        actuated=actuated,
+        actuated,
+        passive_torque,
         resolution=resolution,
-        passive_torque=passive_torque,
         torque_weights=torque_weights,
         force_weights=force_weights,
     )
-    mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
-    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
-    n = model.nv
-    terms = terms_at(model, constraints, states, states.arrays["qdd"], found.multipliers, None)
-    taus, forces = listed(found.tau), listed(found.multipliers)
-    results = []
-    for s, one in enumerate(terms):
-        columns = np.concatenate([one.load[:, : 2 * n], one.mass, one.load[:, 2 * n :]], axis=1)
-        given = np.zeros_like(columns)
-        way = Terms(one.mass, one.jacobian, columns, one.target, np.eye(n, columns.shape[1]))
-        dtau, dforce = share(model, constraints, states, s, way, columns, given, mask, goal, taus[s], forces[s])
-        dqdd = np.zeros_like(dtau)
-        dqdd[:, 2 * n : 3 * n] = np.eye(n)
-        results.append((dqdd, dtau, dforce))
-    return gather(results, states.batch, model, constraints.size)
+    return _differentiate(model, constraints, q, qd, f_ext, problem)
+
+
+def _differentiate(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None,
+    problem: Problem,
+) -> ConstrainedDerivatives:
+    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
+    terms = _terms(model, constraints, states, problem)
+
+    def turned(z: Array) -> Array:
+        varied = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
+        zero = np.zeros_like(z)
+        found = constraint_derivatives(model, constraints, varied, zero, np.zeros((len(z), constraints.size)))
+        out = np.zeros_like(terms.target)
+        out[..., : model.nv] = found.rate_dq
+        return out
+
+    parts, n = [], model.nv
+    for found in solve(model, problem, terms, turned):
+        require_result(model, found)
+        a = found.reshape(*states.batch, *found.shape[1:])
+        parts.append(Sensitivity(a[..., :n], a[..., n : 2 * n], a[..., 2 * n : 3 * n], a[..., 3 * n :]))
+    return ConstrainedDerivatives(*parts)
+
+
+def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Problem) -> Terms:
+    """Return what enters the differentiated equations along q, qd, what is given, and inertial parameters."""
+    q, qd, qdd = (states.arrays[name] for name in ("q", "qd", "qdd"))
+    count, n, m = len(q), model.nv, constraints.size
+    f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
+    tree = inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
+    A = quantities_of(model, constraints, states)[0].jacobian
+    loops = constraint_derivatives(model, constraints, states, qdd, listed(problem.found.multipliers))
+    along_q, along_qd = loops.acceleration_dq, loops.acceleration_dqd
+    if problem.stabilization is not None:
+        f, z = problem.stabilization.frequency, problem.stabilization.damping_ratio
+        along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
+        along_qd = along_qd + 2.0 * z * f * A
+    known = np.ones(n, np.bool_) if problem.inverse else problem.mask
+    load = np.concatenate(
+        [tree.dq - loops.force_dq, tree.dqd, tree.dqdd * known, torque_regressor(model, q, qd, qdd)], axis=-1
+    )
+    more = np.zeros((count, m, load.shape[-1] - 3 * n))
+    motion, force = np.zeros_like(load), np.zeros_like(load)
+    motion[..., 2 * n : 3 * n], force[..., 2 * n : 3 * n] = np.diag(known), np.diag(~known)
+    target = np.concatenate([along_q, along_qd, A * known, more], axis=-1)
+    result = listed(problem.found.tau), listed(problem.found.multipliers)
+    return Terms(tree.dqdd, A, load, target, motion, force, *result)

@@ -8,11 +8,11 @@ branch; then everything is a function of the two frames' motions. For a step S w
 
 from __future__ import annotations
 
-from ..kernels.compile import inline, kernel, outline
+from ..kernels.compile import inline, kernel, outline, straight
 from ..kernels.joints import constants3, has_transform, row_transform, subspace
 from ..kernels.lanes import get3, get9, put3, put9, workspace
 from ..kernels.spatial import add, cross, dot, matmul, scale, sub, transpose, unrotate
-from ..kernels.twists import bracket, get_twist, inward, minus, plus, put_twist, times
+from ..kernels.twists import bracket, get_twist, inward, minus, plus, power, put_twist, times
 from ..model.layout import FIRST, LAST, N_V, OK, PARENT
 from .loop_kernels import (
     ALONG,
@@ -110,6 +110,25 @@ def pose_from(rows, transforms, leaf, stop, r, p):
     return r, p, far
 
 
+@straight
+def relative_acceleration(v1, a1, v2, a2):
+    """Return twist and acceleration of frame 2 relative to frame 1, all seen from frame 2."""
+    w = minus(v2, v1)
+    return w, plus(minus(a2, a1), bracket(w, v2))
+
+
+@inline
+def unit_wrench(scalars, k, r, p):
+    """Return the wrench on the second body, in frame 2, of a unit multiplier of scalar `k`."""
+    zero = 0.0 * p[0]
+    none = (zero, zero, zero)
+    if scalars[k, TYPE] == ANGLE:
+        return cross(constants3(scalars, k, VECTOR_2), unrotate(r, constants3(scalars, k, VECTOR_1))), none
+    if scalars[k, TYPE] == ALONG:
+        return none, unrotate(r, constants3(scalars, k, VECTOR_1))
+    return none, scale(1.0 / scalars[k, OFFSET], unrotate(r, p))
+
+
 @inline
 def scalar_derivatives(kind, a, b, length, r, p, w, dw, k, wq, dwq, dwv):
     """Return what one scalar's rate and acceleration are along one coordinate, and the rate of its unit wrench.
@@ -170,8 +189,7 @@ def differentiate_loop(
     r2, p2, far2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
     r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
     v1, a1 = inward(r, p, v1), inward(r, p, a1)  # the first frame's motion, seen from the second
-    w = minus(v2, v1)
-    dw = plus(minus(a2, a1), bracket(w, v2))
+    w, dw = relative_acceleration(v1, a1, v2, a2)
     zero = 0.0 * qd[0]
     none = (zero, zero, zero)
     first, after = int(loop[START]), int(loop[START] + loop[COUNT])
@@ -203,20 +221,13 @@ def differentiate_loop(
             rate_q[s, row - 1] = vq
             acceleration_q[s, row - 1] = aq
             acceleration_v[s, row - 1] = av
-            total = plus(total, (scale(force[s], dm), scale(force[s], df)))
+            total = plus(total, times(force[s], (dm, df)))
         put_twist(wrench_q, row, 0, total)
 
     # A^T lambda = K^T G with the wrench G at the cut: along q_j, G changes and the columns of K do.
-    gm, gf = none, none
+    g0 = (none, none)
     for s in range(first, after):
-        kind = scalars[s, TYPE]
-        if kind == ANGLE:
-            m = cross(constants3(scalars, s, VECTOR_2), unrotate(r, constants3(scalars, s, VECTOR_1)))
-            gm = add(gm, scale(force[s], m))
-        elif kind == ALONG:
-            gf = add(gf, scale(force[s], unrotate(r, constants3(scalars, s, VECTOR_1))))
-        else:
-            gf = add(gf, scale(force[s] / scalars[s, OFFSET], unrotate(r, p)))
+        g0 = plus(g0, times(force[s], unit_wrench(scalars, s, r, p)))
     for i in range(n1 + n2):
         one = i < n1
         row = int(path1[i]) if one else int(path2[i - n1])
@@ -225,7 +236,7 @@ def differentiate_loop(
         for j in range(n1 + n2):
             other = int(path1[j]) if j < n1 else int(path2[j - n1])
             g = get_twist(wrench_q, other, 0)
-            x = sign * (dot(column[0], g[0]) + dot(column[1], g[1]))
+            x = sign * power(column, g)
             same = one == (j < n1)
             beyond = same and other > row and int(rows[other, FIRST]) != int(rows[row, FIRST])
             # Where the column's own frame moves with it, seen from the second: ad of column and other column.
@@ -234,7 +245,7 @@ def differentiate_loop(
                 if one and not same:
                     along = times(-1.0, along)
                 change = bracket(column, along)
-                x = x + dot(change[0], gm) + dot(change[1], gf)
+                x = x + power(change, g0)
             force_q[row - 1, other - 1] += x
 
 

@@ -38,12 +38,12 @@ class ConstraintDerivatives(NamedTuple):
 
 
 def constraint_derivatives(
-    model: Model, constraints: ConstraintSet, states: States, qdd: Array, force: Array
+    model: Model, constraints: ConstraintSet, states: States, qdd: Array, force: Array, loops: bool = True
 ) -> ConstraintDerivatives:
     """Return the derivatives at states with "q" and "qd", for accelerations (B, nv) and multipliers (B, m).
 
     Those of loops are analytic; loops through user-defined joints, and user constraints, are differentiated by central
-    differences of order six, whose error is some 1e-10.
+    differences of order six, whose error is some 1e-10. Without `loops` those of loops are left at zero.
     """
     qd = states.arrays["qd"]
     count, n, m = len(qd), model.nv, constraints.size
@@ -51,7 +51,9 @@ def constraint_derivatives(
         np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, n, n))
     )
     exact = ~constraints._custom_loops if model._custom else np.ones(len(constraints.loops), bool)
-    if exact.any():
+    if not loops:
+        exact[:] = True
+    elif exact.any():
         dk.loop_derivatives(
             model._rows,
             np.ascontiguousarray(constraints._loops[exact]),

@@ -1,12 +1,12 @@
 """Derivatives of constrained dynamics along arbitrary parameters, Kim's p.
 
-The equations of constrained dynamics are differentiated and solved again, as in `derivatives`; what the tree has in
-them comes from `tree.sensitivity`, what the loops have from the derivatives of the constraints.
+The equations of constrained dynamics are differentiated and solved again, as in `derivatives`; what is in them comes
+from one recursion through the tree and its loops for each parameter.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,15 @@ from ..model.arguments import of_model
 from ..model.configuration import require_result
 from ..model.model import Model
 from ..tree.mass_matrix import mass_matrix
-from ..tree.sensitivity import Hold, Parameters, _inverse, _listed
+from ..tree.seeding import Seeding
+from ..tree.sensitivity import Hold, Parameters, listed_parameters, run_seeded, with_direct
 from .constraint_set import ConstraintSet
-from .derivative_equations import Terms, complete, share
-from .forward import Baumgarte, as_mask, constrained_forward_dynamics
-from .hybrid import constrained_hybrid_dynamics
-from .inputs import ConstrainedDynamics, read_states
-from .inverse import constrained_inverse_dynamics
+from .derivative_equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, solve
+from .forward import Baumgarte
+from .inputs import read_states
 from .loop_derivatives import constraint_derivatives
-from .loop_geometry import geometry_derivatives
+from .loop_sensitivity_kernels import loop_sensitivity
 from .quantities import quantities_of
-from .resolution import Objective, objective
 
 Array = npt.NDArray[np.float64]
 
@@ -59,6 +57,7 @@ def constrained_forward_sensitivity(
     *,
     f_ext_held: Hold = "body",
     stabilization: Baumgarte | None = None,
+    threads: int = 1,
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_forward_dynamics` changes with parameters; its arguments and errors.
 
@@ -66,9 +65,9 @@ def constrained_forward_sensitivity(
     ----------
     parameter : Parameter, or sequence of k of them
         What to differentiate along; q is held when it is not q itself, so a displaced joint opens its loop. Changes of
-        "qdd" have no effect. Along placements, axes and pitches on the branches of loops, the constraints' own
-        derivatives are by central differences of order six, whose error is some 1e-10.
-    f_ext_held
+        "qdd" have no effect. User constraints are functions of q: along it their derivatives are by central differences
+        of order six, whose error is some 1e-10; what else moves bodies does nothing to them.
+    f_ext_held, threads
         As `inverse_dynamics_sensitivity`.
 
     Returns
@@ -78,12 +77,10 @@ def constrained_forward_sensitivity(
     Raises
     ------
     InputError
-        Also for changes of T, S or dS/dt of a joint of a loop by themselves (`Parameter.custom`), and for what
-        `forward_dynamics_sensitivity` refuses.
+        Also for what `forward_dynamics_sensitivity` refuses.
     """
-    found = constrained_forward_dynamics(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
-    mask = np.zeros(model.nv, np.bool_)
-    return _sensitivity(model, constraints, q, qd, found, mask, None, parameter, f_ext, f_ext_held, stabilization)
+    problem = forward_problem(model, constraints, q, qd, tau, f_ext, stabilization)
+    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
 
 
 @of_model
@@ -103,29 +100,28 @@ def constrained_hybrid_sensitivity(
     torque_weights: npt.ArrayLike | None = None,
     force_weights: npt.ArrayLike | None = None,
     stabilization: Baumgarte | None = None,
+    threads: int = 1,
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_hybrid_dynamics` changes with parameters; its arguments and errors.
 
-    `parameter`, `f_ext_held` and more errors are those of `constrained_forward_sensitivity`. Changes of what is not
-    read, "tau" where `prescribed` is True and "qdd" where it is False, have no effect.
+    `parameter`, `f_ext_held`, `threads` and more errors are those of `constrained_forward_sensitivity`. Changes of
+    what is not read, "tau" where `prescribed` is True and "qdd" where it is False, have no effect.
     """
-    mask = as_mask(model, prescribed, "prescribed")
-    found = constrained_hybrid_dynamics(
+    problem = hybrid_problem(
         model,
         constraints,
         q,
         qd,
         qdd,
         tau,
-        mask,
+        prescribed,
         f_ext,
+        stabilization,
         resolution=resolution,
         torque_weights=torque_weights,
         force_weights=force_weights,
-        stabilization=stabilization,
     )
-    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
-    return _sensitivity(model, constraints, q, qd, found, mask, goal, parameter, f_ext, f_ext_held, stabilization)
+    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
 
 
 @of_model
@@ -144,29 +140,28 @@ def constrained_inverse_sensitivity(
     passive_torque: npt.ArrayLike | None = None,
     torque_weights: npt.ArrayLike | None = None,
     force_weights: npt.ArrayLike | None = None,
+    threads: int = 1,
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_inverse_dynamics` changes with parameters; no torque limits.
 
-    Arguments and errors are those of that function; `parameter`, `f_ext_held` and more errors those of
+    Arguments and errors are those of that function; `parameter`, `f_ext_held`, `threads` and more errors those of
     `constrained_forward_sensitivity`. q, qd and qdd are varied by themselves: nobody asks whether they fit the
     constraints. Changes of "tau" have no effect.
     """
-    found = constrained_inverse_dynamics(
+    problem = inverse_problem(
         model,
         constraints,
         q,
         qd,
         qdd,
         f_ext,
-        actuated=actuated,
+        actuated,
+        passive_torque,
         resolution=resolution,
-        passive_torque=passive_torque,
         torque_weights=torque_weights,
         force_weights=force_weights,
     )
-    mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
-    return _sensitivity(model, constraints, q, qd, found, mask, goal, parameter, f_ext, f_ext_held, None, inverse=True)
+    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
 
 
 def _sensitivity(
@@ -174,62 +169,79 @@ def _sensitivity(
     constraints: ConstraintSet,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
-    found: ConstrainedDynamics,
-    mask: npt.NDArray[np.bool_],
-    goal: Objective | None,
+    problem: Problem,
     parameter: Parameters,
     f_ext: npt.ArrayLike | None,
     held: Hold,
-    stabilization: Baumgarte | None,
-    inverse: bool = False,
+    threads: int,
 ) -> ConstrainedSensitivity:
-    single, parameters = _listed(parameter)
-    change, seeding = _inverse(model, q, qd, found.qdd, parameters, f_ext, held, 1, None if inverse else mask)
-    batch, n, m = change.shape[1:-1], model.nv, constraints.size
-    total, count = len(parameters), int(np.prod(batch))
+    single, parameters = listed_parameters(parameter)
+    found, n, m, loops = problem.found, model.nv, constraints.size, len(constraints._scalars)
+    known = None if problem.inverse else problem.mask
+
+    def kernel(*arguments: Any) -> int:
+        return loop_sensitivity(constraints._loops, constraints._scalars, *arguments)
+
+    def changes(
+        q: npt.ArrayLike, qd: npt.ArrayLike, qdd: Array, force: Array, f_ext: npt.ArrayLike | None
+    ) -> tuple[Array, Seeding]:
+        return run_seeded(
+            model, kernel, q, qd, qdd, parameters, f_ext, held, threads, known,
+            columns=3 * loops, more=[force[..., :loops]],
+        )  # fmt: skip
+
+    change, seeding = changes(q, qd, found.qdd, found.multipliers, f_ext)
+    total, batch = len(parameters), change.shape[1:-1]
+    count = int(np.prod(batch))
+
+    def columns(a: Array) -> Array:
+        """Return derivatives (k, ..., j) as columns of each state (count, j, k)."""
+        return np.moveaxis(a.reshape(total, count, a.shape[-1]), 0, -1)
 
     def spread(a: npt.ArrayLike) -> Array:
         array = np.asarray(a, float)
         return np.array(np.broadcast_to(array, (*batch, array.shape[-1])))  # one that kernels may be given
 
-    states = read_states(model, constraints, {"q": spread(q), "qd": spread(qd)})
-    qdd, tau, force = (listed(spread(a)) for a in (found.qdd, found.tau, found.multipliers))
-    data = [np.broadcast_to(v, (*batch, v.shape[-1])).reshape(count, v.shape[-1]) for v in seeding.values]
-    dA, derror, dbias = geometry_derivatives(
-        model, constraints, states, seeding, np.concatenate([np.zeros((count, 0)), *data], axis=1)
-    )
+    wide_q, wide_qd = spread(q), spread(qd)
+    states = read_states(model, constraints, {"q": wide_q, "qd": wide_qd})
     moves = {name: np.zeros((total, *batch, n)) for name in ("q", "qd", "qdd", "tau")}
-    for number, what, at, part in seeding.direct:
+    for number, what, at, data in seeding.direct:
         if at is None:
-            moves[what][number] += part
-    dq, dqd, dqdd, dtau = (np.moveaxis(a.reshape(total, count, n), 0, -1) for a in moves.values())  # (count, nv, k)
-    loops = constraint_derivatives(model, constraints, states, qdd, force)
+            moves[what][number] += data
+    dq, dqd, dqdd, dtau = (columns(a) for a in moves.values())
+    load = columns(with_direct(model, seeding, change[..., :n].copy(), wide_qd, spread(found.qdd)))
     A = quantities_of(model, constraints, states)[0].jacobian
-    M = mass_matrix(model, states.arrays["q"])
-    load = np.moveaxis(change.reshape(total, count, n), 0, -1) - loops.force_dq @ dq
-    load = load - np.einsum("ksmn,sm->snk", dA, force)
-    if not inverse:
-        load = load - M @ dqdd  # accelerations come in by `complete`, those that are given, too
-    target = loops.acceleration_dq @ dq + loops.acceleration_dqd @ dqd
-    target = target + np.einsum("ksmn,sn->smk", dA, qdd) + np.moveaxis(dbias, 0, -1)
-    if stabilization is not None:
-        f, z = stabilization.frequency, stabilization.damping_ratio
-        rate = loops.rate_dq @ dq + A @ dqd + np.einsum("ksmn,sn->smk", dA, states.arrays["qd"])
-        target = target + 2.0 * z * f * rate + f * f * (A @ dq + np.moveaxis(derror, 0, -1))
-    accelerations, forces = np.array(dqdd), np.zeros((count, n, total))
-    multipliers = np.zeros((count, m, total))
-    for s in range(count):
-        one = Terms(M[s], A[s], load[s], target[s], dq[s], dA[:, s])
-        passive = np.where(mask[:, None], 0.0, dtau[s])
-        if inverse:
-            passive = np.zeros_like(passive)
-            assert goal is not None
-            parts = share(model, constraints, states, s, one, load[s], passive, mask, goal, tau[s], force[s])
-        else:
-            parts = complete(
-                model, constraints, states, s, one, accelerations[s], passive, mask, goal, tau[s], force[s]
-            )
-        forces[s], multipliers[s] = parts
-    results = [np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1]) for a in (accelerations, forces, multipliers)]
+    # Of couplings and user constraints, A x for given x; then of loops.
+    error, rate, target = A @ dq, A @ dqd, A @ dqdd
+    for k, whole in enumerate((error, rate, target)):
+        whole[:, :loops] = columns(change[..., n + k * loops : n + (k + 1) * loops])
+    if constraints.user:
+        force = listed(spread(found.multipliers))
+        user = constraint_derivatives(model, constraints, states, listed(spread(found.qdd)), force, loops=False)
+        load = load - user.force_dq @ dq
+        rate += user.rate_dq @ dq
+        target += user.acceleration_dq @ dq + user.acceleration_dqd @ dqd
+    if problem.stabilization is not None:
+        f, damping = problem.stabilization.frequency, problem.stabilization.damping_ratio
+        target += 2.0 * damping * f * rate + f * f * error
+
+    def turned(z: Array) -> Array:
+        zero = np.zeros_like(wide_qd)
+        varied, _ = changes(wide_q, z.reshape(wide_qd.shape), zero, np.zeros((loops,)), None)
+        out = np.zeros((count, m, total))
+        out[:, :loops] = columns(varied[..., n + loops : n + 2 * loops]) - A[:, :loops] @ dqd
+        if constraints.user:
+            there = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
+            nothing = np.zeros((count, m))
+            out += constraint_derivatives(model, constraints, there, np.zeros_like(z), nothing, False).rate_dq @ dq
+        return out
+
+    given = np.zeros_like(dtau) if problem.inverse else np.where(problem.mask[:, None], 0.0, dtau)
+    M = mass_matrix(model, states.arrays["q"], threads=threads)
+    result = listed(spread(found.tau)), listed(spread(found.multipliers))
+    results = [
+        np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1])
+        for a in solve(model, problem, Terms(M, A, load, target, dqdd, given, *result), turned, threads)
+    ]
     require_result(model, *results)
     return ConstrainedSensitivity(*(a[0] if single else a for a in results))

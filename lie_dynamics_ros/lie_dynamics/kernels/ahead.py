@@ -15,7 +15,8 @@ from .compile import KERNELS
 #: Modules that share most of their helpers: one process compiles a group a third faster than several would. The groups
 #: that take longest come first; what is in none is a group of its own.
 GROUPS = (
-    "inverse_derivatives hybrid_derivatives regressor regressor_kernels second_derivatives sensitivity",
+    "inverse_derivatives hybrid_derivatives regressor regressor_kernels second_derivatives sensitivity"
+    " loop_sensitivity_kernels",
     "inverse_dynamics gravity forward_dynamics simulation_kernels constrained_dynamics_kernels",
     "mass_matrix mass_matrix_columns kinematics jacobians motion christoffel coriolis_product curvature"
     " loop_kernels loop_derivative_kernels",

@@ -62,37 +62,44 @@ from .world import (
 
 # Columns of the workspace beyond those of `world` that are needed: acceleration with gravity, a body's own wrench and
 # that of all beyond it, its external wrench; then what belongs to one parameter: E, u, a and the change of the wrench.
-_A, _F, _FC, _X, _E, _U, _B, _G = 40, 46, 52, 58, 64, 70, 76, 82
+A, F, _FC, _X, E, U, B, _G = 40, 46, 52, 58, 64, 70, 76, 82
 COLUMNS = 88
 
 
 @outline
 def motion(rows, q, qd, qdd, f_ext, work):
-    """Fill poses, screws, velocities, accelerations and wrenches of all rows, seen from the inertial frame."""
+    """Fill poses, screws, velocities, accelerations and own wrenches of all rows, seen from the inertial frame."""
     n = int(rows[0, N_V])
     poses_and_screws(rows, q, work)
     own_inertias(rows, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
-    clear_twist(work, 0, _A)
+    clear_twist(work, 0, A)
     for k in range(3):
-        put2(work, 0, _A + 3 + k, -rows[0, GRAVITY + k])
+        put2(work, 0, A + 3 + k, -rows[0, GRAVITY + k])
     loaded = f_ext.shape[0] > 0
     for i in range(1, n + 1):
         step = plus(times(get(qdd, i - 1), get_twist(work, i, J)), times(get(qd, i - 1), get_twist(work, i, RATE)))
-        put_twist(work, i, _A, plus(get_twist(work, int(rows[i, PARENT]), _A), step))
-        clear_twist(work, i, _F)
+        put_twist(work, i, A, plus(get_twist(work, int(rows[i, PARENT]), A), step))
+        clear_twist(work, i, F)
         clear_twist(work, i, _X)
         if rows[i, BODY] >= 0.0:
-            v, a = get_twist(work, i, V), get_twist(work, i, _A)
+            v, a = get_twist(work, i, V), get_twist(work, i, A)
             f = plus(on_wrench(v, inertia_times(work, i, v[0], v[1])), inertia_times(work, i, a[0], a[1]))
             if loaded:
                 m, x = external_wrench(rows, i, f_ext)
                 m, x = wrench_out(get9(work, i, R), get3(work, i, P), m, x)
                 put_twist(work, i, _X, (m, x))
                 f = sub(f[0], m), sub(f[1], x)
-            put_twist(work, i, _F, f)
-        put_twist(work, i, _FC, get_twist(work, i, _F))
+            put_twist(work, i, F, f)
+
+
+@outline
+def sum_wrenches(rows, work):
+    """Fill the wrench of each row and all beyond it."""
+    n = int(rows[0, N_V])
+    for i in range(1, n + 1):
+        put_twist(work, i, _FC, get_twist(work, i, F))
     for i in range(n, 0, -1):
         parent = int(rows[i, PARENT])
         if parent > 0:
@@ -123,23 +130,23 @@ def displace(work, i, x, base):
     """Add a displacement x of row `i` and all beyond it, whose base stays. Kim (87)."""
     v = get_twist(work, base, V)
     u = bracket(v, x)
-    add_twist(work, i, _E, x)
-    add_twist(work, i, _U, u)
-    add_twist(work, i, _B, plus(bracket(get_twist(work, base, _A), x), bracket(v, u)))
+    add_twist(work, i, E, x)
+    add_twist(work, i, U, u)
+    add_twist(work, i, B, plus(bracket(get_twist(work, base, A), x), bracket(v, u)))
 
 
 @outline
 def move(work, i, x, base, top):
     """Add the twist x to what row `i` and all beyond it have, x turning with row `top`."""
-    add_twist(work, i, _U, x)
-    add_twist(work, i, _B, plus(bracket(get_twist(work, base, V), x), bracket(get_twist(work, top, V), x)))
+    add_twist(work, i, U, x)
+    add_twist(work, i, B, plus(bracket(get_twist(work, base, V), x), bracket(get_twist(work, top, V), x)))
 
 
 @outline
 def change_screw(rows, qd, qdd, work, i, x, base, top, out, at):
     """Let x be the change of J_i."""
     move(work, i, times(get(qd, i - 1), x), base, top)
-    add_twist(work, i, _B, times(get(qdd, i - 1), x))
+    add_twist(work, i, B, times(get(qdd, i - 1), x))
     put(out, at, get(out, at) + power(x, get_twist(work, i, _FC)))
 
 
@@ -158,14 +165,14 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
             move(work, i, x, base, top)
             if is_custom(rows, source):
                 y = custom_rate(rows, source, q)
-                add_twist(work, i, _B, times(s, outward(get9(work, top, R), get3(work, top, P), y)))
+                add_twist(work, i, B, times(s, outward(get9(work, top, R), get3(work, top, P), y)))
         else:
-            add_twist(work, i, _B, x)
+            add_twist(work, i, B, x)
             put(out, at, get(out, at) + rows[i, ARMATURE] * s)
         return
     if what == seeds.GRAVITY:
         g = triple(table, e, values, 0, like)
-        put3(work, 0, _B + 3, sub(get3(work, 0, _B + 3), g))
+        put3(work, 0, B + 3, sub(get3(work, 0, B + 3), g))
         return
     r, p = get9(work, top, R), get3(work, top, P)
     if what == seeds.PITCH:
@@ -192,14 +199,14 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
         elif what == seeds.SUBSPACE:
             change_screw(rows, qd, qdd, work, i, x, base, top, out, at)
         else:
-            add_twist(work, i, _B, times(get(qd, i - 1), x))
+            add_twist(work, i, B, times(get(qd, i - 1), x))
         return
     if what == seeds.INERTIA:
         h = x[0][1], x[0][2], x[1][0]
         y = triple(table, e, values, 6, like)
         c = x[1][1], x[1][2], y[0], y[1], y[2], datum(table, e, values, 9, like)
         v = twist_into(r, p, get3(work, i, V), get3(work, i, V + 3))
-        a = twist_into(r, p, get3(work, i, _A), get3(work, i, _A + 3))
+        a = twist_into(r, p, get3(work, i, A), get3(work, i, A + 3))
         f = plus(on_wrench(v, momentum(s, h, c, v[0], v[1])), momentum(s, h, c, a[0], a[1]))
         add_twist(work, i, _G, wrench_out(r, p, f[0], f[1]))
         return
@@ -215,9 +222,9 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
 @outline
 def wrench_change(rows, i, hold, work):
     """Add to row `i` how its body's wrench changes with its motion."""
-    e, u, v = get_twist(work, i, _E), get_twist(work, i, _U), get_twist(work, i, V)
-    a = plus(bracket(u, v), get_twist(work, i, _B))
-    f = plus(on_wrench(e, get_twist(work, i, _F)), inertia_times(work, i, a[0], a[1]))
+    e, u, v = get_twist(work, i, E), get_twist(work, i, U), get_twist(work, i, V)
+    a = plus(bracket(u, v), get_twist(work, i, B))
+    f = plus(on_wrench(e, get_twist(work, i, F)), inertia_times(work, i, a[0], a[1]))
     f = plus(f, on_wrench(u, inertia_times(work, i, v[0], v[1])))
     f = plus(f, on_wrench(v, inertia_times(work, i, u[0], u[1])))
     if hold != seeds.HELD_BY_BODY:
@@ -230,51 +237,71 @@ def wrench_change(rows, i, hold, work):
 
 
 @inline
+def spread_changes(rows, table, e, end, hold, q, qd, qdd, values, work, state, out, shift):
+    """Fill what the entries `e` to `end` - 1, of one parameter, change: outwards from the base.
+
+    `state` becomes 1 at rows that move. Results begin in row `shift` + 1 of `out`; to them goes how screws change.
+    """
+    state[0] = 0
+    for c in range(E, _G):
+        put2(work, 0, c, 0.0)
+    while e < end and table[e, seeds.ROW] == 0.0:
+        apply_seed(rows, table, e, q, qd, qdd, values, work, out, 0)
+        state[0] = 1
+        e += 1
+    for i in range(1, int(rows[0, N_V]) + 1):
+        parent = int(rows[i, PARENT])
+        put(out, shift + i, 0.0)
+        seeded = e < end and table[e, seeds.ROW] == i
+        state[i] = 1 if seeded or state[parent] == 1 else 0
+        if state[i] == 0:
+            continue
+        clear_twist(work, i, _G)
+        for c in range(E, _G):
+            put2(work, i, c, get2(work, parent, c) if state[parent] == 1 else lift(0.0, get2(work, i, R)))
+        while e < end and table[e, seeds.ROW] == i and table[e, seeds.WHAT] != seeds.AFTER_TWIST:
+            apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
+            e += 1
+        turned = power(bracket(get_twist(work, i, E), get_twist(work, i, J)), get_twist(work, i, _FC))
+        put(out, shift + i, get(out, shift + i) + turned)
+        while e < end and table[e, seeds.ROW] == i:
+            apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
+            e += 1
+        if rows[i, BODY] >= 0.0:
+            wrench_change(rows, i, hold, work)
+
+
+@inline
+def add_change(work, state, i, g):
+    """Add to how the wrench on row `i` changes."""
+    if state[i] == 0:
+        clear_twist(work, i, _G)
+        state[i] = 2
+    add_twist(work, i, _G, g)
+
+
+@inline
+def collect_changes(rows, work, state, out, shift):
+    """Add to the results how wrenches change: inwards to the base."""
+    for i in range(int(rows[0, N_V]), 0, -1):
+        if state[i] == 0:
+            continue
+        g = get_twist(work, i, _G)
+        put(out, shift + i, get(out, shift + i) + power(get_twist(work, i, J), g))
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            add_change(work, state, parent, g)
+
+
+@inline
 def sensitivity_core(rows, table, starts, hold, q, qd, qdd, f_ext, values, out, work, state):
     """Fill `out` (parameters nv) for one tile of states; rows and wrenches that do not change are left out."""
-    n = int(rows[0, N_V])
     motion(rows, q, qd, qdd, f_ext, work)
+    sum_wrenches(rows, work)
     for k in range(starts.shape[0] - 1):
-        e, end = starts[k], starts[k + 1]
-        shift = k * n - 1
-        state[0] = 0
-        for c in range(_E, _G):
-            put2(work, 0, c, 0.0)
-        while e < end and table[e, seeds.ROW] == 0.0:
-            apply_seed(rows, table, e, q, qd, qdd, values, work, out, 0)
-            state[0] = 1
-            e += 1
-        for i in range(1, n + 1):
-            parent = int(rows[i, PARENT])
-            put(out, shift + i, 0.0)
-            seeded = e < end and table[e, seeds.ROW] == i
-            state[i] = 1 if seeded or state[parent] == 1 else 0
-            if state[i] == 0:
-                continue
-            clear_twist(work, i, _G)
-            for c in range(_E, _G):
-                put2(work, i, c, get2(work, parent, c) if state[parent] == 1 else lift(0.0, get2(work, i, R)))
-            while e < end and table[e, seeds.ROW] == i and table[e, seeds.WHAT] != seeds.AFTER_TWIST:
-                apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
-                e += 1
-            turned = power(bracket(get_twist(work, i, _E), get_twist(work, i, J)), get_twist(work, i, _FC))
-            put(out, shift + i, get(out, shift + i) + turned)
-            while e < end and table[e, seeds.ROW] == i:
-                apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
-                e += 1
-            if rows[i, BODY] >= 0.0:
-                wrench_change(rows, i, hold, work)
-        for i in range(n, 0, -1):
-            if state[i] == 0:
-                continue
-            g = get_twist(work, i, _G)
-            put(out, shift + i, get(out, shift + i) + power(get_twist(work, i, J), g))
-            parent = int(rows[i, PARENT])
-            if parent > 0:
-                if state[parent] == 0:
-                    clear_twist(work, parent, _G)
-                    state[parent] = 2
-                add_twist(work, parent, _G, g)
+        shift = k * int(rows[0, N_V]) - 1
+        spread_changes(rows, table, starts[k], starts[k + 1], hold, q, qd, qdd, values, work, state, out, shift)
+        collect_changes(rows, work, state, out, shift)
 
 
 @kernel(

@@ -170,14 +170,26 @@ def _run(
     count = data[0].shape[0]
     if threads == 1:
         return int(batched(model._rows, *data, given, *targets))
-    chunk = -(-count // threads)
 
-    def run(start: int) -> int:
-        part = slice(start, start + chunk)
+    def run(part: slice) -> int:
         return int(batched(model._rows, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
-    with ThreadPoolExecutor(threads) as pool:  # kernels let go of the interpreter lock
-        return max(pool.map(run, range(0, count, chunk)))
+    return int(max(_over_parts(threads, count, run)))
+
+
+def _over_parts(threads: int, count: int, run: Callable[[slice], Any]) -> list[Any]:
+    """Return what `run` finds for each part of a batch, in threads; kernels let go of the interpreter lock."""
+    chunk = -(-count // threads)
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(run, (slice(start, start + chunk) for start in range(0, count, chunk))))
+
+
+def in_parts(threads: int, function: Callable[..., tuple[Array, ...]], *arrays: Array) -> tuple[Array, ...]:
+    """Return the arrays that a function makes of arrays (count, ...), state by state, in threads."""
+    if threads == 1 or len(arrays[0]) < 2:
+        return function(*arrays)
+    parts = _over_parts(threads, len(arrays[0]), lambda part: function(*(a[part] for a in arrays)))
+    return tuple(np.concatenate(results) for results in zip(*parts, strict=True))
 
 
 def _run_one(

@@ -9,7 +9,7 @@ tables as they stand in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -74,7 +74,7 @@ def inverse_dynamics_sensitivity(
     InputError, GroupError
         As `inverse_dynamics`; also for a parameter of a joint or body that the model does not have.
     """
-    single, parameters = _listed(parameter)
+    single, parameters = listed_parameters(parameter)
     change, _ = _inverse(model, q, qd, qdd, parameters, f_ext, f_ext_held, threads)
     return np.asarray(change[0]) if single else change
 
@@ -110,7 +110,7 @@ def forward_dynamics_sensitivity(
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
-    single, parameters = _listed(parameter)
+    single, parameters = listed_parameters(parameter)
     qdd = forward_dynamics(model, q, qd, tau, f_ext, threads=threads)
     free = np.zeros(model.nv, np.bool_)
     change, _ = _solved(model, q, qd, qdd, free, parameters, f_ext, f_ext_held, threads)
@@ -151,14 +151,15 @@ def hybrid_dynamics_sensitivity(
     InputError, GroupError, SingularityError
         As `hybrid_dynamics`.
     """
-    single, parameters = _listed(parameter)
+    single, parameters = listed_parameters(parameter)
     given = _mask(model, prescribed)
     qdd, _ = hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads=threads)
     acceleration, force = _solved(model, q, qd, qdd, given, parameters, f_ext, f_ext_held, threads)
     return (acceleration[0], force[0]) if single else (acceleration, force)
 
 
-def _listed(parameter: Parameters) -> tuple[bool, Sequence[Parameter]]:
+def listed_parameters(parameter: Parameters) -> tuple[bool, Sequence[Parameter]]:
+    """Return whether it is a single parameter, and all of them in a list."""
     if isinstance(parameter, Parameter):
         return True, [parameter]
     try:
@@ -180,11 +181,37 @@ def _inverse(
     given: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Array, Seeding]:
     """Return dtau (k, ..., nv); with a mask `given`, as if accelerations did not change where it is False."""
+    change, seeding = run_seeded(model, sensitivity_batch, q, qd, qdd, parameters, f_ext, held, threads, given)
+    if model._coupling is not None:
+        change = change @ model._coupling.rates
+    return with_direct(model, seeding, np.ascontiguousarray(change), *(np.asarray(a) for a in (qd, qdd))), seeding
+
+
+def run_seeded(
+    model: Model,
+    kernel: Callable[..., int],
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    parameters: Sequence[Parameter],
+    f_ext: npt.ArrayLike | None,
+    held: str,
+    threads: int,
+    given: npt.NDArray[np.bool_] | None = None,
+    *,
+    columns: int = 0,
+    more: Sequence[Array] = (),
+) -> tuple[Array, Seeding]:
+    """Return what a kernel with the arguments of `sensitivity_batch` finds (k, ..., joints' coordinates + `columns`).
+
+    `more` arrays (..., j) come last in the kernel's `values`.
+    """
     if not isinstance(held, str) or held not in _HOLDS:
         raise InputError(f"f_ext_held: one of {tuple(_HOLDS)} is expected, got {held!r}", name="f_ext_held", value=held)
     q, qd = checked(q, model.nq, "q", model), checked(qd, model.nv, "qd", model)
     seeding = Seeding(model, parameters, q, qd, given)
-    shapes = [v.shape[:-1] for v in seeding.values]
+    data = [*seeding.values, *more]
+    shapes = [v.shape[:-1] for v in data]
     shapes += [d.shape[:-1] if at is None else d.shape for *_, at, d in seeding.direct]
     qdd = shaped(qdd, model.nv, "qdd", model)
     wrench = [] if f_ext is None else [_shaped_wrench(model, f_ext)]
@@ -195,30 +222,25 @@ def _inverse(
             f"batch dimensions do not fit each other: those of states and of parameters {shapes}"
         ) from None
     count = int(np.prod(batch))
-    kind = np.result_type(q, qd, qdd, *wrench, *seeding.values)
-    values = np.empty((*batch, sum(v.shape[-1] for v in seeding.values)), kind)
+    kind = np.result_type(q, qd, qdd, *wrench, *data)
+    values = np.empty((*batch, sum(v.shape[-1] for v in data)), kind)
     at = 0
-    for v in seeding.values:
+    for v in data:
         values[..., at : at + v.shape[-1]] = v
         at += v.shape[-1]
     values = values.reshape(count, -1) if values.size else np.empty((count, 0), kind)
     starts = np.concatenate([[_HOLDS[held]], seeding.starts])
 
-    def kernel(
-        rows: Array, q: Array, qd: Array, qdd: Array, f: Array, values: Array, _m: Any, y: Array, _z: Array
-    ) -> int:
-        return sensitivity_batch(rows, seeding.table, starts, q, qd, qdd, f, values, y)
+    def run(rows: Array, q: Array, qd: Array, qdd: Array, f: Array, values: Array, _m: Any, y: Array, _z: Array) -> int:
+        return kernel(rows, seeding.table, starts, q, qd, qdd, f, values, y)
 
     n = model._rows.shape[0] - 1
     inputs = {"q": np.broadcast_to(q, (*batch, model.nq)), "qd": qd, "qdd": qdd}
-    (change,) = evaluate(model, kernel, inputs, [(len(parameters), n)], f_ext, threads=threads, more=values)
-    change = np.moveaxis(change, -2, 0)
-    if model._coupling is not None:
-        change = change @ model._coupling.rates
-    return _with_direct(model, seeding, np.ascontiguousarray(change), qd, qdd), seeding
+    (change,) = evaluate(model, run, inputs, [(len(parameters), n + columns)], f_ext, threads=threads, more=values)
+    return np.moveaxis(change, -2, 0), seeding
 
 
-def _with_direct(model: Model, seeding: Seeding, change: Array, qd: Array, qdd: Array) -> Array:
+def with_direct(model: Model, seeding: Seeding, change: Array, qd: Array, qdd: Array) -> Array:
     """Add what parameters do to joint forces without the tree: rotors and losses."""
     for number, what, at, data in seeding.direct:
         if at is None:
