@@ -10,8 +10,16 @@ _deferred = False
 _requested = False
 
 
+class Interruption(KeyboardInterrupt):
+    """A signal told this process to end.
+
+    A type of its own: where a plain KeyboardInterrupt passes through code that is compiled from text at run time, as
+    dataclasses and named tuples are, Python ends by SIGINT at last, although the exception was caught.
+    """
+
+
 def install() -> None:
-    """End by KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP."""
+    """End by `Interruption` on SIGINT, SIGTERM and SIGHUP."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _on_signal)
 
@@ -28,13 +36,13 @@ def deferred() -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt where a signal waits."""
+    """Raise `Interruption` where a signal waits."""
     if _requested:
-        raise KeyboardInterrupt
+        raise Interruption
 
 
 def _on_signal(*_: object) -> None:
     global _requested
     _requested = True
     if not _deferred:
-        raise KeyboardInterrupt
+        raise Interruption
