@@ -288,7 +288,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("where", ["{}", "with interruption.deferred(): {}\ninterruption.check()"])
 def test_the_exit_code_is_the_same_wherever_a_signal_strikes(tmp_path, how, where):
-    """In code compiled from text, too: a plain KeyboardInterrupt there ends a Python that is run by -m by the signal."""
+    """In code compiled from text, too: there a plain KeyboardInterrupt makes ``python -m`` end by the signal."""
     statement = where.format(f"signal.raise_signal(signal.{how})")
     (tmp_path / "interrupted.py").write_text(INTERRUPTED.format(statement=statement))
     assert subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, check=False).returncode == 130
