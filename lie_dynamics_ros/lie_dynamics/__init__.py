@@ -27,6 +27,7 @@ _HOMES = {
     "errors": "DescriptionError GroupError InertiaError InputError LieDynamicsError SingularityError",
     "lie": "SpatialInertia",
     "model": "Model ModelBuilder joint_types",
+    "optimal": "torque_optimal_motion",
     "stewart": "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
     "tree.external": "external_wrench",
     "tree.forward_derivatives": "forward_dynamics_derivatives hybrid_dynamics_derivatives",
@@ -48,8 +49,8 @@ _HOMES = {
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 #: Rooms, imported when they are asked for too.
 _ROOMS = (
-    "closed_form", "constraints", "control", "errors", "identification", "lie", "model", "simulation", "stewart",
-    "tree",
+    "closed_form", "constraints", "control", "errors", "identification", "lie", "model", "optimal", "simulation",
+    "stewart", "tree",
 )  # fmt: skip
 __all__ = sorted(_MODULES)  # noqa: PLE0605
 

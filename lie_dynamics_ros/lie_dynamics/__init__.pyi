@@ -42,6 +42,7 @@ from .constraints import (
 from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
 from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
+from .optimal import torque_optimal_motion
 from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forward_kinematics
 from .tree.external import external_wrench
 from .tree.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
@@ -164,6 +165,7 @@ __all__ = [
     "sectional_curvature",
     "solve_forward_kinematics",
     "solve_mass_matrix",
+    "torque_optimal_motion",
     "torque_regressor",
     "total_mass",
 ]

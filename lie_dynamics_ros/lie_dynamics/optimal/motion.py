@@ -1,0 +1,222 @@
+"""Motions between two states in a given time that take the least joint forces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, LieDynamicsError
+from ..lie._arrays import as_real
+from ..model.arguments import of_model
+from ..model.configuration import coordinate_name
+from ..model.model import Model
+from ..model.structure import JointLimits
+from .asked import bent, make_task, positive, require_ends_within
+from .bounds import largest_excess, make_bounds
+from .descent import descend, settle
+from .modes import modes_at
+from .problem import Problem, Task
+
+Array = npt.NDArray[np.float64]
+
+_FIRST_MODES = 8
+_MOST_MODES = 256
+#: How well limits are kept at the points of the quadrature, in units of their scale, and how far off is no solution.
+_TIGHT, _BROKEN = 1e-6, 1e-2
+_SAMPLES = 201
+
+
+class OptimalMotionError(LieDynamicsError):
+    """No motion was found that keeps the limits."""
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalMotion:
+    """A motion between two states whose joint forces are least among its neighbours, as far as `residual` tells.
+
+    Attributes
+    ----------
+    time : ndarray, shape (m,)
+        Equal steps of time from 0 to `duration` [s].
+    q : ndarray, shape (m, nq)
+        Configurations there [rad, m].
+    qd, qdd, tau : ndarray, shape (m, nv)
+        Rates, accelerations and joint forces there.
+    duration : float
+        Time of the motion [s].
+    cost : float
+        Integral over time of the sum of weights tau^2 [N^2 m^2 s and the like].
+    modes : int
+        Number of polynomials that bend each coordinate.
+    history : tuple of (int, float)
+        Numbers of modes that were tried, and the cost of each.
+    residual : float
+        How far the motion is from being stationary: by how much of the cost one step of Gauss and Newton among twice
+        as many modes is predicted to lower it. An estimate, no bound.
+    excess : float
+        How far limits are exceeded anywhere at `time`, largest: positions in units of their range, rates in units of
+        their limit, joint forces in units of `effort_scale`. 0 without limits.
+    effort_scale : ndarray, shape (nv,)
+        Usual joint forces, by which those of the limits are measured [N m, N].
+    converged : bool
+        Whether `residual` is at most the tolerance and `excess` at most 0.001.
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    duration: float
+    cost: float
+    modes: int
+    history: tuple[tuple[int, float], ...]
+    residual: float
+    excess: float
+    effort_scale: Array
+    converged: bool
+    _task: Task
+    _coefficients: Array
+
+    def at(self, time: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
+        """Return q (..., nq) and qd, qdd, tau (..., nv) at times (...) within the motion [s]."""
+        t = as_real(time, (), "time")
+        if not ((t >= 0.0) & (t <= self.duration)).all():
+            raise InputError(f"time: 0 to {self.duration} s is expected, got {time!r}", name="time", value=time)
+        table = modes_at(t.ravel() / self.duration, len(self._coefficients))
+        motion = self._task.motion(table, self._coefficients)
+        found = motion.q, motion.qd, motion.qdd, self._task.values(motion)["effort"]
+        a, b, c, d = (x.reshape(*t.shape, -1) for x in found)
+        return a, b, c, d
+
+
+@of_model
+def torque_optimal_motion(
+    model: Model,
+    start: npt.ArrayLike,
+    goal: npt.ArrayLike,
+    duration: float,
+    *,
+    start_velocity: npt.ArrayLike | None = None,
+    goal_velocity: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    limits: JointLimits | None = None,
+    guess: npt.ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    max_modes: int = 128,
+) -> OptimalMotion:
+    """Return a motion from one state to another in a given time that takes the least joint forces.
+
+    It makes the integral of the sum of weights tau^2 stationary, tau that of `inverse_dynamics`, going downhill from
+    the guess with the exact gradient, of `inverse_dynamics_derivatives`. Paths are polynomials of time, of more and
+    more modes until more of them are predicted to gain less than the tolerance. Other guesses may lead to motions that
+    take less: nothing is said of those far away.
+
+    Parameters
+    ----------
+    model : Model
+        The robot, of any joints, without dry friction. Damping and rotor inertia count where the model includes them.
+    start, goal : array-like, shape (nq,)
+        Configurations at the ends [rad, m]. Angles are not taken modulo 2 pi; ball and free joints go the shorter way
+        round, unless forces send them another one.
+    duration : float
+        Time of the motion [s].
+    start_velocity, goal_velocity : array-like, shape (nv,), optional
+        Rates at the ends [rad/s, m/s]; rest when left out.
+    weights : array-like, shape (nv,), optional
+        Positive factors of the squared joint forces; 1 when left out. Where coordinates have different units, choose
+        them: 1 / (largest force)^2, for instance.
+    limits : JointLimits, optional
+        Positions, velocities and efforts to keep; `model.limits` for those of the description, and
+        `dataclasses.replace(model.limits, effort=...)` for others. None are kept when left out. Its other fields are
+        not looked at. An effort limit of 0 makes a joint passive. They are kept at the points of a quadrature, and
+        nearly so in between; see `OptimalMotion.excess`.
+    guess : array-like, shape (k, nq), optional
+        Configurations at equal steps of time, ends included, to start from; a cubic in time when left out.
+    tolerance : float
+        Residual at which the search ends, relative to the cost.
+    max_modes : int
+        Largest number of modes of each coordinate, 1 to 256.
+
+    Returns
+    -------
+    OptimalMotion
+        The motion, its cost, and how far it is from being stationary.
+
+    Raises
+    ------
+    DescriptionError
+        For a model that includes dry friction, with which the cost has no gradient.
+    InputError, GroupError, SingularityError
+        For bad input, which includes ends outside the limits; for a half turn of a ball or free joint as
+        `Model.difference`.
+    OptimalMotionError
+        If no motion was found that keeps the limits.
+    """
+    task = make_task(model, start, goal, duration, start_velocity, goal_velocity, weights)
+    positive("tolerance", tolerance)
+    if not isinstance(max_modes, (int, np.integer)) or not 1 <= max_modes <= _MOST_MODES:
+        message = f"max_modes: a whole number from 1 to {_MOST_MODES} is expected, got {max_modes!r}"
+        raise InputError(message, name="max_modes", value=max_modes)
+    count = min(_FIRST_MODES, int(max_modes))
+    x = np.zeros((count, model.nv)) if guess is None else bent(task, guess, count)
+    unit = _usual_cost(task, x)
+    usual = np.sqrt(unit / (task.duration * task.weights * max(model.nv, 1)))
+    bounds = make_bounds(model, limits, usual)
+    require_ends_within(task, bounds)
+    return _refined(Problem(task, bounds, count, unit), x, float(tolerance), int(max_modes), usual)
+
+
+def _usual_cost(task: Task, x: Array) -> float:
+    """Return the cost of the first path, or, where its forces cancel, what round-off of their parts could make."""
+    plain, weightless = (Problem(t, {}, len(x), 1.0) for t in (task, replace(task, model=task.model._without_gravity())))
+    costs = [p.cost(p.task.values(p.task.motion(p.table, x))) for p in (plain, weightless)]
+    return max(costs[0], 1e-12 * costs[1]) or 1.0
+
+
+def _refined(problem: Problem, x: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
+    """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
+    task, unit, given, history = problem.task, problem.unit, problem.unloaded(), []
+    while True:
+        now = problem.cost(task.values(task.motion(problem.table, x))) / unit
+        x, given = settle(problem, x, given, 0.1 * tolerance * min(max(now, 1e-12), 1.0), _TIGHT)
+        finer = Problem(task, problem.bounds, 2 * problem.count, unit)
+        more, given_finer = np.concatenate([x, np.zeros_like(x)]), problem.moved(given, finer.s)
+        cost = finer.cost(task.values(task.motion(finer.table, more)))
+        gain = descend(finer, more, given_finer, np.inf)[1] * unit
+        residual = gain / cost if cost > 1e-12 * unit else 0.0
+        history.append((problem.count, cost))
+        if residual <= tolerance or finer.count > max_modes:
+            _require_kept(problem, x)
+            return _finish(problem, x, tuple(history), residual, usual, tolerance)
+        problem, x, given = finer, more, given_finer
+
+
+def _finish(
+    problem: Problem, x: Array, history: tuple[tuple[int, float], ...], residual: float, usual: Array, tolerance: float
+) -> OptimalMotion:
+    task, s = problem.task, np.linspace(0.0, 1.0, _SAMPLES)
+    motion = task.motion(modes_at(s, len(x)), x)
+    values = task.values(motion)
+    excess = largest_excess(problem.bounds, values)[0]
+    return OptimalMotion(
+        s * task.duration, motion.q, motion.qd, motion.qdd, values["effort"], task.duration, history[-1][1], len(x),
+        history, residual, excess, usual, residual <= tolerance and excess <= 1e-3, task, x,
+    )  # fmt: skip
+
+
+def _require_kept(problem: Problem, x: Array) -> None:
+    """Raise an error that names the joint where limits are not kept."""
+    task = problem.task
+    values = task.values(task.motion(problem.table, x))
+    excess, kind, (k, i) = largest_excess(problem.bounds, values)
+    if excess > _BROKEN:
+        bound, name = problem.bounds[kind], coordinate_name(task.model, i, False)
+        raise OptimalMotionError(
+            f"no motion found that keeps the limits: the {kind} of joint {name!r} is {values[kind][k, i]:.6g} after "
+            f"{problem.s[k] * task.duration:.6g} s, where {bound.lower[i]:.6g} to {bound.upper[i]:.6g} is allowed; a "
+            "longer duration, wider limits or another guess is expected",
+            name=name, value=float(values[kind][k, i]),
+        )  # fmt: skip
