@@ -10,7 +10,7 @@ from support.compare import relative
 from support.motions import hat
 from support.sample_trees import branched, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import ModelBuilder, forward_kinematics, joint_types
+from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, forward_kinematics, joint_types
 
 TREE = branched(np.random.default_rng(4), ["free", "revolute", "spherical", "cylindrical", "free"], [None, 0, 1, 2, 3])
 MODEL = to_model(TREE)
@@ -85,6 +85,17 @@ def test_nothing_moves_for_zero():
     q = MODEL.random(rng)
     assert np.abs(MODEL.integrate(q, np.zeros(MODEL.nv)) - q).max() < 1e-15
     assert np.abs(MODEL.difference(q, q)).max() < 1e-15
+
+
+def test_differences_keep_their_digits_far_away(rng):
+    builder = ModelBuilder().add("body", joint=joint_types.free(), inertia=SpatialInertia(1.0, np.zeros(3), np.eye(3)))
+    model, far = builder.build(), np.array([2.0**27, -(2.0**26), 2.0**25])
+    a, b = model.random(rng), model.random(rng)
+    a[4:], b[4:] = np.round(a[4:] * 2**16) / 2**16, np.round(b[4:] * 2**16) / 2**16
+    near = model.difference(a, b)
+    a[4:] += far
+    b[4:] += far
+    assert np.abs(model.difference(a, b) - near).max() < 1e-14
 
 
 def test_batches_broadcast(rng):

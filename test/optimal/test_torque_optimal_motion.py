@@ -194,7 +194,7 @@ def test_a_passive_joint():
     bob = SpatialInertia(0.5, [0, 0, -0.5], np.zeros((3, 3)))
     model = builder.add("pole", "cart", joint_types.revolute([0, 1, 0]), inertia=bob).build()
     limits = replace(model.limits, effort=np.array([np.inf, 0.0]))
-    path = torque_optimal_motion(model, [0.0, 0.0], [0.0, np.pi], 2.0, limits=limits, tolerance=1e-4, max_modes=32)
+    path = torque_optimal_motion(model, [0.0, 0.0], [0.0, np.pi], 2.0, limits=limits, tolerance=1e-2, max_modes=32)
     assert np.abs(path.tau[:, 1]).max() < 1e-3 * path.effort_scale[1]
     assert np.abs(path.q[-1] - [0.0, np.pi]).max() < 1e-12
     assert path.excess < 1e-3
@@ -274,7 +274,7 @@ def asked(rng, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradient_against_differences(kind, rng):
     """Along random changes, with limits of all kinds pressed; joint forces by a dense oracle."""
-    tree, model, task, goal, rates = asked(rng, kind)
+    tree, model, task, _, _ = asked(rng, kind)
     x, dx, h = 0.3 * rng.normal(size=(5, model.nv)), rng.normal(size=(5, model.nv)), 1e-6
     limits = replace(
         model.limits, lower=np.full(model.nq, -0.1), upper=np.full(model.nq, 0.1),
@@ -303,7 +303,7 @@ def test_rates_and_ends(kind, rng):
     assert np.abs(model.difference(path.q[-1], goal)).max() < 1e-11
     assert np.abs(path.qd[[0, -1]] - rates).max() < 1e-10
     t, h = np.linspace(0.1, 0.8, 7), 1e-5
-    q, qd, qdd, _ = path.at(t)
+    _, qd, qdd, _ = path.at(t)
     (q0, qd0, *_), (q1, qd1, *_) = path.at(t - h), path.at(t + h)
     assert relative(model.difference(q0, q1) / (2 * h), qd) < 1e-6
     assert relative((qd1 - qd0) / (2 * h), qdd) < 1e-6

@@ -344,6 +344,17 @@ def is_flat(w):
     return [np.array(float(ld.is_flat(w.model, w.q).flat))] if _no_users(w) else []
 
 
+@case
+def torque_optimal_motion(w):
+    """From a state to rest at the same place: the cost, since paths are known to the root of its digits."""
+    if not _no_users(w):  # asks a hundred times, and users' functions are slow
+        return []
+    found = ld.torque_optimal_motion(
+        w.model, w.q, w.q, 0.5, start_velocity=w.qd, weights=(w.d / w.scale**2) ** 2, max_modes=2
+    )
+    return [np.array([found.cost, found.effort_scale @ (w.d / w.scale**2)])]
+
+
 # -- constraints: places in the world are data of the loop, of as many digits as they have ----------------------------
 
 

@@ -41,12 +41,18 @@ GOOD = {
     "guess": POSE,
     "method": None,
     "threads": 1,
+    **{k: np.linspace(0.1, 0.4, 4) for k in ("start", "goal", "start_velocity", "goal_velocity", "weights")},
+    "duration": 1.0,
+    "limits": MODEL.limits,
+    "tolerance": 1e-3,
+    "max_modes": 2,
 }
 #: Of some functions, what is not good by default.
 SPECIAL = {"frame_pose": {"frame": NAMES[2]}, "mimic_couplings": None}
 
 ARRAYS = {"q", "qd", "qdd", "tau", "force", "reference", "u", "v", "vector", "f_ext", "wrench", "multipliers",
-          "passive_torque", "lengths", "guess"}  # fmt: skip
+          "passive_torque", "lengths", "guess", "start", "goal", "start_velocity", "goal_velocity",
+          "weights"}  # fmt: skip
 NO_FUNCTIONS = {name for name in ld.__all__ if not inspect.isfunction(getattr(ld, name))}
 FUNCTIONS = sorted(set(ld.__all__) - NO_FUNCTIONS - {"mimic_couplings"})
 
@@ -90,6 +96,10 @@ HOSTILE = {
     "resolution": [[], {}, 3, "none", object()],
     "f_ext_held": [[], {}, 3, "none", object(), np.ones(2)],
     "about": [[], {}, 3, "none", object(), np.ones(2)],
+    "duration": [0.0, -1.0, np.nan, np.inf, None, "1", [], [1.0], {}, object(), 1j, 10**400],
+    "limits": [3, "wide", [], {}, object()],
+    "tolerance": [0.0, -1.0, np.nan, None, "1", [], {}, object(), 1j],
+    "max_modes": [0, -1, 10**9, 1.5, np.nan, None, "1", [], {}, object(), True],
 }
 
 
@@ -163,6 +173,7 @@ def test_no_joints(name):
     model, none = builder.build("table"), np.zeros(0)
     given = dict.fromkeys(ARRAYS, none) | {"f_ext": np.zeros((0, 6)), "wrench": np.ones(6), "parameter": []}
     given |= {"model": model, "constraints": ld.ConstraintSet(model, []), "prescribed": none.astype(bool)}
+    given |= {"duration": 1.0}
     called(name, given | {"body": "table", "frame": "table"})
 
 
@@ -171,7 +182,7 @@ def test_no_states(name):
     """A batch of nothing gives a batch of nothing."""
     given = {k: v[None][:0] if k in ARRAYS - {"wrench", "vector"} else v for k, v in GOOD.items()}
     result = called(name, given | {"frame": NAMES[2]})
-    if name in ("assemble", "consistent_velocity", "consistent_acceleration"):  # of one state
+    if name in ("assemble", "consistent_velocity", "consistent_acceleration", "torque_optimal_motion"):  # of one state
         assert isinstance(result, ld.InputError)
     elif isinstance(result, np.ndarray):
         assert result.shape[:1] == (0,)

@@ -84,7 +84,7 @@ def numbers(value: object) -> npt.NDArray[np.float64]:
     """Return `value` as a float64 array; a single NaN for what is no array of numbers, so that one check will do."""
     try:
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.asarray(np.nan)
 
 

@@ -54,7 +54,7 @@ def one(model: Model, value: npt.ArrayLike, name: str, size: int) -> Array:
     return array
 
 
-def positive(name: str, value: float) -> float:
+def positive(name: str, value: object) -> float:
     """Return a positive finite number, or raise an InputError."""
     number = numbers(value)
     if isinstance(value, (str, bytes)) or number.ndim or not 0.0 < number < np.inf:

@@ -72,9 +72,9 @@ def require_within(model: Model, bounds: Bounds, what: str, values: Mapping[str,
         over = bound.excess(value[None])[:, 0].max(axis=0)
         if (over > 1e-9).any():
             k = int(over.argmax())
-            name = coordinate_name(model, k, False)
+            name, allowed = coordinate_name(model, k, False), f"{bound.lower[k]} to {bound.upper[k]}"
             raise InputError(
-                f"{what}: {kind} {value[k]} of joint {name!r} is outside its limits {bound.lower[k]} to {bound.upper[k]}",
+                f"{what}: {kind} {value[k]} of joint {name!r} is outside its limits {allowed}",
                 name=name, value=value[k], expected="an end within the limits",
             )  # fmt: skip
 

@@ -54,7 +54,8 @@ class OptimalMotion:
         Numbers of modes that were tried, and the cost of each.
     residual : float
         How far the motion is from being stationary: by how much of the cost one step of Gauss and Newton among twice
-        as many modes is predicted to lower it. An estimate, no bound.
+        as many modes is predicted to lower it; where limits push, by how much of it the last doubling of modes changed
+        it, infinite if there was none. An estimate, no bound.
     excess : float
         How far limits are exceeded anywhere at `time`, largest: positions in units of their range, rates in units of
         their limit, joint forces in units of `effort_scale`. 0 without limits.
@@ -111,8 +112,8 @@ def torque_optimal_motion(
 
     It makes the integral of the sum of weights tau^2 stationary, tau that of `inverse_dynamics`, going downhill from
     the guess with the exact gradient, of `inverse_dynamics_derivatives`. Paths are polynomials of time, of more and
-    more modes until more of them are predicted to gain less than the tolerance. Other guesses may lead to motions that
-    take less: nothing is said of those far away.
+    more modes until the residual is below the tolerance. Other guesses may lead to motions that take less: nothing is
+    said of those far away.
 
     Parameters
     ----------
@@ -136,7 +137,8 @@ def torque_optimal_motion(
     guess : array-like, shape (k, nq), optional
         Configurations at equal steps of time, ends included, to start from; a cubic in time when left out.
     tolerance : float
-        Residual at which the search ends, relative to the cost.
+        Residual at which the search ends. Where limits push, joint forces have kinks, and polynomials come near them
+        slowly: 1e-3 to 1e-5 is what to ask for then.
     max_modes : int
         Largest number of modes of each coordinate, 1 to 256.
 
@@ -157,7 +159,7 @@ def torque_optimal_motion(
     """
     task = make_task(model, start, goal, duration, start_velocity, goal_velocity, weights)
     positive("tolerance", tolerance)
-    if not isinstance(max_modes, (int, np.integer)) or not 1 <= max_modes <= _MOST_MODES:
+    if isinstance(max_modes, bool) or not isinstance(max_modes, (int, np.integer)) or not 1 <= max_modes <= _MOST_MODES:
         message = f"max_modes: a whole number from 1 to {_MOST_MODES} is expected, got {max_modes!r}"
         raise InputError(message, name="max_modes", value=max_modes)
     count = min(_FIRST_MODES, int(max_modes))
@@ -171,7 +173,9 @@ def torque_optimal_motion(
 
 def _usual_cost(task: Task, x: Array) -> float:
     """Return the cost of the first path, or, where its forces cancel, what round-off of their parts could make."""
-    plain, weightless = (Problem(t, {}, len(x), 1.0) for t in (task, replace(task, model=task.model._without_gravity())))
+    plain, weightless = (
+        Problem(t, {}, len(x), 1.0) for t in (task, replace(task, model=task.model._without_gravity()))
+    )
     costs = [p.cost(p.task.values(p.task.motion(p.table, x))) for p in (plain, weightless)]
     return max(costs[0], 1e-12 * costs[1]) or 1.0
 
@@ -185,7 +189,10 @@ def _refined(problem: Problem, x: Array, tolerance: float, max_modes: int, usual
         finer = Problem(task, problem.bounds, 2 * problem.count, unit)
         more, given_finer = np.concatenate([x, np.zeros_like(x)]), problem.moved(given, finer.s)
         cost = finer.cost(task.values(task.motion(finer.table, more)))
-        gain = descend(finer, more, given_finer, np.inf)[1] * unit
+        if any(value.any() for value in given.values.values()):  # limits push: how hard between the points, none knows
+            gain = abs(cost - history[-1][1]) if history else np.inf
+        else:
+            gain = descend(finer, more, given_finer, np.inf)[1] * unit
         residual = gain / cost if cost > 1e-12 * unit else 0.0
         history.append((problem.count, cost))
         if residual <= tolerance or finer.count > max_modes:

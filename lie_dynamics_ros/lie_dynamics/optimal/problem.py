@@ -88,9 +88,8 @@ class Problem:
         slopes = {"effort": 2.0 * task.duration / self.unit * task.weights * values["effort"]}
         value = self.cost(values) / self.unit
         for kind, over in self._pushed(values, given).items():
-            value += 0.5 * given.stiffness * float(
-                self.w @ (over**2 - (given.values[kind] / given.stiffness) ** 2).sum(axis=(0, 2))
-            )
+            squares = over**2 - (given.values[kind] / given.stiffness) ** 2
+            value += 0.5 * given.stiffness * float(self.w @ squares.sum(axis=(0, 2)))
             slopes[kind] = slopes.get(kind, 0.0) + given.stiffness * (over[0] - over[1]) / self.bounds[kind].scale
         d = inverse_dynamics_derivatives(task.model, motion.q, motion.qd, motion.qdd)
         rows = [slopes["effort"][:, None] @ x for x in d]
@@ -130,8 +129,10 @@ class Problem:
 
     def unsettled(self, values: Mapping[str, Array], given: Multipliers) -> float:
         """Return how far limits and complementarity are from being kept at the points, 0 where they are."""
-        pushed = self._pushed(values, given).items()
-        return max((float(np.abs(x - given.values[k] / given.stiffness).max(initial=0.0)) for k, x in pushed), default=0.0)
+        worst = 0.0
+        for kind, over in self._pushed(values, given).items():
+            worst = float(np.abs(over - given.values[kind] / given.stiffness).max(initial=worst))
+        return worst
 
     def moved(self, given: Multipliers, s: Array) -> Multipliers:
         """Return multipliers of the points s, read between those of this quadrature."""
