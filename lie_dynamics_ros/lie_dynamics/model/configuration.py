@@ -141,6 +141,6 @@ def difference(model: Model, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
             v[..., joint.v_slice] = quaternion.log(quaternion.multiply(quaternion.conjugate(a), b))
         else:
             A = se3.from_position_quaternion(np.zeros(3), a[..., :4])
-            B = se3.from_position_quaternion(b[..., 4:] - a[..., 4:], b[..., :4])  # seen from a: far away no digit is lost
+            B = se3.from_position_quaternion(b[..., 4:] - a[..., 4:], b[..., :4])  # far away, no digit is lost
             v[..., joint.v_slice] = se3.log(se3.compose(se3.inverse(A), B))
     return v

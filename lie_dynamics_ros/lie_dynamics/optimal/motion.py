@@ -182,7 +182,8 @@ def _usual_cost(task: Task, x: Array) -> float:
 
 def _refined(problem: Problem, x: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
     """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
-    task, unit, given, history = problem.task, problem.unit, problem.unloaded(), []
+    task, unit, given = problem.task, problem.unit, problem.unloaded()
+    history: list[tuple[int, float]] = []
     while True:
         now = problem.cost(task.values(task.motion(problem.table, x))) / unit
         x, given = settle(problem, x, given, 0.1 * tolerance * min(max(now, 1e-12), 1.0), _TIGHT)
