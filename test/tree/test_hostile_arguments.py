@@ -98,7 +98,8 @@ HOSTILE = {
     "about": [[], {}, 3, "none", object(), np.ones(2)],
     "duration": [0.0, -1.0, np.nan, np.inf, None, "1", [], [1.0], {}, object(), 1j, 10**400],
     "limits": [3, "wide", [], {}, object()],
-    "tolerance": [0.0, -1.0, np.nan, None, "1", [], {}, object(), 1j],
+    "tolerance": [(0.0, True), -1.0, np.nan, None, "1", [], {}, object(), 1j],
+    "iterations": [-1, 1.5, np.nan, None, "1", [], {}, object(), True],
     "max_modes": [0, -1, 10**9, 1.5, np.nan, None, "1", [], {}, object(), True],
 }
 

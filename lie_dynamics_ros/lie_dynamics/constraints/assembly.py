@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie._arrays import as_numbers
-from ..model.arguments import of_model
+from ..model.arguments import count_of, number_of, of_model
 from ..model.configuration import require_finite, require_result
 from ..model.model import Model
 from ..tree.mass_matrix import mass_matrix
@@ -96,6 +96,8 @@ def assemble(
     InputError, GroupError
         For a wrong shape, NaN, or a quaternion of another norm than one.
     """
+    number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
+    count_of("iterations", iterations, 0, 10**6)
     states = read_states(model, constraints, {"q": q, "qd": model._zero})
     if states.batch:
         raise InputError(f"q: one configuration ({model.nq},) is expected, got a batch {states.batch}", name="q")

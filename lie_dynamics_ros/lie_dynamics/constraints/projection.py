@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SingularityError
-from ..model.arguments import of_model
+from ..model.arguments import count_of, number_of, of_model
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
@@ -55,6 +55,8 @@ def project_to_constraints(
     SingularityError
         If the errors do not get smaller: the state is too far away, or singular.
     """
+    number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
+    count_of("iterations", iterations, 0, 10**6)
     states = read_states(model, constraints, {"q": q, "qd": model._zero if qd is None else qd})
     free = model.with_gravity((0.0, 0.0, 0.0))
     position, rate = states.arrays["q"], states.arrays["qd"]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DescriptionError, InputError
-from ..lie._arrays import numbers
+from ..model.arguments import number_of
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from .bounds import Bounds, require_within
@@ -23,7 +23,7 @@ def make_task(
 ) -> Task:  # fmt: skip
     """Return the arguments of `torque_optimal_motion` as a Task, its errors raised."""
     _require_smooth(model)
-    T = positive("duration", duration)
+    T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
     a, b = one(model, start, "start", model.nq), one(model, goal, "goal", model.nq)
     v0, v1 = (
         np.zeros(model.nv) if v is None else one(model, v, name, model.nv)
@@ -52,14 +52,6 @@ def one(model: Model, value: npt.ArrayLike, name: str, size: int) -> Array:
     if array.ndim != 1 or np.iscomplexobj(array):
         raise InputError(f"{name}: {size} real numbers are expected, got {value!r}", name=name, value=value)
     return array
-
-
-def positive(name: str, value: object) -> float:
-    """Return a positive finite number, or raise an InputError."""
-    number = numbers(value)
-    if isinstance(value, (str, bytes)) or number.ndim or not 0.0 < number < np.inf:
-        raise InputError(f"{name}: a positive number is expected, got {value!r}", name=name, value=value)
-    return float(number)
 
 
 def bent(task: Task, guess: npt.ArrayLike, count: int) -> Array:

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from ..errors import InputError, LieDynamicsError
 from ..lie._arrays import as_real
-from ..model.arguments import of_model
+from ..model.arguments import count_of, number_of, of_model
 from ..model.configuration import coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
-from .asked import bent, make_task, positive, require_ends_within
+from .asked import bent, make_task, require_ends_within
 from .bounds import largest_excess, make_bounds
 from .descent import descend, settle
 from .modes import modes_at
@@ -158,17 +158,15 @@ def torque_optimal_motion(
         If no motion was found that keeps the limits.
     """
     task = make_task(model, start, goal, duration, start_velocity, goal_velocity, weights)
-    positive("tolerance", tolerance)
-    if isinstance(max_modes, bool) or not isinstance(max_modes, (int, np.integer)) or not 1 <= max_modes <= _MOST_MODES:
-        message = f"max_modes: a whole number from 1 to {_MOST_MODES} is expected, got {max_modes!r}"
-        raise InputError(message, name="max_modes", value=max_modes)
-    count = min(_FIRST_MODES, int(max_modes))
+    small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
+    most = count_of("max_modes", max_modes, 1, _MOST_MODES)
+    count = min(_FIRST_MODES, most)
     x = np.zeros((count, model.nv)) if guess is None else bent(task, guess, count)
     unit = _usual_cost(task, x)
     usual = np.sqrt(unit / (task.duration * task.weights * max(model.nv, 1)))
     bounds = make_bounds(model, limits, usual)
     require_ends_within(task, bounds)
-    return _refined(Problem(task, bounds, count, unit), x, float(tolerance), int(max_modes), usual)
+    return _refined(Problem(task, bounds, count, unit), x, small, most, usual)
 
 
 def _usual_cost(task: Task, x: Array) -> float:
