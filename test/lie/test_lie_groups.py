@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lie_samples import BATCHES, KINDS, rotation_vectors, twists
+from scipy.linalg import expm
 
 from lie_dynamics_ros.lie_dynamics.lie import quaternion, se3, so3
 
@@ -128,3 +129,22 @@ def test_batch_axes_broadcast():
     assert quaternion.multiply(np.zeros((6, 1, 4)), np.zeros((2, 4))).shape == (6, 2, 4)
     assert se3.exp(np.zeros((0, 6))).shape == (0, 4, 4)
     assert se3.log(np.zeros((0, 4, 4))).shape == (0, 6)
+
+
+def test_rates_in_a_moving_frame():
+    """Kim's lemmas 1 and 2: what does not change in the world changes in the body by -ad_V X, or by +ad*_V Y."""
+    rng = np.random.default_rng(12)
+    T, h = se3.exp(rng.normal(size=6)), 1e-5
+    V, X, Y = rng.normal(size=(3, 6))
+
+    def seen(t):
+        """A twist and a wrench at rest in the world, from the body at time t: by (6), and by its moment."""
+        pose = T @ expm(t * se3.hat(V))
+        R, p = pose[:3, :3], pose[:3, 3]
+        S = np.linalg.inv(pose) @ se3.hat(X) @ pose
+        moment = R.T @ (Y[:3] - np.cross(p, Y[3:]))
+        return np.concatenate([[S[2, 1], S[0, 2], S[1, 0]], S[:3, 3]]), np.concatenate([moment, R.T @ Y[3:]])
+
+    (x, y), before, after = seen(0.0), seen(-h), seen(h)
+    close((after[0] - before[0]) / (2 * h), -se3.ad(V) @ x, 1e-8)
+    close((after[1] - before[1]) / (2 * h), se3.ad_dual(V) @ y, 1e-8)

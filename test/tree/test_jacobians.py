@@ -69,6 +69,18 @@ def test_frames_of_robots(name, frame, rng):
         assert np.abs(jacobian_rate(model, q, qd, str(link), frame) - dJ).max() < 1e-12
 
 
+@pytest.mark.parametrize("kind", JOINTS)
+def test_velocities_and_accelerations_against_the_definition(kind, rng):
+    """V = vee(T^-1 dT/dt) and its rate, of poses and their derivatives in time."""
+    tree = around(rng, kind)
+    model = to_model(tree)
+    q, (qd, qdd) = tree.random(rng), rng.normal(size=(2, tree.nv))
+    twists = tree.twists(q, qd, qdd)
+    V, A = np.swapaxes([twists[name] for name in tree.moving], 0, 1)
+    assert relative(body_velocities(model, q, qd), V) < 1e-12
+    assert relative(body_accelerations(model, q, qd, qdd), A) < 1e-12
+
+
 def test_velocities_and_accelerations_are_those_of_the_jacobian(rng):
     tree = around(rng, "universal")
     model = to_model(tree)
