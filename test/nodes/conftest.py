@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import rclpy
-from node_harness import Bench
+from node_harness import Bench, init_ros
 from node_robots import ARM
 
 from lie_dynamics_ros.ros.node.domain import DomainReservation
@@ -26,7 +26,7 @@ def ros():
             patch.delenv(name)
         for name, value in environment.items():
             patch.setenv(name, value)
-        rclpy.init()
+        init_ros()
         yield reservation.domain
         rclpy.shutdown()
     reservation.release()

@@ -5,6 +5,7 @@ import signal
 import numpy as np
 import pytest
 from mujoco_driver import MujocoDriver
+from rounds import judged_apart
 from support import arms
 
 CLOSE = 0.05
@@ -63,8 +64,13 @@ def test_signals_deactivation_and_shutdown_leave_the_arm_held_up(bench):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("k", range(17))
-def test_a_hundred_signals_at_any_moment(bench, k):
-    """Before a state, while it is answered, after the answer: six controllers each time."""
+def test_a_hundred_signals_at_any_moment(k):
+    judged_apart("test_controller_ends", "signals_at_any_moment", k)
+
+
+def signals_at_any_moment(bench, k):
+    """Before a state, while it is answered, after the answer: six controllers."""
+    k = int(k)
     rng = np.random.default_rng(k)
     driver = in_mid_motion(bench, 6)
     for _ in range(int(rng.integers(0, 20))):
