@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.results import machine
 from lie_dynamics_ros.demo import interruption
 from lie_dynamics_ros.demo.processes import Children
 
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.mkdir(parents=True)
     os.environ["ROS_LOG_DIR"] = str(logs / "ros")
     print(f"soak: seed {seed}, {options.hours:g} h", flush=True)
+    where = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
     try:
         with Link() as link, Children(logs) as children:
             findings = _run(seed, options.hours * 3600.0, Processes(logs, children, link), link)
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("soak: interrupted")
         return 130
     findings.read(logs / "record.jsonl")
-    load = f"Processors: {os.cpu_count()}; load average at the end: {os.getloadavg()[1]:.1f}."
+    load = f"Measured on: {where}; load at the end {os.getloadavg()[1]:.1f}."
     good = write(findings, output, seed, options.hours, [load, *([reason] if link.reason else [])])
     print(f"soak: {output / 'report.md'}")
     return 0 if good else 1
