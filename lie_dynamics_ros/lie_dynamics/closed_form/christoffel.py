@@ -10,10 +10,11 @@ from ..kernels.christoffel import christoffel_batch as _batch
 from ..model.arguments import require_model
 from ..model.configuration import shaped
 from ..model.model import Model
+from ..model.user_derivatives import extend_twice
 from ..tree.inputs import evaluate
 from ..tree.inverse_derivatives import inverse_dynamics_derivatives
 from ..tree.second_derivatives import inverse_dynamics_second_derivatives
-from .coordinates import require_axes
+from .coordinates import require_coordinates
 
 Array = npt.NDArray[np.float64]
 _empty = np.empty
@@ -25,7 +26,7 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
     Parameters
     ----------
     model : Model
-        The robot, of joints made of axes (all but ball, free and user-defined ones).
+        The robot, of joints of any kind but ball and free.
     q : array-like, shape (..., nq)
         Configuration [rad, m].
     threads : int
@@ -41,7 +42,7 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
     Raises
     ------
     DescriptionError
-        For a ball, free or user-defined joint; names it.
+        For a ball or free joint, whose rates are no derivatives of coordinates; names it.
     InputError
         For a wrong shape, NaN or infinity; names the joint.
     """
@@ -54,9 +55,9 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
     except (AttributeError, TypeError):
         pass
     require_model(model)
-    require_axes(model, "a table of Christoffel symbols")
+    require_coordinates(model, "a table of Christoffel symbols")
     full = int(model._rows.shape[0]) - 1
-    (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads)
+    (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads, extension=extend_twice)
     if model._coupling is not None:  # q is linear in the independent coordinates, so the symbols transform as a tensor
         rates = model._coupling.rates
         symbols = np.einsum("...ijk,ia,jb,kc->...abc", symbols, rates, rates, rates, optimize=True)
@@ -80,7 +81,7 @@ def christoffel_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1)
     Other parameters and errors as `christoffel_symbols`.
     """
     require_model(model)
-    require_axes(model, "a table of Christoffel symbols")
+    require_coordinates(model, "a table of Christoffel symbols")
     # Without gravity and accelerations tau_k = Gamma_ijk qd_i qd_j, so d2 tau_k / dq_l dqd_i at qd = e_j is twice that.
     still = model.with_gravity(np.zeros(3))
     at = shaped(q, model.nq, "q", model)[..., None, :]

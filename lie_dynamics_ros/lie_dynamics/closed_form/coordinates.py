@@ -1,34 +1,36 @@
-"""Where the algebra of this room ends: joints whose rates are no derivatives of coordinates."""
+"""Where the algebra of this room ends: joints whose rates are no derivatives of coordinates, or that are no screws."""
 
 from __future__ import annotations
 
 from ..errors import DescriptionError
 from ..model.model import Model
 
-_REASONS = {
-    "spherical": "its rates are no derivatives of coordinates",
-    "free": "its rates are no derivatives of coordinates",
-    "custom": "its screws change with its own coordinates in a way only its user knows",
-}
 
-
-def require_axes(model: Model, what: str, also: tuple[str, ...] = ()) -> None:
-    """Refuse joints that are not made of axes, but for the kinds in `also`.
+def require_coordinates(model: Model, what: str) -> None:
+    """Refuse joints whose rates are no derivatives of coordinates.
 
     Raises
     ------
     DescriptionError
         Names the joint and what was asked for.
     """
+    _refuse(model, what, ("spherical", "free"), "joints with coordinates", "its rates are no derivatives of any")
+
+
+def require_screws(model: Model, what: str) -> None:
+    """Refuse user-defined joints; errors as `require_coordinates`."""
+    _refuse(model, what, ("custom",), "joints made of screws", "its motion is no exponential of any")
+
+
+def _refuse(model: Model, what: str, kinds: tuple[str, ...], needs: str, reason: str) -> None:
     for joint in model.joints:
-        reason = _REASONS.get(joint.kind)
-        if reason is not None and joint.kind not in also:
+        if joint.kind in kinds:
             raise DescriptionError(
-                f"joint {joint.name!r}: {what} needs joints made of axes, this one is {joint.kind!r}: {reason}; "
+                f"joint {joint.name!r}: {what} needs {needs}, this one is {joint.kind!r}: {reason}; "
                 "a composite joint of axes is expected, e.g. three revolute ones",
                 name=joint.name,
                 value=joint.kind,
-                expected="a joint made of axes",
+                expected=needs,
             )
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ..kernels.christoffel import christoffel_batch
 from ..kernels.mass_matrix import mass_matrix_batch
 from ..model.model import Model
-from .coordinates import require_axes
+from .coordinates import require_coordinates
 
 Array = npt.NDArray[np.float64]
 _NO_MASK = np.zeros(0, np.bool_)
@@ -35,7 +35,7 @@ def coupled_curvature(model: Model, q: Array, full: Array) -> Array:
     DescriptionError
         For a ball or free joint; names it.
     """
-    require_axes(model, "curvature of coupled joints")
+    require_coordinates(model, "curvature of coupled joints")
     assert model._coupling is not None
     G, n, count = model._coupling.rates, full.shape[-1], len(q)
     none = np.empty((count, 0))

@@ -12,15 +12,13 @@ from ..model import layout
 from ..model.arguments import of_model
 from ..model.configuration import checked
 from ..model.model import Model
+from ..model.user_derivatives import extend_twice
 from ..tree.inputs import _check_quaternions
 from ..tree.mass_matrix import mass_matrix
-from .coordinates import require_axes
 from .coupled import coupled_curvature, uncoupled_positions
 from .metric import cholesky, inverse_metric
 
 Array = npt.NDArray[np.float64]
-_ALSO = ("spherical", "free")
-
 
 @of_model
 def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
@@ -29,8 +27,8 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     Parameters
     ----------
     model : Model
-        The robot, without user-defined joints. Curvature is a tensor, so ball and free joints are welcome (but not
-        together with coupled ones): their indices are those of qd.
+        The robot. Curvature is a tensor, so ball and free joints are welcome (but not together with coupled ones):
+        their indices are those of qd.
     q : array-like, shape (..., nq)
         Configuration [rad, m].
 
@@ -43,7 +41,7 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     Raises
     ------
     DescriptionError
-        For a user-defined joint, or a ball or free one in a model with coupled joints; names it.
+        For a ball or free joint in a model with coupled joints; names it.
     InputError, GroupError
         As `mass_matrix`.
     SingularityError
@@ -53,11 +51,12 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     if states.dtype != np.float64:
         raise InputError(f"q: real numbers are expected, got {states.dtype}", name="q")
     given = listed(np.array(states, order="C"))
-    require_axes(model, "curvature", _ALSO)
     shape, n = (*states.shape[:-1], *[model.nv] * 4), len(model._rows) - 1
     if not np.prod(shape):
         return np.empty(shape)
     flat = uncoupled_positions(model, given)
+    if model._custom:
+        flat = extend_twice(model, flat, np.zeros((len(flat), n)))
     out = np.empty((len(flat), n, n, n, n))
     status = _kernel(model._rows, flat, out)
     if status != layout.OK:

@@ -17,7 +17,7 @@ from ..model.model import Model
 from ..tree.forward_dynamics import forward_dynamics
 from ..tree.mass_matrix import mass_matrix
 from .conjugate import first_conjugate_time
-from .coordinates import require_axes, require_independent
+from .coordinates import require_coordinates, require_independent
 from .descent import descend
 
 Array = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ def geodesic(
     Parameters
     ----------
     model : Model
-        The robot, of joints made of axes. Limits of the joints are not looked at.
+        The robot, without ball, free and coupled joints. Limits of the joints are not looked at.
     start, goal : array-like, shape (nq,)
         Ends [rad, m]. Angles are not taken modulo 2 pi: add a turn to ask for the path around.
     duration : float
@@ -133,13 +133,13 @@ def geodesic(
     Raises
     ------
     DescriptionError
-        For a ball, free, user-defined or coupled joint.
+        For a ball, free or coupled joint.
     InputError, SingularityError
         For bad input; for a robot whose mass matrix is singular.
     GeodesicError
         If none was found.
     """
-    require_axes(model, "a geodesic")
+    require_coordinates(model, "a geodesic")
     require_independent(model, "a geodesic")
     a, b = checked(start, model.nq, "start", model), checked(goal, model.nq, "goal", model)
     if a.ndim != 1 or b.ndim != 1:

@@ -16,7 +16,7 @@ from ..model.builder import ModelBuilder
 from ..model.joint_types import JointType, Step, free, spherical
 from ..model.model import Model
 from ..tree.kinematics import forward_kinematics
-from .coordinates import require_axes, require_independent
+from .coordinates import require_independent, require_screws
 
 Array = npt.NDArray[np.float64]
 
@@ -117,7 +117,7 @@ class ScrewTree:
         DescriptionError
             For a user-defined joint, whose motion is no exponential, or a coupled one; names it.
         """
-        require_axes(model, "a product of exponentials", ("spherical", "free"))
+        require_screws(model, "a product of exponentials")
         require_independent(model, "a product of exponentials")
         home_of = forward_kinematics(model, model.neutral())
         node_of = {-1: -1}  # last node of each body

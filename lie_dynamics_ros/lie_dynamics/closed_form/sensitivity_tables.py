@@ -19,7 +19,7 @@ from ..model.model import Model
 from ..model.structure import Joint
 from ..tree.jacobians import jacobian, jacobian_rate
 from ..tree.kinematics import forward_kinematics
-from .coordinates import require_axes, require_independent
+from .coordinates import require_independent, require_screws
 
 Array = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def body_terms(model: Model, q: Array, qd: Array, f_ext: Array | None = None) ->
     DescriptionError
         For a user-defined joint, or coupled mimic joints; names the joint.
     """
-    require_axes(model, "a table of derivatives", ("spherical", "free"))
+    require_screws(model, "a table of derivatives")
     require_independent(model, "a table of derivatives")
     poses, found = forward_kinematics(model, q), []
     for joint in model.joints:

@@ -6,18 +6,22 @@ path from the base, with B_c = dI_c/dq_c,
 
     dM_bc/dq_a = 0,    dM_ac/dq_b = J_a . (-ad*_b I_c J_c),    dM_ab/dq_c = J_a . B_c J_b,
 
-and whatever does not lie on one path vanishes. B_c has the form of an inertia without mass.
+and whatever does not lie on one path vanishes. B_c has the form of an inertia without mass. What S of a user's joint does
+by itself, dS_j/dq_i for two of its coordinates, is one more acceleration of all beyond, and adds its product with
+I_c J_c.
 """
 
 from __future__ import annotations
 
-from ..model.layout import BAD_SHAPE, N_Q, N_QUATERNIONS, N_V, NOT_FINITE, OK, PARENT
+from ..model.layout import BAD_SHAPE, FIRST, LAST, N_Q, N_QUATERNIONS, N_V, NOT_FINITE, OK, PARENT
 from .batch import all_finite, make_batch
-from .compile import inline, kernel, straight
+from .compile import inline, kernel, outline, straight
+from .derivative_terms import SECOND_SIZE, is_users, seen_from_world
 from .inverse_dynamics import NONE_GIVEN
-from .lanes import get2, get3, get6, put, workspace
+from .lanes import get, get2, get3, get6, put, workspace
 from .mass_matrix import clear
 from .spatial import add, cross, dot, scale, symmetric_times, times_skew, wrench_cross
+from .twists import get_twist, power
 from .world import (
     INERTIA_C,
     INERTIA_COLUMNS,
@@ -61,8 +65,38 @@ def put_symbols(out, n, a, b, c, t1, t2):
 
 
 @inline
+def add_symbol(out, n, i, j, k, x):
+    """Add to the symbols of i and j, the lowered index k."""
+    e = ((i - 1) * n + j - 1) * n + k - 1
+    put(out, e, get(out, e) + x)
+    if i != j:
+        e = ((j - 1) * n + i - 1) * n + k - 1
+        put(out, e, get(out, e) + x)
+
+
+@outline
+def add_users_symbols(rows, q, i, at, out, work):
+    """Add what dS_j/dq_i of a user's joint, whose data of row `i` begin at `at`, gives symbols of i and j >= i."""
+    n, first, last = int(rows[0, N_V]), int(rows[i, FIRST]), int(rows[i, LAST])
+    for j in range(i, last + 1):
+        w, v = seen_from_world(work, i, q, at + SECOND_SIZE + 6 * (j - first))
+        m, f = inertia_times(work, last, w, v)
+        k = last
+        while k > 0:
+            add_symbol(out, n, i, j, k, power(get_twist(work, k, J), (m, f)))
+            k = int(rows[k, PARENT])
+        for k in range(last + 1, n + 1):
+            on_path = k
+            while on_path > last:
+                on_path = int(rows[on_path, PARENT])
+            if on_path == last:
+                m, f = inertia_times(work, k, get3(work, k, J), get3(work, k, J + 3))
+                add_symbol(out, n, i, j, k, dot(w, m) + dot(v, f))
+
+
+@inline
 def christoffel_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
-    """Fill `out` (nv nv nv) with the symbols of one state, or of one tile; for joints made of axes."""
+    """Fill `out` (nv nv nv) with the symbols of one state, or of one tile; for all joints but ball and free ones."""
     n = int(rows[0, N_V])
     clear(out)
     if n == 0:
@@ -91,6 +125,11 @@ def christoffel_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
                 put_symbols(out, n, a, b, c, t1, t2)
                 a = int(rows[a, PARENT])
             b = int(rows[b, PARENT])
+    at = int(rows[0, N_Q])
+    for i in range(1, n + 1):
+        if is_users(rows, i):
+            add_users_symbols(rows, q, i, at, out, work)
+            at += SECOND_SIZE + 6 * (int(rows[i, LAST]) - int(rows[i, FIRST]) + 1)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", direct=True)

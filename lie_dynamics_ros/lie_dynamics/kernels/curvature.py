@@ -9,6 +9,7 @@ surface there. With A_i the 4x4 form of the screw J_i, a particle x moves by x_i
 P that of the outermost index, and nothing for indices on no common path. What is normal to the surface has the Gram
 matrix N = H - Gamma M^-1 Gamma^T, and R_ijkl = N_ik,jl - N_il,jk, which is PBP (66) without its second derivatives.
 x_ij holds for ball and free joints too, whose screws are fixed in the frame they move; N is a tensor, so R is theirs.
+For two coordinates of a user's joint dS_j/dq_i, which its user gives, adds to A_i A_j.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ..model.layout import (
     ARMATURE,
     BAD_QUATERNION,
     BAD_SHAPE,
+    FIRST,
+    LAST,
     N_Q,
     N_V,
     NOT_FINITE,
@@ -28,7 +31,8 @@ from ..model.layout import (
     STATUS_STEP,
 )
 from .compile import kernel, outline
-from .joints import check_quaternions, is_custom
+from .derivative_terms import SECOND_SIZE, is_users, seen_from_world
+from .joints import check_quaternions
 from .lanes import workspace
 from .world import INERTIA_C, INERTIA_COLUMNS, MASS_C, MOMENT_C, J, composite_inertias, own_inertias, poses_and_screws
 
@@ -70,7 +74,26 @@ def _dot12(a, b):
 
 
 @outline
-def _fill_pairs(rows, work, first, pair, outer, second, second_weighted):
+def _add_users_screw(rows, q, i, j, work, c):
+    """Add the 4x4 form of dS_j/dq_i, of i <= j of one user's joint, to `c`."""
+    at = int(rows[0, N_Q])
+    for k in range(1, i):
+        if is_users(rows, k):
+            at += SECOND_SIZE + 6 * (int(rows[k, LAST]) - int(rows[k, FIRST]) + 1)
+    w, v = seen_from_world(work, i, q, at + SECOND_SIZE + 6 * (j - int(rows[i, FIRST])))
+    c[1] -= w[2]
+    c[2] += w[1]
+    c[4] += w[2]
+    c[6] -= w[0]
+    c[8] -= w[1]
+    c[9] += w[0]
+    c[3] += v[0]
+    c[7] += v[1]
+    c[11] += v[2]
+
+
+@outline
+def _fill_pairs(rows, q, work, first, pair, outer, second, second_weighted):
     """Fill `pair` with numbers of the pairs i <= j on one path, and A_i A_j and A_i A_j P_j of each."""
     count = 0
     for j in range(1, int(rows[0, N_V]) + 1):
@@ -82,6 +105,8 @@ def _fill_pairs(rows, work, first, pair, outer, second, second_weighted):
             for r in range(0, 12, 4):
                 for k in range(4):
                     c[r + k] = a[r] * b[k] + a[r + 1] * b[4 + k] + a[r + 2] * b[8 + k]
+            if is_users(rows, i) and i >= int(rows[j, FIRST]):
+                _add_users_screw(rows, q, i, j, work, c)
             _times_pseudo(work, j, c, second_weighted[count])
             count += 1
             i = int(rows[i, PARENT])
@@ -168,11 +193,8 @@ def _fill_curvature(pair, normal, out):
 def curvature(rows, q, out):
     """Write R (nv, nv, nv, nv), all indices lowered, of every state (B, nq), and return a status of `layout`."""
     n = int(rows[0, N_V])
-    if q.shape[1] != rows[0, N_Q] or out.shape[0] != q.shape[0] or out.shape[1] != n:
+    if q.shape[1] < rows[0, N_Q] or out.shape[0] != q.shape[0] or out.shape[1] != n:
         return BAD_SHAPE
-    for i in range(1, n + 1):
-        if is_custom(rows, i):
-            return BAD_SHAPE
     pairs = n * (n + 1) // 2
     work = workspace(n + 1, INERTIA_COLUMNS, q[0])
     pair = np.full((n + 1, n + 1), -1, np.int64)
@@ -187,7 +209,7 @@ def curvature(rows, q, out):
         own_inertias(rows, work)
         composite_inertias(rows, work)
         _fill_screws(rows, work, first, weighted)
-        count = _fill_pairs(rows, work, first, pair, outer, second, second_weighted)
+        count = _fill_pairs(rows, q[state], work, first, pair, outer, second, second_weighted)
         bad = _cholesky(rows, first, weighted, pair, factor)
         if bad > 0:
             return SINGULAR + STATUS_STEP * bad
