@@ -370,6 +370,12 @@ def test_coupled_mimics():
     [
         (lambda: Parameter.q(99), "coordinate from 0"),
         (lambda: Parameter.q("nobody"), "nobody"),
+        (lambda: Parameter.q(0.5), "whole number"),
+        (lambda: Parameter.qd("joint universal 2", "x"), "number 'x'"),
+        (lambda: Parameter.damping("joint universal 2", 0.5), "whole number"),
+        (lambda: Parameter.pitch(0, "x"), "no axis 'x'"),
+        (lambda: Parameter.q(0) * "2", "numbers"),
+        (lambda: Parameter.q(0) * np.nan, "finite"),
         (lambda: Parameter.inertia(0, "mass"), "'hx'"),
         (lambda: Parameter.inertia("nobody", 0), "nobody"),
         (lambda: Parameter.axis("joint spherical 1", [1, 0, 0]), "spherical"),

@@ -6,8 +6,8 @@ path from the base, with B_c = dI_c/dq_c,
 
     dM_bc/dq_a = 0,    dM_ac/dq_b = J_a . (-ad*_b I_c J_c),    dM_ab/dq_c = J_a . B_c J_b,
 
-and whatever does not lie on one path vanishes. B_c has the form of an inertia without mass. What S of a user's joint does
-by itself, dS_j/dq_i for two of its coordinates, is one more acceleration of all beyond: its product with I_c J_c
+and whatever does not lie on one path vanishes. B_c has the form of an inertia without mass. What S of a user's joint
+does by itself, dS_j/dq_i for two of its coordinates, is one more acceleration of all beyond: its product with I_c J_c
 is added.
 """
 

@@ -70,7 +70,7 @@ def evaluate(
     """
     require_model(model)
     if not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise InputError(f"threads: at least 1 is expected, got {threads}", name="threads", value=threads)
+        raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
     if more is None and threads == 1:
         found = evaluate_plain(model, batched, inputs, tails, f_ext, given, single)
         if found is not None:

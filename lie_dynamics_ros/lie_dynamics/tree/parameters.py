@@ -48,7 +48,10 @@ class Parameter:
 
     def __mul__(self, factor: float) -> Parameter:
         """Return the parameter that changes everything `factor` times as much."""
-        return Parameter(tuple(Change(c.what, c.where, c.data * factor, c.part) for c in self.changes))
+        number = as_numbers(factor, "factor of a parameter")
+        if not np.isfinite(number).all():
+            raise InputError(f"factor of a parameter: finite numbers are expected, got {factor!r}", name="factor")
+        return Parameter(tuple(Change(c.what, c.where, c.data * number, c.part) for c in self.changes))
 
     __rmul__ = __mul__
 
@@ -64,6 +67,10 @@ class Parameter:
         if array.shape[max(array.ndim - len(tail), 0) :] != tail or not np.isfinite(array).all():
             shape = f"(..., {', '.join(map(str, tail))})" if tail else "(...)"
             raise InputError(f"parameter {what}: finite numbers of shape {shape} are expected, got {data!r}", name=what)
+        if not isinstance(where, (str, int, np.integer, type(None))) or not isinstance(part, (str, int, np.integer)):
+            raise InputError(
+                f"parameter {what}: a name or a whole number is expected, got {where!r}, part {part!r}", name=what
+            )
         return cls((Change(what, where, array, part),))
 
     # -- states and commands ---------------------------------------------------------------------------------------

@@ -75,12 +75,12 @@ class Seeding:
         return self.model.joint(where)
 
     def _coordinate(self, change: Change) -> int:
-        where, part = change.where, int(change.part)
+        where, part = change.where, change.part
         if isinstance(where, str):
             joint = self.model.joint(where)
-            if not 0 <= part < joint.type.nv:
+            if isinstance(part, str) or not 0 <= part < joint.type.nv:
                 raise InputError(
-                    f"joint {where!r} has {joint.type.nv} coordinates, not one of number {part}", name=where
+                    f"joint {where!r} has {joint.type.nv} coordinates, not one of number {part!r}", name=where
                 )
             return int(joint.v_slice.start) + part
         if where is None or not 0 <= where < self.model.nv:
@@ -207,10 +207,10 @@ class Seeding:
 
     def _axis(self, change: Change) -> None:
         """Add a turn of an axis about the joint's origin, or a change of its pitch."""
-        joint, step = self._joint(change.where), int(change.part)
-        if not 0 <= step < len(joint.type.steps):
+        joint, step = self._joint(change.where), change.part
+        if isinstance(step, str) or not 0 <= step < len(joint.type.steps):
             raise InputError(
-                f"joint {joint.name!r} is {joint.kind} with {len(joint.type.steps)} axes: there is no axis {step}",
+                f"joint {joint.name!r} is {joint.kind} with {len(joint.type.steps)} axes: there is no axis {step!r}",
                 name=joint.name,
                 value=step,
             )
