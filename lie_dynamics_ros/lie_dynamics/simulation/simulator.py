@@ -225,8 +225,8 @@ class Simulator:
         method = self.method
         if method == "variational":
             raise InputError(
-                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, got 'variational': its "
-                "step is one kernel, which can neither call a user's functions at the poses it tries nor couple joints",
+                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, not 'variational': "
+                "its step is one kernel, which neither calls users' functions at the poses it tries nor couples joints",
                 name="method",
             )
         q, qd = [self.q], [self.qd]
