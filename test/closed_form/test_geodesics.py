@@ -240,3 +240,26 @@ def test_linear_in_the_inertial_parameters(kind, rng):
     for k in range(2):
         assert relative(Y[k] @ parameters(screws), tree.inverse_dynamics(q[k], qd[k], qdd[k])) < 1e-12
     assert relative(inertial_regressor(screws, q[1], qd[1], qdd[1]), Y[1]) < 1e-13
+
+
+def test_user_defined_joint():
+    """A body that slides by sinh q and, across, by q: flat, so that what slides does so steadily."""
+
+    def transform(q):
+        T = np.eye(4)
+        T[:2, 3] = np.sinh(q[0]), q[1]
+        return T
+
+    def columns(x, y):
+        S = np.zeros((6, 2))
+        S[3, 0], S[4, 1] = x, y
+        return S
+
+    slide = joint_types.custom(
+        2, transform, lambda q: columns(np.cosh(q[0]), 1.0), lambda q, qd: columns(np.sinh(q[0]) * qd[0], 0.0)
+    )
+    model = ModelBuilder().add("a", joint=slide, inertia=SpatialInertia(2.0, np.zeros(3), np.eye(3))).build()
+    found = geodesic(model, [0.0, 0.0], [1.0, 1.0])
+    assert np.abs(np.sinh(found.q[:, 0]) - found.time * np.sinh(1.0)).max() < 1e-9
+    assert found.energy == pytest.approx(np.sinh(1.0) ** 2 + 1.0, rel=1e-9)
+    assert found.is_minimal
