@@ -21,13 +21,17 @@ class Subject(NodeTarget):
     driven: Any = None
 
     def prepare(self) -> None:
+        from node_harness import Bench
         from test_parameter_values import NODE_CLASSES, Driven
 
-        self.driven = {name: Driven(self.bench, name) for name in NODE_CLASSES}
+        # Each on topics and an executor of its own: only the node whose turn it is runs, and nobody speaks to it beside
+        # the bench. Simulated robots at 500 Hz in the same namespace let most answers wait for seconds.
+        self.driven = {name: Driven(Bench(), name) for name in NODE_CLASSES}
 
     def __exit__(self, *arguments: object) -> None:
         for driven in (self.driven or {}).values():
             driven.close()
+            driven.bench.close()
         super().__exit__(*arguments)
 
     def check(self, rng: np.random.Generator, index: int) -> None:

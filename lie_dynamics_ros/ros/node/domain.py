@@ -36,10 +36,10 @@ class DomainReservation:
         start = os.getpid() * 31 % count
         for step in range(count):
             domain = FIRST + (start + step) % count
-            lock = _bind("127.0.0.1", _port(domain, 249))
+            lock = bind("127.0.0.1", port(domain, 249))
             if lock is None:
                 continue
-            first_participant = _bind("", _port(domain, 10))
+            first_participant = bind("", port(domain, 10))
             if first_participant is None:
                 lock.close()
                 continue
@@ -67,15 +67,16 @@ def _profiles_variable(environment: MutableMapping[str, str]) -> str:
     return f"{'FASTRTPS' if before_fast_dds_3 else 'FASTDDS'}_DEFAULT_PROFILES_FILE"
 
 
-def _port(domain: int, offset: int) -> int:
+def port(domain: int, offset: int) -> int:
     """UDP port of the DDS standard: 250 per domain."""
     return 7400 + 250 * domain + offset
 
 
-def _bind(address: str, port: int) -> socket.socket | None:
+def bind(address: str, number: int) -> socket.socket | None:
+    """Return a UDP socket at this port; None where somebody has it."""
     candidate = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
-        candidate.bind((address, port))
+        candidate.bind((address, number))
     except OSError:
         candidate.close()
         return None

@@ -16,6 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from ...core.errors import NodeError, start_problem
 from .garbage import GarbageBetweenCallbacks
+from .newcomers import Newcomers
 from .real_time import request_real_time, usual_scheduling
 from .signals import EndSignals
 
@@ -96,6 +97,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
 def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
     chosen = next((n.get_parameter("executor").value for n in nodes if n.has_parameter("executor")), EXECUTORS[0])
     executor = make_executor(chosen)
+    newcomers = Newcomers.of(nodes[0])
     try:
         for node in nodes:
             executor.add_node(node)
@@ -110,6 +112,7 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
         for node in nodes:
             executor.remove_node(node)
     finally:
+        newcomers.close()
         executor.shutdown()
 
 

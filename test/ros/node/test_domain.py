@@ -32,7 +32,7 @@ def test_passes_over_a_domain_in_which_somebody_listens():
 
 
 def test_says_when_all_are_taken(monkeypatch):
-    monkeypatch.setattr(domain, "_bind", lambda address, port: None)
+    monkeypatch.setattr(domain, "bind", lambda address, port: None)
     with pytest.raises(OSError, match="all ROS domains"):
         DomainReservation()
 
