@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 CACHE_SIZE = 16
+MOST_KEPT = 1000
+"""Names in a list that is kept, at most: so many joints has no driver, and memory is not filled by others."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class JointMapping:
             match = _match(self.joints, key)
             if len(self._seen) >= CACHE_SIZE:
                 self._seen.clear()
-            self._seen[key] = match
+            if len(key) <= MOST_KEPT:
+                self._seen[key] = match
         self._last_names, self._last = list(names), match
         return match
 

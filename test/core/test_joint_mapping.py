@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lie_dynamics_ros.core.joint_mapping import CACHE_SIZE, JointMapping
+from lie_dynamics_ros.core.joint_mapping import CACHE_SIZE, MOST_KEPT, JointMapping
 
 JOINTS = ("shoulder", "elbow", "wrist")
 
@@ -67,3 +67,11 @@ def test_remembers_a_limited_number_of_lists():
         match = mapping.match([f"other_{i}", *JOINTS])
         np.testing.assert_array_equal(match.indices, [1, 2, 3])
     assert len(mapping._seen) <= CACHE_SIZE
+
+
+def test_endless_lists_are_matched_but_not_kept():
+    mapping = JointMapping(JOINTS)
+    for i in range(3):
+        names = [f"other_{i}", *map(str, range(MOST_KEPT)), *JOINTS]
+        assert mapping.match(names).indices.tolist() == [len(names) - 3, len(names) - 2, len(names) - 1]
+    assert not mapping._seen

@@ -1,11 +1,18 @@
 """A few cases of each target that needs no nodes, with a seed of their own; ``make fuzz`` has the long run."""
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from .__main__ import TARGETS, load, main
 from .target import run_case
 
 COUNTS = {"functions": 1500, "trajectories": 60, "urdf": 60, "yaml": 80}
+ROOM = Path(__file__).parent
 NODES = {"lifecycle", "messages", "parameters", "services"}
 """Targets with real nodes, in the long run only."""
 
@@ -25,3 +32,14 @@ def test_a_target_that_does_not_exist_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["nonsense"])
     assert "no target nonsense; there are" in capsys.readouterr().err
+
+
+def test_targets_with_nodes_find_what_they_share():
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    sources = [(ROOM / f"target_{name}.py").read_text() for name in NODES] + [(ROOM / "node_target.py").read_text()]
+    imports = sorted(set(re.findall(r"^ +(from \w+ import .+)$", "\n".join(sources), re.MULTILINE)))
+    assert len(imports) > 5
+    code = "import fuzz\n" + "\n".join(imports)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOM.parent), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -58,7 +58,7 @@ class Listener(Node):
         self._file = Path(os.environ["SOAK_RECORD"])
         for name, (type_, topic) in TOPICS.items():
             self._hear(type_, topic, self._receiver(name))
-        self._hear(JointState, "/arm/joint_states", self._on_state, qos.STATE_INPUT)
+        self._hear(JointState, "/arm/joint_states", self._on_state, qos.STREAM_INPUT)
         self.create_subscription(String, "/arm/computed_torque/phase", self._on_phase, qos.DESCRIPTION)
         self.create_timer(1.0, self._write)
 

@@ -75,7 +75,7 @@ class StateStream:
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._opened = 0.0  # steady time [s]
         self.set_timeout()
-        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STATE_INPUT)
+        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
         self._publishers = Publishers(node, self._subscription)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)

@@ -10,19 +10,15 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 
 STREAM_INPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.BEST_EFFORT,
-    durability=DurabilityPolicy.VOLATILE,
-)
-"""Commands to a simulated robot: best effort matches every publisher, and only the newest message counts."""
-
-STATE_INPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
     depth=4,
     reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
-"""Joint states. A queue is shared by all publishers: in one for a single message, one would push out another's."""
+"""Joint states, and commands to simulated robots: best effort matches every publisher.
+
+A queue is shared by all publishers: in one for a single message, one would push out another's, such as the arm's
+controller the gripper's.
+"""
 
 SETPOINT_INPUT = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,

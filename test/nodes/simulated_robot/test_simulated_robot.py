@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from node_harness import LATCHED, stamp_of
 from node_robots import ARM, ARM_JOINTS, NO_JOINTS, pendulum
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.nodes.simulated_robot.node import SimulatedRobot
 from lie_dynamics_ros.nodes.simulated_robot.sine_motion import SineMotion
+from lie_dynamics_ros.ros.inputs.robot_commands import EFFORT
 
 
 @pytest.mark.parametrize("frequency", [0.05, 0.2, 2.0])
@@ -81,3 +84,22 @@ def test_does_not_configure_without_a_usable_robot(bench, robot, reason):
     node = bench.start("simulated_robot", robot_description=robot)
     bench.wait_status(node, lambda s, v: s.level == b"\x02" and reason in s.message, reason)
     assert bench.state(node) == "unconfigured"
+
+
+def test_commands_of_two_controllers_at_once_are_both_obeyed(bench):
+    node = SimulatedRobot(namespace=bench.namespace, parameter_overrides=[Parameter("mode", value="dynamics")])
+    bench.executor.add_node(node)
+    bench.wait(lambda: node.state == "active", "the simulated robot")
+    publishers = [bench.publisher(JointState, "simulated_robot/joint_efforts") for _ in range(2)]
+    commands = [JointState(name=[name], effort=[1.0]) for name in ARM_JOINTS[:2]]
+
+    def both_at_once():  # nothing is taken between the two: a queue for one would hold the second alone, each time
+        before = node._commands
+        for publisher, command in zip(publishers, commands, strict=True):
+            publisher.publish(command)
+        bench.wait(lambda: node._commands > before, "a command")
+        return (node._simulation.told[:2] == EFFORT).all()
+
+    bench.wait(both_at_once, "both commands to be obeyed")
+    bench.executor.remove_node(node)
+    node.destroy_node()
