@@ -158,7 +158,7 @@ def _subtree_ends(parents: Sequence[int]) -> tuple[list[int], bool]:
 
 def put_inertia(row: Array, inertia: SpatialInertia) -> None:
     """Write a body's inertia, given in its body frame, into its row."""
-    turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+    turn = _turn(row)
     parameters = inertia.parameters()
     about_origin = np.empty((3, 3))
     about_origin[_UPPER] = parameters[4:]
@@ -170,13 +170,36 @@ def put_inertia(row: Array, inertia: SpatialInertia) -> None:
 
 def get_inertia(row: Array) -> SpatialInertia:
     """Read a body's inertia, in its body frame, from its row."""
-    turn = row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+    turn = _turn(row)
     about_origin = np.empty((3, 3))
     about_origin[_UPPER] = row[layout.INERTIA : layout.INERTIA + 6]
     about_origin.T[_UPPER] = row[layout.INERTIA : layout.INERTIA + 6]
     moment = turn.T @ row[layout.MOMENT : layout.MOMENT + 3]
     rotated = turn.T @ about_origin @ turn
     return SpatialInertia.from_parameters([row[layout.MASS], *moment, *rotated[_UPPER]])
+
+
+def get_placement(rows: Array, joint: Joint) -> Array:
+    """Read from the table's rows where a joint puts its body at q = 0, seen from the parent's body, (4, 4) [m].
+
+    The joint's own coordinates must be the rows' (no coupled joint); a ball or free joint is at the identity.
+    """
+    first, last = joint.v_slice.start + 1, joint.v_slice.stop
+    above = int(rows[first, layout.PARENT])
+    T = np.eye(4)
+    T[:3, :3] = np.eye(3) if above == 0 else _turn(rows[above]).T
+    for row in rows[first : last + 1]:
+        step = np.eye(4)
+        step[:3, :3] = row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3)
+        step[:3, 3] = row[layout.ORIGIN : layout.ORIGIN + 3]
+        T = T @ step
+    T[:3, :3] = T[:3, :3] @ _turn(rows[last])
+    return T
+
+
+def _turn(row: Array) -> Array:
+    """Return the rotation of the body frame seen from the kernel frame."""
+    return row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
 
 
 def _put_place(row: Array, rotation: Array, origin: Array) -> None:

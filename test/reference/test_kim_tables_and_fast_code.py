@@ -1,0 +1,134 @@
+"""The library's dynamics and sensitivities of random and real robots against Kim's Tables 2 to 7 in plain numpy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.compare import in_forces, relative
+from support.robots import PANDA, PR2, TALOS, load
+from support.sample_trees import JOINTS, branched, to_model, zoo
+
+from lie_dynamics_ros.lie_dynamics import (
+    Parameter,
+    forward_dynamics,
+    forward_dynamics_derivatives,
+    forward_dynamics_sensitivity,
+    hybrid_dynamics,
+    hybrid_dynamics_derivatives,
+    hybrid_dynamics_sensitivity,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_sensitivity,
+    mass_matrix,
+)
+from lie_dynamics_ros.lie_dynamics.reference import kim_parameter, kim_table_2, kim_table_3, kim_table_4
+from lie_dynamics_ros.lie_dynamics.reference.kim_bodies import robot_at
+from lie_dynamics_ros.lie_dynamics.reference.kim_table_5 import inverse_dynamics_derivative
+from lie_dynamics_ros.lie_dynamics.reference.kim_table_6 import forward_dynamics_derivative
+from lie_dynamics_ros.lie_dynamics.reference.kim_table_7 import hybrid_dynamics_derivative
+
+WITH_SLOPES = [kind for kind in JOINTS if not kind.startswith("custom")]
+
+
+def random_tree(rng):
+    """Every kind of joint with slopes, in random order on random parents."""
+    kinds = list(rng.permutation(WITH_SLOPES))
+    return to_model(branched(rng, kinds, [None, *(int(rng.integers(max(0, k - 4), k)) for k in range(1, len(kinds)))]))
+
+
+ROBOTS = {f"zoo {k}": (lambda rng: to_model(zoo(rng))) for k in range(6)} | {
+    name: (lambda rng, name=name, floating=floating: load(name, floating))
+    for name, floating in ((PANDA, False), (TALOS, True), (PR2, True))
+}
+
+
+def state_of(model, rng):
+    return model.random(rng), *rng.normal(size=(3, model.nv)), rng.normal(size=(model.n_bodies, 6))
+
+
+def masks(model, rng):
+    """Nothing given, all given, and joints at random."""
+    some = np.concatenate([[rng.random() < 0.5] * joint.type.nv for joint in model.joints])
+    return np.zeros(model.nv, bool), np.ones(model.nv, bool), some
+
+
+@pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
+def test_tables_2_3_and_4(robot, rng):
+    model = robot(rng)
+    q, qd, qdd, tau, f = state_of(model, rng)
+    M = mass_matrix(model, q)
+    assert (
+        relative(inverse_dynamics(model, q, qd, qdd, f), kim_table_2.inverse_dynamics(model, q, qd, qdd, f).tau) < 1e-12
+    )
+    assert (
+        in_forces(M, forward_dynamics(model, q, qd, tau, f), kim_table_3.forward_dynamics(model, q, qd, tau, f).qdd)
+        < 1e-11
+    )
+    for given in masks(model, rng):
+        run = kim_table_4.hybrid_dynamics(model, q, qd, qdd, tau, given, f)
+        found = hybrid_dynamics(model, q, qd, qdd, tau, given, f)
+        assert in_forces(M, found[0], run.qdd) < 1e-11
+        assert relative(found[1], run.tau) < 1e-9  # condition of the mass matrix
+
+
+def parameters(model, robot, rng):
+    """Parameters of the library, each with its slopes for the tables."""
+    n, found = model.nv, []
+
+    def add(parameter, **slopes):
+        found.append((parameter, replace(kim_parameter.Slopes.none(robot), **slopes)))
+
+    def one(k, value, width=(6,)):
+        rows = np.zeros((model.n_bodies, *width))
+        rows[k] = value
+        return rows
+
+    found += [(Parameter.q(k), kim_parameter.along_coordinate(robot, k)) for k in range(n)]
+    found += [(Parameter.qd(k), kim_parameter.along_rate(robot, k)) for k in range(n)]
+    bodies = range(model.n_bodies)
+    found += [(Parameter.inertia(k, 3 * k % 10), kim_parameter.along_inertia(robot, k, 3 * k % 10)) for k in bodies]
+    for unit in np.eye(n):
+        add(Parameter.custom(dqdd=unit), dqdd=unit)
+        add(Parameter.custom(dtau=unit), dtau=unit)
+    g, twist, wrench = rng.normal(size=3), *rng.normal(size=(2, 6))
+    add(Parameter.gravity(g), ddV_0=np.concatenate([np.zeros(3), -g]))
+    add(Parameter.custom(dh={3: twist}), dh=one(3, twist))
+    add(Parameter.external_force(2, wrench), dF_ext=one(2, wrench))
+    return [parameter for parameter, _ in found], [slopes for _, slopes in found]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_5_6_and_7(seed):
+    """Each parameter's derivatives, and columns of those of all coordinates at once."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(rng)
+    q, qd, qdd, tau, f = state_of(model, rng)
+    wanted, slopes = parameters(model, robot_at(model, q, qd, f), rng)
+    M, n = mass_matrix(model, q), model.nv
+
+    def same_accelerations(found, expected):
+        assert np.abs((found - expected) @ M).max() <= 1e-10 * (np.abs(expected) @ np.abs(M)).max()
+
+    run = kim_table_2.inverse_dynamics(model, q, qd, qdd, f)
+    expected = np.array([inverse_dynamics_derivative(run, p) for p in slopes])
+    assert relative(inverse_dynamics_sensitivity(model, q, qd, qdd, wanted, f), expected) < 1e-12
+    whole = inverse_dynamics_derivatives(model, q, qd, qdd, f)
+    assert relative(np.concatenate([whole.dq, whole.dqd], axis=1).T, expected[: 2 * n]) < 1e-12
+
+    run = kim_table_3.forward_dynamics(model, q, qd, tau, f)
+    expected = np.array([forward_dynamics_derivative(run, p) for p in slopes])
+    same_accelerations(forward_dynamics_sensitivity(model, q, qd, tau, wanted, f), expected)
+    whole = forward_dynamics_derivatives(model, q, qd, tau, f)
+    same_accelerations(np.concatenate([whole.dq, whole.dqd], axis=1).T, expected[: 2 * n])
+
+    for given in masks(model, rng):
+        run = kim_table_4.hybrid_dynamics(model, q, qd, qdd, tau, given, f)
+        # What is not given does not change by itself.
+        own = [replace(p, dqdd=p.dqdd * given, dtau=p.dtau * ~given) for p in slopes]
+        dqdd, dtau = (np.array(x) for x in zip(*(hybrid_dynamics_derivative(run, p) for p in own), strict=True))
+        found = hybrid_dynamics_sensitivity(model, q, qd, qdd, tau, given, wanted, f)
+        same_accelerations(found[0], dqdd)
+        assert relative(found[1], dtau) < 1e-9  # condition of the mass matrix
+        whole = hybrid_dynamics_derivatives(model, q, qd, qdd, tau, given, f)
+        same_accelerations(np.concatenate([whole.dqdd_dq, whole.dqdd_dqd], axis=1).T, dqdd[: 2 * n])
+        assert relative(np.concatenate([whole.dtau_dq, whole.dtau_dqd], axis=1).T, dtau[: 2 * n]) < 1e-9
