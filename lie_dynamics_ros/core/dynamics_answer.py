@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lie_dynamics import Model, inverse_dynamics
-from ..ros.wire.messages import Array
+from .arrays import Array
 
 
 @dataclass(frozen=True)

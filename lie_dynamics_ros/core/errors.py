@@ -8,7 +8,7 @@ from ..lie_dynamics import LieDynamicsError
 
 
 class NodeError(ValueError):
-    """Base of all errors raised by the shared ROS code; the message is fit for a user."""
+    """Base of all errors of nodes and their cores; the message is fit for a user."""
 
 
 class DescriptionError(NodeError):
@@ -42,6 +42,9 @@ class MessageError(NodeError):
         super().__init__(detail)
         self.kind = kind
 
+
+COMMANDS, TRAJECTORIES = "commands", "trajectories"
+"""Kinds of messages, under which those that cannot be used are counted."""
 
 LONGEST = 500
 """Longest message: a list of names may be as long as somebody likes."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..lie_dynamics import InputError, Model, external_wrench
 from ..lie_dynamics.texts import quoted
-from ..ros.wire.messages import Array, all_finite
+from .arrays import Array, all_finite
 from .errors import MessageError
 
 

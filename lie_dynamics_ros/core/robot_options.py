@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..lie_dynamics import LieDynamicsError, Model
-from ..ros.node.parameters import Setting
 from .errors import ParameterError
+from .setting import Setting
 
 MODEL_SETTINGS = (
     Setting(

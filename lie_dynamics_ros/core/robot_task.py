@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..lie_dynamics import Model
 from ..ros.inputs.state_reader import JointStateReader
-from ..ros.wire.messages import Array
+from .arrays import Array
 from .errors import ConfigurationError
 from .external_wrenches import ExternalWrenches
 from .joint_mapping import JointMapping

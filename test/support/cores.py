@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, MODEL_SETTINGS, Options
-from lie_dynamics_ros.ros.inputs.trajectories import JointPoints
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 DEFAULTS = {setting.name: setting.default for setting in (*CONTROL_SETTINGS, *MODEL_SETTINGS)}

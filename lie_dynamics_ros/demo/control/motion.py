@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics import Model
-from ...ros.wire.messages import Array
 
 RANGE_SHARE, SPEED_SHARE = 0.5, 0.6
 """Shares of each joint's half range and of its speed limit that the motion uses at most."""

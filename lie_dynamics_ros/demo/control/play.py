@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics import Model, inverse_dynamics
 from ...nodes.computed_torque.learning import last_link
-from ...ros.wire.messages import Array
 from ..errors import ShortfallError
 from .motion import RAMP, Motion
 

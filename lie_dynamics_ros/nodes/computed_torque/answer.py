@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...ros.wire.messages import Array
+from ...core.arrays import Array
 from .laws import Wanted
 from .trajectory_piece import Desired
 

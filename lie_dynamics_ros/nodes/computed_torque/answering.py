@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.errors import MessageError
 from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.signal_kernels import within
-from ...ros.wire.messages import Array, all_finite
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, Answer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
-from ...core.errors import MessageError
+from ...core.errors import TRAJECTORIES, MessageError
+from ...core.joint_points import JointPoints
 from ...lie_dynamics import LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.signal_kernels import within
-from ...ros.inputs.trajectories import KIND, JointPoints
-from ...ros.wire.messages import Array
 from .answer import HOLDING, OFF, STOPPED, STOPPING
 from .answering import Answering
 from .gains import LoopReport, examine
@@ -165,9 +165,9 @@ class ComputedTorqueCore(Answering):
             There was no state yet, or a stop is still under way.
         """
         if self.player is None or self._last is None:
-            raise MessageError(KIND, "the node has received no joint state yet")
+            raise MessageError(TRAJECTORIES, "the node has received no joint state yet")
         if self.phase == STOPPING:
-            raise MessageError(KIND, f"the robot is still being stopped: {self.reason}")
+            raise MessageError(TRAJECTORIES, f"the robot is still being stopped: {self.reason}")
         self.note = ""
         if self.phase == STOPPED:
             why, self._plan = self.reason, None
@@ -184,11 +184,11 @@ class ComputedTorqueCore(Answering):
         """Take in a trajectory that starts at a time [ns], 0 for now; raises MessageError where that cannot be."""
         player, options = self.player, self.options
         if player is None or self._last is None:
-            raise MessageError(KIND, "a trajectory before the first joint state: it has nowhere to start from")
+            raise MessageError(TRAJECTORIES, "a trajectory before the first joint state: it has nowhere to start from")
         if self.phase in (STOPPING, STOPPED):
-            raise MessageError(KIND, f"a trajectory after a stop ({self.reason}); call ~/hold first")
+            raise MessageError(TRAJECTORIES, f"a trajectory after a stop ({self.reason}); call ~/hold first")
         if options.mode == "gravity_compensation":
-            raise MessageError(KIND, "a trajectory in mode gravity_compensation, which follows none")
+            raise MessageError(TRAJECTORIES, "a trajectory in mode gravity_compensation, which follows none")
         self._settle()
         player.jump = options.start_tolerance
         player.add(start or self._last, self._last, points, options.queue, self._judge)

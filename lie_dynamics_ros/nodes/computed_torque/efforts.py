@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array
 from ...lie_dynamics.control import limit_effort
 from ...lie_dynamics.control.signal_kernels import within
-from ...ros.wire.messages import Array
 
 if TYPE_CHECKING:
     from .options import Options

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics import Model, mass_matrix
 from ...lie_dynamics.control import (
     largest_damping,
@@ -14,7 +15,6 @@ from ...lie_dynamics.control import (
     sampled_loop,
     spectral_radius,
 )
-from ...ros.wire.messages import Array
 
 USUAL_PERIOD = 0.004
 """Taken for the period until it is measured, where none is declared [s]."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics.control import SoftLimits
 from ...lie_dynamics.control.signal_kernels import keeps_limits
-from ...ros.wire.messages import Array
 from .trajectory_piece import Desired
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics import Model, gravity_force, inverse_dynamics, mass_matrix
 from ...lie_dynamics.control import (
     AdaptiveController,
@@ -15,7 +16,6 @@ from ...lie_dynamics.control import (
     sliding_reference,
     slotine_li_force,
 )
-from ...ros.wire.messages import Array
 from .gains import Gains
 from .trajectory_player import Desired
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics import Model, mass_matrix
 from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_regressor
-from ...ros.wire.messages import Array
 from .gains import Gains
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ...core.errors import MessageError
+from ...core.arrays import Array
+from ...core.errors import TRAJECTORIES, MessageError
 from ...core.robot_options import RobotOptions
 from ...lie_dynamics import Model
-from ...ros.inputs.trajectories import KIND, read_joint_trajectory
+from ...ros.inputs.trajectories import read_joint_trajectory
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -28,7 +29,7 @@ from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointErro
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.services import interfaces
 from ...ros.wire import qos
-from ...ros.wire.messages import Array, nanoseconds
+from ...ros.wire.messages import nanoseconds
 from .answer import STOPPED, STOPPING
 from .core import ComputedTorqueCore
 from .options import CONTROL_SETTINGS, Options
@@ -191,7 +192,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         """Count and tell trajectories that waited and could not begin."""
         while core.player is not None and core.player.dropped:
             start, reason = core.player.dropped.pop(0)
-            self.stream.statistics.reject(KIND, reason)
+            self.stream.statistics.reject(TRAJECTORIES, reason)
             header = Header()
             header.stamp.sec, header.stamp.nanosec = divmod(start, 10**9)
             self._tell_refusal(header, reason)

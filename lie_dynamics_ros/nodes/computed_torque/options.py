@@ -8,9 +8,9 @@ from typing import Any
 
 from ...core.errors import ParameterError
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
+from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
-from ...ros.node.parameters import Setting
 from .core import MODES, POLICIES
 
 PER_JOINT = "One number for all joints, or one for each in model order."

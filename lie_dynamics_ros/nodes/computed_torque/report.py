@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ros.wire.messages import Array
+from ...core.arrays import Array
 from .answer import Answer
 from .core import ComputedTorqueCore
 

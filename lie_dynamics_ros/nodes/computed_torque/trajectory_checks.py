@@ -8,10 +8,9 @@ from math import comb
 
 import numpy as np
 
-from ...core.errors import MessageError
+from ...core.arrays import Array
+from ...core.errors import TRAJECTORIES, MessageError
 from ...lie_dynamics import Model, inverse_dynamics
-from ...ros.inputs.trajectories import KIND
-from ...ros.wire.messages import Array
 from .trajectory_piece import Desired, Piece
 
 SLACK = 1e-6
@@ -63,7 +62,7 @@ def check_motion(piece: Piece, limits: MotionLimits) -> None:
     if not len(piece.segments):
         return
     if not np.isfinite(piece.segments).all():
-        raise MessageError(KIND, "a trajectory whose polynomials are not finite")
+        raise MessageError(TRAJECTORIES, "a trajectory whose polynomials are not finite")
     spans = np.diff(piece.times)
     c, power = piece.segments, np.arange(1.0, 6.0)
     rate = c[:, 1:] * power[:, None]
@@ -97,7 +96,7 @@ def check_dynamics(piece: Piece, desired: Desired, limits: MotionLimits, model: 
     if over.any():
         k, joint = np.argwhere(over)[0]
         raise MessageError(
-            KIND,
+            TRAJECTORIES,
             f"a trajectory that takes {tau[k, joint]:.3g} N m or N of joint {limits.names[joint]} after "
             f"{times[k]:.3g} s; its effort limit is {limits.effort[joint]:g} (see check_dynamics)",
         )
@@ -146,5 +145,5 @@ def _refuse(values: Array, bound: Array, what: str, piece: Piece, limits: Motion
 
 def _raise(what: str, value: float, bound: float, joint: int, limits: MotionLimits) -> None:
     raise MessageError(
-        KIND, f"a trajectory with {what} {value:.4g} beyond the limits of {limits.names[joint]} ({bound:.4g})"
+        TRAJECTORIES, f"a trajectory with {what} {value:.4g} beyond the limits of {limits.names[joint]} ({bound:.4g})"
     )

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.arrays import Array
+from ...core.joint_points import JointPoints
 from ...lie_dynamics.control.hermite import hermite, powers
-from ...ros.inputs.trajectories import JointPoints
-from ...ros.wire.messages import Array
 
 
 class Desired(NamedTuple):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.errors import MessageError
-from ...ros.inputs.trajectories import KIND, JointPoints
-from ...ros.wire.messages import Array
+from ...core.arrays import Array
+from ...core.errors import TRAJECTORIES, MessageError
+from ...core.joint_points import JointPoints
 from .trajectory_piece import Desired, Piece
 
 Judge = Callable[[Piece, Desired], None]
@@ -114,7 +114,7 @@ class TrajectoryPlayer:
             start = max([start, *ends])
         new = _Waiting(start, points)
         if new.end < now or start < new.end == now:
-            raise MessageError(KIND, "a trajectory that ended in the past")
+            raise MessageError(TRAJECTORIES, "a trajectory that ended in the past")
         if start > now:
             rest = Piece(start, points, None)
             judge(rest, self._last)
@@ -139,7 +139,7 @@ class TrajectoryPlayer:
             if (distance > self.jump).any():
                 worst = int(np.argmax(distance))
                 raise MessageError(
-                    KIND,
+                    TRAJECTORIES,
                     f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
                     f"number {int(points.joints[worst])}; start_tolerance is {self.jump:g}",
                 )
@@ -148,7 +148,7 @@ class TrajectoryPlayer:
             late = (now - start) * 1e-9
             keep = points.times > late
             if not keep.any():
-                raise MessageError(KIND, "a trajectory that ended in the past")
+                raise MessageError(TRAJECTORIES, "a trajectory that ended in the past")
             cut = (None if x is None else x[keep] for x in (points.velocity, points.acceleration, points.effort))
             points = JointPoints(points.joints, points.times[keep] - late, points.position[keep], *cut)
             start = now

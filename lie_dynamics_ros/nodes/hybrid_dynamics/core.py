@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import DynamicsAnswer, effort_of_wrenches
 from ...core.errors import MessageError
 from ...core.robot_options import RobotOptions
 from ...core.robot_task import RobotTask
 from ...lie_dynamics import Model, gravity_force, hybrid_dynamics
 from ...lie_dynamics.control.signal_kernels import within
-from ...ros.wire.messages import Array, all_finite
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
 

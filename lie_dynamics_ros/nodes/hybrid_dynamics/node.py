@@ -12,11 +12,12 @@ from typing import Any
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from ...core.arrays import Array
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import RobotOptions
+from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...ros.inputs.joint_commands import Command, read_hybrid_command, read_trajectory_command
-from ...ros.node.parameters import Setting
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -25,7 +26,7 @@ from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.requests.services import interfaces
-from ...ros.wire.messages import Array, read_efforts
+from ...ros.wire.messages import read_efforts
 from .core import UNNAMED, HybridDynamicsTask, Options
 
 SETTINGS = (

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import DynamicsAnswer, effort_of_wrenches
 from ...core.errors import MessageError, ParameterError
 from ...core.joint_mapping import JointMapping
@@ -15,7 +16,6 @@ from ...core.robot_options import RobotOptions
 from ...core.robot_task import RobotTask
 from ...lie_dynamics import Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.signal_kernels import within
-from ...ros.wire.messages import Array, all_finite
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from typing import Any
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import RobotOptions
+from ...core.setting import Setting
 from ...lie_dynamics import Model
-from ...ros.node.parameters import Setting
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -24,7 +25,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
-from ...ros.wire.messages import Array, read_accelerations
+from ...ros.wire.messages import read_accelerations
 from .core import InverseDynamicsTask, Options
 
 SETTINGS = (

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array
 from ...core.errors import ParameterError
 from ...core.robot_options import RobotOptions
 from ...lie_dynamics import LieDynamicsError, Model
 from ...lie_dynamics.simulation import JointPhysics, Simulator
-from ...ros.wire.messages import Array
 from .delayed_commands import DelayedCommands
 from .sine_motion import SineMotion
 

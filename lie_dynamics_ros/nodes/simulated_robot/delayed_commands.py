@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ros.wire.messages import Array
+from ...core.arrays import Array
 
 Command = tuple[NDArray[np.bool_], NDArray[np.int_], Array, Array]
 """Which joints it names, and for each joint what it is told, the value, and the rate."""

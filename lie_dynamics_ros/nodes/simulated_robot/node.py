@@ -21,12 +21,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import MODEL_SETTINGS
+from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
 from ...ros.inputs.robot_commands import Command, read_effort_array, read_named_efforts, read_point
 from ...ros.model.model_loading import INERTIA_CHECK, load_model
 from ...ros.model.robot_description import read_description
 from ...ros.node.managed_node import ManagedNode
-from ...ros.node.parameters import Setting
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics import Model
-from ...ros.wire.messages import Array
 
 RANGE_SHARE = 0.8
 """Share of a joint's range that the motion uses at most."""

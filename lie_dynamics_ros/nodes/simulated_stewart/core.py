@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import StewartPlatform
-from ...ros.wire.messages import Array
 
 LONGEST_STEP = 0.1
 """Longest step in time [s]: a simulation that was held up goes on where it was."""

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from ...core.arrays import Array, all_finite
 from ...core.errors import ConfigurationError, MessageError, ParameterError
 from ...core.joint_mapping import JointMapping
+from ...core.poses import numbers_to_matrix
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
 from ...ros.inputs.state_reader import StateFields
 from ...ros.model.platform_loading import LEGS
-from ...ros.wire.messages import Array, all_finite, numbers_to_matrix
 
 KINDS = {
     TrackingStatus.NOT_FINITE: "not finite",

@@ -10,9 +10,9 @@ from geometry_msgs.msg import Point
 from rclpy.duration import Duration
 from rclpy.node import Node
 
+from ...core.arrays import Array
 from ...lie_dynamics.stewart import StewartPlatform
 from ...ros.wire import qos
-from ...ros.wire.messages import Array
 
 try:
     from visualization_msgs.msg import Marker, MarkerArray

@@ -15,7 +15,9 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ...core.arrays import all_finite
 from ...core.errors import MessageError, RequestError
+from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import (
     StewartPlatform,
@@ -28,7 +30,6 @@ from ...lie_dynamics.stewart import (
 from ...ros.inputs.state_stream import STATE_TIMEOUT, StateStream
 from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
 from ...ros.node.managed_node import ManagedNode
-from ...ros.node.parameters import Setting
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -36,8 +37,8 @@ from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.outputs.response_times import DEADLINE
 from ...ros.requests.services import Services
 from ...ros.requests.worker import Worker
-from ...ros.wire.messages import LINEAR_FIRST, all_finite, nanoseconds
-from .answers import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
+from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
+from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 from .certainty import Certainty, word_for
 from .core import PUBLISH, WITHHOLD, Options, StewartTask
 from .markers import StewartMarkers

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import MessageError
+from ...core.arrays import Array, all_finite
+from ...core.errors import COMMANDS, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
-from ..wire.messages import Array, all_finite
 
 if TYPE_CHECKING:
     from trajectory_msgs.msg import JointTrajectory
-
-KIND = "commands"
-"""Under which unusable commands are counted."""
 
 Command = tuple[NDArray[np.bool_], NDArray[np.bool_], Array]
 """Joints named, those whose acceleration is given, and what is given; each of shape (n,), in model order."""
@@ -28,7 +25,7 @@ def read_hybrid_command(message: Any, joints: JointMapping) -> Command:
     for name, field in (("given", given), ("values", message.values)):
         _check_size(name, len(field), match)
     if (given > message.EFFORT).any():
-        raise MessageError(KIND, f"given holds {given.max()}; expected ACCELERATION (0) or EFFORT (1)")
+        raise MessageError(COMMANDS, f"given holds {given.max()}; expected ACCELERATION (0) or EFFORT (1)")
     return _in_model_order(match, given == message.ACCELERATION, np.asarray(message.values), len(joints.joints))
 
 
@@ -38,7 +35,7 @@ def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> C
     What is not given is NaN, or the whole field is absent. Raises MessageError otherwise.
     """
     if not message.points:
-        raise MessageError(KIND, "a trajectory without points")
+        raise MessageError(COMMANDS, "a trajectory without points")
     match = joints.match(message.joint_names)
     point = message.points[0]
     fields = []
@@ -52,21 +49,21 @@ def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> C
     if twice_or_never.any():
         name = message.joint_names[int(np.argmax(twice_or_never))]
         raise MessageError(
-            KIND, f"joint {name!r} has both or neither of acceleration and effort; expected one, and the other NaN"
+            COMMANDS, f"joint {name!r} has both or neither of acceleration and effort; expected one, and the other NaN"
         )
     return _in_model_order(match, prescribed, np.where(prescribed, accelerations, efforts), len(joints.joints))
 
 
 def _check_size(field: str, size: int, match: JointMatch) -> None:
     if size != match.size:
-        raise MessageError(KIND, f"{field} has {size} entries for {match.size} joints")
+        raise MessageError(COMMANDS, f"{field} has {size} entries for {match.size} joints")
 
 
 def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Array, n: int) -> Command:
     if match.duplicated:
-        raise MessageError(KIND, match.problem)
+        raise MessageError(COMMANDS, match.problem)
     if not all_finite(values):
-        raise MessageError(KIND, "values that are not finite numbers")
+        raise MessageError(COMMANDS, "values that are not finite numbers")
     named = match.indices >= 0
     all_prescribed, all_values = np.zeros(n, dtype=bool), np.zeros(n)
     all_prescribed[named] = prescribed[match.indices[named]]

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import MessageError
+from ...core.arrays import Array, all_finite
+from ...core.errors import COMMANDS, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
-from ..wire.messages import Array, all_finite
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
     from trajectory_msgs.msg import JointTrajectory
-
-KIND = "commands"
-"""Under which unusable commands are counted."""
 
 EFFORT, ACCELERATION, POSITION = 1, 2, 3
 """What is commanded."""
@@ -31,9 +28,9 @@ def read_effort_array(message: Float64MultiArray, joints: JointMapping) -> Comma
     n = len(joints.joints)
     values = np.array(message.data)
     if len(values) != n:
-        raise MessageError(KIND, f"{len(values)} efforts for {n} joints")
+        raise MessageError(COMMANDS, f"{len(values)} efforts for {n} joints")
     if not all_finite(values):
-        raise MessageError(KIND, "efforts that are not finite numbers")
+        raise MessageError(COMMANDS, "efforts that are not finite numbers")
     return np.ones(n, dtype=bool), np.full(n, EFFORT), values, np.zeros(n)
 
 
@@ -48,7 +45,7 @@ def read_point(message: JointTrajectory, joints: JointMapping) -> Command:
     What is not given is NaN, or the whole field is absent. Velocities go with positions, zero where absent.
     """
     if not message.points:
-        raise MessageError(KIND, "a trajectory without points")
+        raise MessageError(COMMANDS, "a trajectory without points")
     point, match = message.points[0], joints.match(message.joint_names)
     return _read(match, len(joints.joints), point.effort, point.accelerations, point.positions, point.velocities)
 
@@ -57,14 +54,14 @@ def _read(
     match: JointMatch, n: int, effort: object, acceleration: object, position: object, velocity: object
 ) -> Command:
     if match.duplicated:
-        raise MessageError(KIND, match.problem)
+        raise MessageError(COMMANDS, match.problem)
     fields = {}
     for name, values in (
         ("effort", effort), ("acceleration", acceleration), ("position", position), ("velocity", velocity)
     ):  # fmt: skip
         array = np.array(values, dtype=np.float64)
         if len(array) not in (0, match.size):
-            raise MessageError(KIND, f"{name} has {len(array)} entries for {match.size} joints")
+            raise MessageError(COMMANDS, f"{name} has {len(array)} entries for {match.size} joints")
         fields[name] = array if len(array) else np.full(match.size, np.nan)
     named = match.indices >= 0
     chosen = match.indices[named]
@@ -72,12 +69,12 @@ def _read(
     given = [fields[name][chosen] for name in ("effort", "acceleration", "position")]
     count = sum(~np.isnan(x) for x in given)
     if not chosen.size or (count != 1).any():
-        raise MessageError(KIND, "each joint named must be given exactly one of effort, acceleration and position")
+        raise MessageError(COMMANDS, "each joint named must be given exactly one of effort, acceleration and position")
     for kind, x in zip((EFFORT, ACCELERATION, POSITION), given, strict=True):
         here = ~np.isnan(x)
         at = np.flatnonzero(named)[here]
         told[at], value[at] = kind, x[here]
     rate[named] = np.nan_to_num(fields["velocity"][chosen], nan=0.0, posinf=np.inf, neginf=-np.inf)
     if not (all_finite(value) and all_finite(rate)):
-        raise MessageError(KIND, "values that are not finite numbers")
+        raise MessageError(COMMANDS, "values that are not finite numbers")
     return named, told, value, rate

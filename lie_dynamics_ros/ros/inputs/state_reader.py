@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...lie_dynamics.control.signal_kernels import ASSUMED, BAD_POSITION, BAD_VELOCITY, clean_state
-from ..wire.messages import Array, read_field
+from ..wire.messages import read_field
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState

@@ -10,9 +10,9 @@ from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 
 from ...core.errors import MessageError, reason_of
+from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
 from ..node.managed_node import ManagedNode
-from ..node.parameters import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
 from ..outputs.response_times import ResponseTimes

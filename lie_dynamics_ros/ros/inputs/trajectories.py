@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.errors import MessageError
+from ...core.arrays import Array
+from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping
-from ..wire.messages import Array, nanoseconds
+from ...core.joint_points import JointPoints
+from ..wire.messages import nanoseconds
 
 if TYPE_CHECKING:
     from trajectory_msgs.msg import JointTrajectory
-
-
-KIND = "trajectories"
-"""Under which unusable trajectories are counted."""
-
-
-@dataclass(frozen=True)
-class JointPoints:
-    """Way points of some joints.
-
-    Attributes
-    ----------
-    joints : ndarray of int, shape (m,)
-        Their places in model order.
-    times : ndarray, shape (k,)
-        Times from the start [s], rising, none negative.
-    position : ndarray, shape (k, m)
-        [rad or m].
-    velocity, acceleration, effort : ndarray, shape (k, m), or None
-        Where the points carry them; efforts are added to those of the controller.
-    """
-
-    joints: NDArray[np.intp]
-    times: Array
-    position: Array
-    velocity: Array | None = None
-    acceleration: Array | None = None
-    effort: Array | None = None
 
 
 def read_joint_trajectory(message: JointTrajectory, joints: JointMapping) -> tuple[int, JointPoints]:
@@ -66,23 +38,24 @@ def read_joint_trajectory(message: JointTrajectory, joints: JointMapping) -> tup
         The trajectory cannot be used; says why.
     """
     if not message.points:
-        raise MessageError(KIND, "a trajectory without points")
+        raise MessageError(TRAJECTORIES, "a trajectory without points")
     match = joints.match(message.joint_names)
     if match.duplicated:
-        raise MessageError(KIND, match.problem)
+        raise MessageError(TRAJECTORIES, match.problem)
     named = np.flatnonzero(match.indices >= 0)
     if not named.size:
-        raise MessageError(KIND, f"a trajectory that names no joint of the robot: {', '.join(message.joint_names)}")
+        names = ", ".join(message.joint_names)
+        raise MessageError(TRAJECTORIES, f"a trajectory that names no joint of the robot: {names}")
     columns = match.indices[named]
     times = np.array([nanoseconds(point.time_from_start) * 1e-9 for point in message.points])
     if times[0] < 0.0 or (np.diff(times) <= 0.0).any():
-        raise MessageError(KIND, f"times that do not rise: {', '.join(f'{t:g}' for t in times[:10])} s")
+        raise MessageError(TRAJECTORIES, f"times that do not rise: {', '.join(f'{t:g}' for t in times[:10])} s")
     position = _field(message, "positions", match.size)
     if position is None:
-        raise MessageError(KIND, "points without positions")
+        raise MessageError(TRAJECTORIES, "points without positions")
     velocity, acceleration, effort = (_field(message, f, match.size) for f in ("velocities", "accelerations", "effort"))
     if velocity is None and acceleration is not None:
-        raise MessageError(KIND, "points with accelerations and without velocities")
+        raise MessageError(TRAJECTORIES, "points with accelerations and without velocities")
     parts = (None if x is None else x[:, columns] for x in (position, velocity, acceleration, effort))
     return nanoseconds(message.header.stamp), JointPoints(named, times, *parts)  # type: ignore[arg-type]
 
@@ -94,8 +67,8 @@ def _field(message: JointTrajectory, name: str, size: int) -> Array | None:
     if lengths == {0}:
         return None
     if lengths != {size}:
-        raise MessageError(KIND, f"{name} has {sorted(lengths)} entries for {size} joints")
+        raise MessageError(TRAJECTORIES, f"{name} has {sorted(lengths)} entries for {size} joints")
     array = np.array(values, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise MessageError(KIND, f"{name} with numbers that are not finite")
+        raise MessageError(TRAJECTORIES, f"{name} with numbers that are not finite")
     return array

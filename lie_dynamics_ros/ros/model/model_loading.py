@@ -6,8 +6,8 @@ import warnings
 
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
+from ...core.setting import Setting
 from ...lie_dynamics import Model
-from ..node.parameters import Setting
 from .robot_description import check_text
 
 INERTIA_CHECK = Setting(

@@ -9,11 +9,11 @@ from typing import Any
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...core.errors import DescriptionError, ParameterError
+from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import StewartPlatform
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
-from ..node.parameters import Setting
 from .robot_description import locate
 
 LEGS = 6

@@ -16,6 +16,7 @@ from rclpy.timer import Timer
 from std_msgs.msg import String
 
 from ...core.errors import ConfigurationError, DescriptionError, reason_of
+from ...core.setting import Setting
 from ..inputs.publishers import subscribe
 from ..model.robot_description import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
@@ -23,7 +24,6 @@ from ..outputs.diagnostics import Report
 from ..wire import qos
 from .background import Background, Job
 from .managed_node import ManagedNode
-from .parameters import Setting
 
 DESCRIPTION_SETTINGS = (
     Setting(

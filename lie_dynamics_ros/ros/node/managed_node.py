@@ -14,10 +14,11 @@ from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, T
 from rclpy.publisher import Publisher
 
 from ...core.errors import reason_of
+from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from .garbage import settle, unsettle
-from .parameters import Setting, Settings
+from .parameters import Settings
 from .real_time import REAL_TIME_SETTINGS
 from .spinning import EXECUTORS
 

@@ -8,80 +8,38 @@ to is built before anything is stored, and taken into use afterwards.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ...core.errors import ParameterError, reason_of
-from ...lie_dynamics.texts import quoted
-
-When = Literal["any time", "while unconfigured", "at start"]
+from ...core.setting import Setting
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One parameter of a node.
-
-    Attributes
-    ----------
-    name, default, description
-        As declared; units in square brackets in the description.
-    when : {"any time", "while unconfigured", "at start"}
-        When it may be set.
-    low, high : float or int, optional
-        Range of a number, or of each entry of an array, ends included; none for texts and booleans only.
-    choices : tuple of str
-        Allowed texts, where not all are.
-    """
-
-    name: str
-    default: Any
-    description: str
-    when: When = "any time"
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-
-    def descriptor(self) -> ParameterDescriptor:
-        """Build what ``ros2 param describe`` shows, and what rclpy checks."""
-        rules = [f"one of: {', '.join(self.choices)}"] if self.choices else []
-        if self.low is not None and isinstance(self.default, list):
-            rules.append(f"each entry from {self.low:g} to {self.high:g}")
-        if self.when != "any time":
-            rules.append(f"can be set {'only ' if self.when == 'at start' else ''}{self.when}")
-        descriptor = ParameterDescriptor(
-            description=self.description,
-            additional_constraints="; ".join(rules),
-            read_only=self.when == "at start",
-        )
-        if self.low is not None and self.high is not None:
-            if isinstance(self._example, int):
-                descriptor.integer_range = [IntegerRange(from_value=int(self.low), to_value=int(self.high))]
-            else:
-                descriptor.floating_point_range = [
-                    FloatingPointRange(from_value=float(self.low), to_value=float(self.high))
-                ]
-        return descriptor
-
-    @property
-    def _example(self) -> Any:
-        return self.default[0] if isinstance(self.default, list) else self.default
-
-    def check(self, value: Any) -> None:
-        """Check what rclpy does not; raises ParameterError."""
-        if self.choices and value not in self.choices:
-            raise ParameterError(f"{self.name} is {quoted(value)}; expected one of: {', '.join(self.choices)}")
-        numbers = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-        for number in numbers:
-            if isinstance(number, float) and not math.isfinite(number):
-                raise ParameterError(f"{self.name} holds {number}; expected finite numbers")
-            if self.low is not None and self.high is not None and not self.low <= number <= self.high:
-                raise ParameterError(f"{self.name} holds {number:g}; expected {self.low:g} to {self.high:g}")
+def make_descriptor(setting: Setting) -> ParameterDescriptor:
+    """Build what ``ros2 param describe`` shows, and what rclpy checks."""
+    rules = [f"one of: {', '.join(setting.choices)}"] if setting.choices else []
+    example = setting.default[0] if isinstance(setting.default, list) else setting.default
+    if setting.low is not None and isinstance(setting.default, list):
+        rules.append(f"each entry from {setting.low:g} to {setting.high:g}")
+    if setting.when != "any time":
+        rules.append(f"can be set {'only ' if setting.when == 'at start' else ''}{setting.when}")
+    descriptor = ParameterDescriptor(
+        description=setting.description,
+        additional_constraints="; ".join(rules),
+        read_only=setting.when == "at start",
+    )
+    if setting.low is not None and setting.high is not None:
+        if isinstance(example, int):
+            descriptor.integer_range = [IntegerRange(from_value=int(setting.low), to_value=int(setting.high))]
+        else:
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=float(setting.low), to_value=float(setting.high))
+            ]
+    return descriptor
 
 
 class Settings(Mapping[str, Any]):
@@ -114,7 +72,7 @@ class Settings(Mapping[str, Any]):
         self._node, self._configured, self._check, self._changed = node, configured, check, changed
         self._values: dict[str, Any] = {}
         for setting in self._settings.values():
-            parameter = node.declare_parameter(setting.name, setting.default, setting.descriptor())
+            parameter = node.declare_parameter(setting.name, setting.default, make_descriptor(setting))
             setting.check(parameter.value)
             self._values[setting.name] = parameter.value
         node.add_on_set_parameters_callback(self._on_set)

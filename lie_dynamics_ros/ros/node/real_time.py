@@ -16,7 +16,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from .parameters import Setting
+from ...core.setting import Setting
 
 REMEDY = (
     "see the page on real time in the documentation: rtprio and memlock in /etc/security/limits.conf, or CAP_SYS_NICE"

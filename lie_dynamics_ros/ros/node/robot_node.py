@@ -12,9 +12,11 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
+from ...core.arrays import Array
 from ...core.errors import RequestError
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
 from ...core.robot_task import RobotTask
+from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ..inputs.state_stream import STATE_TIMEOUT, StateStream
 from ..model.model_loading import INERTIA_CHECK, load_model
@@ -24,9 +26,8 @@ from ..outputs.response_times import DEADLINE
 from ..requests.services import Services
 from ..requests.worker import Worker
 from ..wire import qos
-from ..wire.messages import Array, wrench_to_array
+from ..wire.messages import wrench_to_array
 from .described_node import DescribedNode
-from .parameters import Setting
 
 ROBOT_SETTINGS = (
     Setting(

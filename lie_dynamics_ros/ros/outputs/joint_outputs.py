@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..wire.messages import Array
+from ...core.arrays import Array
 from ..wire.serialized_form import SerializedForm
 from .output import Output
 

@@ -10,8 +10,9 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped, TwistStamped
 from rclpy.node import Node
 
+from ...core.arrays import Array
 from ..wire import qos
-from ..wire.messages import Array, fill_pose, fill_transform, fill_twist
+from ..wire.messages import fill_pose, fill_transform, fill_twist
 from ..wire.serialized_form import SerializedForm
 from .output import Output
 

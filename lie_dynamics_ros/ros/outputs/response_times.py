@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from ..node.parameters import Setting
+from ...core.setting import Setting
 from . import diagnostics
 from .diagnostics import Report
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.errors import RequestError
 from ...core.joint_mapping import JointMapping
-from ..wire.messages import Array
 
 
 class Batch:

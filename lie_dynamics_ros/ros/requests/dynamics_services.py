@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import lie_dynamics
+from ...core.arrays import Array
 from ...core.errors import RequestError
 from ...core.robot_task import RobotTask
 from ...lie_dynamics import (
@@ -25,7 +26,7 @@ from ...lie_dynamics import (
     mass_matrix,
 )
 from ..node.robot_node import RobotNode
-from ..wire.messages import Array, wrench_to_array
+from ..wire.messages import wrench_to_array
 from .batches import Batch
 
 TYPES = {

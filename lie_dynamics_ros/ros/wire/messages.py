@@ -5,16 +5,16 @@ The only place that knows both orders: ROS keeps linear before angular, the libr
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
+from ...core.poses import numbers_to_matrix
 from ...lie_dynamics.lie import so3
 
 if TYPE_CHECKING:
@@ -22,27 +22,14 @@ if TYPE_CHECKING:
     from geometry_msgs.msg import Pose, Transform, Twist, Wrench
     from sensor_msgs.msg import JointState
 
-Array = NDArray[np.float64]
-
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 """Place of each of ROS's six components (x, y, z, about x, about y, about z) among those of the library."""
-QUATERNION_TOLERANCE = 1e-2
-"""How far from 1 the norm of a quaternion in a message may be; it is normalised."""
 
 
 def nanoseconds(stamp: Time) -> int:
     """Time stamp of a message [ns]."""
     whole: int = stamp.sec * 1_000_000_000 + stamp.nanosec
     return whole
-
-
-def all_finite(values: Array) -> bool:
-    """Tell whether a vector, shape (n,), holds neither NaN nor infinity.
-
-    Faster than ``np.isfinite(values).all()`` for short vectors: one sum of squares. Values whose squares
-    overflow (beyond 1e154) count as not finite.
-    """
-    return math.isfinite(values.dot(values))
 
 
 def read_field(values: array[float], match: JointMatch, field: str) -> Array:
@@ -160,20 +147,6 @@ def pose_to_matrix(pose: Pose) -> Array:
     """
     p, q = pose.position, pose.orientation
     return numbers_to_matrix((p.x, p.y, p.z, q.x, q.y, q.z, q.w))
-
-
-def numbers_to_matrix(numbers: Sequence[float]) -> Array:
-    """Convert position x, y, z [m] and quaternion x, y, z, w as `pose_to_matrix` does, with the same errors."""
-    values = np.array(numbers, dtype=np.float64)
-    if not all_finite(values):
-        raise MessageError("not finite", "a pose with numbers that are not finite")
-    norm = math.sqrt(values[3:].dot(values[3:]))
-    if abs(norm - 1.0) > QUATERNION_TOLERANCE:
-        raise MessageError("malformed", f"a pose whose quaternion has length {norm:g} instead of 1")
-    matrix = np.eye(4)
-    matrix[:3, :3] = so3.from_quaternion(values[3:] / norm)
-    matrix[:3, 3] = values[:3]
-    return matrix
 
 
 def fill_pose(pose: Pose, position: Sequence[float], quaternion: Sequence[float]) -> None:

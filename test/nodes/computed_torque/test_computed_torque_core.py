@@ -10,6 +10,7 @@ import pytest
 
 import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
+from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.lie_dynamics import (
     Model,
     coriolis_product,
@@ -22,7 +23,6 @@ from lie_dynamics_ros.nodes.computed_torque import trajectory_checks
 from lie_dynamics_ros.nodes.computed_torque.core import MODES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import default_options
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
-from lie_dynamics_ros.ros.inputs.trajectories import JointPoints
 
 S = 10**9
 MIDDLE = np.array([0.0, 0.0, 0.0, -1.7, 0.0, 1.8, 0.5])

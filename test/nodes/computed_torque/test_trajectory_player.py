@@ -5,8 +5,8 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline
 
 from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.trajectory_player import TrajectoryPlayer
-from lie_dynamics_ros.ros.inputs.trajectories import JointPoints
 
 S = 1_000_000_000
 

@@ -10,12 +10,12 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
 from sensor_msgs.msg import JointState
 
+from lie_dynamics_ros.core.arrays import all_finite
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.ros.inputs.state_reader import JointStateReader
 from lie_dynamics_ros.ros.wire.messages import (
     LINEAR_FIRST,
-    all_finite,
     fill_pose,
     fill_pose_from_matrix,
     fill_transform,

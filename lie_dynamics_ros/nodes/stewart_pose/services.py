@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Pose
 
+from ...core.arrays import Array
 from ...core.errors import MessageError, RequestError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
@@ -22,7 +23,7 @@ from ...lie_dynamics.stewart import (
     solve_from_home,
 )
 from ...ros.requests.batches import Batch, to_field
-from ...ros.wire.messages import Array, fill_pose, pose_to_matrix, twist_to_array
+from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
 
 LARGEST = float(np.finfo(np.float64).max)
 """Stands for infinity, the condition number of a singular pose, in responses."""
