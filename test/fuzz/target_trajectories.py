@@ -18,6 +18,7 @@ import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
+from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.answer import PHASES
 from lie_dynamics_ros.nodes.computed_torque.core import MODES, POLICIES, ComputedTorqueCore
@@ -205,7 +206,8 @@ class Run:
         wrenches = None if rng.random() < 0.9 else rng.normal(0, 10.0 ** rng.uniform(0, 300), (arm().n_bodies, 6))
         largest = max(np.abs(q).max(), np.abs(qd).max())
         try:
-            answer = self.core.answer(self.stamp, q.copy(), qd.copy(), wrenches, float(rng.choice([0.0, 1e-3, 10.0])))
+            age = float(rng.choice([0.0, 1e-3, 10.0]))
+            answer = self.core.answer(RobotState(self.stamp, q.copy(), qd.copy(), wrenches, age))
         except MessageError as error:
             if largest <= SANE:
                 raise DefectError(f"no answer to {q}, {qd}: {error}; told {self.told}") from error

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lie_dynamics_ros.core.robot_state import RobotState
+
 from .mujoco_arm import MujocoArm
 
 
@@ -107,7 +109,7 @@ class ControlLoop:
         """One state, its answer, and what the arm does until the next."""
         arm = self.arm
         q, qd = arm.q, arm.qd
-        answer = self.core.answer(self.stamp, q, qd)
+        answer = self.core.answer(RobotState(self.stamp, q, qd))
         effort = np.array(answer.effort)
         assert np.isfinite(effort).all()
         wanted = answer.desired

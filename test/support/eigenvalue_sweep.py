@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lie_dynamics_ros.core.robot_state import RobotState
+
 from . import arms
 from .cores import MODES, make_core
 from .sampled_loop import linearised, read_gains, with_memory
@@ -34,7 +36,7 @@ def growths(name: str, count: int, rng: np.random.Generator) -> Iterator[tuple[t
                 core.start()
                 stamp = 10**9
                 for k in range(SETTLED):
-                    core.answer(stamp, q, np.zeros_like(q))
+                    core.answer(RobotState(stamp, q, np.zeros_like(q)))
                     stamp += period
                     if stopped and k == 0:
                         core.stop("asked to")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import expm
 
+from lie_dynamics_ros.core.robot_state import RobotState
+
 from .mujoco_arm import MujocoArm
 
 
@@ -92,7 +94,7 @@ def read_gains(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5)
 
     def ask(x: np.ndarray) -> np.ndarray:
         nonlocal stamp
-        effort = np.array(core.answer(stamp, q + x[:n], x[n:]).effort)
+        effort = np.array(core.answer(RobotState(stamp, q + x[:n], x[n:])).effort)
         stamp += period
         return effort
 

@@ -9,6 +9,8 @@ import numpy as np
 from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.errors import MessageError
+from ...core.robot_core import RobotCore
+from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.signal_kernels import within
@@ -31,7 +33,7 @@ RESTING = 0.05
 """And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
 
 
-class Answering:
+class Answering(RobotCore):
     """The part of `ComputedTorqueCore` that answers states, and what it keeps from one to the next."""
 
     options: Options
@@ -44,17 +46,15 @@ class Answering:
     _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         limits, n = model.limits, len(model.joint_names)
         self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
-        limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
-        self.limit = np.where(limited, limits.effort, np.finfo(float).max)
+        limited = self.limit < np.finfo(float).max
         self._stop_extra = np.where(limited & np.isfinite(self.fastest), STOP_SHARE * limits.effort / self.fastest, 0.0)
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._resting = RESTING * self._speed
         self._rest = np.full(n, AT_REST)
         self._soft = SoftLimits(limits.lower, limits.upper)
-        self._zero = np.zeros(n)
         self._times = SampleTimes()
         self._efforts = EffortStage(self.limit)
         self.phase, self.reason, self.note = OFF, "not active", ""
@@ -78,28 +78,16 @@ class Answering:
         """The adaptive controller, whether in use or not."""
         return self._laws.learner
 
-    def answer(
-        self, stamp: int, position: Array, velocity: Array, wrenches: Array | None = None, age: float = 0.0
-    ) -> Answer:
-        """Return the answer to a state.
-
-        Parameters
-        ----------
-        stamp : int
-            Time of the state [ns]; must not fall, unless `forget` was called.
-        position, velocity : ndarray, shape (n,)
-            [rad or m, and per s]; not changed, and not kept beyond the next answer.
-        wrenches : ndarray, shape (n_bodies, 6), optional
-            Known wrenches on the bodies [N m, N], which are compensated.
-        age : float
-            How old the state is [s], where that is known.
+    def answer(self, state: RobotState) -> Answer:
+        """Return the answer to a state, whose stamp must not fall unless `forget` was called.
 
         Raises
         ------
         MessageError
             Not even gravity compensation is finite for this state.
         """
-        period = self._elapse(stamp, position, age)
+        stamp, position, velocity, wrenches = state.stamp, state.position, state.velocity, state.wrenches
+        period = self._elapse(stamp, position, state.age)
         player, options = self.player, self.options
         assert player is not None
         self._settle()
@@ -124,7 +112,7 @@ class Answering:
         self, stamp: int, q: Array, qd: Array, desired: Desired, wrenches: Array | None, period: float
     ) -> Answer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
-        wrench = self._zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
+        wrench = self.zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
         law = self._laws.wanted(self.options.mode, q, qd, desired, period, self._efforts.free)
         wanted = law.effort + desired.effort
         if wrenches is not None:
@@ -164,22 +152,22 @@ class Answering:
             plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
             self._plan, self._planned = plan, stamp
         motion = plan.at((stamp - self._planned) * 1e-9)
-        wrench = self._zero
+        wrench = self.zero
         try:
             if wrenches is not None:
                 wrench = effort_of_wrenches(self.dynamics, q, wrenches)
             law = self._laws.stopping(q, qd, motion)
-            bias = inverse_dynamics(self.dynamics, q, qd, self._zero) - wrench
+            bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
             limited = self._efforts.brake(law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
-            wrench, held = self._zero, self._held_up(q)
-            law = Wanted(held, self._zero, self._zero, self._zero)
+            wrench, held = self.zero, self._held_up(q)
+            law = Wanted(held, self.zero, self.zero, self.zero)
             limited = self._efforts.brake(held, held, held, period)
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
             self._enter(STOPPED, self.reason)
-        desired = Desired(*motion, self._zero)
+        desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, law, wrench, law.effort - wrench, limited)
 
     def _held_up(self, q: Array) -> Array:

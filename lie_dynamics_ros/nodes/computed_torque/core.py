@@ -109,7 +109,7 @@ class ComputedTorqueCore(Answering):
 
     def _warm_up(self) -> None:
         """Run every law once, and leave no trace of it."""
-        laws, zero = self._laws, self._zero
+        laws, zero = self._laws, self.zero
         q = self.model.neutral()
         integral = laws.pid.integral
         desired = Desired(q, zero, zero, zero)
@@ -202,7 +202,7 @@ class ComputedTorqueCore(Answering):
         if self._last is None:
             return None
         if self.options.driver_compensates_gravity:
-            return self._zero.copy()
+            return self.zero.copy()
         try:
             gravity = self.gravity(self._position)
         except LieDynamicsError:

@@ -6,47 +6,43 @@ See doc/nodes/computed_torque.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, MessageError
-from ...core.robot_options import RobotOptions
+from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import Model
+from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.inputs.trajectories import read_joint_trajectory
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointErrors
+from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointErrors, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.services import interfaces
 from ...ros.wire import qos
-from ...ros.wire.messages import nanoseconds
-from .answer import STOPPED, STOPPING
+from .answer import STOPPED, STOPPING, Answer
 from .core import ComputedTorqueCore
 from .options import CONTROL_SETTINGS, Options
 from .report import make_report
-from .task import ComputedTorqueTask
 
 SETTINGS = (*ROBOT_SETTINGS, *CONTROL_SETTINGS)
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
 
 
-class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
+class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     """Joint states and trajectories in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._estimated = 0
-        self._answered: tuple[int, float] | None = None  # stamp [ns] and steady time of arrival [s] of the last state
         self._logged: tuple[str, str] = ("", "")  # phase and reason
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
@@ -68,88 +64,64 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return Options(**Options.read(values))
 
-    def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> ComputedTorqueTask:
+    def make_core(self, model: Model, options: Any) -> ComputedTorqueCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return ComputedTorqueTask(model, joints, options)
+        return ComputedTorqueCore(model, options)
 
-    def set_joints(self, joints: tuple[str, ...]) -> None:
-        """Make the outputs for these joints."""
-        for output in (self._efforts, self._commands, self._errors):
-            output.set_joints(joints)
+    def outputs(self) -> tuple[JointOutput | None, ...]:
+        """Return the outputs with a number for each joint."""
+        return self._efforts, self._commands, self._errors
 
-    def use(self, robot: ComputedTorqueTask) -> None:
+    def use(self, robot: tuple[RobotInputs, ComputedTorqueCore]) -> None:
         """Control this robot from now on; while active, efforts pass over to the new ones smoothly."""
         before = self.answering
         super().use(robot)
-        if before is not None and self.answering is not None:
-            self.answering.core.succeed(before.core)
+        if before is not None:
+            robot[1].succeed(before)
 
     def activate(self) -> None:
         """Begin to answer states; the robot stays where its first state finds it."""
-        if self.task is not None:
-            self.task.core.start()
         super().activate()
         self._tell_phase()
 
     def deactivate(self) -> None:
         """Stop; the last command, which effort controllers keep, holds the robot up. Without a fresh state, none."""
-        task = self.answering
+        core, fresh = self.answering, self.stream.is_fresh()
         super().deactivate()
-        if task is None:
+        if core is None:
             return
         try:
-            command = task.core.last_command() if self._fresh() else None
+            command = core.last_command() if fresh else None
             if command is not None:
-                self._commands.publish(task.select(command))
+                self._commands.publish(command)
         except Exception as error:
             self.get_logger().error(f"no last command: {error}")
-        task.core.end()
+        core.end()
         self._tell_phase()
-
-    def _fresh(self) -> bool:
-        """Tell whether the last state that was answered is younger than `state_timeout`, by its stamp and arrival."""
-        timeout = self.settings["state_timeout"]
-        if self._answered is None or not timeout:
-            return self._answered is not None
-        stamp, arrival = self._answered
-        return time.monotonic() - arrival <= timeout and (self.ros_time() - stamp) * 1e-9 <= timeout
-
-    def forget_inputs(self) -> None:
-        """Forget the trajectories."""
-        self._answered = None
-        if self.task is not None:
-            self.task.core.forget()
 
     # Messages.
 
-    def answer(self, task: ComputedTorqueTask, message: JointState, wrenches: Array | None, now: int) -> None:
-        """Publish the efforts for the state in ``task``."""
-        core = task.core
-        stamp = nanoseconds(message.header.stamp)
-        age = (now - stamp) * 1e-9 if stamp and self.settings["state_timeout"] else 0.0
-        answer = core.answer(stamp or now, task.position, task.velocity, wrenches, age)
-        self._answered = answer.stamp, time.monotonic()
-        chosen = task.select(answer.effort)
-        self._commands.publish(chosen)
-        header = message.header.stamp  # what follows, costly as it is to publish, only where somebody listens
+    def publish(self, core: ComputedTorqueCore, answer: Answer, stamp: Time) -> None:
+        """Publish the efforts; what is costly besides only where somebody listens."""
+        self._commands.publish(answer.effort)
         if self._efforts.heard:
-            self._efforts.publish(chosen, header)
+            self._efforts.publish(answer.effort, stamp)
         if self._errors.heard:
-            self._errors.publish(task.select(answer.error), task.select(answer.error_rate), header)
+            self._errors.publish(answer.error, answer.error_rate, stamp)
         if self._reports.heard:
-            self._reports.publish(core.model.joint_names, make_report(core, answer), header)
+            self._reports.publish(core.model.joint_names, make_report(core, answer), stamp)
         if answer.reason is not self._logged[1]:
             self._tell_phase()
         self._tell_dropped(core)
         if answer.mode == "adaptive" and answer.stamp - self._estimated >= ESTIMATE_PERIOD:
-            self._publish_estimate(core, message, answer.stamp)
+            self._estimated = answer.stamp
+            self._publish_estimate(core, stamp)
 
     def _tell_phase(self) -> None:
         """Log and publish the phase, if it is another one."""
-        task = self.task
-        if task is None:
+        core = self.core
+        if core is None:
             return
-        core = task.core
         state = core.phase, core.reason
         if state == self._logged:
             return
@@ -161,10 +133,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
             self.get_logger().info(text)
         self._phases.publish(String(data=text))
 
-    def _publish_estimate(self, core: ComputedTorqueCore, state: JointState, stamp: int) -> None:
-        self._estimated = stamp
+    def _publish_estimate(self, core: ComputedTorqueCore, stamp: Time) -> None:
         message = InertiaStamped()
-        message.header.stamp = state.header.stamp
+        message.header.stamp = stamp
         message.header.frame_id, found = core.estimate()
         inertia, moments = message.inertia, found.inertia.tolist()
         inertia.m = found.mass
@@ -175,14 +146,14 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
         self._inertias.publish(message)
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        task = self.answering
-        if task is not None:
-            self.accept(lambda: self._follow(task, message))
+        core, inputs = self.answering, self.inputs
+        if core is not None and inputs is not None:
+            self.stream.accept(lambda: self._follow(core, message, inputs.commands))
 
-    def _follow(self, task: ComputedTorqueTask, message: JointTrajectory) -> None:
+    def _follow(self, core: ComputedTorqueCore, message: JointTrajectory, joints: JointMapping) -> None:
         try:
-            start, points = read_joint_trajectory(message, task.commands)
-            task.core.follow(points, start)
+            start, points = read_joint_trajectory(message, joints)
+            core.follow(points, start)
         except MessageError as error:
             self._tell_refusal(message.header, str(error))
             raise
@@ -210,7 +181,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
             response.message = "the node is not active"
             return response
         try:
-            response.message = self.answering.core.hold()
+            response.message = self.answering.hold()
         except MessageError as error:
             response.message = str(error)
             return response
@@ -223,10 +194,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueTask]):
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
         super().describe(report, period)
-        task = self.task
-        if task is None:
+        core, values = self.core, report.values
+        if core is None:
             return
-        core, values = task.core, report.values
         values["mode"] = core.options.mode
         values["phase"] = f"{core.phase}: {core.reason}"
         values["gravity included"] = not core.options.driver_compensates_gravity

@@ -1,19 +1,22 @@
-"""What the hybrid dynamics node computes, without ROS: one robot, one state and command in, all that follows out."""
+"""What the node hybrid_dynamics computes: a state in, all accelerations and efforts out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
+from ...core.commands import HybridCommand
 from ...core.dynamics_answer import DynamicsAnswer, effort_of_wrenches
 from ...core.errors import MessageError
+from ...core.latest import Latest
+from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
-from ...core.robot_task import RobotTask
+from ...core.robot_state import RobotState
 from ...lie_dynamics import Model, gravity_force, hybrid_dynamics
 from ...lie_dynamics.control.signal_kernels import within
 
@@ -26,6 +29,7 @@ class Options(RobotOptions):
 
     unnamed: str
     saturate: bool
+    command_timeout: int  # [ns]
 
     @staticmethod
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,61 +38,71 @@ class Options(RobotOptions):
             **RobotOptions.read(values),
             "unnamed": values["unnamed_joints"],
             "saturate": values["saturate_efforts"],
+            "command_timeout": round(values["command_timeout"] * 1e9),
         }
 
 
-class HybridDynamicsTask(RobotTask):
-    """Hybrid dynamics of one robot; see `RobotTask`.
+class HybridAnswer(NamedTuple):
+    """The answer to one state; arrays of shape (n,) in model order.
 
     Attributes
     ----------
-    named : ndarray of bool, shape (n,)
-        Joints that the command names.
-    prescribed : ndarray of bool, shape (n,)
-        Of these, those whose acceleration it gives; the effort of the others.
-    values : ndarray, shape (n,)
-        What it gives [rad/s^2, m/s^2 or N m, N]; zero for joints that it does not name.
-    effort : ndarray, shape (n,)
-        Measured efforts [N m, N].
+    state : RobotState
+    prescribed : ndarray of bool
+        Joints whose acceleration was given; the effort of the others.
+    given : ndarray
+        What was given about each joint.
+    acceleration, effort : ndarray
+        The answer [rad/s^2 or m/s^2, N m or N]; where efforts are limited, the accelerations are those that the
+        limited efforts cause.
+    """
+
+    state: RobotState
+    prescribed: NDArray[np.bool_]
+    given: Array
+    acceleration: Array
+    effort: Array
+
+
+class HybridDynamicsCore(RobotCore):
+    """Hybrid dynamics of one robot; see `RobotCore`.
+
+    Attributes
+    ----------
+    command : Latest
+        The `HybridCommand` last received.
     """
 
     options: Options
 
-    def __init__(self, model: Model, joints: Sequence[str], options: Options) -> None:
+    def __init__(self, model: Model, options: Options) -> None:
+        super().__init__(model)
         n = len(model.joint_names)
-        self.named: NDArray[np.bool_] = np.zeros(n, dtype=bool)
-        self.prescribed: NDArray[np.bool_] = np.zeros(n, dtype=bool)
-        self.values = self.effort = np.zeros(n)
+        self.command: Latest[HybridCommand] = Latest()
         self._all: NDArray[np.bool_] = np.ones(n, dtype=bool)
         self._none: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self._any = np.full(n, np.finfo(float).max)
-        super().__init__(model, joints, options)
+        self.set_options(options)
 
-    def set_options(self, options: RobotOptions) -> None:
+    @property
+    def uses_effort(self) -> bool:
+        """Whether states need measured efforts."""
+        return self.options.unnamed == "measured_effort"
+
+    def set_options(self, options: Options) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
-        assert isinstance(options, Options)
         super().set_options(options)
-        self.options = options
         # All accelerations given: that has an answer for every robot.
         for wrenches in (None, np.zeros((self.model.n_bodies, 6))):
-            hybrid_dynamics(self.dynamics, self.position, self.velocity, self.zero, self.zero, self._all, wrenches)
+            hybrid_dynamics(self.dynamics, self.zero, self.zero, self.zero, self.zero, self._all, wrenches)
         within(self.zero, self.limit)
 
-    def solve(self, commanded: bool, wrenches: Array | None = None) -> tuple[Array, Array]:
-        """Accelerations and efforts for the present state, in model order, each of shape (n,).
+    def forget(self) -> None:
+        """Forget the command, because time no longer says how old it is."""
+        self.command.clear()
 
-        Parameters
-        ----------
-        commanded : bool
-            Use the command; otherwise no joint counts as named.
-        wrenches : ndarray, shape (n_bodies, 6), optional
-            Wrench that the environment exerts on each body, in its frame [N m, N].
-
-        Returns
-        -------
-        accelerations : ndarray, shape (n,) [rad/s^2 or m/s^2]
-        efforts : ndarray, shape (n,) [N m or N]
-            Where they are limited, the accelerations are those that the limited efforts cause.
+    def answer(self, state: RobotState) -> HybridAnswer:
+        """Return accelerations and efforts for a state.
 
         Raises
         ------
@@ -97,49 +111,51 @@ class HybridDynamicsTask(RobotTask):
         LieDynamicsError
             There is no result: a body without mass is free to move.
         """
-        values = self.values if commanded else self.zero
-        prescribed, effort = self._complete(commanded, values)
-        return self._within_limits(values, effort, prescribed, wrenches)
+        prescribed, given = self._complete(state)
+        return HybridAnswer(state, prescribed, given, *self._within_limits(state, given, prescribed))
 
-    def explain(
-        self, accelerations: Array, efforts: Array, commanded: bool, wrenches: Array | None = None
-    ) -> DynamicsAnswer:
-        """Tell what the answer that `solve` returned for these arguments was computed from."""
-        values = self.values if commanded else self.zero
-        prescribed, effort = self._complete(commanded, values)
-        model, position, velocity = self.dynamics, self.position, self.velocity
-        _, before = hybrid_dynamics(model, position, velocity, values, effort, prescribed, wrenches)
+    def explain(self, answer: HybridAnswer) -> DynamicsAnswer:
+        """Tell what an answer was computed from."""
+        model, state, given = self.dynamics, answer.state, answer.given
+        _, before = hybrid_dynamics(
+            model, state.position, state.velocity, given, given, answer.prescribed, state.wrenches
+        )
         return DynamicsAnswer(
-            position=position,
-            velocity=velocity,
-            prescribed=prescribed,
-            given=np.where(prescribed, values, effort),
-            wrench_effort=effort_of_wrenches(model, position, wrenches),
-            gravity_effort=gravity_force(model, position),
+            position=state.position,
+            velocity=state.velocity,
+            prescribed=answer.prescribed,
+            given=given,
+            wrench_effort=effort_of_wrenches(model, state.position, state.wrenches),
+            gravity_effort=gravity_force(model, state.position),
             effort_before_limits=before,
             limited=self.options.saturate and bool((np.abs(before) > self.limit).any()),
-            acceleration=accelerations,
-            effort=efforts,
+            acceleration=answer.acceleration,
+            effort=answer.effort,
         )
 
-    def _complete(self, commanded: bool, values: Array) -> tuple[NDArray[np.bool_], Array]:
-        """Return which accelerations are given, and all efforts, also for the joints that are not named."""
+    def _complete(self, state: RobotState) -> tuple[NDArray[np.bool_], Array]:
+        """Return which accelerations are given, and what is given, also about the joints that are not named."""
         unnamed = self.options.unnamed
+        command = self.command.at(state.arrival, self.options.command_timeout)
+        measured = self.zero if state.effort is None else state.effort
+        if command is None:
+            if unnamed == "zero_acceleration":
+                return self._all, self.zero
+            return self._none, measured if unnamed == "measured_effort" else self.zero
         if unnamed == "zero_acceleration":
-            return (self.prescribed | ~self.named if commanded else self._all), values
-        prescribed = self.prescribed if commanded else self._none
+            return command.prescribed | ~command.named, command.values
         if unnamed == "zero_effort":
-            return prescribed, values
-        return prescribed, np.where(self.named, values, self.effort) if commanded else self.effort
+            return command.prescribed, command.values
+        return command.prescribed, np.where(command.named, command.values, measured)
 
     def _within_limits(
-        self, acceleration: Array, effort: Array, prescribed: NDArray[np.bool_], wrenches: Array | None
+        self, state: RobotState, given: Array, prescribed: NDArray[np.bool_]
     ) -> tuple[Array, Array]:
-        model, saturate = self.dynamics, self.options.saturate
+        model, saturate, effort = self.dynamics, self.options.saturate, given
         # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
         while True:
             accelerations, efforts = hybrid_dynamics(
-                model, self.position, self.velocity, acceleration, effort, prescribed, wrenches
+                model, state.position, state.velocity, given, effort, prescribed, state.wrenches
             )
             if within(accelerations, self._any) != 1:
                 raise MessageError("not finite", "the state leads to accelerations that are not finite")

@@ -9,25 +9,24 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sensor_msgs.msg import JointState
+from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory
 
-from ...core.arrays import Array
+from ...core.commands import HybridCommand
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import Model
-from ...ros.inputs.joint_commands import Command, read_hybrid_command, read_trajectory_command
+from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts
+from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.requests.services import interfaces
-from ...ros.wire.messages import read_efforts
-from .core import UNNAMED, HybridDynamicsTask, Options
+from .core import UNNAMED, HybridAnswer, HybridDynamicsCore, Options
 
 SETTINGS = (
     *ROBOT_SETTINGS,
@@ -53,12 +52,10 @@ SETTINGS = (
 )
 
 
-class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
+class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
     """Joint states and a command in, joint accelerations and efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._command_time: int | None = None  # ROS time [ns]
-        self._effort_assumed = False
         super().__init__("hybrid_dynamics", SETTINGS, **kwargs)
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
@@ -71,78 +68,48 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsTask]):
 
     # Configuration.
 
-    def read_options(self, values: Mapping[str, Any]) -> Options:
+    def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return Options.from_values(values)
 
-    def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> HybridDynamicsTask:
+    def make_core(self, model: Model, options: Any) -> HybridDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        assert isinstance(options, Options)
-        return HybridDynamicsTask(model, joints, options)
+        return HybridDynamicsCore(model, options)
 
-    def set_joints(self, joints: tuple[str, ...]) -> None:
-        """Make the outputs for these joints."""
-        self._accelerations.set_joints(joints)
-        self._efforts.set_joints(joints)
-
-    def set_timeouts(self) -> None:
-        """Take over the timeouts."""
-        super().set_timeouts()
-        self._command_timeout = round(self.settings["command_timeout"] * 1e9)
-
-    def forget_inputs(self) -> None:
-        """Forget the command."""
-        self._command_time = None
+    def outputs(self) -> tuple[JointOutput | None, ...]:
+        """Return the outputs with a number for each joint."""
+        return self._accelerations, self._efforts
 
     # Messages.
 
-    def answer(self, task: HybridDynamicsTask, message: JointState, wrenches: Array | None, now: int) -> None:
-        """Publish accelerations and efforts for the state in ``task``."""
-        if task.options.unnamed == "measured_effort":
-            task.effort, assumed = read_efforts(message, task.states.match(message.name))
-            self._effort_assumed |= assumed
-        commanded = self._command_is_fresh(now)
-        accelerations, efforts = task.solve(commanded, wrenches)
-        stamp = message.header.stamp
-        self._accelerations.publish(task.select(accelerations), stamp)
+    def publish(self, core: HybridDynamicsCore, answer: HybridAnswer, stamp: Time) -> None:
+        """Publish accelerations and efforts."""
+        self._accelerations.publish(answer.acceleration, stamp)
         if self._efforts.heard:
-            self._efforts.publish(task.select(efforts), stamp)
+            self._efforts.publish(answer.effort, stamp)
         if self._reports.heard:
-            answer = task.explain(accelerations, efforts, commanded, wrenches)
-            self._reports.publish(task.model.joint_names, answer, stamp)
+            self._reports.publish(core.model.joint_names, core.explain(answer), stamp)
 
-    def _command_is_fresh(self, now: int) -> bool:
-        if self._command_time is None:
-            return False
-        return not self._command_timeout or 0 <= now - self._command_time <= self._command_timeout
-
-    def _on_command(self, read: Callable[[Any, JointMapping], Command], message: Any) -> None:
-        task = self.answering
-        if task is not None:
-            self.accept(lambda: self._take(task, read(message, task.commands)))
-
-    def _take(self, task: HybridDynamicsTask, command: Command) -> None:
-        task.named, task.prescribed, task.values = command
-        self._command_time = self.ros_time()
+    def _on_command(self, read: Callable[[Any, JointMapping], HybridCommand], message: Any) -> None:
+        core, inputs = self.answering, self.inputs
+        if core is not None and inputs is not None:
+            self.stream.accept(lambda: core.command.put(read(message, inputs.commands), self.ros_time()))
 
     # Diagnostics.
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
         super().describe(report, period)
-        task = self.task
-        if task is None:
+        core = self.core
+        if core is None:
             return
-        fresh = self._command_is_fresh(self.ros_time())
-        names = [name for name, named in zip(task.model.joint_names, task.named, strict=True) if named and fresh]
+        now, options = self.ros_time(), core.options
+        command = core.command.at(now, options.command_timeout)
+        named = () if command is None else command.named
+        names = [name for name, is_named in zip(core.model.joint_names, named, strict=False) if is_named]
         report.values["commanded joints"] = ", ".join(names) or "none"
-        if self.answering is None:
-            return
-        if self._command_time is not None and not fresh:
-            report.add(diagnostics.WARN, f"the command is stale; joints are taken as unnamed: {task.options.unnamed}")
-        if self._effort_assumed:
-            report.add(diagnostics.WARN, "measured efforts are absent or NaN and taken as zero")
-            self._effort_assumed = False
+        if self.answering is not None and core.command.is_stale(now, options.command_timeout):
+            report.add(diagnostics.WARN, f"the command is stale; joints are taken as unnamed: {options.unnamed}")
 
 
 def main(args: Sequence[str] | None = None) -> int:

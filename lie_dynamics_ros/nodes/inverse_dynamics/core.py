@@ -1,19 +1,20 @@
-"""What the inverse dynamics node computes, without ROS: one robot, one state in, efforts out."""
+"""What the node inverse_dynamics computes: a state in, efforts out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import DynamicsAnswer, effort_of_wrenches
 from ...core.errors import MessageError, ParameterError
-from ...core.joint_mapping import JointMapping
+from ...core.latest import Latest
+from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
-from ...core.robot_task import RobotTask
+from ...core.robot_state import RobotState
 from ...lie_dynamics import Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.signal_kernels import within
 
@@ -25,6 +26,7 @@ class Options(RobotOptions):
     gravity_only: bool
     driver_compensates_gravity: bool
     saturate: bool
+    acceleration_timeout: int  # [ns]
 
     @staticmethod
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,58 +38,65 @@ class Options(RobotOptions):
             "gravity_only": values["gravity_only"],
             "driver_compensates_gravity": values["driver_compensates_gravity"],
             "saturate": values["saturate_efforts"],
+            "acceleration_timeout": round(values["acceleration_timeout"] * 1e9),
         }
 
 
-class InverseDynamicsTask(RobotTask):
-    """Inverse dynamics of one robot; see `RobotTask`.
+class EffortAnswer(NamedTuple):
+    """The answer to one state; arrays of shape (n,) in model order.
 
     Attributes
     ----------
-    acceleration : ndarray, shape (n,)
-        Desired acceleration in model order [rad/s^2 or m/s^2].
-    points : JointMatch
-        Where the joints stand in desired accelerations without names: in the order of the outputs.
+    state : RobotState
+    acceleration : ndarray
+        The acceleration whose efforts these are [rad/s^2 or m/s^2].
+    effort : ndarray
+        What is published [N m or N].
+    gravity : ndarray, or None
+        The efforts against gravity alone, where they were needed on the way.
+    """
+
+    state: RobotState
+    acceleration: Array
+    effort: Array
+    gravity: Array | None
+
+
+class InverseDynamicsCore(RobotCore):
+    """Inverse dynamics of one robot; see `RobotCore`.
+
+    Attributes
+    ----------
+    desired : Latest
+        The acceleration last received, shape (n,) in model order [rad/s^2 or m/s^2].
     """
 
     options: Options
 
-    def __init__(self, model: Model, joints: Sequence[str], options: Options) -> None:
-        super().__init__(model, joints, options)
-        self.acceleration = np.zeros(len(model.joint_names))
-        self.points = JointMapping(model.joint_names).match(self.joints)
+    def __init__(self, model: Model, options: Options) -> None:
+        super().__init__(model)
+        self.desired: Latest[Array] = Latest()
+        self.set_options(options)
 
-    def set_options(self, options: RobotOptions) -> None:
+    def set_options(self, options: Options) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
-        assert isinstance(options, Options)
         super().set_options(options)
-        self.options = options
         self._weightless = self.dynamics.with_gravity((0.0, 0.0, 0.0))
-        no_wrenches = np.zeros((self.model.n_bodies, 6))
-        for wrenches in (None, no_wrenches):
-            inverse_dynamics(self.dynamics, self.position, self.velocity, self.zero, wrenches)
-        self.gravity_efforts()
+        for wrenches in (None, np.zeros((self.model.n_bodies, 6))):
+            inverse_dynamics(self.dynamics, self.zero, self.zero, self.zero, wrenches)
+        self.gravity_efforts(self.zero)
         within(self.zero, self.limit)
 
-    def gravity_efforts(self) -> Array:
-        """Efforts that hold the robot at rest in its position, shape (n,) [N m or N], in model order."""
-        return gravity_force(self.dynamics, self.position)
+    def forget(self) -> None:
+        """Forget the desired accelerations, because time no longer says how old they are."""
+        self.desired.clear()
 
-    def efforts(self, desired: bool, wrenches: Array | None = None) -> tuple[Array, Array | None]:
-        """Efforts for the present state, in model order, limited where that is asked for.
+    def gravity_efforts(self, position: Array) -> Array:
+        """Efforts that hold the robot at rest at a position (n,), shape (n,) [N m or N]."""
+        return gravity_force(self.dynamics, position)
 
-        Parameters
-        ----------
-        desired : bool
-            Use `acceleration`; otherwise zero.
-        wrenches : ndarray, shape (n_bodies, 6), optional
-            Wrench that the environment exerts on each body, in its frame [N m, N].
-
-        Returns
-        -------
-        efforts : ndarray, shape (n,) [N m or N]
-        gravity : ndarray, shape (n,), or None
-            The efforts against gravity alone, where they were needed on the way.
+    def answer(self, state: RobotState) -> EffortAnswer:
+        """Return the efforts for a state, limited where that is asked for.
 
         Raises
         ------
@@ -95,26 +104,26 @@ class InverseDynamicsTask(RobotTask):
             The state leads to efforts that are not finite.
         """
         options = self.options
+        acceleration = self.desired.at(state.arrival, options.acceleration_timeout)
+        if acceleration is None:
+            acceleration = self.zero
         gravity: Array | None = None
         if options.gravity_only:
-            efforts = gravity = self.gravity_efforts()
+            effort = gravity = self.gravity_efforts(state.position)
         else:
             model = self._weightless if options.driver_compensates_gravity else self.dynamics
-            acceleration = self.acceleration if desired else self.zero
-            efforts = inverse_dynamics(model, self.position, self.velocity, acceleration, wrenches)
-        if within(efforts, self.limit) != 1:
-            return self._limited(efforts, gravity)
-        if options.driver_compensates_gravity and options.saturate:
-            return self._limited(efforts, gravity)
-        return efforts, gravity
+            effort = inverse_dynamics(model, state.position, state.velocity, acceleration, state.wrenches)
+        if within(effort, self.limit) != 1 or (options.driver_compensates_gravity and options.saturate):
+            effort, gravity = self._limited(effort, state.position, gravity)
+        return EffortAnswer(state, acceleration, effort, gravity)
 
-    def explain(self, efforts: Array, desired: bool, wrenches: Array | None = None) -> DynamicsAnswer:
-        """Tell what the efforts that `efforts` returned for these arguments were computed from."""
-        options, position = self.options, self.position
-        velocity, acceleration = self.velocity, self.acceleration if desired else self.zero
+    def explain(self, answer: EffortAnswer) -> DynamicsAnswer:
+        """Tell what an answer was computed from."""
+        options, position = self.options, answer.state.position
+        velocity, acceleration, wrenches = answer.state.velocity, answer.acceleration, answer.state.wrenches
         if options.gravity_only:
             velocity, acceleration, wrenches = self.zero, self.zero, None
-        gravity = self.gravity_efforts()
+        gravity = self.gravity_efforts(position)
         before = inverse_dynamics(self.dynamics, position, velocity, acceleration, wrenches)
         return DynamicsAnswer(
             position=position,
@@ -126,10 +135,10 @@ class InverseDynamicsTask(RobotTask):
             effort_before_limits=before,
             limited=options.saturate and bool((np.abs(before) > self.limit).any()),
             acceleration=acceleration,
-            effort=efforts + gravity if options.driver_compensates_gravity else efforts,
+            effort=answer.effort + gravity if options.driver_compensates_gravity else answer.effort,
         )
 
-    def _limited(self, efforts: Array, gravity: Array | None) -> tuple[Array, Array | None]:
+    def _limited(self, efforts: Array, position: Array, gravity: Array | None) -> tuple[Array, Array | None]:
         """Refuse efforts that are not finite; limit the sum of the others and of what the driver adds to them."""
         if not all_finite(efforts):
             raise MessageError("not finite", "the state leads to efforts that are not finite")
@@ -137,7 +146,7 @@ class InverseDynamicsTask(RobotTask):
             return efforts, gravity
         total = efforts
         if self.options.driver_compensates_gravity:
-            gravity = self.gravity_efforts()
+            gravity = self.gravity_efforts(position)
             total = efforts + gravity
         over = np.abs(total) > self.limit
         if over.any():

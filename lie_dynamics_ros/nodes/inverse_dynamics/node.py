@@ -9,10 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sensor_msgs.msg import JointState
+from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import RobotOptions
@@ -22,11 +21,11 @@ from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts
+from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.messages import read_accelerations
-from .core import InverseDynamicsTask, Options
+from .core import EffortAnswer, InverseDynamicsCore, Options
 
 SETTINGS = (
     *ROBOT_SETTINGS,
@@ -49,11 +48,10 @@ SETTINGS = (
 )
 
 
-class InverseDynamicsNode(RobotNode[InverseDynamicsTask]):
+class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
     """Joint states in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._acceleration_time: int | None = None  # ROS time [ns]
         super().__init__("inverse_dynamics", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands") if self.settings["publish_commands"] else None
@@ -67,83 +65,65 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsTask]):
 
     # Configuration.
 
-    def read_options(self, values: Mapping[str, Any]) -> Options:
+    def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return Options.from_values(values)
 
-    def make_task(self, model: Model, joints: list[str], options: RobotOptions) -> InverseDynamicsTask:
+    def make_core(self, model: Model, options: Any) -> InverseDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        assert isinstance(options, Options)
-        return InverseDynamicsTask(model, joints, options)
+        return InverseDynamicsCore(model, options)
 
-    def set_joints(self, joints: tuple[str, ...]) -> None:
-        """Make the outputs for these joints."""
-        for output in (self._efforts, self._commands, self._gravity_efforts):
-            if output is not None:
-                output.set_joints(joints)
-
-    def set_timeouts(self) -> None:
-        """Take over the timeouts."""
-        super().set_timeouts()
-        self._acceleration_timeout = round(self.settings["acceleration_timeout"] * 1e9)
-
-    def forget_inputs(self) -> None:
-        """Forget the desired accelerations."""
-        self._acceleration_time = None
+    def outputs(self) -> tuple[JointOutput | None, ...]:
+        """Return the outputs with a number for each joint."""
+        return self._efforts, self._commands, self._gravity_efforts
 
     # Messages.
 
-    def answer(self, task: InverseDynamicsTask, message: JointState, wrenches: Array | None, now: int) -> None:
-        """Publish the efforts for the state in ``task``."""
-        desired = self._acceleration_is_fresh(now)
-        efforts, gravity = task.efforts(desired, wrenches)
-        stamp = message.header.stamp
-        chosen = task.select(efforts)
-        self._efforts.publish(chosen, stamp)
+    def publish(self, core: InverseDynamicsCore, answer: EffortAnswer, stamp: Time) -> None:
+        """Publish the efforts."""
+        self._efforts.publish(answer.effort, stamp)
         if self._commands is not None:
-            self._commands.publish(chosen)
+            self._commands.publish(answer.effort)
         if self._gravity_efforts is not None:
-            self._gravity_efforts.publish(task.select(task.gravity_efforts() if gravity is None else gravity), stamp)
+            gravity = core.gravity_efforts(answer.state.position) if answer.gravity is None else answer.gravity
+            self._gravity_efforts.publish(gravity, stamp)
         if self._reports.heard:
-            self._reports.publish(task.model.joint_names, task.explain(efforts, desired, wrenches), stamp)
-
-    def _acceleration_is_fresh(self, now: int) -> bool:
-        if self._acceleration_time is None:
-            return False
-        return not self._acceleration_timeout or 0 <= now - self._acceleration_time <= self._acceleration_timeout
+            self._reports.publish(core.model.joint_names, core.explain(answer), stamp)
 
     def _on_point(self, message: JointTrajectoryPoint) -> None:
-        task = self.answering
-        if task is not None:
-            self.accept(lambda: self._take(task, message, task.points))
+        core, inputs = self.answering, self.inputs
+        if core is not None and inputs is not None:
+            self.stream.accept(lambda: self._desire(core, message, inputs.unnamed))
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        task = self.answering
-        if task is not None:
-            self.accept(lambda: self._take_first(task, message))
+        core, inputs = self.answering, self.inputs
+        if core is not None and inputs is not None:
+            match = inputs.commands.match
+            self.stream.accept(lambda: self._desire(core, first_point(message), match(message.joint_names)))
 
-    def _take_first(self, task: InverseDynamicsTask, message: JointTrajectory) -> None:
-        if not message.points:
-            raise MessageError("desired accelerations", "a trajectory without points")
-        self._take(task, message.points[0], task.commands.match(message.joint_names))
-
-    def _take(self, task: InverseDynamicsTask, point: JointTrajectoryPoint, match: JointMatch) -> None:
-        task.acceleration = read_accelerations(point.accelerations, match, len(task.acceleration))
-        self._acceleration_time = self.ros_time()
+    def _desire(self, core: InverseDynamicsCore, point: JointTrajectoryPoint, match: JointMatch) -> None:
+        core.desired.put(read_accelerations(point.accelerations, match, core.model.nv), self.ros_time())
 
     # Diagnostics.
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
         super().describe(report, period)
-        if self.task is None:
+        core = self.core
+        if core is None:
             return
-        report.values["gravity included"] = not self.task.options.driver_compensates_gravity
-        report.values["gravity only"] = self.task.options.gravity_only
-        if self.answering is None:
-            return
-        if self._acceleration_time is not None and not self._acceleration_is_fresh(self.ros_time()):
+        options = core.options
+        report.values["gravity included"] = not options.driver_compensates_gravity
+        report.values["gravity only"] = options.gravity_only
+        if self.answering is not None and core.desired.is_stale(self.ros_time(), options.acceleration_timeout):
             report.add(diagnostics.WARN, "desired accelerations are stale and taken as zero")
+
+
+def first_point(message: JointTrajectory) -> JointTrajectoryPoint:
+    """Return the first point of a trajectory; raises MessageError where there is none."""
+    if not message.points:
+        raise MessageError("desired accelerations", "a trajectory without points")
+    return message.points[0]
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -6,12 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Array
-
-Command = tuple[NDArray[np.bool_], NDArray[np.int_], Array, Array]
-"""Which joints it names, and for each joint what it is told, the value, and the rate."""
+from ...core.commands import JointCommand
 
 
 class DelayedCommands:
@@ -25,13 +21,13 @@ class DelayedCommands:
 
     def __init__(self, delay: int) -> None:
         self.delay = delay
-        self._queue: deque[tuple[int, Command]] = deque()
+        self._queue: deque[tuple[int, JointCommand]] = deque()
 
     def clear(self) -> None:
         """Forget all that has not taken effect."""
         self._queue.clear()
 
-    def add(self, step: int, command: Command) -> None:
+    def add(self, step: int, command: JointCommand) -> None:
         """Take in a command given before a step; steps must not fall."""
         due = step + self.delay
         if self._queue and self._queue[-1][0] == due:
@@ -41,9 +37,9 @@ class DelayedCommands:
             for old, new in zip(last[1:], command[1:], strict=True):
                 old[named] = new[named]
             return
-        self._queue.append((due, tuple(np.array(x) for x in command)))  # type: ignore[arg-type]
+        self._queue.append((due, JointCommand(*(np.array(x) for x in command))))
 
-    def due(self, step: int) -> Iterator[Command]:
+    def due(self, step: int) -> Iterator[JointCommand]:
         """Hand out the commands that take effect before a step, in their order."""
         while self._queue and self._queue[0][0] <= step:
             yield self._queue.popleft()[1]

@@ -18,12 +18,13 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ...core.commands import JointCommand
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import MODEL_SETTINGS
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
-from ...ros.inputs.robot_commands import Command, read_effort_array, read_named_efforts, read_point
+from ...ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
 from ...ros.model.model_loading import INERTIA_CHECK, load_model
 from ...ros.model.robot_description import read_description
 from ...ros.node.managed_node import ManagedNode
@@ -308,7 +309,7 @@ class SimulatedRobot(ManagedNode):
             simulation.hold()
             self._commanded, self._stale = None, True
 
-    def _receiver(self, read: Callable[[Any, JointMapping], Command]) -> Callable[[Any], None]:
+    def _receiver(self, read: Callable[[Any, JointMapping], JointCommand]) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
             simulation = self._simulation
             if simulation is None or self._timer is None:

@@ -38,10 +38,10 @@ from ...ros.outputs.response_times import DEADLINE
 from ...ros.requests.services import Services
 from ...ros.requests.worker import Worker
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
-from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 from .certainty import Certainty, word_for
 from .core import PUBLISH, WITHHOLD, Options, StewartTask
 from .markers import StewartMarkers
+from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 
 SETTINGS = (
     *PLATFORM_SETTINGS,

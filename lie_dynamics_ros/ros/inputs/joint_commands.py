@@ -8,17 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
+from ...core.commands import HybridCommand
 from ...core.errors import COMMANDS, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
 
 if TYPE_CHECKING:
     from trajectory_msgs.msg import JointTrajectory
 
-Command = tuple[NDArray[np.bool_], NDArray[np.bool_], Array]
-"""Joints named, those whose acceleration is given, and what is given; each of shape (n,), in model order."""
 
-
-def read_hybrid_command(message: Any, joints: JointMapping) -> Command:
+def read_hybrid_command(message: Any, joints: JointMapping) -> HybridCommand:
     """Read a HybridCommand; raises MessageError where it is malformed, ambiguous or not finite."""
     match = joints.match(message.joint_names)
     given = np.asarray(message.given, dtype=np.uint8)
@@ -29,7 +27,7 @@ def read_hybrid_command(message: Any, joints: JointMapping) -> Command:
     return _in_model_order(match, given == message.ACCELERATION, np.asarray(message.values), len(joints.joints))
 
 
-def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> Command:
+def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> HybridCommand:
     """Read the first point of a JointTrajectory, which gives each joint an acceleration or an effort, not both.
 
     What is not given is NaN, or the whole field is absent. Raises MessageError otherwise.
@@ -59,7 +57,7 @@ def _check_size(field: str, size: int, match: JointMatch) -> None:
         raise MessageError(COMMANDS, f"{field} has {size} entries for {match.size} joints")
 
 
-def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Array, n: int) -> Command:
+def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Array, n: int) -> HybridCommand:
     if match.duplicated:
         raise MessageError(COMMANDS, match.problem)
     if not all_finite(values):
@@ -68,4 +66,4 @@ def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Ar
     all_prescribed, all_values = np.zeros(n, dtype=bool), np.zeros(n)
     all_prescribed[named] = prescribed[match.indices[named]]
     all_values[named] = values[match.indices[named]]
-    return named, all_prescribed, all_values
+    return HybridCommand(named, all_prescribed, all_values)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Array, all_finite
+from ...core.arrays import all_finite
+from ...core.commands import JointCommand
 from ...core.errors import COMMANDS, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
 
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 EFFORT, ACCELERATION, POSITION = 1, 2, 3
 """What is commanded."""
 
-Command = tuple[NDArray[np.bool_], NDArray[np.int_], Array, Array]
-"""Joints named, what each is told, the value, and a velocity for positions; each (n,), in model order."""
 
-
-def read_effort_array(message: Float64MultiArray, joints: JointMapping) -> Command:
+def read_effort_array(message: Float64MultiArray, joints: JointMapping) -> JointCommand:
     """Read the bare efforts that effort controllers take, one for each joint in model order."""
     n = len(joints.joints)
     values = np.array(message.data)
@@ -31,15 +28,15 @@ def read_effort_array(message: Float64MultiArray, joints: JointMapping) -> Comma
         raise MessageError(COMMANDS, f"{len(values)} efforts for {n} joints")
     if not all_finite(values):
         raise MessageError(COMMANDS, "efforts that are not finite numbers")
-    return np.ones(n, dtype=bool), np.full(n, EFFORT), values, np.zeros(n)
+    return JointCommand(np.ones(n, dtype=bool), np.full(n, EFFORT), values, np.zeros(n))
 
 
-def read_named_efforts(message: JointState, joints: JointMapping) -> Command:
+def read_named_efforts(message: JointState, joints: JointMapping) -> JointCommand:
     """Read efforts by name; other fields are not looked at."""
     return _read(joints.match(message.name), len(joints.joints), message.effort, (), (), ())
 
 
-def read_point(message: JointTrajectory, joints: JointMapping) -> Command:
+def read_point(message: JointTrajectory, joints: JointMapping) -> JointCommand:
     """Read the first point of a trajectory, which gives each joint one of position, acceleration and effort.
 
     What is not given is NaN, or the whole field is absent. Velocities go with positions, zero where absent.
@@ -52,7 +49,7 @@ def read_point(message: JointTrajectory, joints: JointMapping) -> Command:
 
 def _read(
     match: JointMatch, n: int, effort: object, acceleration: object, position: object, velocity: object
-) -> Command:
+) -> JointCommand:
     if match.duplicated:
         raise MessageError(COMMANDS, match.problem)
     fields = {}
@@ -77,4 +74,4 @@ def _read(
     rate[named] = np.nan_to_num(fields["velocity"][chosen], nan=0.0, posinf=np.inf, neginf=-np.inf)
     if not (all_finite(value) and all_finite(rate)):
         raise MessageError(COMMANDS, "values that are not finite numbers")
-    return named, told, value, rate
+    return JointCommand(named, told, value, rate)

@@ -42,8 +42,8 @@ class StateStream:
     node : ManagedNode
         With the parameters `STATE_TIMEOUT` and `response_times.DEADLINE`.
     answer : callable
-        Publishes the answer to a state, ``answer(message, now)`` with the time of arrival [ns]; raises `MessageError`
-        or `LieDynamicsError` where there is none.
+        Publishes the answer to a state, ``answer(message, now, age)`` with the time of arrival [ns] and how old it
+        was then [s], 0 where that is not known; raises `MessageError` or `LieDynamicsError` where there is none.
     restart : callable
         Called when time ran backwards, as when a recording starts again: forgets what belongs to the time before.
     what : str
@@ -61,7 +61,7 @@ class StateStream:
     def __init__(
         self,
         node: ManagedNode,
-        answer: Callable[[JointState, int], None],
+        answer: Callable[[JointState, int, float], None],
         restart: Callable[[], None],
         what: str = "state",
     ) -> None:
@@ -72,6 +72,7 @@ class StateStream:
         self._times = StateTimes()
         self._decode = StateDecoder().decode
         self._last: float | None = None  # steady time [s]
+        self._answered: tuple[int, float] | None = None  # time of the last state answered [ns], steady time [s]
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._opened = 0.0  # steady time [s]
         self.set_timeout()
@@ -89,7 +90,7 @@ class StateStream:
         """Begin to answer."""
         self.responses.reset()
         self._times.reset()
-        self._last = None
+        self._last = self._answered = None
         self._opened = time.perf_counter()
         self.open = True
         self._before = self.statistics.answered
@@ -98,6 +99,14 @@ class StateStream:
     def stop(self) -> None:
         """Stop answering."""
         self.open = False
+
+    def is_fresh(self) -> bool:
+        """Tell whether the last state that was answered is younger than `STATE_TIMEOUT`, by its stamp and arrival."""
+        if self._answered is None or not self._times.timeout:
+            return self._answered is not None
+        stamp, arrival = self._answered
+        oldest = self._times.timeout
+        return (time.perf_counter() - arrival) * 1e9 <= oldest and self._node.ros_time() - stamp <= oldest
 
     def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""
@@ -111,11 +120,13 @@ class StateStream:
             if isinstance(message, bytes):
                 message = self._decode(message)
             age = self._times.check(nanoseconds(message.header.stamp), now, publisher)
-            self._answer(message, now)
+            self._answer(message, now, age * 1e-9 if self._times.timeout else 0.0)
             self._times.answered()
+            self._answered = now - age, begin
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
             if error.kind == BACKWARDS and self._begins_again():
+                self._answered = None
                 self._restart()
             return
         except LieDynamicsError as error:
@@ -165,6 +176,7 @@ class StateStream:
 
     def _on_time_jump(self, _: TimeJump) -> None:
         self._times.reset()
+        self._answered = None
         self._restart()
 
     def describe(self, report: Report, period: float) -> None:

@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
@@ -35,11 +37,16 @@ class JointOutput(Output, ABC):
         super().__init__(node, self.TYPE, topic)
         self.set_joints(())
 
-    def set_joints(self, joints: Sequence[str]) -> None:
-        """Make the message for these joints."""
+    def set_joints(self, joints: Sequence[str], order: NDArray[np.intp] | None = None) -> None:
+        """Make the message for these joints; ``order`` has their places in what is published, None for the same."""
         names = list(joints)
+        self._order = order
         self._form = SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
         self._values = self._form.numbers
+
+    def _fill(self, *runs: Array) -> None:
+        for own, values in zip(self._values, runs, strict=True):
+            own[:] = values if self._order is None else values[self._order]
 
     @abstractmethod
     def make(self, joints: list[str], *values: Sequence[float]) -> Any:
@@ -56,8 +63,8 @@ class JointEfforts(JointOutput):
         return JointState(name=joints, effort=values[0])
 
     def publish(self, values: Array, stamp: Time) -> None:
-        """Publish efforts [N m or N], in the order of the joints, under the time stamp of the state they answer."""
-        self._values[0][:] = values
+        """Publish efforts [N m or N], in model order, under the time stamp of the state they answer."""
+        self._fill(values)
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -71,8 +78,8 @@ class JointAccelerations(JointOutput):
         return JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(accelerations=values[0])])
 
     def publish(self, values: Array, stamp: Time) -> None:
-        """Publish accelerations [rad/s^2 or m/s^2], in the order of the joints, under the stamp of their state."""
-        self._values[0][:] = values
+        """Publish accelerations [rad/s^2 or m/s^2], in model order, under the stamp of their state."""
+        self._fill(values)
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -87,9 +94,8 @@ class JointErrors(JointOutput):
         return JointState(name=joints, position=values[0], velocity=values[1])
 
     def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
-        """Publish errors [rad or m, and per s], in the order of the joints, under the stamp of their state."""
-        self._values[0][:] = position
-        self._values[1][:] = velocity
+        """Publish errors [rad or m, and per s], in model order, under the stamp of their state."""
+        self._fill(position, velocity)
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -105,6 +111,6 @@ class EffortCommands(JointOutput):
         return Float64MultiArray(layout=layout, data=values[0])
 
     def publish(self, values: Array) -> None:
-        """Publish efforts [N m or N], in the order of the joints."""
-        self._values[0][:] = values
+        """Publish efforts [N m or N], in model order."""
+        self._fill(values)
         self.send_serialized(self._form.unstamped())

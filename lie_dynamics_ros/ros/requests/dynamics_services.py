@@ -13,7 +13,8 @@ import numpy as np
 from ... import lie_dynamics
 from ...core.arrays import Array
 from ...core.errors import RequestError
-from ...core.robot_task import RobotTask
+from ...core.joint_mapping import JointMapping
+from ...core.robot_core import RobotCore
 from ...lie_dynamics import (
     Model,
     bias_force,
@@ -58,14 +59,14 @@ class DynamicsServices:
 
     def _begin(self, request: Any, response: Any) -> tuple[Model, Batch, Array]:
         """Model, states and their positions; fills in what all responses have."""
-        task: RobotTask = self._node.require_task()
+        core: RobotCore = self._node.require_core()
         limit = self._node.settings["max_batch"]
-        batch = Batch(task.requests, request.joint_names, request.count, request.position, limit)
+        batch = Batch(JointMapping(core.model.joint_names), request.joint_names, request.count, request.position, limit)
         response.joint_names = list(batch.names)
         response.count = batch.count
         if hasattr(response, "rows"):
             response.rows = response.cols = len(batch.names)
-        return task.dynamics, batch, batch.read("position", request.position)
+        return core.dynamics, batch, batch.read("position", request.position)
 
     def inverse_dynamics(self, request: Any, response: Any) -> None:
         """Answer ComputeInverseDynamics."""

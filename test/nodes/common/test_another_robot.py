@@ -74,7 +74,7 @@ def test_keeps_its_robot_whatever_is_published_that_is_none(bench, make, allowed
     node, answers = make(allow_robot_change=allowed, max_description_size=2**20)
     bench.publish_description(ARM)
     assert_arm_answers(bench, answers)
-    task = node.task
+    core = node.core
     for text, reason in BAD.values():
         could_be = text.strip().startswith("<") and len(text) < 2**20
         expected = "allow_robot_change is false" if could_be and not allowed else reason
@@ -85,7 +85,7 @@ def test_keeps_its_robot_whatever_is_published_that_is_none(bench, make, allowed
         bench.publish_description(ARM)  # the same robot again is nothing, but that all is well
         bench.wait(lambda: not complaint(node), "no complaint")
     assert node.state == "active"
-    assert node.task is task
+    assert node.core is core
 
 
 def test_takes_another_robot_while_active_where_a_parameter_allows_it(bench):
@@ -133,7 +133,7 @@ def test_the_robot_before_answers_while_another_is_made(bench, make):
         assert_arm_answers(bench, answers)
     go_on.set()
     assert_pendulum_answers(bench, answers)
-    assert bench.wait(lambda: node.task.limit[0] == 50.0, "the last of both robots")
+    assert bench.wait(lambda: node.core.limit[0] == 50.0, "the last of both robots")
 
 
 def test_files_that_hold_no_platform_are_named_without_what_they_hold(bench, tmp_path):

@@ -41,7 +41,7 @@ callbacks["external_wrench"](wrench)
 node.stream.on_state(state)
 after = list(opened)
 assert node.stream.statistics.answered == 3, node.stream.statistics.problem
-assert node.task.wrenches.frames == ("panda_link8",)
+assert node.inputs.wrenches.frames == ("panda_link8",)
 print("opened:", after)
 assert not after
 """

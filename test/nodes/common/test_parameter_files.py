@@ -18,6 +18,7 @@ from lie_dynamics_ros.nodes.simulated_stewart import node as simulated_stewart
 from lie_dynamics_ros.nodes.stewart_pose import node as stewart_pose
 from lie_dynamics_ros.ros.node.described_node import DESCRIPTION_SETTINGS
 from lie_dynamics_ros.ros.node.managed_node import COMMON_SETTINGS
+from lie_dynamics_ros.ros.node.parameters import make_descriptor
 
 ROOT = Path(__file__).resolve().parents[3]
 NODES = {
@@ -57,7 +58,7 @@ def test_every_number_has_a_range_that_descriptor_and_page_give(name):
         if isinstance(number, (bool, str)):
             continue
         assert setting.low is not None and setting.low <= setting.high, setting.name
-        descriptor = setting.descriptor()
+        descriptor = make_descriptor(setting)
         (given,) = descriptor.integer_range if isinstance(number, int) else descriptor.floating_point_range
         assert (given.from_value, given.to_value) == (setting.low, setting.high)
         (row,) = [line for line in page if line.startswith(f"| `{setting.name}` |")]

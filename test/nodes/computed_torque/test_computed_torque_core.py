@@ -11,6 +11,7 @@ import pytest
 import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
     Model,
     coriolis_product,
@@ -49,7 +50,8 @@ class Loop:
         self.answers = []
 
     def step(self):
-        answer = self.core.answer(S + round(self.k * self.period * S), self.arm.q.copy(), self.arm.qd.copy())
+        state = RobotState(S + round(self.k * self.period * S), self.arm.q.copy(), self.arm.qd.copy())
+        answer = self.core.answer(state)
         assert (np.abs(answer.total) <= self.core.limit * (1 + 1e-12)).all()
         self.waiting.append(answer.total)
         self.arm.advance(self.waiting.pop(0), substeps=4)
@@ -128,23 +130,23 @@ def test_too_large_an_error_too_high_a_speed_and_leaving_the_range_stop():
     ):
         core = ComputedTorqueCore(panda(), default_options())
         core.start()
-        core.answer(S, MIDDLE, ZERO)
-        answer = core.answer(S + 10**6, q, qd)
+        core.answer(RobotState(S, MIDDLE, ZERO))
+        answer = core.answer(RobotState(S + 10**6, q, qd))
         assert answer.phase in ("stopping", "stopped") and reason in answer.reason
         with pytest.raises(MessageError, match="trajectory"):
             core.follow(JointPoints(EVERY, np.array([1.0]), MIDDLE[None]))
     core = ComputedTorqueCore(panda(), default_options(mode="gravity_compensation"))
     core.start()
     out = np.where(EVERY == 0, upper + 0.06, MIDDLE)
-    assert core.answer(S, out, ZERO).phase == "holding"  # whoever starts there may guide the robot back
-    assert "panda_joint1 moves on beyond" in core.answer(2 * S, out, 0.1 * np.eye(7)[0]).reason
+    assert core.answer(RobotState(S, out, ZERO)).phase == "holding"  # whoever starts there may guide the robot back
+    assert "panda_joint1 moves on beyond" in core.answer(RobotState(2 * S, out, 0.1 * np.eye(7)[0])).reason
 
 
 def test_efforts_that_are_not_finite_become_gravity_compensation_and_a_stop():
     core = ComputedTorqueCore(panda(), default_options(state_timeout=0.0))
     core.start()
-    core.answer(S, MIDDLE, ZERO)
-    answer = core.answer(S + 10**6, MIDDLE, ZERO, np.full((7, 6), 1e308))
+    core.answer(RobotState(S, MIDDLE, ZERO))
+    answer = core.answer(RobotState(S + 10**6, MIDDLE, ZERO, np.full((7, 6), 1e308)))
     assert answer.phase in ("stopping", "stopped") and "no finite effort" in answer.reason
     np.testing.assert_allclose(answer.effort, gravity_force(panda(), MIDDLE), atol=1e-9)
 
@@ -237,7 +239,7 @@ def test_another_model_takes_over_smoothly():
     other = ComputedTorqueCore(panda().with_payload("panda_link7", 3.0, [0, 0, 0.1]), default_options())
     other.start()
     other.succeed(loop.core)
-    np.testing.assert_allclose(other.answer(loop.k * S, MIDDLE, ZERO).total, last, atol=1e-6)
+    np.testing.assert_allclose(other.answer(RobotState(loop.k * S, MIDDLE, ZERO)).total, last, atol=1e-6)
 
 
 def test_adaptive_mode_on_defaults_learns_a_payload_without_a_step():
@@ -287,11 +289,11 @@ def test_the_loop_is_stable_at_random_and_at_aligned_poses(mode):
     for rate in (250.0, 500.0, 1000.0):
         core.start()
         for k in range(12):
-            core.answer(S + round(k * S / rate), MIDDLE, ZERO)
+            core.answer(RobotState(S + round(k * S / rate), MIDDLE, ZERO))
         assert core.gains.period == pytest.approx(1.0 / rate)
         for k in range(15):
             q = panda().random(rng) if k else ALIGNED
-            core.answer(2 * S + round((20 + k) * S / rate), q, ZERO)
+            core.answer(RobotState(2 * S + round((20 + k) * S / rate), q, ZERO))
             report = core.loop()
             assert report.radius < 1.0 + 1e-9 and report.rate < report.allowed
             core.start() if core.phase == "stopped" else None
@@ -329,7 +331,8 @@ def test_anybody_can_compute_an_answer_again(mode):
         if stopping:
             loop.core.stop("")
         estimated = loop.core.learner.estimated_model()
-        told = make_report(loop.core, loop.core.answer(S + round(loop.k * loop.period * S), q, qd, wrenches))
+        state = RobotState(S + round(loop.k * loop.period * S), q, qd, wrenches)
+        told = make_report(loop.core, loop.core.answer(state))
         loop.k += 1
         used = told.position, told.velocity
         if stopping or mode == "computed_torque":

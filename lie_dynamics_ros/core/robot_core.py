@@ -1,0 +1,113 @@
+"""Base of what nodes compute for one robot: a state in, an answer out. No messages in here."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lie_dynamics import Model
+from .errors import ConfigurationError
+from .robot_options import RobotOptions
+from .robot_state import RobotState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class RobotCore(ABC):
+    """Answers the states of one robot; all arrays are in model order.
+
+    What it keeps from one state to the next has a name here or in the subclass; nothing else outlasts an answer.
+
+    Parameters
+    ----------
+    model : Model
+        Every joint must have one coordinate, because a JointState has one position per joint.
+
+    Raises
+    ------
+    ConfigurationError
+        Such a robot cannot be used.
+
+    Attributes
+    ----------
+    options : RobotOptions
+    dynamics : Model
+        The model with all that the options include.
+    limit : ndarray, shape (n,)
+        Effort limits; the largest float for none [N m or N].
+    saturated : ndarray of bool, shape (n,)
+        Joints whose efforts were limited since `take_saturated` was called.
+
+    Notes
+    -----
+    An effort limit of zero counts as none: exporters write it where no limit was entered, and a joint that may
+    exert no effort needs no answer.
+    """
+
+    options: RobotOptions
+    dynamics: Model
+
+    def __init__(self, model: Model) -> None:
+        check_coordinates(model)
+        self.model = model
+        n = len(model.joint_names)
+        self.zero = np.zeros(n)
+        # Without a limit the largest float: infinity and NaN lie outside of it as well.
+        limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
+        self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)
+        self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+
+    @property
+    def uses_effort(self) -> bool:
+        """Whether states need measured efforts."""
+        return False
+
+    def set_options(self, options: Any) -> None:
+        """Apply options; raises ParameterError where the robot cannot have them. Changes no array in place."""
+        self.dynamics = options.apply(self.model)
+        self.options = options
+
+    def with_options(self, options: Any) -> Self:
+        """Return a core for the same robot that goes on with other options, as ready as this one.
+
+        Raises whatever stands against them, and leaves this one as it was.
+        """
+        other = copy.copy(self)
+        other.set_options(options)
+        return other
+
+    @abstractmethod
+    def answer(self, state: RobotState) -> Any:
+        """Return the answer to a state; raises MessageError or LieDynamicsError where there is none."""
+
+    def start(self) -> None:
+        """Begin afresh, before the first of some states."""
+        self.forget()
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Forget what was received besides states, because time no longer says how old it is."""
+
+    def take_saturated(self) -> tuple[str, ...]:
+        """Return the joints whose efforts were limited since the last call."""
+        names = tuple(np.array(self.model.joint_names)[self.saturated])
+        self.saturated[:] = False
+        return names
+
+
+def check_coordinates(model: Model) -> None:
+    """Raise ConfigurationError where a JointState cannot hold the robot's coordinates."""
+    if not model.joint_names:
+        raise ConfigurationError("the robot has no joint that moves")
+    for name in model.joint_names:
+        joint = model.joint(name)
+        if joint.q_slice.stop - joint.q_slice.start != 1:
+            raise ConfigurationError(
+                f"joint {name!r} is of kind {joint.kind!r}; a JointState holds one position per joint, "
+                "so only joints with one coordinate can be used"
+            )

@@ -1,0 +1,35 @@
+"""One state of a robot."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .arrays import Array
+
+
+class RobotState(NamedTuple):
+    """One state of a robot in model order, and what else is known of that moment.
+
+    Attributes
+    ----------
+    stamp : int
+        Time of the state [ns]; that of its arrival where it has none.
+    position, velocity : ndarray, shape (n,)
+        [rad or m, and per s]; not changed by whoever gets them.
+    wrenches : ndarray, shape (n_bodies, 6), or None
+        Wrench that the environment exerts on each body, in its frame [N m, N]; None where there is none.
+    age : float
+        How old the state was when it arrived [s]; 0 where that is not known.
+    arrival : int
+        When it arrived, by the clock that stamps are held against [ns].
+    effort : ndarray, shape (n,), or None
+        Measured efforts [N m or N]; None where they were not asked for.
+    """
+
+    stamp: int
+    position: Array
+    velocity: Array
+    wrenches: Array | None = None
+    age: float = 0.0
+    arrival: int = 0
+    effort: Array | None = None

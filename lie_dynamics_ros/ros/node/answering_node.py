@@ -1,0 +1,144 @@
+"""Base of nodes that answer joint states: each becomes one value, goes through the core, and comes out as one value."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from builtin_interfaces.msg import Time
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+
+from ...core.errors import RequestError
+from ...core.setting import Setting
+from ..inputs.state_stream import STATE_TIMEOUT, StateStream
+from ..outputs.diagnostics import Report
+from ..outputs.response_times import DEADLINE
+from ..requests.services import Services
+from ..requests.worker import Worker
+from ..wire import qos
+from .managed_node import ManagedNode
+
+ANSWER_SETTINGS = (
+    STATE_TIMEOUT,
+    DEADLINE,
+    Setting("max_batch", 1000, "Largest number of states in one service request.", low=1, high=1_000_000),
+)
+
+Core = TypeVar("Core", bound=Any)
+
+
+class AnsweringNode(ManagedNode, ABC, Generic[Core]):
+    """Joint states in, answers out; subclasses fill in `read_options` and `publish`.
+
+    A core has ``options``, ``with_options(options)``, ``answer(state)``, ``start()`` and ``forget()``, see `RobotCore`;
+    inputs have ``read(message, now, age)``, which makes a state of a message, and ``forget()``.
+
+    Attributes
+    ----------
+    core, inputs : object or None
+        What answers, and what makes its states; None while unconfigured.
+    stream : StateStream
+    offers : Services
+    worker : Worker
+        For services that compute: joint states are answered meanwhile.
+    """
+
+    STATES = "state"
+    """What the states are to this node, for the diagnostics."""
+
+    def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
+        self.worker = Worker()
+        self.core: Core | None = None
+        self.inputs: Any = None
+        self._prepared: Core | None = None
+        super().__init__(name, settings, **kwargs)
+        self.offers = Services(self)
+        self.stream = StateStream(self, self._on_state, self.restart, self.STATES)
+
+    def destroy_node(self) -> None:
+        """End the thread of the services with the node."""
+        self.worker.close()
+        super().destroy_node()
+
+    def listen(
+        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
+    ) -> Subscription:
+        """Subscribe, with a quality of service that the user can override."""
+        return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=qos.overridable())
+
+    # For subclasses to fill in.
+
+    @abstractmethod
+    def read_options(self, values: Mapping[str, Any]) -> Any:
+        """Make options of parameter values; raises ParameterError where they make no sense together."""
+
+    @abstractmethod
+    def publish(self, core: Core, answer: Any, stamp: Time) -> None:
+        """Publish an answer under the time stamp of its state; raises MessageError where it is not to be published."""
+
+    # Configuration.
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other, and build what they lead to; raises whatever stands against it."""
+        options = self.read_options(values)
+        self._prepared = None
+        if self.core is not None and options != self.core.options:
+            self._prepared = self.core.with_options(options)
+
+    def settings_changed(self, names: set[str]) -> None:
+        """Apply parameters that may change at run time."""
+        self.stream.set_timeout()
+        if self._prepared is not None:
+            self.serve(self.inputs, self._prepared)
+        super().settings_changed(names)
+
+    def serve(self, inputs: Any, core: Core) -> None:
+        """Answer by this core from now on."""
+        self.inputs, self.core, self._prepared = inputs, core, None
+
+    @property
+    def answering(self) -> Core | None:
+        """The core while the node is active."""
+        return self.core if self.stream.open else None
+
+    def activate(self) -> None:
+        """Begin to answer states."""
+        assert self.core is not None
+        self.core.start()
+        self.stream.start()
+
+    def deactivate(self) -> None:
+        """Stop answering."""
+        self.stream.stop()
+
+    def cleanup(self) -> None:
+        """Let go of what answers."""
+        self.core = self.inputs = self._prepared = None
+
+    def restart(self) -> None:
+        """Forget what was received before time ran backwards, as when a bag is played again."""
+        if self.core is not None:
+            self.inputs.forget()
+            self.core.forget()
+
+    def require_core(self) -> Core:
+        """Return the core, for a service; raises RequestError where there is none."""
+        if self.core is None:
+            raise RequestError("the node is not configured")
+        return self.core
+
+    # Messages.
+
+    def _on_state(self, message: JointState, now: int, age: float) -> None:
+        core = self.core
+        assert core is not None
+        self.publish(core, core.answer(self.inputs.read(message, now, age)), message.header.stamp)
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        super().describe(report, period)
+        self.stream.describe(report, period)
+        self.offers.describe(report)
