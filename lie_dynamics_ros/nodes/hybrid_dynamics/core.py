@@ -148,9 +148,7 @@ class HybridDynamicsCore(RobotCore):
             return command.prescribed, command.values
         return command.prescribed, np.where(command.named, command.values, measured)
 
-    def _within_limits(
-        self, state: RobotState, given: Array, prescribed: NDArray[np.bool_]
-    ) -> tuple[Array, Array]:
+    def _within_limits(self, state: RobotState, given: Array, prescribed: NDArray[np.bool_]) -> tuple[Array, Array]:
         model, saturate, effort = self.dynamics, self.options.saturate, given
         # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
         while True:

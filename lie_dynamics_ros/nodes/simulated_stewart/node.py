@@ -16,8 +16,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from ...core.errors import ConfigurationError, MessageError
+from ...core.leg_state import LEGS
 from ...core.setting import Setting
-from ...ros.model.platform_loading import LEGS, PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
+from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics

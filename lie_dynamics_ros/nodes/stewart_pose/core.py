@@ -1,23 +1,20 @@
-"""What the node stewart_pose computes: from the leg lengths of a message to the pose, and what is known of it."""
+"""What the node stewart_pose computes: leg lengths in, the pose and what is known of it out."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
 from ...core.arrays import Array, all_finite
-from ...core.errors import ConfigurationError, MessageError, ParameterError
-from ...core.joint_mapping import JointMapping
+from ...core.errors import MessageError, ParameterError
+from ...core.leg_state import LEGS, LegState
 from ...core.poses import numbers_to_matrix
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
-from ...ros.inputs.state_reader import StateFields
-from ...ros.model.platform_loading import LEGS
 
 KINDS = {
     TrackingStatus.NOT_FINITE: "not finite",
@@ -79,16 +76,31 @@ class Options:
         )
 
 
-class StewartTask:
-    """Follows one platform through the leg lengths of joint states.
+class PoseAnswer(NamedTuple):
+    """The answer to one state.
+
+    Attributes
+    ----------
+    state : LegState
+    tracked : TrackedPose
+        What became of its lengths.
+    refusal : MessageError or None
+        Why the pose is not to be published; None where it is.
+    """
+
+    state: LegState
+    tracked: TrackedPose
+    refusal: MessageError | None
+
+
+class StewartPoseCore:
+    """Follows one platform through the lengths of its legs.
 
     Parameters
     ----------
     platform : StewartPlatform
     legs : sequence of str
-        Names of the legs in messages, leg by leg.
-    offsets : sequence of float
-        Added to what messages say, one for all legs or six [m].
+        Names of the legs, leg by leg, for errors.
     options : Options
 
     Attributes
@@ -99,27 +111,20 @@ class StewartTask:
         The last good pose; None before the first.
     """
 
-    def __init__(
-        self, platform: StewartPlatform, legs: Sequence[str], offsets: Sequence[float], options: Options
-    ) -> None:
-        if len(offsets) not in (1, LEGS):
-            raise ConfigurationError(f"length_offsets has {len(offsets)} numbers; expected one or six")
-        self.platform = platform
-        self.legs = JointMapping(legs)
-        self._fields = StateFields(LEGS)
+    def __init__(self, platform: StewartPlatform, legs: Sequence[str], options: Options) -> None:
+        self.platform, self.legs = platform, tuple(legs)
         self.last: TrackedPose | None = None
         self.tracked: TrackedPose | None = None
-        self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
         self._tracker: StewartTracker | None = None
-        self._since: int | None = None
+        self._since: int | None = None  # time of the last lengths that were followed [ns]
         self.options = options
         self._prepare()
-        self.restart()
+        self.forget()
 
     # Where tracking starts.
 
     @property
-    def start(self) -> str:
+    def start_from(self) -> str:
         """Which pose tracking starts from."""
         if len(self.options.start_pose) == 7:
             return "parameter start_pose"
@@ -137,17 +142,21 @@ class StewartTask:
             return numbers_to_matrix(self.options.start_pose)
         return self.platform.home_pose
 
-    def restart(self) -> None:
+    def start(self) -> None:
+        """Begin afresh: the first lengths are followed from the start pose."""
+        self.forget()
+
+    def forget(self) -> None:
         """Forget where the platform is: the next lengths are followed from the start pose."""
         self.last = self.tracked = None
         self._since = None
         pose = self.start_pose
         self._tracker = None if pose is None else self._tracker_at(pose)
 
-    def with_options(self, options: Options) -> StewartTask:
-        """Return a task that goes on from where this one is with other options, and leave this one as it was.
+    def with_options(self, options: Options) -> StewartPoseCore:
+        """Return a core that goes on from where this one is with other options, and leave this one as it was.
 
-        A start pose counts from the next restart on. Raises ParameterError where tracking cannot start from it.
+        A start pose counts from the next start on. Raises ParameterError where tracking cannot start from it.
         """
         other = copy.copy(self)
         other.options = options
@@ -157,7 +166,7 @@ class StewartTask:
         except LieDynamicsError as error:
             raise ParameterError(f"start_pose: {error}") from error
         if other.tracked is None or other._tracker is None:
-            other.restart()
+            other.forget()
         else:
             other._tracker = other._tracker.with_options(leg_noise=_noise(options), max_steps=options.max_steps)
         return other
@@ -194,30 +203,17 @@ class StewartTask:
 
     # Following.
 
-    def track(self, message: JointState, stamp: int) -> tuple[TrackedPose, bool]:
-        """Go to the pose for the leg lengths of a message that were measured at a time [ns].
-
-        Returns
-        -------
-        tracked : TrackedPose
-            Valid, and certified or to be published although it is not.
-        moving : bool
-            Whether the message has leg rates, so that there is a twist; it is finite where they are.
+    def answer(self, state: LegState) -> PoseAnswer:
+        """Go to the pose for the lengths of a state.
 
         Raises
         ------
         MessageError
-            The message cannot be used, its lengths cannot be followed, or its pose is to be withheld; tracking goes on.
+            No start pose is known, and none fits the lengths.
         """
-        match = self.legs.match(message.name)
-        fields = self._fields
-        moving = fields.fill(message, match)
-        lengths = fields.position
-        if self._offsets is not None:
-            lengths += self._offsets
+        stamp, lengths, rates = state
         if self._tracker is None:
             self._tracker = self._first(lengths)
-        rates = fields.velocity if moving else None
         if self._since is None:
             self._tracker = self._begun(self._tracker, lengths)
         dt = 0.0 if self._since is None else max(0.0, 1e-9 * (stamp - self._since))
@@ -225,9 +221,9 @@ class StewartTask:
         if tracked.valid or self._since is not None:
             self._since = stamp
         if self.withheld(tracked):
-            raise MessageError(KINDS[tracked.status], self.describe(tracked))
+            return PoseAnswer(state, tracked, MessageError(KINDS[tracked.status], self.describe(tracked)))
         self.tracked = tracked
-        return tracked, moving
+        return PoseAnswer(state, tracked, None)
 
     def _begun(self, tracker: StewartTracker, lengths: Array) -> StewartTracker:
         """Tracker at the pose to which the first lengths lead straight from the start pose.
@@ -250,7 +246,7 @@ class StewartTask:
         if not (all_finite(lengths) and (lengths > 0.0).all()):
             leg = int(np.argmin(np.isfinite(lengths) & (lengths > 0.0)))
             kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
-            raise MessageError(kind, f"{self.legs.joints[leg]}: its length is {lengths[leg]} m")
+            raise MessageError(kind, f"{self.legs[leg]}: its length is {lengths[leg]} m")
         try:
             return self._tracker_at(level_home(self.platform, lengths), known=False)
         except LieDynamicsError as error:
@@ -259,7 +255,7 @@ class StewartTask:
     def describe(self, tracked: TrackedPose) -> str:
         """Say what became of lengths, with the name of the leg where it is one."""
         leg = tracked.leg
-        return tracked.message if leg is None else f"{self.legs.joints[leg]}: {tracked.message}"
+        return tracked.message if leg is None else f"{self.legs[leg]}: {tracked.message}"
 
 
 def _noise(options: Options) -> float | tuple[float, ...]:

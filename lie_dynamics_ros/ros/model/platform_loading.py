@@ -9,6 +9,7 @@ from typing import Any
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from ...core.errors import DescriptionError, ParameterError
+from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import StewartPlatform
@@ -16,7 +17,6 @@ from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
 from .robot_description import locate
 
-LEGS = 6
 KEYS = (b"base_points", b"platform_points", b"semi_regular")
 """Of which the file of a platform has one at least."""
 

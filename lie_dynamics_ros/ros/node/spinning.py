@@ -15,10 +15,10 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ...core.errors import NodeError, start_problem
+from ...core.signals import EndSignals
 from .garbage import GarbageBetweenCallbacks
 from .newcomers import Newcomers
 from .real_time import request_real_time, usual_scheduling
-from .signals import EndSignals
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""

@@ -1,0 +1,27 @@
+"""One state of a Stewart platform, as its drives measure it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .arrays import Array
+
+LEGS = 6
+
+
+class LegState(NamedTuple):
+    """Lengths of the legs at one moment, in the order of the platform.
+
+    Attributes
+    ----------
+    stamp : int
+        Time of the state [ns]; that of its arrival where it has none.
+    lengths : ndarray, shape (6,)
+        [m].
+    rates : ndarray, shape (6,), or None
+        Of the lengths [m/s]; None where not all are known.
+    """
+
+    stamp: int
+    lengths: Array
+    rates: Array | None

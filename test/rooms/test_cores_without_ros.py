@@ -1,0 +1,48 @@
+"""What nodes compute needs no ROS: neither rclpy and messages, nor what of this package deals with them."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import lie_dynamics_ros
+
+ROOT = Path(lie_dynamics_ros.__file__).parent
+CORES = sorted(f"lie_dynamics_ros.nodes.{path.parent.name}.core" for path in ROOT.glob("nodes/*/core.py"))
+SHARED = sorted(f"lie_dynamics_ros.core.{path.stem}" for path in ROOT.glob("core/*.py") if path.stem != "__init__")
+PROGRAM = """
+import importlib, sys
+
+ROS = ("rclpy", "ament_index_python", "rcl_interfaces", "lie_dynamics_interfaces", "launch")
+
+
+class NoRos:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ROS or name.split(".")[0].endswith(("_msgs", "_srvs")):
+            raise ImportError(f"a core imports {name}")
+
+
+sys.meta_path.insert(0, NoRos())
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+loaded = [m for m in sys.modules if m.startswith("lie_dynamics_ros.ros") or m.endswith(".node")]
+assert not loaded, loaded
+"""
+
+
+def test_no_core_imports_ros():
+    assert len(CORES) == 6 and len(SHARED) > 8
+    command = [sys.executable, "-c", PROGRAM, *CORES, *SHARED]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_no_core_names_ros_even_for_types():
+    """Nor where only a type checker looks."""
+    files = [*ROOT.glob("core/*.py"), *ROOT.glob("nodes/*/core.py")]
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or "", *(alias.name for alias in node.names)] if node.level else [node.module]
+                first = names[0].split(".")[0] if names[0] else names[1]
+                assert first not in ("ros", "rclpy", "node") and not first.endswith("_msgs"), (path, node.lineno)
