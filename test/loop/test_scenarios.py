@@ -18,8 +18,19 @@ ARMS = ("panda", "ur5", "xarm7")
 FEW = [Case(arm, mode, *LOOPS[(i + j) % 6]) for i, arm in enumerate(ARMS) for j, mode in enumerate(MODES)]
 ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MODES for loop in LOOPS]
 WITHIN = 1.0 + 1e-9
-HEAVY = 3.0
-"""Time in which an arm is at rest whose wrist carries thirty times the inertia that the controller knows of [s]."""
+SLOW = {"xarm7": 3.0}
+"""Time in which an arm is at rest that carries 1.5 kg of which the controller does not know [s]; 1 where not given.
+
+The damping that a sampled loop can carry is in proportion to the inertia that is known. xArm 7's last link, of 0.17 kg,
+carries thirty times what is known, so rates come down by that: 2.4 s were found at 250 Hz, 1.3 at 500, 1.1 at 1000.
+"""
+UNLEARNED = 3.0
+"""Time in which mode adaptive is at rest after a push [s], 1.5 in the others: it takes the push for a payload at first.
+
+Found: 2.6 s (UR5, 1 kHz), while what it learned fades.
+"""
+EXACT = {("xarm7", 250.0): 5e-3}
+"""Error of the exciting motion with 1.5 kg [rad]; 3e-3 where not given. With the payload known it is 4.6e-3 here."""
 
 few = pytest.mark.parametrize("case", FEW, ids=str)
 every = pytest.mark.parametrize("case", ALL, ids=str)
@@ -57,10 +68,7 @@ def judge_pushes(case, count, rng):
         where = f"{found} at {q.tolist()}"
         assert found["limits"] < WITHIN and found["ripple"] < 1.0, where
         if case.mode != "gravity_compensation" or found["phase"] == "stopped":  # else it glides, as one that is guided
-            if case.mode == "adaptive":  # it unlearns the push slowly
-                assert found["last speed"] < 5.0 * REST, where
-            else:
-                assert found["rest after"] < 1.5, where
+            assert found["rest after"] < (UNLEARNED if case.mode == "adaptive" else 1.5), where
 
 
 def judge_trajectories(case, count, rng):
@@ -81,7 +89,7 @@ def test_stops(case, rng):
 
 @few
 def test_stops_with_a_payload_that_the_model_does_not_know(case, rng):
-    judge_stops(case, 1, rng, scenarios.payload(case.arm), HEAVY)
+    judge_stops(case, 1, rng, scenarios.payload(case.arm), SLOW.get(case.arm, 1.0))
 
 
 @few
@@ -129,16 +137,18 @@ def test_changes_at_run_time_do_not_step_the_efforts(case, rng):
 def judge_learning(case, q):
     found = scenarios.learn(case, q)
     where = f"{found} at {q.tolist()}"
-    assert found["error after 10 s"] < 3e-3, where
+    assert found["error after 10 s"] < EXACT.get((case.arm, case.rate), 3e-3), where
     assert found["step"] < 0.05 and found["limits"] < WITHIN and found["ripple"] < 1.0, where
     own = arms.load(case.arm).model.inertia(scenarios.payload(case.arm)["payload"][0]).mass
     low, high, last = found["masses"]
     assert low > 0.0 and high < own + DEFAULTS["largest_payload"] + 1e-9 and found["smallest eigenvalue"] > 0.0, where
-    assert abs(last - own - 1.5) < 0.3, where
+    assert abs(last - own - 1.5) < 0.03, where
     assert found["phases"] == ["following", "holding"], where
 
 
-@pytest.mark.parametrize(("arm", "rate", "delay"), [("panda_arm", 500.0, 1.0)])
+@pytest.mark.parametrize(
+    ("arm", "rate", "delay"), [("panda_arm", 500.0, 1.0), ("ur5", 1000.0, 0.0), ("xarm7", 500.0, 1.0)]
+)
 def test_adaptive_learns_a_payload_on_default_parameters(arm, rate, delay):
     judge_learning(Case(arm, "adaptive", rate, delay), arms.load(arm).aligned(0))
 
@@ -156,7 +166,7 @@ def test_adaptive_learns_the_link_that_carries_payloads(name, link):
 @every
 def test_all_stops(case, rng):
     judge_stops(case, 6, rng)
-    judge_stops(case, 4, rng, scenarios.payload(case.arm), HEAVY)
+    judge_stops(case, 4, rng, scenarios.payload(case.arm), SLOW.get(case.arm, 1.0))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from .adaptive import AdaptiveController
 from .computed_torque import ComputedTorquePID, computed_torque, feedforward_pd, gravity_compensation
 from .damping import limited_damping, limited_damping_matrix
+from .effort_history import EffortHistory
 from .effort_limits import LimitedEffort, limit_effort
 from .loop_limits import is_robust, largest_damping, largest_period
 from .momentum_observer import MomentumObserver
@@ -19,6 +20,7 @@ from .trajectory import Trajectory, TrajectoryPoint
 __all__ = [
     "AdaptiveController",
     "ComputedTorquePID",
+    "EffortHistory",
     "LimitedEffort",
     "MomentumObserver",
     "SampleTimes",

@@ -12,11 +12,17 @@ from ..lie import SpatialInertia, inertial_parameters
 from ..model.model import Model
 from ..tree.losses import joint_losses
 from .inertia_set import STEEPEST, InertiaSet
+from .momentum_prediction import MomentumPrediction
 from .passivity import SlidingReference, armature, sliding_reference
 from .regressor import slotine_li_regressor
 from .tracking_error import gains
 
 Array = npt.NDArray[np.float64]
+
+PREDICTION_RATE = 350.0
+"""Of learning by `AdaptiveController.observe` where equations are plenty [1/s], in coordinates Z."""
+LARGEST_STEP = 2.0
+"""Of learning by `AdaptiveController.observe`: up to 4 / `STEEPEST`, the divergence falls for exact equations."""
 
 
 class AdaptiveController:
@@ -46,6 +52,10 @@ class AdaptiveController:
         Bodies or frames on them whose parameters are learned; all that move when left out. Those of the others stay.
     payload, reach : float
         Bounds of the set: the mass that such a body may carry [kg], and how far from its centre of mass that is [m].
+    memory : float
+        Time over which `observe` looks back [s]; with 0 it does nothing.
+    effort_scale : array-like, shape () or (nv,)
+        What is much for a joint, such as its limit [N m, N]: by it the joints' equations are compared.
 
     Attributes
     ----------
@@ -64,6 +74,8 @@ class AdaptiveController:
         bodies: Sequence[str | int] | None = None,
         payload: float = 5.0,
         reach: float = 0.3,
+        memory: float = 0.0,
+        effort_scale: npt.ArrayLike = 1.0,
     ) -> None:
         for name, value in (("gamma", gamma), ("payload", payload), ("reach", reach)):
             if not (np.isfinite(value) and value > 0.0):
@@ -77,11 +89,18 @@ class AdaptiveController:
         self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
         self._chosen = np.array(self.bodies, dtype=np.int64)
         self.set = InertiaSet(self._start[self._chosen], float(payload), float(reach))
+        self._still, self._slope = np.zeros(model.nv), np.zeros((model.n_bodies, 10))
+        self._prediction: MomentumPrediction | None = None
+        if memory:
+            scale, factor = _scale(model, effort_scale), np.asarray(self.set.factor)
+            self._prediction = MomentumPrediction(model, self._chosen, self._start, factor, scale, _checked(memory))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self._parameters = self._start.copy()
+        if self._prediction is not None:
+            self._prediction.reset()
         self._keep(self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self._chosen])))
 
     def adopt(self, other: AdaptiveController) -> None:
@@ -159,6 +178,39 @@ class AdaptiveController:
         if moved is not None:
             self._take(*moved)
 
+    def observe(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, effort: Array | None, period: float, shift: Array | None = None
+    ) -> None:
+        """Learn from what efforts did since the last state; nothing without a memory.
+
+        The step is bounded: for whatever data that obey the equations, period and state, the divergence to the truth
+        does not rise.
+
+        Parameters
+        ----------
+        q, qd : array-like, shape (nq,), (nv,)
+            The state.
+        effort : ndarray, shape (nv,), optional
+            Mean of the efforts that acted since the last one, known external ones included [N m, N]; None where that
+            is not known, as in the first state.
+        period : float
+            Since the last state [s].
+        shift : ndarray, shape (nv,), optional
+            By how much that mean would be more if efforts acted some time earlier, where that is not certain.
+        """
+        if self._prediction is None:
+            return
+        x, v = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64)
+        more = self._still if shift is None else shift
+        slope = self._prediction.slope(x, v, effort, more, period, self._parameters[self._chosen])
+        if slope is None:
+            return
+        self._slope[self._chosen] = slope
+        step = min(LARGEST_STEP, PREDICTION_RATE * period)
+        moved = self.set.step(self._coordinates, self._slope.reshape(-1), self._chosen, _DUAL, step)
+        if moved is not None:
+            self._take(*moved)
+
     def learning_gain(self, Y: Array) -> Array:
         """Return a bound G (nv, nv) of what learning does: d(Y pi)/dt = -G' s / gamma with 0 <= G' <= G, anywhere.
 
@@ -168,6 +220,19 @@ class AdaptiveController:
         slopes = Y.reshape(len(Y), -1, 10)[:, self._chosen]
         carried = self.set.carried(_dual_pseudo(slopes)).reshape(len(Y), -1)
         return np.asarray(STEEPEST * carried @ carried.T)
+
+
+def _scale(model: Model, scale: npt.ArrayLike) -> Array:
+    values = gains(model, scale, "effort_scale")
+    if not (values > 0.0).all():
+        raise InputError("effort_scale: positive numbers are expected", name="effort_scale", value=scale)
+    return values
+
+
+def _checked(memory: float) -> float:
+    if not (np.isfinite(memory) and memory > 0.0):
+        raise InputError(f"memory: a time is expected, or zero, got {memory}", name="memory", value=memory)
+    return float(memory)
 
 
 def _dual_pseudo(slope: Array) -> Array:

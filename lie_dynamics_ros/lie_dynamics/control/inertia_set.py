@@ -39,6 +39,8 @@ class InertiaSet:
         body's centre of mass. So the set holds the body with any payload of mass m and second moment about the body's
         centre of mass S for which the matrix of both is below 2 C, such as a point of less than `payload` within
         `reach`; and masses up to twice that of the body and the payload.
+    factor : ndarray, shape (k, 4, 4)
+        W, the Cholesky factor of U.
     """
 
     def __init__(self, parameters: Array, payload: float, reach: float) -> None:
@@ -48,9 +50,9 @@ class InertiaSet:
         shift[:, :3, 3] = center
         carried = payload * shift @ np.diag([reach**2] * 3 + [1.0]) @ np.swapaxes(shift, -1, -2)
         self.bound = 2.0 * (inertial_parameters.pseudo_inertia(parameters) + carried)
-        self._factor = np.linalg.cholesky(self.bound)
-        self._turned = np.ascontiguousarray(np.swapaxes(self._factor, -1, -2))
-        self._inverse = np.linalg.inv(self._factor)
+        self.factor = np.linalg.cholesky(self.bound)
+        self._turned = np.ascontiguousarray(np.swapaxes(self.factor, -1, -2))
+        self._inverse = np.linalg.inv(self.factor)
         self._room = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
         self._step = np.empty(1)
         k = len(parameters)  # a first step, so that nothing is compiled while a robot is controlled
@@ -69,7 +71,7 @@ class InertiaSet:
         if np.abs(values).max(initial=0.0) > FARTHEST:
             values = np.clip(values, -FARTHEST, FARTHEST)
             coordinates = _compose(values, vectors)
-        base = self._factor @ vectors
+        base = self.factor @ vectors
         return coordinates, _compose(1.0 / (1.0 + np.exp(-values)), base)
 
     def step(
@@ -90,12 +92,12 @@ class InertiaSet:
         """
         self._step[0] = step
         moved, pseudo = np.empty_like(coordinates), np.empty_like(coordinates)
-        done = learn(coordinates, slope, bodies, self._step, self._factor, dual, *self._room, moved, pseudo)
+        done = learn(coordinates, slope, bodies, self._step, self.factor, dual, *self._room, moved, pseudo)
         return (moved, pseudo) if done == 1 else None
 
     def carried(self, slope: Array) -> Array:
         """Return W^T L W for slopes L (..., k, 4, 4) over P: those over R."""
-        return np.asarray(self._turned @ slope @ self._factor)
+        return np.asarray(self._turned @ slope @ self.factor)
 
     def divergence(self, true: Array, coordinates: Array) -> Array:
         """Return the divergence D (k,) from estimates to true pseudo-inertias (k, 4, 4); never negative.

@@ -20,6 +20,7 @@ from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains
 from .guard import Guard
 from .laws import Laws, Wanted
 from .learning import least_weight
+from .observing import Observer
 from .trajectory_checks import MotionLimits, check_dynamics, check_motion
 from .trajectory_piece import Desired, Piece
 from .trajectory_player import TrajectoryPlayer
@@ -57,6 +58,7 @@ class Answering(RobotCore):
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._times = SampleTimes()
         self._efforts = EffortStage(self.limit)
+        self._observer = Observer(self._soft)
         self.phase, self.reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self._last: int | None = None  # stamp of the last state [ns]
@@ -131,6 +133,7 @@ class Answering(RobotCore):
                 self.note = f"no state for {period:.3f} s: trajectories were dropped"
                 self._plan = None
                 self._efforts.forget()
+                self._observer.forget()
             self.player = TrajectoryPlayer(position, self.options.start_tolerance)
             self._times.reset()
             period = 0.0
@@ -189,6 +192,9 @@ class Answering(RobotCore):
     ) -> Answer:
         options = self.options
         total = limited.total
+        self._observer.note(stamp, total, wrench)
+        if options.mode == "adaptive":
+            self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
         return Answer(
             stamp, options.mode, self.phase, self.reason, position, velocity, desired,
             desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,

@@ -150,6 +150,7 @@ class ComputedTorqueCore(Answering):
         self.player, self._last = None, None
         self._times.reset()
         self._efforts.forget()
+        self._observer.forget()
 
     def hold(self) -> str:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is.

@@ -26,6 +26,9 @@ ACCELERATION = 5.0
 SPEED = 0.5
 """Of the reference motion in these states, over the velocity limit [1], or [rad/s, m/s] where there is none."""
 
+UNLIMITED = 100.0
+"""Taken for much where no joint has an effort limit [N m, N]."""
+
 
 def last_link(model: Model) -> int:
     """Return the last body of the longest chain, light ones like fingers left out."""
@@ -35,6 +38,13 @@ def last_link(model: Model) -> int:
         depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
     mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
     return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
+
+
+def effort_scale(model: Model) -> Array:
+    """Return what is much for each joint (n,): its limit, or that of the others where it has none [N m, N]."""
+    limit = model.limits.effort
+    limited = (limit > 0.0) & np.isfinite(limit)
+    return np.where(limited, limit, limit[limited].mean() if limited.any() else UNLIMITED)
 
 
 def make_learner(
@@ -49,6 +59,8 @@ def make_learner(
         options.adapted_bodies or [last_link(dynamics)],
         options.largest_payload,
         options.payload_reach,
+        options.adaptation_memory,
+        effort_scale(dynamics),
     )
     if (
         before is not None

@@ -74,6 +74,13 @@ CONTROL_SETTINGS = (
         low=1e-6,
         high=1e6,
     ),
+    Setting(
+        "adaptation_memory",
+        0.5,
+        "Time over which mode adaptive looks back at what efforts did; 0: it learns by tracking errors alone [s].",
+        low=0.0,
+        high=60.0,
+    ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
     Setting(
         "largest_payload",
@@ -183,6 +190,7 @@ class Options(RobotOptions):
     mode: str
     numbers: dict[str, tuple[float, ...]]
     adaptation_weight: float
+    adaptation_memory: float
     adapted_bodies: tuple[str, ...]
     largest_payload: float
     payload_reach: float
@@ -210,9 +218,9 @@ class Options(RobotOptions):
                 raise ParameterError(f"{name} is empty; expected one number, or one for each joint")
         _check_gains(numbers, values["rate"], values["delay"])
         same = (
-            "mode", "adaptation_weight", "largest_payload", "payload_reach", "rate", "delay", "blend_time",
-            "driver_compensates_gravity", "effort_policy", "check_dynamics", "start_tolerance", "error_limit",
-            "velocity_margin", "position_margin", "stop_time",
+            "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",
+            "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics", "start_tolerance",
+            "error_limit", "velocity_margin", "position_margin", "stop_time",
         )  # fmt: skip
         return {
             **RobotOptions.read(values),

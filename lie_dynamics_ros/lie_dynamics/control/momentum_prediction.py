@@ -1,0 +1,142 @@
+"""What the momentum tells of inertial parameters: how far estimates miss what efforts did."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..lie import inertial_parameters
+from ..model import layout
+from ..model.model import Model
+from ..model.user_joints import extend
+from ..tree.losses import joint_losses
+from .momentum_kernels import momentum_terms
+from .passivity import armature
+from .prediction_kernels import digest
+
+Array = npt.NDArray[np.float64]
+
+SMALLEST = 1e-4
+"""Part of the scale of efforts below which equations count little: epsilon is its square."""
+SURPRISE = 3e-3
+"""Part of the scale of efforts by which a prediction may miss before older equations are forgotten sooner."""
+FILTER = 10.0
+"""How many times shorter than the memory the time of the filter is."""
+
+
+class MomentumPrediction:
+    """Equations of least squares for inertial parameters, without accelerations.
+
+    Over each period the momentum p = P pi changes by the mean of tau + H pi, H pi = C^T qd - g, tau the efforts that
+    acted, external ones and losses included: linear equations, which are filtered as (P s - H) a / (s + a) pi =
+    tau a / (s + a) would be, so that velocities are not differentiated faster than a. What was filtered is kept as
+    F^T F and F^T f, forgotten with the memory, and up to as fast as the filter while a prediction misses by more than
+    `SURPRISE`: then something new is carried, or something has pushed.
+
+    That efforts act earlier or later than thought is one more unknown in these equations, and eliminated. The
+    unknowns are coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`.
+
+    Parameters
+    ----------
+    model : Model
+        Its armature and losses are taken as known.
+    bodies : ndarray of int, shape (k,)
+        Whose parameters are unknown.
+    parameters : ndarray, shape (n_bodies, 10)
+        Of all bodies; those of the others count.
+    factor : ndarray, shape (k, 4, 4)
+        W.
+    scale : ndarray, shape (nv,)
+        Of the joints' efforts [N m, N]; equations of joints count over it.
+    memory : float
+        [s].
+    """
+
+    def __init__(
+        self, model: Model, bodies: npt.NDArray[np.int64], parameters: Array, factor: Array, scale: Array, memory: float
+    ) -> None:
+        if model._coupling is not None:
+            raise InputError(f"model {model.name!r}: independent joints are expected, mimic joints are coupled")
+        n, k, m = model.nv, len(bodies), 10 * len(bodies)
+        self.model, self.memory = model, memory
+        self._places = np.full(model.n_bodies, -1, dtype=np.int64)
+        self._places[bodies] = 10 * np.arange(k)
+        self._given, self._weight, self._armature = parameters.copy(), 1.0 / scale, armature(model)
+        self._parameters = np.ascontiguousarray(np.swapaxes(_turned(factor), 1, 2))  # of coordinates
+        self._coordinates = np.linalg.inv(self._parameters)
+        self._p, self._h = np.empty((2, n, m + 1)), np.empty((2, n, m + 1))
+        self._filtered, self._information = np.zeros((n, m + 2)), np.zeros((m + 2, m + 2))
+        self._rooms = np.empty((n, m + 2)), np.empty((m, m)), np.empty(m), np.empty(5)
+        self.reset()
+        q, zero = model.neutral(), np.zeros(n)
+        for _ in range(2):  # so that nothing is compiled while a robot is controlled
+            self.slope(q, zero, zero, zero, 1.0, parameters[bodies])
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all equations."""
+        self._filtered[:] = self._information[:] = 0.0
+        self._now, self._known = 0, False
+
+    def slope(
+        self, q: Array, qd: Array, effort: Array | None, shift: Array, period: float, estimates: Array
+    ) -> Array | None:
+        """Take in what happened since the last state; return the slope (k, 10) over the parameters.
+
+        Parameters
+        ----------
+        q, qd : ndarray, shape (nq,), (nv,)
+            The state.
+        effort : ndarray, shape (nv,), optional
+            Mean of what acted on the joints since the last one [N m, N]; None where that is not known.
+        shift : ndarray, shape (nv,)
+            By how much that would be more if efforts acted some time earlier, always the same.
+        period : float
+            Since the last state [s].
+        estimates : ndarray, shape (k, 10)
+            Present parameters of the bodies.
+
+        Returns
+        -------
+        ndarray, shape (k, 10), or None
+            Gradient of (r - r*)^T A (A + epsilon)^-1 (r - r*) / 2 over the parameters, r* what fits best; None where
+            there is nothing to learn from.
+        """
+        before, now = self._now, 1 - self._now
+        p, h = self._p[now], self._h[now]
+        x = extend(self.model, q, qd) if self.model._custom else q
+        if momentum_terms(self.model._rows, x, qd, self._places, self._given, p, h) != layout.OK:
+            self._known = False
+            return None
+        p[:, -1] += self._armature * qd
+        if self.model._actuation_terms is not None:
+            h[:, -1] -= joint_losses(self.model, qd)
+        known, self._now, self._known = self._known, now, True
+        if not known or effort is None or period <= 0.0:
+            return None
+        row, root, slope, numbers = self._rooms
+        numbers[:] = period, FILTER * period / self.memory, period / self.memory, SMALLEST**2, SURPRISE
+        coordinates = (self._coordinates @ estimates[..., None]).reshape(-1)
+        done = digest(
+            self._p[before], p, self._h[before], h, effort, shift, self._weight,
+            numbers, self._parameters, coordinates, row, self._filtered, self._information, root, slope,
+        )  # fmt: skip
+        if done != 1:
+            return None
+        if not math.isfinite(float(slope @ slope)):
+            self.reset()
+            return None
+        return np.asarray((slope.reshape(-1, 1, 10) @ self._coordinates).reshape(-1, 10))
+
+
+def _turned(factor: Array) -> Array:
+    """Return the parameters (k, 10, 10), a row each, of the bodies W E W^T for an orthonormal basis E of 4x4."""
+    basis = np.zeros((10, 4, 4))
+    for a, (i, j) in enumerate(zip(*np.tril_indices(4), strict=True)):
+        basis[a, i, j] = basis[a, j, i] = 1.0 if i == j else math.sqrt(0.5)
+    bodies = factor[:, None] @ basis @ np.swapaxes(factor, -1, -2)[:, None]
+    units = inertial_parameters.pseudo_inertia(np.eye(10)).reshape(10, 16)
+    return np.asarray(bodies.reshape(len(factor), 10, 16) @ np.linalg.pinv(units))

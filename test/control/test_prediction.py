@@ -1,0 +1,152 @@
+"""Learning from what efforts did: the equations of the momentum, and that no step leads away from the truth."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import sample_trees
+
+import lie_dynamics_ros
+from lie_dynamics_ros.lie_dynamics import InputError, Model, coriolis_matrix, gravity_force, mass_matrix
+from lie_dynamics_ros.lie_dynamics.control import AdaptiveController, EffortHistory
+from lie_dynamics_ros.lie_dynamics.control.momentum_kernels import momentum_terms
+
+LINK = "panda_link7"
+
+
+@cache
+def panda():
+    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+
+
+@cache
+def loaded():
+    return panda().with_payload(LINK, 1.5, [0.02, 0.01, 0.1], 0.003 * np.eye(3))
+
+
+def learner(**values):
+    return AdaptiveController(
+        panda(), 10.0, 10.0, 0.03, [LINK], payload=3.0, reach=0.15, effort_scale=panda().limits.effort,
+        **{"memory": 0.5, **values},
+    )  # fmt: skip
+
+
+def parameters(model):
+    return np.array([model.inertia(body).parameters() for body in range(model.n_bodies)])
+
+
+@pytest.mark.parametrize(
+    "kinds", [["revolute", "spherical", "free", "universal", "prismatic"], ["revolute", "universal", "prismatic"]]
+)
+def test_the_terms_are_the_momentum_and_its_change(kinds, rng):
+    """P pi = M qd and H pi = C^T qd - g, whichever bodies are unknown; for joints of every kind."""
+    tree = sample_trees.branched(np.random.default_rng(1), kinds, [None, 0, None, 2, 1][: len(kinds)])
+    model = sample_trees.to_model(tree)
+    q, qd, pi = model.random(rng), rng.normal(size=model.nv), parameters(model)
+    momentum = mass_matrix(model, q) @ qd
+    change = coriolis_matrix(model, q, qd).T @ qd - gravity_force(model, q)
+    for unknown in (range(model.n_bodies), [1], [0, model.n_bodies - 1], []):
+        places = np.full(model.n_bodies, -1)
+        places[list(unknown)] = 10 * np.arange(len(unknown))
+        P, H = np.empty((2, model.nv, 10 * len(unknown) + 1))
+        assert momentum_terms(model._rows, q, qd, places, pi, P, H) == 0
+        x = np.append(pi[list(unknown)].ravel(), 1.0)
+        np.testing.assert_allclose(P @ x, momentum, atol=1e-12)
+        np.testing.assert_allclose(H @ x, change, atol=1e-11)
+
+
+def exact_effort(model, before, after, period):
+    """The mean effort with which the discrete equation of the momentum holds."""
+    (q0, v0), (q1, v1) = before, after
+    change = (mass_matrix(model, q1) @ v1 - mass_matrix(model, q0) @ v0) / period
+    for q, v in (before, after):
+        change -= 0.5 * (coriolis_matrix(model, q, v).T @ v - gravity_force(model, q))
+    return change
+
+
+@pytest.mark.parametrize("late", [0.0, 0.7])
+def test_no_step_leads_away_from_the_truth_whatever_the_period_and_the_states(late, rng):
+    """The divergence to the truth never rises, and vanishes; also where efforts act earlier than thought."""
+    true, control = loaded(), learner()
+    truth, divergences = parameters(true), []
+    state = None
+    for k in range(400):
+        period = 10.0 ** rng.uniform(-4.0, 1.0)
+        now = true.random(rng), rng.normal(size=7) * (k % 5 != 0)
+        shift = rng.normal(size=7)
+        effort = None if state is None else exact_effort(true, state, now, period) - late * shift
+        control.observe(*now, effort, period, shift)
+        divergences.append(control.divergence(truth))
+        state = now
+    falls = np.diff(divergences)
+    assert falls.max() < 1e-9 * divergences[0] and divergences[-1] < 1e-3 * divergences[0]
+    assert control.inertia(LINK).mass == pytest.approx(true.inertia(LINK).mass, rel=1e-2)
+
+
+def test_with_the_right_model_nothing_is_learned(rng):
+    control, state = learner(), None
+    before = control.parameters
+    for _ in range(50):
+        now = panda().random(rng), rng.normal(size=7)
+        control.observe(*now, None if state is None else exact_effort(panda(), state, now, 0.01), 0.01)
+        state = now
+    np.testing.assert_allclose(control.parameters, before, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e2, 1e8, 1e160, 1e300, np.inf, np.nan])
+def test_whatever_the_efforts_estimates_stay_in_the_set_and_recover(size, rng):
+    control, true = learner(), loaded()
+    state = true.random(rng), np.zeros(7)
+    control.observe(*state, None, 0.0)
+    for _ in range(20):
+        control.observe(true.random(rng), rng.normal(size=7), size * rng.choice([-1.0, 1.0], 7), 0.002)
+        assert (np.linalg.eigvalsh(control.pseudo) > 0.0).all()
+        assert (np.linalg.eigvalsh(control.set.bound - control.pseudo) > 0.0).all()
+    control.observe(*state, None, 0.0)
+    for _ in range(2000):
+        now = true.random(rng), rng.normal(size=7)
+        control.observe(*now, exact_effort(true, state, now, 0.01), 0.01)
+        state = now
+    assert control.inertia(LINK).mass == pytest.approx(true.inertia(LINK).mass, rel=0.02)
+
+
+def test_from_what_is_not_known_nothing_is_learned(rng):
+    control = learner()
+    before = control.parameters
+    for effort, period in ((np.full(7, 50.0), 0.002), (None, 0.002), (np.full(7, 50.0), 0.0)):
+        control.observe(panda().random(rng), rng.normal(size=7), effort, period)
+        assert (control.parameters == before).all()
+    control.observe(panda().random(rng), rng.normal(size=7), np.full(7, 50.0), 0.002)
+    assert (control.parameters != before).any()
+    control.reset()
+    control.observe(panda().random(rng), rng.normal(size=7), np.full(7, 50.0), 0.002)
+    np.testing.assert_allclose(control.parameters, before, rtol=1e-12)
+    without = learner(memory=0.0)
+    for _ in range(3):
+        without.observe(panda().random(rng), rng.normal(size=7), np.full(7, 50.0), 0.002)
+    np.testing.assert_allclose(without.parameters, before, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "value"), [("memory", -1.0), ("memory", np.nan), ("effort_scale", 0.0)])
+def test_bad_numbers_are_refused_by_name(name, value):
+    with pytest.raises(InputError, match=name):
+        AdaptiveController(panda(), 10.0, 10.0, 0.03, [LINK], **{"memory": 0.5, name: value})
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.4, 1.0, 2.5])
+def test_the_mean_of_efforts_is_that_of_what_was_held(delay, rng):
+    """Against the signal held between uneven times, sampled a thousand times a period."""
+    stamps = np.cumsum(rng.integers(1_000_000, 4_000_000, 12))
+    efforts, late, history = rng.normal(size=(12, 3)), delay * 2_000_000, EffortHistory()
+    assert history.mean(0, 1, 0.0) is None
+    for stamp, effort in zip(stamps.tolist(), efforts, strict=True):
+        history.add(stamp, effort)
+    for begin, end in ((stamps[8], stamps[9]), (stamps[6] + 12345, stamps[11]), (stamps[9], stamps[11] + 5_000_000)):
+        times = begin + (end - begin) * (np.arange(20000) + 0.5) / 20000
+        held = efforts[np.searchsorted(stamps + late, times, side="right") - 1]
+        np.testing.assert_allclose(history.mean(int(begin), int(end), late), held.mean(axis=0), atol=2e-3)
+    assert history.mean(int(stamps[0] + late) - 1, int(stamps[5]), late) is None
+    assert history.mean(int(stamps[9]), int(stamps[9]), late) is None
+    history.forget()
+    assert history.mean(int(stamps[8]), int(stamps[9]), late) is None
