@@ -21,7 +21,7 @@ setup(
         PACKAGE: [
             "lie_dynamics/py.typed",
             "lie_dynamics/*.pyi",
-            "lie_dynamics/*/*.npz",
+            "lie_dynamics/stewart/assembly/*.npz",
             "ros/*/*.xml",
             "urdf/*.urdf",
             "platforms/*.yaml",

@@ -9,7 +9,8 @@ from typing import Any
 
 import lie_dynamics_ros.lie_dynamics as library
 from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, joint_types
-from lie_dynamics_ros.lie_dynamics.kernels import forward_dynamics, inverse_dynamics, world
+from lie_dynamics_ros.lie_dynamics.dynamics.kernels import forward_dynamics, inverse_dynamics
+from lie_dynamics_ros.lie_dynamics.dynamics.kernels.common import world
 
 from .library_bench import TALOS, median_times, np
 from .results import Figure, at_most

@@ -66,7 +66,7 @@ def compile_everything() -> dict[str, float]:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "lie_dynamics_ros.lie_dynamics.kernels"],
+            [sys.executable, "-m", "lie_dynamics_ros.lie_dynamics.engine"],
             env={**os.environ, "LIE_DYNAMICS_CACHE_DIR": folder},
             stdout=subprocess.DEVNULL,
             check=True,

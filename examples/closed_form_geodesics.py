@@ -7,7 +7,7 @@ import numpy as np
 
 from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, joint_types, mass_matrix
 from lie_dynamics_ros.lie_dynamics.closed_form import geodesic
-from lie_dynamics_ros.lie_dynamics.closed_form.plots import plot_geodesics, save_figure
+from lie_dynamics_ros.lie_dynamics.geometry.plots import plot_geodesics, save_figure
 
 
 def planar_arm(links):

@@ -14,8 +14,8 @@ from lie_dynamics_ros.lie_dynamics import (
     kinetic_energy,
     potential_energy,
 )
-from lie_dynamics_ros.lie_dynamics.closed_form.plots import save_figure
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar
+from lie_dynamics_ros.lie_dynamics.geometry.plots import save_figure
 from lie_dynamics_ros.lie_dynamics.simulation.constrained import simulate_constrained
 
 GROUND, CRANK, COUPLER = 0.4, 0.3, 0.5
@@ -51,7 +51,7 @@ def motion(samples=256):
 
 def picture(t, tip, q, results):
     """The linkage in four phases, and what each choice of motors and resolution asks for."""
-    from lie_dynamics_ros.lie_dynamics.closed_form.plots import new_figure
+    from lie_dynamics_ros.lie_dynamics.geometry.plots import new_figure
 
     figure, (left, middle, right) = new_figure(3, size=(13.0, 4.0))
     left.plot(tip.real, tip.imag, "k", lw=1)

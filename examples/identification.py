@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, inverse_dynamics, joint_types
-from lie_dynamics_ros.lie_dynamics.closed_form.plots import save_figure
+from lie_dynamics_ros.lie_dynamics.geometry.plots import save_figure
 from lie_dynamics_ros.lie_dynamics.identification import base_parameters, filtered_motion, identify
 
 LENGTHS, MASSES = (0.3, 0.4, 0.35, 0.1), (4.0, 3.0, 2.0, 0.8)

@@ -13,7 +13,7 @@ from lie_dynamics_ros.lie_dynamics import (
     joint_types,
     torque_optimal_motion,
 )
-from lie_dynamics_ros.lie_dynamics.closed_form.plots import new_figure, save_figure
+from lie_dynamics_ros.lie_dynamics.geometry.plots import new_figure, save_figure
 
 START, GOAL, DURATION = np.array([-np.pi / 2, 0.0]), np.array([np.pi / 2, 0.0]), 1.2
 

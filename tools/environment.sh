@@ -43,7 +43,7 @@ export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"
 
 # What the environment is made from, and for which place (virtual environments cannot be moved).
 wanted() { { cat "tools/requirements-$distro.txt" setup.py; printf '%s' "$root"; } | cksum; }
-kernels() { find lie_dynamics_ros/lie_dynamics -name '*.py' \( -path '*/kernels/*' -o -name '*_kernels.py' \) -exec cksum {} + | sort | cksum; }
+kernels() { find lie_dynamics_ros/lie_dynamics -name '*.py' \( -path '*/kernels/*' -o -path '*/engine/*' \) -exec cksum {} + | sort | cksum; }
 stamped() { [ -x "$venv/bin/python" ] && [ "$(cat "$venv/$1" 2>/dev/null)" = "$2" ]; }
 
 compiler() { command -v c++ || command -v g++ || command -v clang++ || true; }
@@ -117,9 +117,9 @@ build_interfaces() {
 }
 
 compile_kernels() {
-    [ -f lie_dynamics_ros/lie_dynamics/kernels/__main__.py ] || return 0
+    [ -f lie_dynamics_ros/lie_dynamics/engine/__main__.py ] || return 0
     say "  compiling the numerical kernels (once per version of them; a minute or two) ..."
-    if "$venv/bin/python" -m lie_dynamics_ros.lie_dynamics.kernels >&2; then
+    if "$venv/bin/python" -m lie_dynamics_ros.lie_dynamics.engine >&2; then
         kernels >"$venv/kernels-stamp"
     else
         say "note: compiling the kernels failed; the reason stands above. They will be compiled when first needed."

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "closed_form": (
+    "geometry": (
         "christoffel_derivatives christoffel_symbols coriolis_product curvature_tensor is_flat mass_matrix_derivatives "
         "ricci_tensor scalar_curvature sectional_curvature"
     ),
@@ -29,28 +29,32 @@ _HOMES = {
     "model": "Model ModelBuilder joint_types",
     "optimal": "torque_optimal_motion",
     "stewart": "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
-    "tree.external": "external_wrench",
-    "tree.forward_derivatives": "forward_dynamics_derivatives hybrid_dynamics_derivatives",
-    "tree.forward_dynamics": "forward_dynamics hybrid_dynamics",
-    "tree.inverse_derivatives": "bias_force_derivatives gravity_force_derivatives inverse_dynamics_derivatives",
-    "tree.inverse_dynamics": "inverse_dynamics",
-    "tree.jacobians": "jacobian jacobian_rate",
-    "tree.kinematics": "forward_kinematics frame_pose",
-    "tree.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate solve_mass_matrix",
-    "tree.motion": (
+    "dynamics.external": "external_wrench",
+    "dynamics.derivatives.forward_derivatives": "forward_dynamics_derivatives hybrid_dynamics_derivatives",
+    "dynamics.forward_dynamics": "forward_dynamics hybrid_dynamics",
+    "dynamics.derivatives.inverse_derivatives": (
+        "bias_force_derivatives gravity_force_derivatives inverse_dynamics_derivatives"
+    ),
+    "dynamics.inverse_dynamics": "inverse_dynamics",
+    "dynamics.jacobians": "jacobian jacobian_rate",
+    "dynamics.kinematics": "forward_kinematics frame_pose",
+    "dynamics.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate solve_mass_matrix",
+    "dynamics.motion": (
         "body_accelerations body_velocities center_of_mass centroidal_momentum_matrix kinetic_energy "
         "momentum potential_energy total_mass"
     ),
-    "tree.parameters": "Parameter",
-    "tree.regressor": "torque_regressor",
-    "tree.second_derivatives": "inverse_dynamics_second_derivatives",
-    "tree.sensitivity": "forward_dynamics_sensitivity hybrid_dynamics_sensitivity inverse_dynamics_sensitivity",
+    "dynamics.derivatives.parameters": "Parameter",
+    "dynamics.derivatives.regressor": "torque_regressor",
+    "dynamics.derivatives.second_derivatives": "inverse_dynamics_second_derivatives",
+    "dynamics.derivatives.sensitivity": (
+        "forward_dynamics_sensitivity hybrid_dynamics_sensitivity inverse_dynamics_sensitivity"
+    ),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 #: Rooms, imported when they are asked for too.
 _ROOMS = (
-    "closed_form", "constraints", "control", "errors", "identification", "lie", "model", "optimal", "simulation",
-    "stewart", "tree",
+    "closed_form", "constraints", "control", "dynamics", "errors", "geometry", "identification", "lie", "model",
+    "optimal", "reference", "simulation", "stewart",
 )  # fmt: skip
 __all__ = sorted(_MODULES)  # noqa: PLE0605
 

@@ -1,14 +1,3 @@
-from .closed_form import (
-    christoffel_derivatives,
-    christoffel_symbols,
-    coriolis_product,
-    curvature_tensor,
-    is_flat,
-    mass_matrix_derivatives,
-    ricci_tensor,
-    scalar_curvature,
-    sectional_curvature,
-)
 from .constraints import (
     Assembly,
     Baumgarte,
@@ -39,23 +28,26 @@ from .constraints import (
     mimic_couplings,
     project_to_constraints,
 )
-from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
-from .lie import SpatialInertia
-from .model import Model, ModelBuilder, joint_types
-from .optimal import torque_optimal_motion
-from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forward_kinematics
-from .tree.external import external_wrench
-from .tree.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
-from .tree.forward_dynamics import forward_dynamics, hybrid_dynamics
-from .tree.inverse_derivatives import (
+from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
+from .dynamics.derivatives.inverse_derivatives import (
     bias_force_derivatives,
     gravity_force_derivatives,
     inverse_dynamics_derivatives,
 )
-from .tree.inverse_dynamics import inverse_dynamics
-from .tree.jacobians import jacobian, jacobian_rate
-from .tree.kinematics import forward_kinematics, frame_pose
-from .tree.mass_matrix import (
+from .dynamics.derivatives.parameters import Parameter
+from .dynamics.derivatives.regressor import torque_regressor
+from .dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
+from .dynamics.derivatives.sensitivity import (
+    forward_dynamics_sensitivity,
+    hybrid_dynamics_sensitivity,
+    inverse_dynamics_sensitivity,
+)
+from .dynamics.external import external_wrench
+from .dynamics.forward_dynamics import forward_dynamics, hybrid_dynamics
+from .dynamics.inverse_dynamics import inverse_dynamics
+from .dynamics.jacobians import jacobian, jacobian_rate
+from .dynamics.kinematics import forward_kinematics, frame_pose
+from .dynamics.mass_matrix import (
     bias_force,
     coriolis_matrix,
     gravity_force,
@@ -63,7 +55,7 @@ from .tree.mass_matrix import (
     mass_matrix_rate,
     solve_mass_matrix,
 )
-from .tree.motion import (
+from .dynamics.motion import (
     body_accelerations,
     body_velocities,
     center_of_mass,
@@ -73,14 +65,22 @@ from .tree.motion import (
     potential_energy,
     total_mass,
 )
-from .tree.parameters import Parameter
-from .tree.regressor import torque_regressor
-from .tree.second_derivatives import inverse_dynamics_second_derivatives
-from .tree.sensitivity import (
-    forward_dynamics_sensitivity,
-    hybrid_dynamics_sensitivity,
-    inverse_dynamics_sensitivity,
+from .errors import DescriptionError, GroupError, InertiaError, InputError, LieDynamicsError, SingularityError
+from .geometry import (
+    christoffel_derivatives,
+    christoffel_symbols,
+    coriolis_product,
+    curvature_tensor,
+    is_flat,
+    mass_matrix_derivatives,
+    ricci_tensor,
+    scalar_curvature,
+    sectional_curvature,
 )
+from .lie import SpatialInertia
+from .model import Model, ModelBuilder, joint_types
+from .optimal import torque_optimal_motion
+from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forward_kinematics
 
 __all__ = [
     "Assembly",

@@ -22,8 +22,8 @@ from lie_dynamics_ros.lie_dynamics import (
     constrained_inverse_dynamics,
     constraint_quantities,
 )
+from lie_dynamics_ros.lie_dynamics.constraints.derivatives.loops import constraint_derivatives
 from lie_dynamics_ros.lie_dynamics.constraints.inputs import read_states
-from lie_dynamics_ros.lie_dynamics.constraints.loop_derivatives import constraint_derivatives
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
 NODES = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])

@@ -27,7 +27,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from constraints import test_constraints_plain_python as shared
-from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
+from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
 assert not COMPILED
 np.savez(sys.argv[2], **shared.evaluate(), **shared.complex_steps())
 """

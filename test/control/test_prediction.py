@@ -10,7 +10,7 @@ from support import sample_trees
 import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics import InputError, Model, coriolis_matrix, gravity_force, mass_matrix
 from lie_dynamics_ros.lie_dynamics.control import AdaptiveController, EffortHistory
-from lie_dynamics_ros.lie_dynamics.control.momentum_kernels import momentum_terms
+from lie_dynamics_ros.lie_dynamics.control.kernels.momentum import momentum_terms
 
 LINK = "panda_link7"
 

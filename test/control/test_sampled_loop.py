@@ -21,7 +21,7 @@ from lie_dynamics_ros.lie_dynamics.control import (
     sampled_loop,
     spectral_radius,
 )
-from lie_dynamics_ros.lie_dynamics.control.signal_kernels import keeps_limits
+from lie_dynamics_ros.lie_dynamics.control.kernels.signals import keeps_limits
 from lie_dynamics_ros.lie_dynamics.errors import InputError
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lie_dynamics_ros.lie_dynamics.control.signal_kernels import (
+from lie_dynamics_ros.lie_dynamics.control.kernels.signals import (
     ASSUMED,
     BAD_POSITION,
     BAD_VELOCITY,

@@ -7,4 +7,4 @@ Targets use what the tests of nodes and of the library share.
 import sys
 from pathlib import Path
 
-sys.path += [str(Path(__file__).resolve().parents[1] / room) for room in ("nodes", "nodes/common", "tree", "model")]
+sys.path += [str(Path(__file__).resolve().parents[1] / room) for room in ("nodes", "nodes/common", "dynamics", "model")]

@@ -43,5 +43,5 @@ def test_what_is_not_asked_for_is_not_imported():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=STUB.parents[2]
     )
     rooms = {name.split(".")[2] for name in run.stdout.split()}
-    assert {"model", "kernels", "tree"} <= rooms
+    assert {"model", "engine", "dynamics"} <= rooms
     assert not rooms & {"stewart", "constraints", "control", "simulation", "identification", "closed_form"}

@@ -18,7 +18,7 @@ import sys
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/simulation"]
 import numpy as np
 import test_simulation_plain_python as shared
-from lie_dynamics_ros.lie_dynamics.kernels.compile import COMPILED
+from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
 assert not COMPILED
 np.savez(sys.argv[2], **shared.evaluate())
 """

@@ -11,15 +11,15 @@ from scipy.optimize import brentq, least_squares
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
     StewartPlatform,
-    assembly,
     assembly_modes,
     dietmaier_platform,
     griffis_duffy_platform,
     reference_platform,
     semi_regular_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.assembly_classes import Placement, general_start, start_systems
-from lie_dynamics_ros.lie_dynamics.stewart.assembly_path_kernels import equations
+from lie_dynamics_ros.lie_dynamics.stewart.assembly import modes as assembly
+from lie_dynamics_ros.lie_dynamics.stewart.assembly.classes import Placement, general_start, start_systems
+from lie_dynamics_ros.lie_dynamics.stewart.assembly.kernels.paths import equations
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from stewart_platforms import FAMILIES, random_case

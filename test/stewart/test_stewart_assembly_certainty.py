@@ -18,7 +18,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     griffis_duffy_platform,
     semi_regular_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.assembly_paths import clashes
+from lie_dynamics_ros.lie_dynamics.stewart.assembly.paths import clashes
 
 ALPHA = 0.1577
 

@@ -12,7 +12,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     identifiability_report,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.calibration_model import PARAMETERS, Measurements, cost_of, join, linearise
+from lie_dynamics_ros.lie_dynamics.stewart.calibration.model import PARAMETERS, Measurements, cost_of, join, linearise
 
 NOMINAL = reference_platform(leg_limits=(0.2, 0.9))
 

@@ -7,9 +7,9 @@ from scipy.linalg import expm
 from scipy.optimize import least_squares
 
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform
-from lie_dynamics_ros.lie_dynamics.stewart import newton_kernels as nk
-from lie_dynamics_ros.lie_dynamics.stewart.certificate_kernels import MAX_H
-from lie_dynamics_ros.lie_dynamics.stewart.tracker_memory import new_memory
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.kernels import newton as nk
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.kernels.certificate import MAX_H
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.memory import new_memory
 
 
 def hat(w):

@@ -15,8 +15,8 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     assembly_modes,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.reach_search import Anchor, poses_in_reach
-from lie_dynamics_ros.lie_dynamics.stewart.tracker_memory import new_memory
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.memory import new_memory
+from lie_dynamics_ros.lie_dynamics.stewart.tracking.reach_search import Anchor, poses_in_reach
 
 SPEEDS = (1.0, 4.0)
 HOME = oracle.pose_of((0, 0, 50), (0, 0, 0))

@@ -3,11 +3,17 @@
 from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
 from .constraint_set import ConstraintSet
 from .coupling import Coupling, mimic_couplings
-from .derivative_equations import ConstrainedDerivatives
-from .derivatives import (
+from .derivatives.dynamics import (
     constrained_forward_derivatives,
     constrained_hybrid_derivatives,
     constrained_inverse_derivatives,
+)
+from .derivatives.equations import ConstrainedDerivatives
+from .derivatives.sensitivity import (
+    ConstrainedSensitivity,
+    constrained_forward_sensitivity,
+    constrained_hybrid_sensitivity,
+    constrained_inverse_sensitivity,
 )
 from .forward import Baumgarte, constrained_forward_dynamics
 from .hybrid import constrained_hybrid_dynamics
@@ -22,12 +28,6 @@ from .quantities import (
     constraint_jacobian,
     constraint_quantities,
     loop_wrenches,
-)
-from .sensitivity import (
-    ConstrainedSensitivity,
-    constrained_forward_sensitivity,
-    constrained_hybrid_sensitivity,
-    constrained_inverse_sensitivity,
 )
 from .user import UserConstraint
 

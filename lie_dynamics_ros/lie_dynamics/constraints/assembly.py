@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 from ..model.arguments import count_of, number_of, of_model
 from ..model.configuration import require_finite, require_result
 from ..model.model import Model
-from ..tree.mass_matrix import mass_matrix
 from .constraint_set import ConstraintSet
 from .forward import as_mask
 from .inputs import read_states

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..engine.lanes import LANES
 from ..errors import DescriptionError, InputError
-from ..kernels.lanes import LANES
 from ..model import layout
 from ..model.model import Model
-from . import loop_kernels as lk
 from .coupling import Coupling
 from .cut_joints import scalars, upright
+from .kernels import loops as lk
 from .loop import Loop
 from .user import UserConstraint
 

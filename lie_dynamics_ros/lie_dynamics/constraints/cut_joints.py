@@ -1,4 +1,4 @@
-"""What each cut joint forbids, as scalars that the kernels know (see `loop_kernels`)."""
+"""What each cut joint forbids, as scalars that the kernels know (see `kernels.loops`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import loop_kernels as lk
+from .kernels import loops as lk
 
 Array = npt.NDArray[np.float64]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..model.layout import OK, TOO_LARGE
 from ..model.model import Model
-from ..tree.losses import joint_losses
-from . import constrained_dynamics_kernels as ck
 from .constraint_set import ConstraintSet
 from .inputs import ConstrainedDynamics, States, read_states, refuse
+from .kernels import constrained_dynamics as ck
 
 Array = npt.NDArray[np.float64]
 _empty = np.empty

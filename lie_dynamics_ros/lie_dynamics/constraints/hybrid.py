@@ -12,11 +12,11 @@ from ..lie._arrays import listed
 from ..model.arguments import zero_of
 from ..model.layout import OK
 from ..model.model import Model
-from . import constrained_dynamics_kernels as ck
 from .constraint_set import ConstraintSet
 from .forward import Baumgarte, as_mask, pack_extra, run
 from .inputs import ConstrainedDynamics, States, read_states
 from .inverse import distribute
+from .kernels import constrained_dynamics as ck
 from .quantities import quantities_of
 from .resolution import objective
 

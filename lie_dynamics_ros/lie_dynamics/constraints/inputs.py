@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread
+from ..engine.compile import COMPILED
 from ..errors import InputError, SingularityError
-from ..kernels.compile import COMPILED
 from ..model import layout
 from ..model.arguments import require_model
 from ..model.configuration import coordinate_name, shaped
 from ..model.model import Model
 from ..model.user_joints import extend
-from ..tree.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread
 from .constraint_set import ConstraintSet
 
 Array = npt.NDArray[np.float64]

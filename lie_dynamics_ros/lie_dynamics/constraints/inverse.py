@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..errors import InputError
 from ..lie._arrays import as_numbers, listed
 from ..model.arguments import of_model
 from ..model.configuration import require_finite
 from ..model.model import Model
-from ..tree.inverse_dynamics import inverse_dynamics
 from .assembly import constraint_rank
 from .constraint_set import ConstraintSet
 from .forward import as_mask

@@ -12,9 +12,9 @@ from ..lie._arrays import as_numbers
 from ..model.arguments import of_model
 from ..model.configuration import require_result
 from ..model.model import Model
-from . import loop_kernels as lk
 from .constraint_set import ConstraintSet
 from .inputs import States, read_states
+from .kernels import loops as lk
 
 Array = npt.NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
 from ..model.model import Model
-from ..tree.losses import joint_losses
 from .inertia_set import STEEPEST, InertiaSet
 from .momentum_prediction import MomentumPrediction
 from .passivity import SlidingReference, armature, sliding_reference

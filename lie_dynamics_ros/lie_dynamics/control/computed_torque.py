@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.mass_matrix import gravity_force
 from ..model.model import Model
-from ..tree.inverse_dynamics import inverse_dynamics
-from ..tree.mass_matrix import gravity_force
-from .law_kernels import DONE, linear_law
+from .kernels.laws import DONE, linear_law
 from .tracking_error import TrackingError, gains, gradient, tracking_error
 
 Array = npt.NDArray[np.float64]

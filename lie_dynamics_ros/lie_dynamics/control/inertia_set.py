@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lie import inertial_parameters
-from .inertia_set_kernels import FARTHEST, learn
+from .kernels.inertia_set import FARTHEST, learn
 
 Array = npt.NDArray[np.float64]
 

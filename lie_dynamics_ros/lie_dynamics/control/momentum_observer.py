@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.jacobians import jacobian
+from ..dynamics.losses import joint_losses
+from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..model.model import Model
-from ..tree.jacobians import jacobian
-from ..tree.losses import joint_losses
-from ..tree.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from .tracking_error import gains
 
 Array = npt.NDArray[np.float64]

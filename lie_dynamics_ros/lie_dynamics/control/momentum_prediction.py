@@ -7,15 +7,15 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..lie import inertial_parameters
 from ..model import layout
 from ..model.model import Model
 from ..model.user_joints import extend
-from ..tree.losses import joint_losses
-from .momentum_kernels import momentum_terms
+from .kernels.momentum import momentum_terms
+from .kernels.prediction import digest
 from .passivity import armature
-from .prediction_kernels import digest
 
 Array = npt.NDArray[np.float64]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.jacobians import jacobian, jacobian_rate
+from ..dynamics.kinematics import frame_pose
+from ..dynamics.mass_matrix import bias_force, mass_matrix
 from ..errors import InputError
 from ..lie import se3
 from ..model.model import Model
-from ..tree.jacobians import jacobian, jacobian_rate
-from ..tree.kinematics import frame_pose
-from ..tree.mass_matrix import bias_force, mass_matrix
 from .tracking_error import gains
 
 Array = npt.NDArray[np.float64]

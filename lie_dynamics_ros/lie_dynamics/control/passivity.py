@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..closed_form.coriolis import coriolis_product
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.losses import joint_losses
+from ..geometry.coriolis import coriolis_product
 from ..model import layout
 from ..model.model import Model
-from ..tree.inverse_dynamics import inverse_dynamics
-from ..tree.losses import joint_losses
-from .law_kernels import DONE, sliding_motion
+from .kernels.laws import DONE, sliding_motion
 from .tracking_error import gains, position_rate, tracking_error
 
 Array = npt.NDArray[np.float64]

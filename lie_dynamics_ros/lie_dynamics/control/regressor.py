@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.inputs import _check_quaternions
 from ..errors import InputError
 from ..model import layout
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.user_joints import extend
-from ..tree.inputs import _check_quaternions
-from .regressor_kernels import slotine_li_regressor as _single
+from .kernels.regressor import slotine_li_regressor as _single
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .signal_kernels import APPROACH, comes_to_rest_within
+from .kernels.signals import APPROACH, comes_to_rest_within
 
 Array = npt.NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.derivatives.parameters import INERTIAL_PARAMETERS
+from ..dynamics.derivatives.regressor import torque_regressor
 from ..errors import InputError
 from ..model.configuration import checked
 from ..model.model import Model
-from ..tree.parameters import INERTIAL_PARAMETERS
-from ..tree.regressor import torque_regressor
 
 Array = npt.NDArray[np.float64]
 

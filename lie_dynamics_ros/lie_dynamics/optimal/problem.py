@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
+from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..model.configuration import require_result
 from ..model.model import Model
-from ..tree.inverse_derivatives import inverse_dynamics_derivatives
-from ..tree.inverse_dynamics import inverse_dynamics
 from .bounds import Bounds
 from .chart import ChartedMotion, charted_motion
 from .modes import Modes, modes_at, quadrature

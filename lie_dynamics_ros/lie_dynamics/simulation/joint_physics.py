@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
-from ..tree.mass_matrix import mass_matrix
-from . import joint_physics_kernels as columns
+from .kernels import joint_physics as columns
 
 Array = npt.NDArray[np.float64]
 

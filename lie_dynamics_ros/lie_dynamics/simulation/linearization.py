@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives
 from ..errors import InputError
 from ..lie import se3, so3
 from ..model import layout
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.pack import copied
-from ..tree.forward_derivatives import forward_dynamics_derivatives
 from . import stop_linearization
 from .joint_physics import JointPhysics
 

@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
+from ..dynamics.inputs import _check_quaternions
 from ..errors import InputError, SimulationError
 from ..model import layout
 from ..model.configuration import checked, require_finite
 from ..model.model import Model
 from ..model.pack import copied
-from ..tree.forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
-from ..tree.inputs import _check_quaternions
-from . import simulation_kernels as kernels
 from .integrators import integrate_motion
 from .joint_physics import JointPhysics, joint_forces
+from .kernels import simulation as kernels
 
 Array = npt.NDArray[np.float64]
 Method = Literal["semi_implicit", "rkmk4", "variational"]

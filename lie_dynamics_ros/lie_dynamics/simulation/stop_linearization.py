@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.derivatives.forward_derivatives import ForwardDynamicsDerivatives, forward_dynamics_derivatives
+from ..dynamics.forward_dynamics import forward_dynamics
 from ..model import layout
 from ..model.model import Model
 from ..model.pack import copied
-from ..tree.forward_derivatives import ForwardDynamicsDerivatives, forward_dynamics_derivatives
-from ..tree.forward_dynamics import forward_dynamics
 from .joint_physics import JointPhysics, joint_forces
 
 Array = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ class ImplicitStops:
 def implicit(
     physics: JointPhysics, model: Model, q: Array, qd: Array, tau: Array, h: float, f_ext: Array | None
 ) -> ImplicitStops:
-    """Return what `step_kernels.semi_implicit` does about stops, without dry friction that sticks.
+    """Return what `kernels.steps.semi_implicit` does about stops, without dry friction that sticks.
 
     A force -k (x + h qd + h^2 qdd) - c (qd + h qdd) is one more h^2 k + h c on the diagonal of the mass matrix. A stop
     whose joint would be beyond it after the step pushes; one that would have to pull is left out.

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lie import so3
-from .inverse_kinematics import Array, as_pose
-from .platform import StewartPlatform
+from .geometry.inverse_kinematics import Array, as_pose
+from .geometry.platform import StewartPlatform
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .tracker_result import TrackedPath
-    from .workspace import WorkspaceSlice
+    from .geometry.workspace import WorkspaceSlice
+    from .tracking.result import TrackedPath
 
 _DPI = 110
 

@@ -13,7 +13,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
-from ...lie_dynamics.control.signal_kernels import within
+from ...lie_dynamics.control.kernels.signals import within
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, Answer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains

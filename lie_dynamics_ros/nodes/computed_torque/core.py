@@ -16,7 +16,7 @@ from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
-from ...lie_dynamics.control.signal_kernels import within
+from ...lie_dynamics.control.kernels.signals import within
 from .answer import HOLDING, OFF, STOPPED, STOPPING
 from .answering import Answering
 from .gains import LoopReport, examine

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...lie_dynamics.control import limit_effort
-from ...lie_dynamics.control.signal_kernels import within
+from ...lie_dynamics.control.kernels.signals import within
 
 if TYPE_CHECKING:
     from .options import Options

@@ -18,7 +18,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
 from ...lie_dynamics import Model, gravity_force, hybrid_dynamics
-from ...lie_dynamics.control.signal_kernels import within
+from ...lie_dynamics.control.kernels.signals import within
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
 

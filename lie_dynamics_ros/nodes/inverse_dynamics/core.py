@@ -16,7 +16,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
 from ...lie_dynamics import Model, gravity_force, inverse_dynamics
-from ...lie_dynamics.control.signal_kernels import within
+from ...lie_dynamics.control.kernels.signals import within
 
 
 @dataclass(frozen=True)

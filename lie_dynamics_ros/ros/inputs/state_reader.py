@@ -9,7 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
-from ...lie_dynamics.control.signal_kernels import ASSUMED, BAD_POSITION, BAD_VELOCITY, clean_state
+from ...lie_dynamics.control.kernels.signals import ASSUMED, BAD_POSITION, BAD_VELOCITY, clean_state
 from ..wire.messages import read_field
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class JointStateReader:
         ------
         MessageError
             Joints are missing or named twice, a field has the wrong length, a position is not finite or a velocity
-            is infinite, for which numbers beyond `LARGEST` of `signal_kernels` count.
+            is infinite, for which numbers beyond `LARGEST` of `control.kernels.signals` count.
         """
         fields = self._free
         moving = fields.fill(message, match)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ...lie import se3, so3
-from ..designs import reference_platform
-from ..forward_kinematics import solve_forward_kinematics
+from ..geometry.designs import reference_platform
 from ..plots import new_figure, save_figure
+from ..solvers.forward_kinematics import solve_forward_kinematics
 from . import paper
 
 Note = Callable[[str], None]

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import quaternion, se3, so3
-from ..designs import reference_platform
-from ..forward_kinematics import METHODS, solve_forward_kinematics
-from ..inverse_kinematics import Array
-from ..tracker import StewartTracker
+from ..geometry.designs import reference_platform
+from ..geometry.inverse_kinematics import Array
+from ..solvers.forward_kinematics import METHODS, solve_forward_kinematics
+from ..tracking.tracker import StewartTracker
 from . import paper
 
 Note = Callable[[str], None]

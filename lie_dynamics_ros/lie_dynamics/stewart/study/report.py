@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..forward_kinematics import METHODS
+from ..solvers.forward_kinematics import METHODS
 from .basins import GUESSES, PATH_STEPS, BasinResult
 from .tables import Row
 

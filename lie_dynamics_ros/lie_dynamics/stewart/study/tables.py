@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..designs import reference_platform
-from ..forward_kinematics import solve_forward_kinematics
+from ..geometry.designs import reference_platform
+from ..solvers.forward_kinematics import solve_forward_kinematics
 from . import paper
 
 Note = Callable[[str], None]

@@ -1,0 +1,182 @@
+"""Analytic derivatives of constrained forward, inverse and hybrid dynamics.
+
+The equations that determine accelerations, forces and multipliers are differentiated and solved again; what they are
+made of comes from the derivatives of inverse dynamics, the torque regressor, and the derivatives of the constraints.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
+from ...dynamics.derivatives.regressor import torque_regressor
+from ...lie._arrays import listed
+from ...model.arguments import of_model
+from ...model.configuration import require_result
+from ...model.model import Model
+from ..constraint_set import ConstraintSet
+from ..forward import Baumgarte
+from ..inputs import States, read_states
+from ..quantities import quantities_of
+from .equations import (
+    ConstrainedDerivatives,
+    Problem,
+    Sensitivity,
+    Terms,
+    forward_problem,
+    hybrid_problem,
+    inverse_problem,
+    solve,
+)
+from .loops import constraint_derivatives
+
+Array = npt.NDArray[np.float64]
+
+
+@of_model
+def constrained_forward_derivatives(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    stabilization: Baumgarte | None = None,
+) -> ConstrainedDerivatives:
+    """Return the derivatives of `constrained_forward_dynamics`, with its arguments and errors.
+
+    Returns
+    -------
+    ConstrainedDerivatives
+        Derivatives along q, qd, tau and inertial parameters; wrenches of `f_ext` are kept in their bodies' frames.
+    """
+    problem = forward_problem(model, constraints, q, qd, tau, f_ext, stabilization)
+    return _differentiate(model, constraints, q, qd, f_ext, problem)
+
+
+@of_model
+def constrained_hybrid_derivatives(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    resolution: str = "least_constraint_force",
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+    stabilization: Baumgarte | None = None,
+) -> ConstrainedDerivatives:
+    """Return the derivatives of `constrained_hybrid_dynamics`, with its arguments and errors.
+
+    Where more accelerations are given than the mechanism has freedoms, those along a command that violates the
+    constraints are derivatives of the nearest motion that does not.
+    """
+    problem = hybrid_problem(
+        model,
+        constraints,
+        q,
+        qd,
+        qdd,
+        tau,
+        prescribed,
+        f_ext,
+        stabilization,
+        resolution=resolution,
+        torque_weights=torque_weights,
+        force_weights=force_weights,
+    )
+    return _differentiate(model, constraints, q, qd, f_ext, problem)
+
+
+@of_model
+def constrained_inverse_derivatives(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    actuated: npt.ArrayLike | None = None,
+    resolution: str = "least_constraint_force",
+    passive_torque: npt.ArrayLike | None = None,
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+) -> ConstrainedDerivatives:
+    """Return the derivatives of `constrained_inverse_dynamics`, with its arguments and errors; no torque limits.
+
+    q, qd and qdd are varied by themselves, as that function takes them: it does not ask whether they fit the
+    constraints.
+    """
+    problem = inverse_problem(
+        model,
+        constraints,
+        q,
+        qd,
+        qdd,
+        f_ext,
+        actuated,
+        passive_torque,
+        resolution=resolution,
+        torque_weights=torque_weights,
+        force_weights=force_weights,
+    )
+    return _differentiate(model, constraints, q, qd, f_ext, problem)
+
+
+def _differentiate(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None,
+    problem: Problem,
+) -> ConstrainedDerivatives:
+    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
+    terms = _terms(model, constraints, states, problem)
+
+    def turned(z: Array) -> Array:
+        varied = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
+        zero = np.zeros_like(z)
+        found = constraint_derivatives(model, constraints, varied, zero, np.zeros((len(z), constraints.size)))
+        out = np.zeros_like(terms.target)
+        out[..., : model.nv] = found.rate_dq
+        return out
+
+    parts, n = [], model.nv
+    for found in solve(model, problem, terms, turned):
+        require_result(model, found)
+        a = found.reshape(*states.batch, *found.shape[1:])
+        parts.append(Sensitivity(a[..., :n], a[..., n : 2 * n], a[..., 2 * n : 3 * n], a[..., 3 * n :]))
+    return ConstrainedDerivatives(*parts)
+
+
+def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Problem) -> Terms:
+    """Return what enters the differentiated equations along q, qd, what is given, and inertial parameters."""
+    q, qd, qdd = (states.arrays[name] for name in ("q", "qd", "qdd"))
+    count, n, m = len(q), model.nv, constraints.size
+    f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
+    tree = inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
+    A = quantities_of(model, constraints, states)[0].jacobian
+    loops = constraint_derivatives(model, constraints, states, qdd, listed(problem.found.multipliers))
+    along_q, along_qd = loops.acceleration_dq, loops.acceleration_dqd
+    if problem.stabilization is not None:
+        f, z = problem.stabilization.frequency, problem.stabilization.damping_ratio
+        along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
+        along_qd = along_qd + 2.0 * z * f * A
+    known = np.ones(n, np.bool_) if problem.inverse else problem.mask
+    load = np.concatenate(
+        [tree.dq - loops.force_dq, tree.dqd, tree.dqdd * known, torque_regressor(model, q, qd, qdd)], axis=-1
+    )
+    more = np.zeros((count, m, load.shape[-1] - 3 * n))
+    motion, force = np.zeros_like(load), np.zeros_like(load)
+    motion[..., 2 * n : 3 * n], force[..., 2 * n : 3 * n] = np.diag(known), np.diag(~known)
+    target = np.concatenate([along_q, along_qd, A * known, more], axis=-1)
+    result = listed(problem.found.tau), listed(problem.found.multipliers)
+    return Terms(tree.dqdd, A, load, target, motion, force, *result)

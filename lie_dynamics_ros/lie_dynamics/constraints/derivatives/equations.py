@@ -1,0 +1,233 @@
+"""The differentiated equations of constrained dynamics, and their solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.inputs import in_parts
+from ...errors import SingularityError
+from ...model.model import Model
+from ..constraint_set import ConstraintSet
+from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
+from ..hybrid import constrained_hybrid_dynamics
+from ..inputs import ConstrainedDynamics
+from ..inverse import constrained_inverse_dynamics
+from ..resolution import RANK_CUT, Objective, objective
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Derivatives of one result r (..., k), each (..., k, columns).
+
+    Attributes
+    ----------
+    dq : ndarray, shape (..., k, nv)
+        Along the configuration, as `Model.integrate` moves it. Off the closed configurations too: constraints are taken
+        as the functions of all q that they are.
+    dqd : ndarray, shape (..., k, nv)
+        Along the rates.
+    dgiven : ndarray, shape (..., k, nv)
+        Along the command: joint forces in forward dynamics, accelerations in inverse dynamics, and in hybrid dynamics
+        for each coordinate the one of the two that is given.
+    dparameters : ndarray, shape (..., k, 10 n_bodies)
+        Along the inertial parameters of the bodies, ten each, as `torque_regressor` orders them.
+    """
+
+    dq: Array
+    dqd: Array
+    dgiven: Array
+    dparameters: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedDerivatives:
+    """Derivatives of constrained dynamics.
+
+    Attributes
+    ----------
+    qdd, tau, multipliers : Sensitivity
+        Of accelerations (nv), joint forces (nv) and multipliers (m); rows of what is given itself are zero or unit.
+        Where constraints depend on each other, multipliers are not unique and their derivatives mean little; those of
+        accelerations and forces stay valid as long as the rank stays.
+    """
+
+    qdd: Sensitivity
+    tau: Sensitivity
+    multipliers: Sensitivity
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A problem of constrained dynamics and its solution, which are to be differentiated."""
+
+    found: ConstrainedDynamics
+    mask: npt.NDArray[np.bool_]  # of coordinates whose force is to be found
+    goal: Objective | None  # which forces are chosen there
+    stabilization: Baumgarte | None
+    inverse: bool  # all accelerations are given
+
+
+def forward_problem(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None,
+    stabilization: Baumgarte | None,
+) -> Problem:
+    """Return the problem of `constrained_forward_dynamics`."""
+    found = constrained_forward_dynamics(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
+    return Problem(found, np.zeros(model.nv, np.bool_), None, stabilization, False)
+
+
+def hybrid_problem(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None,
+    stabilization: Baumgarte | None,
+    **sharing: Any,
+) -> Problem:
+    """Return the problem of `constrained_hybrid_dynamics`; `sharing` are resolution and weights."""
+    mask = as_mask(model, prescribed, "prescribed")
+    found = constrained_hybrid_dynamics(
+        model, constraints, q, qd, qdd, tau, mask, f_ext, stabilization=stabilization, **sharing
+    )
+    goal = objective(n_a=int(mask.sum()), m=constraints.size, **sharing)
+    return Problem(found, mask, goal, stabilization, False)
+
+
+def inverse_problem(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None,
+    actuated: npt.ArrayLike | None,
+    passive_torque: npt.ArrayLike | None,
+    **sharing: Any,
+) -> Problem:
+    """Return the problem of `constrained_inverse_dynamics`; `sharing` are resolution and weights."""
+    found = constrained_inverse_dynamics(
+        model, constraints, q, qd, qdd, f_ext, actuated=actuated, passive_torque=passive_torque, **sharing
+    )
+    mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
+    goal = objective(n_a=int(mask.sum()), m=constraints.size, **sharing)
+    return Problem(found, mask, goal, None, True)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What enters the differentiated equations, for each of B states and c columns to differentiate along.
+
+    Changes of given accelerations are counted in `load` and `target`.
+    """
+
+    mass: Array  # M (B, nv, nv)
+    jacobian: Array  # A (B, m, nv)
+    load: Array  # of inverse dynamics less A^T lambda (B, nv, c)
+    target: Array  # of A qdd + dA/dt qd + stabilisation (B, m, c)
+    qdd: Array  # of accelerations that are given (B, nv, c)
+    tau: Array  # of joint forces that are given (B, nv, c)
+    found_tau: Array  # the solution (B, nv)
+    found_force: Array  # (B, m)
+
+
+def solve(
+    model: Model, problem: Problem, terms: Terms, turned: Callable[[Array], Array], threads: int = 1
+) -> tuple[Array, Array, Array]:
+    """Return the derivatives of accelerations, joint forces (B, nv, c) and multipliers (B, m, c).
+
+    `turned` (B, nv) -> (B, m, c) returns those of A z for vectors z that do not change.
+    """
+    mask, goal = problem.mask, problem.goal
+    free = ~mask
+    A, qdd, load, dtau = terms.jacobian, terms.qdd, terms.load, terms.tau
+    dforce = np.zeros_like(terms.target)
+    if free.any() and not problem.inverse:
+        # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
+        sides = dtau[:, free] - load[:, free], -terms.target
+        x, dforce = in_parts(threads, partial(_free, model), terms.mass[:, free][..., free], A[..., free], *sides)
+        qdd, load = qdd.copy(), load + terms.mass[..., free] @ x
+        qdd[:, free] = x
+    if goal is not None and (mask.any() or problem.inverse):
+        (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
+        dtau, dforce = in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
+    return qdd, dtau, dforce
+
+
+def _transposed(a: npt.NDArray[Any]) -> Array:
+    return np.swapaxes(a, -1, -2)
+
+
+def _free(model: Model, mass: Array, A: Array, right: Array, left: Array) -> tuple[Array, Array]:
+    """Return x, y with M x - A^T y = right and A x = left, by a factor of M and one of A in its metric."""
+    try:
+        factor = np.linalg.cholesky(mass)
+    except np.linalg.LinAlgError:
+        raise SingularityError(
+            f"model {model.name!r}: its mass matrix is singular at the coordinates whose force is given, so there are "
+            "no derivatives; bodies with inertia or armature are expected"
+        ) from None
+    free = np.linalg.solve(factor, right)
+    scaled = _transposed(np.linalg.solve(factor, _transposed(A)))
+    inverse = np.linalg.pinv(scaled, RANK_CUT)
+    # In coordinates L^T x: the constraints fix the part in the range of scaled^T, the rest is free.
+    x = free + inverse @ (left - scaled @ free)
+    return np.asarray(np.linalg.solve(_transposed(factor), x), float), _transposed(inverse) @ (x - free)
+
+
+def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:
+    """Return A_p with columns of unit length, for the rank must not depend on the unit of length, and the factors."""
+    A_p = A[..., ~mask]
+    size = np.linalg.norm(A_p, axis=1)
+    unit = 1.0 / np.where(size > 0.0, size, 1.0)
+    return A_p * unit[:, None], unit
+
+
+def _costates(mask: npt.NDArray[np.bool_], goal: Objective, A: Array, tau: Array, force: Array) -> tuple[Array]:
+    """Return the Lagrange multipliers z of the equations of motion, in the sharing that `_share` differentiates."""
+    A_p, unit = _held(mask, A)
+    z = np.zeros_like(tau)
+    z[:, mask] = goal.torque**2 * tau[:, mask]
+    rest = goal.force**2 * force - (A[..., mask] @ z[:, mask, None])[..., 0]
+    z[:, ~mask] = unit * (np.linalg.pinv(A_p, RANK_CUT) @ rest[..., None])[..., 0]
+    return (z,)
+
+
+def _share(
+    mask: npt.NDArray[np.bool_], goal: Objective, A: Array, load: Array, given: Array, turned: Array
+) -> tuple[Array, Array]:
+    """Return the derivatives of joint forces and multipliers that share a load that varies by `load`.
+
+    Of minimal (torque tau_a)^2 + (force lambda)^2 under the equations of motion: with Lagrange multipliers z_p, and
+    z_a = torque^2 tau_a, the condition for an optimum is A z = force^2 lambda.
+    """
+    m, n_p = A.shape[1], int((~mask).sum())
+    square_t = goal.torque**2
+    A_a, (A_p, unit) = A[..., mask], _held(mask, A)
+    h = (A_a * square_t) @ _transposed(A_a) + np.diag(goal.force**2)
+    norm = np.linalg.norm(h, axis=(1, 2))
+    weight = (1.0 / np.where(norm > 0.0, norm, 1.0))[:, None, None]
+    system = np.zeros((len(A), m + n_p, m + n_p))
+    system[:, :m, :m], system[:, :m, m:], system[:, m:, :m] = weight * h, -A_p, _transposed(A_p)
+    first = A_a @ (square_t[:, None] * load[:, mask]) + turned
+    right = np.concatenate([weight * first, unit[..., None] * (load[:, ~mask] - given[:, ~mask])], axis=1)
+    dforce = (np.linalg.pinv(system, RANK_CUT) @ right)[:, :m]
+    dtau = given.copy()
+    dtau[:, mask] = load[:, mask] - _transposed(A_a) @ dforce
+    return dtau, dforce

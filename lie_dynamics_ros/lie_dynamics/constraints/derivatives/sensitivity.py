@@ -1,0 +1,247 @@
+"""Derivatives of constrained dynamics along arbitrary parameters, Kim's p.
+
+The equations of constrained dynamics are differentiated and solved again, as in `derivatives`; what is in them comes
+from one recursion through the tree and its loops for each parameter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.derivatives.seeding import Seeding
+from ...dynamics.derivatives.sensitivity import Hold, Parameters, listed_parameters, run_seeded, with_direct
+from ...dynamics.mass_matrix import mass_matrix
+from ...lie._arrays import listed
+from ...model.arguments import of_model
+from ...model.configuration import require_result
+from ...model.model import Model
+from ..constraint_set import ConstraintSet
+from ..forward import Baumgarte
+from ..inputs import read_states
+from ..kernels.loop_sensitivity import loop_sensitivity
+from ..quantities import quantities_of
+from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, solve
+from .loops import constraint_derivatives
+
+Array = npt.NDArray[np.float64]
+
+
+class ConstrainedSensitivity(NamedTuple):
+    """Derivatives of constrained dynamics along one parameter, or along each of k with one more axis (k, ...).
+
+    Attributes
+    ----------
+    qdd, tau : ndarray, shape (..., nv)
+        Of accelerations and joint forces: changes of what is given, as the parameter says, and of what follows.
+    multipliers : ndarray, shape (..., m)
+        Of constraint forces; where constraints depend on each other they are not unique, and mean little.
+    """
+
+    qdd: Array
+    tau: Array
+    multipliers: Array
+
+
+@of_model
+def constrained_forward_sensitivity(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    parameter: Parameters,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    f_ext_held: Hold = "body",
+    stabilization: Baumgarte | None = None,
+    threads: int = 1,
+) -> ConstrainedSensitivity:
+    """Return how the result of `constrained_forward_dynamics` changes with parameters; its arguments and errors.
+
+    Parameters
+    ----------
+    parameter : Parameter, or sequence of k of them
+        What to differentiate along; q is held when it is not q itself, so a displaced joint opens its loop. Changes of
+        "qdd" have no effect. User constraints are functions of q: along it their derivatives are by central differences
+        of order six, whose error is some 1e-10; what else moves bodies does nothing to them.
+    f_ext_held, threads
+        As `inverse_dynamics_sensitivity`.
+
+    Returns
+    -------
+    ConstrainedSensitivity
+
+    Raises
+    ------
+    InputError
+        Also for what `forward_dynamics_sensitivity` refuses.
+    """
+    problem = forward_problem(model, constraints, q, qd, tau, f_ext, stabilization)
+    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
+
+
+@of_model
+def constrained_hybrid_sensitivity(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    parameter: Parameters,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    f_ext_held: Hold = "body",
+    resolution: str = "least_constraint_force",
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+    stabilization: Baumgarte | None = None,
+    threads: int = 1,
+) -> ConstrainedSensitivity:
+    """Return how the result of `constrained_hybrid_dynamics` changes with parameters; its arguments and errors.
+
+    `parameter`, `f_ext_held`, `threads` and more errors are those of `constrained_forward_sensitivity`. Changes of
+    what is not read, "tau" where `prescribed` is True and "qdd" where it is False, have no effect.
+    """
+    problem = hybrid_problem(
+        model,
+        constraints,
+        q,
+        qd,
+        qdd,
+        tau,
+        prescribed,
+        f_ext,
+        stabilization,
+        resolution=resolution,
+        torque_weights=torque_weights,
+        force_weights=force_weights,
+    )
+    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
+
+
+@of_model
+def constrained_inverse_sensitivity(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    parameter: Parameters,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    f_ext_held: Hold = "body",
+    actuated: npt.ArrayLike | None = None,
+    resolution: str = "least_constraint_force",
+    passive_torque: npt.ArrayLike | None = None,
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+    threads: int = 1,
+) -> ConstrainedSensitivity:
+    """Return how the result of `constrained_inverse_dynamics` changes with parameters; no torque limits.
+
+    Arguments and errors are those of that function; `parameter`, `f_ext_held`, `threads` and more errors those of
+    `constrained_forward_sensitivity`. q, qd and qdd are varied by themselves: nobody asks whether they fit the
+    constraints. Changes of "tau" have no effect.
+    """
+    problem = inverse_problem(
+        model,
+        constraints,
+        q,
+        qd,
+        qdd,
+        f_ext,
+        actuated,
+        passive_torque,
+        resolution=resolution,
+        torque_weights=torque_weights,
+        force_weights=force_weights,
+    )
+    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
+
+
+def _sensitivity(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    problem: Problem,
+    parameter: Parameters,
+    f_ext: npt.ArrayLike | None,
+    held: Hold,
+    threads: int,
+) -> ConstrainedSensitivity:
+    single, parameters = listed_parameters(parameter)
+    found, n, m, loops = problem.found, model.nv, constraints.size, len(constraints._scalars)
+    known = None if problem.inverse else problem.mask
+
+    def kernel(*arguments: Any) -> int:
+        return loop_sensitivity(constraints._loops, constraints._scalars, *arguments)
+
+    def changes(
+        q: npt.ArrayLike, qd: npt.ArrayLike, qdd: Array, force: Array, f_ext: npt.ArrayLike | None
+    ) -> tuple[Array, Seeding]:
+        return run_seeded(
+            model, kernel, q, qd, qdd, parameters, f_ext, held, threads, known,
+            columns=3 * loops, more=[force[..., :loops]],
+        )  # fmt: skip
+
+    change, seeding = changes(q, qd, found.qdd, found.multipliers, f_ext)
+    total, batch = len(parameters), change.shape[1:-1]
+    count = int(np.prod(batch))
+
+    def columns(a: Array) -> Array:
+        """Return derivatives (k, ..., j) as columns of each state (count, j, k)."""
+        return np.moveaxis(a.reshape(total, count, a.shape[-1]), 0, -1)
+
+    def spread(a: npt.ArrayLike) -> Array:
+        array = np.asarray(a, float)
+        return np.array(np.broadcast_to(array, (*batch, array.shape[-1])))  # one that kernels may be given
+
+    wide_q, wide_qd = spread(q), spread(qd)
+    states = read_states(model, constraints, {"q": wide_q, "qd": wide_qd})
+    moves = {name: np.zeros((total, *batch, n)) for name in ("q", "qd", "qdd", "tau")}
+    for number, what, at, data in seeding.direct:
+        if at is None:
+            moves[what][number] += data
+    dq, dqd, dqdd, dtau = (columns(a) for a in moves.values())
+    load = columns(with_direct(model, seeding, change[..., :n].copy(), wide_qd, spread(found.qdd)))
+    A = quantities_of(model, constraints, states)[0].jacobian
+    # Of couplings and user constraints, A x for given x; then of loops.
+    error, rate, target = A @ dq, A @ dqd, A @ dqdd
+    for k, whole in enumerate((error, rate, target)):
+        whole[:, :loops] = columns(change[..., n + k * loops : n + (k + 1) * loops])
+    if constraints.user:
+        force = listed(spread(found.multipliers))
+        user = constraint_derivatives(model, constraints, states, listed(spread(found.qdd)), force, loops=False)
+        load = load - user.force_dq @ dq
+        rate += user.rate_dq @ dq
+        target += user.acceleration_dq @ dq + user.acceleration_dqd @ dqd
+    if problem.stabilization is not None:
+        f, damping = problem.stabilization.frequency, problem.stabilization.damping_ratio
+        target += 2.0 * damping * f * rate + f * f * error
+
+    def turned(z: Array) -> Array:
+        zero = np.zeros_like(wide_qd)
+        varied, _ = changes(wide_q, z.reshape(wide_qd.shape), zero, np.zeros((loops,)), None)
+        out = np.zeros((count, m, total))
+        out[:, :loops] = columns(varied[..., n + loops : n + 2 * loops]) - A[:, :loops] @ dqd
+        if constraints.user:
+            there = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
+            nothing = np.zeros((count, m))
+            out += constraint_derivatives(model, constraints, there, np.zeros_like(z), nothing, False).rate_dq @ dq
+        return out
+
+    given = np.zeros_like(dtau) if problem.inverse else np.where(problem.mask[:, None], 0.0, dtau)
+    M = mass_matrix(model, states.arrays["q"], threads=threads)
+    result = listed(spread(found.tau)), listed(spread(found.multipliers))
+    results = [
+        np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1])
+        for a in solve(model, problem, Terms(M, A, load, target, dqdd, given, *result), turned, threads)
+    ]
+    require_result(model, *results)
+    return ConstrainedSensitivity(*(a[0] if single else a for a in results))

@@ -1,0 +1,143 @@
+"""Entry point of constrained forward and hybrid dynamics: memory, batches, and what calls hand over."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dynamics.kernels.common.joints import check_quaternions
+from ...dynamics.kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
+from ...engine.compile import inline, kernel
+from ...engine.lanes import LANES, on_stack, single_workspace, stack_numbers
+from ...model.layout import BAD_QUATERNION, BAD_SHAPE, N_BODIES, N_Q, N_V, OK, TOO_LARGE
+from .constrained_state import REPORT_SIZE, VECTORS, constrained_state, status_of
+from .loops import LOOP_SIZE, SCALAR_SIZE
+
+#: Numbers before the tables in the packed array of `constrained_dynamics`.
+HEADER = 7
+
+#: Entries of the numbers that come before what else a call may need: how many states, whether there are wrenches and
+#: given accelerations, how many rows of couplings and user constraints there are, whether those and their values differ
+#: from state to state, whether something is added to targets; and settings.
+EXTRA_STATES, EXTRA_LOADED, EXTRA_MIXED, EXTRA_FIXED, EXTRA_FIXED_EACH, EXTRA_VALUES_EACH, EXTRA_SHIFTED = range(7)
+EXTRA_SETTINGS, N_EXTRA = 7, 10
+
+
+def numbers_of_workspace(n: int, m: int, loop_scalars: int) -> int:
+    """Return how many numbers the workspace of `constrained_state` holds."""
+    groups = (m + LANES - 1) // LANES
+    lanes = ((n + 1) * (2 * groups + 6) + groups * LANES * groups) * LANES
+    return lanes + (n + 1) * (TREE_COLUMNS + 7) + m * (m + VECTORS) + 6 * loop_scalars
+
+
+work_size = inline(numbers_of_workspace)
+
+
+@inline
+def in_workspace(
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out,
+    space,
+):  # fmt: skip
+    """Evaluate one state in a workspace of `work_size` numbers, and return its status.
+
+    `out` takes accelerations (n), multipliers (m), wrenches (6 for each loop) and the report.
+    """
+    n, nl, ml = qd.shape[0], loops.shape[0], scalars.shape[0]
+    m = ml + fixed.shape[0]
+    groups = (m + LANES - 1) // LANES
+    columns, width = 2 * groups + 6, groups * LANES
+    a = (n + 1) * columns * LANES
+    b = a + width * width
+    c = b + (n + 1) * TREE_COLUMNS
+    d = c + (n + 1) * 6
+    e = d + n + 1
+    f = e + m * m
+    g = f + m * VECTORS
+    work = space[b:c].reshape((n + 1, TREE_COLUMNS))
+    h = n + m + 6 * nl
+    qdd_out, multipliers = out[:n], out[n : n + m]
+    constrained_state(
+        rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+        qdd_out, tau_out, multipliers, out[n + m : h].reshape((nl, 6)), out[h:],
+        work, space[c:d].reshape((n + 1, 6)), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
+        space[:a].reshape((n + 1, columns * LANES)), space[a:b].reshape((width, groups, LANES)),
+        space[a:b].reshape((width, width)), space[e:f].reshape((m, m)), space[f:g].reshape((VECTORS, m)),
+        space[g : g + 6 * ml].reshape((ml, 6)),
+    )  # fmt: skip
+    return status_of(rows, given, qdd_out, multipliers, work)
+
+
+@kernel("(float64[:,::1]," + ", ".join(["float64[::1]"] * 7) + ")", quick=True)
+def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
+    """Evaluate forward or hybrid dynamics of one state or of several, one after the other; return the worst status.
+
+    Parameters
+    ----------
+    packed : numbers of loops, scalars, entries of the support and couplings, settings, and then loops, scalars,
+        support, couplings, and twice as many zeros.
+    q, qd, tau : of all states in a row.
+    extra : empty for forward dynamics of one state. Otherwise `N_EXTRA` numbers, see `EXTRA_STATES` and its neighbours,
+        and then, if there: wrenches of all states, accelerations of all states, mask, rows of couplings and user
+        constraints (for all states or each), their errors and biases (likewise), and what is added to targets.
+    space : workspace of `work_size` numbers, where that is too much for the stack; else empty.
+    out : results of all states, each packed as `in_workspace` says, followed by forces if accelerations are given.
+    """
+    nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
+    n, nq = int(rows[0, N_V]), int(rows[0, N_Q])
+    a = HEADER + nl * LOOP_SIZE
+    b = a + ml * SCALAR_SIZE
+    c = b + ns
+    d = c + nf * n
+    fixed, values, settings, none = packed[c:d], packed[d : d + 2 * nf], packed[4:HEADER], q[:0]
+    f_ext, qdd, given, shift = none, none, none, none
+    count, fixed_step, values_step = 1, 0, 0
+    if extra.shape[0] > 0:
+        count, nf = int(np.real(extra[EXTRA_STATES])), int(np.real(extra[EXTRA_FIXED]))
+        settings = extra[EXTRA_SETTINGS:N_EXTRA]
+        fixed_step = nf * n if extra[EXTRA_FIXED_EACH] != 0.0 else 0
+        values_step = 2 * nf if extra[EXTRA_VALUES_EACH] != 0.0 else 0
+        e = N_EXTRA
+        if extra[EXTRA_LOADED] != 0.0:
+            f_ext = extra[e : e + count * 6 * int(rows[0, N_BODIES])]
+            e += f_ext.shape[0]
+        if extra[EXTRA_MIXED] != 0.0:
+            qdd, given = extra[e : e + count * n], extra[e + count * n : e + count * n + n]
+            e += count * n + n
+        fixed = extra[e : e + (count if fixed_step > 0 else 1) * nf * n]
+        e += fixed.shape[0]
+        values = extra[e : e + (count if values_step > 0 else 1) * 2 * nf]
+        e += values.shape[0]
+        if extra[EXTRA_SHIFTED] != 0.0:
+            shift = extra[e : e + count * (ml + nf)]
+    m = ml + nf
+    result = n + m + 6 * nl + REPORT_SIZE
+    stride = result + given.shape[0]
+    if q.shape[0] != count * nq or qd.shape[0] != count * n or tau.shape[0] != count * n:
+        return BAD_SHAPE
+    if out.shape[0] != count * stride:
+        return BAD_SHAPE
+    size = work_size(n, m, ml)
+    if space.shape[0] < size and not on_stack(size, 1):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    memory = space[:size]
+    if space.shape[0] < size:
+        memory = single_workspace(scratch, size, 1, q).reshape(size)
+    wrenches, accelerations, shifts = f_ext.shape[0] // count, qdd.shape[0] // count, shift.shape[0] // count
+    status = OK
+    for s in range(count):
+        if not check_quaternions(rows, q[s * nq : (s + 1) * nq]):
+            status = max(status, BAD_QUATERNION)
+            continue
+        first = s * stride
+        found = in_workspace(
+            rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
+            q[s * nq : (s + 1) * nq], qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
+            f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
+            fixed[s * fixed_step : s * fixed_step + nf * n].reshape((nf, n)),
+            values[s * values_step : s * values_step + 2 * nf].reshape((nf, 2)),
+            shift[s * shifts : (s + 1) * shifts], settings,
+            out[first : first + result], out[first + result : first + stride], memory,
+        )  # fmt: skip
+        if found > status:
+            status = found
+    return status

@@ -1,0 +1,212 @@
+"""Constrained forward and hybrid dynamics, Kim (67)-(69) and (74)-(80), by the articulated recursions alone.
+
+With M = L^T D L, the factorisation that the recursion of articulated inertias performs, A M^-1 A^T = E^T D^-1 E with
+E = L^-T A^T. A column of E is the inward half of a bias-free recursion; eight columns go at a time, one in each lane.
+The multipliers then enter the outward recursion through E, so accelerations need no columns of M^-1 A^T at all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dynamics.kernels.common.joints import has_transform, subspace
+from ...dynamics.kernels.common.spatial import add, dot, scale, wrench_out
+from ...dynamics.kernels.forward_dynamics import (
+    _D,
+    _E,
+    _P,
+    _R,
+    _UF,
+    _UM,
+    accelerate,
+    articulate,
+    velocities_and_inertias,
+)
+from ...engine.batch import all_finite
+from ...engine.compile import inline, outline
+from ...engine.lanes import LANES, add3, get, get2, get3, get9, put2
+from ...model.layout import AXIS, AXIS_V, AXIS_W, KIND, N_V, NOT_FINITE, OK, PARENT, SINGULAR, STATUS_STEP
+from .loops import BIAS, COUNT, ERROR, RATE, SIZE, START, VALUE_ROWS, loop_rows
+from .small_solve import factorize, shorten, solve
+
+#: Entries of the settings: gains of the rates and errors of loops, and the tolerance of the rank.
+RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
+
+#: Entries of the report: rank, and the largest |A qdd + target| relative to its terms and to what they could be.
+RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
+
+# Rows of the table of vectors over the constraints, after those of `loops`.
+_TARGET, _MULTIPLIER, _STEP, _REST, _TERMS, _SCALE, _ORDER, _SPARE = range(VALUE_ROWS, VALUE_ROWS + 8)
+#: Number of those rows.
+VECTORS = VALUE_ROWS + 8
+
+#: A residual relative to its terms below which no further refinement is tried, and the number of corrections.
+_GOOD_RESIDUAL, _CORRECTIONS = 1e-14, 2
+
+
+@inline
+def project_lanes(rows, i, q, m, f):
+    """Return S^T (m, f) for wrenches in lanes, at one state."""
+    if rows[i, KIND] == AXIS:
+        return rows[i, AXIS_W] * m[2] + rows[i, AXIS_V] * f[2]
+    sw, sv = subspace(rows, i, q, get(q, 0))
+    return dot(sw, m) + dot(sv, f)
+
+
+@inline
+def sweep_inwards(rows, q, given, work, table, group, groups, support, first, count):
+    """Fill eight columns of E on the rows that `support` lists, leaves first. Columns of `table`: A, E, wrenches."""
+    mixed = given.shape[0] > 0
+    wrench = 2 * groups
+    for s in range(first, first + count):
+        i = int(support[s])
+        for k in range(6):
+            put2(table, i, wrench + k, 0.0)
+    for s in range(first, first + count):
+        i = int(support[s])
+        m, f = get3(table, i, wrench), get3(table, i, wrench + 3)
+        e = get2(table, i, group) + project_lanes(rows, i, q, m, f)
+        put2(table, i, groups + group, e)
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            if not (mixed and given[i - 1]):
+                x = e * (-get2(work, i, _D))
+                m, f = add(m, scale(x, get3(work, i, _UM))), add(f, scale(x, get3(work, i, _UF)))
+            if has_transform(rows, i):
+                m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
+            add3(table, parent, wrench, m)
+            add3(table, parent, wrench + 3, f)
+
+
+@inline
+def weigh(given, work, weights):
+    """Fill the inverses of D, zero where the acceleration is given."""
+    weights[0] = 0.0
+    for i in range(1, weights.shape[0]):
+        weights[i] = 0.0 if given.shape[0] > 0 and given[i - 1] else work[i, _D]
+
+
+@inline
+def sum_up(table, entries, groups, m, weights, g3):
+    """Fill the upper triangle, at least, of G = E^T D^-1 E."""
+    for k in range(m):
+        for c in range(groups):
+            put2(g3, k, c, 0.0)
+    for i in range(1, weights.shape[0]):
+        for k in range(m):
+            x = entries[i, LANES * groups + k] * weights[i]
+            if x != 0.0:
+                for c in range(k // LANES, groups):
+                    put2(g3, k, c, get2(g3, k, c) + x * get2(table, i, groups + c))
+
+
+@outline
+def constrained_state(
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+    qdd_out, tau_out, multipliers, wrenches_out, report,
+    work, columns, weights, table, entries, g3, g, h, vectors, wrenches,
+):  # fmt: skip
+    """Evaluate one state; the arrays of the last line are workspace."""
+    n, m, ml = weights.shape[0] - 1, multipliers.shape[0], scalars.shape[0]
+    groups = g3.shape[1]
+    velocities_and_inertias(rows, q, qd, f_ext, work)
+    articulate(rows, q, qdd, tau, given, work)
+    weigh(given, work, weights)
+
+    for i in range(n + 1):
+        for k in range(2 * groups):
+            put2(table, i, k, 0.0)
+    if ml > 0:
+        loop_rows(rows, loops, scalars, q, qd, work, weights, columns, entries, vectors, wrenches)
+    for k in range(ml, m):
+        row, size, rate = k - ml, 0.0 * q[0], 0.0 * q[0]
+        for i in range(1, n + 1):
+            a = fixed[row, i - 1]
+            entries[i, k] = a
+            size = size + weights[i] * a * a
+            rate = rate + a * qd[i - 1]
+        vectors[SIZE, k] = size
+        vectors[RATE, k] = rate
+        vectors[ERROR, k] = fixed_values[row, 0]
+        vectors[BIAS, k] = fixed_values[row, 1]
+    for k in range(m):
+        target = vectors[BIAS, k] + settings[RATE_GAIN] * vectors[RATE, k] + settings[ERROR_GAIN] * vectors[ERROR, k]
+        vectors[_TARGET, k] = target + shift[k] if shift.shape[0] > 0 else target
+        vectors[_MULTIPLIER, k] = 0.0
+        vectors[_TERMS, k] = abs(vectors[_TARGET, k])
+
+    first = groups
+    for group in range(groups):
+        count = int(support[group])
+        sweep_inwards(rows, q, given, work, table, group, groups, support, first, count)
+        first += count
+    sum_up(table, entries, groups, m, weights, g3)
+    rank = factorize(g, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
+
+    # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
+    worst = 0.0
+    for attempt in range(_CORRECTIONS + 1):
+        accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
+        for k in range(m):
+            vectors[_REST, k] = vectors[_TARGET, k]
+        for i in range(1, n + 1):
+            x = qdd_out[i - 1]
+            if x != 0.0:
+                for k in range(m):
+                    a = entries[i, k] * x
+                    vectors[_REST, k] = vectors[_REST, k] + a
+                    if attempt < 2:
+                        vectors[_TERMS, k] = vectors[_TERMS, k] + abs(a)
+        if attempt > 0:
+            worst = 0.0
+            for k in range(m):
+                rest, terms = abs(vectors[_REST, k]), np.real(vectors[_TERMS, k])
+                if rest > worst * terms:
+                    worst = rest / terms
+            if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
+                break
+        solve(g, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
+        if rank > 0 and rank < m:
+            shorten(g, m, rank, vectors[_SCALE], vectors[_ORDER], h, vectors[_STEP], vectors[_SPARE])
+        for k in range(m):
+            vectors[_MULTIPLIER, k] = vectors[_MULTIPLIER, k] - vectors[_STEP, k]
+        for i in range(1, n + 1):
+            x = work[i, _E] * 0.0
+            for k in range(m):
+                x = x - entries[i, LANES * groups + k] * vectors[_STEP, k]
+            work[i, _E] = work[i, _E] - x if given.shape[0] > 0 and given[i - 1] else work[i, _E] + x
+
+    if worst > _GOOD_RESIDUAL:
+        # Near a singularity a row of A may be small altogether, and its violation of no account: measure it by what the
+        # terms could be, as for the rank.
+        motion, worst = 0.0, 0.0
+        for i in range(1, n + 1):
+            if np.real(weights[i]) > 0.0:
+                motion = motion + abs(qdd_out[i - 1]) ** 2 / np.real(weights[i])
+        for k in range(m):
+            rest = abs(vectors[_REST, k])
+            terms = np.real(vectors[_TERMS, k]) + np.sqrt(motion * np.real(vectors[SIZE, k]))
+            if rest > worst * terms:
+                worst = rest / terms
+
+    for k in range(m):
+        multipliers[k] = vectors[_MULTIPLIER, k]
+    for j in range(loops.shape[0]):
+        for c in range(6):
+            total = 0.0 * q[0]
+            for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+                total = total + wrenches[k, c] * multipliers[k]
+            wrenches_out[j, c] = total
+    report[RANK] = rank
+    report[RESIDUAL] = worst
+
+
+@inline
+def status_of(rows, given, qdd, multipliers, work):
+    """Return the status of one state, as the tree's forward dynamics do."""
+    if all_finite(qdd) and all_finite(multipliers):
+        return OK
+    for i in range(int(rows[0, N_V]), 0, -1):
+        if not (given.shape[0] > 0 and given[i - 1]) and np.isinf(work[i, _D]):
+            return SINGULAR + STATUS_STEP * i
+    return NOT_FINITE

@@ -1,0 +1,274 @@
+"""Derivatives of loops along q and qd: of A qd, of A qdd + dA/dt qd, and of A^T lambda.
+
+The motion of a frame, relative to the common ancestor of a loop's two bodies, is differentiated by recursion along its
+branch; then everything is a function of the two frames' motions. For a step S with arrival twist V and acceleration dV:
+
+    along q_i:  d(Ad V) = ad_V S,  d(Ad dV) = ad_dV S        along qd_i:  of ad_V S qd_i: ad_V S + ad_dV/dqd S qd_i
+"""
+
+from __future__ import annotations
+
+from ...dynamics.kernels.common.joints import constants3, has_transform, row_transform, subspace
+from ...dynamics.kernels.common.spatial import add, cross, dot, matmul, scale, sub, transpose, unrotate
+from ...dynamics.kernels.common.twists import bracket, get_twist, inward, minus, plus, power, put_twist, times
+from ...engine.compile import inline, kernel, outline, straight
+from ...engine.lanes import get3, get9, put3, put9, workspace
+from ...model.layout import FIRST, LAST, N_V, OK, PARENT
+from .loops import (
+    ALONG,
+    ANCESTOR,
+    ANGLE,
+    COUNT,
+    OFFSET,
+    P_1,
+    P_2,
+    R_1,
+    R_2,
+    ROW_1,
+    ROW_2,
+    START,
+    TYPE,
+    VECTOR_1,
+    VECTOR_2,
+    P,
+    R,
+    split,
+    step_up,
+)
+
+# Columns of the table of a branch: for coordinate i, columns of J, of dV and d(dV/dt) along q, of d(dV/dt) along qd.
+_J, _VQ, _AQ, _AV, _COLUMNS = 0, 6, 12, 18, 24
+
+
+@outline
+def differentiate_branch(rows, q, qd, qdd, transforms, leaf, stop, r, p, path, table, motion):
+    """Fill the table of a branch and the frame's own motion, in the frame at (r, p) on row `leaf`.
+
+    `path` (nv + 1) gets the branch's rows, root first, and their number is returned; `motion` (3, 6) gets twist and
+    acceleration of the frame, and in its last row the frame's pose is left to the caller.
+    """
+    zero = 0.0 * qd[0]
+    none = ((zero, zero, zero), (zero, zero, zero))
+    count = 0
+    i = leaf
+    while i != stop:
+        count += 1
+        i = int(rows[i, PARENT])
+    i = leaf
+    for k in range(count - 1, -1, -1):
+        path[k] = i
+        i = int(rows[i, PARENT])
+    v, a = none, none
+    k = 0
+    while k < count:
+        first = int(path[k])
+        size = int(rows[first, LAST]) - first + 1
+        if has_transform(rows, first):
+            rr, pp = get9(transforms, first, R), get3(transforms, first, P)
+            v, a = inward(rr, pp, v), inward(rr, pp, a)
+            for j in range(k):
+                row = int(path[j])
+                for c in range(0, _COLUMNS, 6):
+                    put_twist(table, row, c, inward(rr, pp, get_twist(table, row, c)))
+        step, push = none, none  # S qd and S qdd of the joint
+        for j in range(size):
+            sw, sv = subspace(rows, first + j, q, zero)
+            s = (sw, sv)
+            put_twist(table, first + j, _J, s)
+            put_twist(table, first + j, _VQ, bracket(v, s))
+            put_twist(table, first + j, _AQ, bracket(a, s))
+            put_twist(table, first + j, _AV, bracket(v, s))
+            step = plus(step, times(qd[first + j - 1], s))
+            push = plus(push, times(qdd[first + j - 1], s))
+        for j in range(k):
+            row = int(path[j])
+            put_twist(table, row, _AV, plus(get_twist(table, row, _AV), bracket(get_twist(table, row, _J), step)))
+        for j in range(k + size):
+            row = int(path[j])
+            put_twist(table, row, _AQ, plus(get_twist(table, row, _AQ), bracket(get_twist(table, row, _VQ), step)))
+        a = plus(plus(a, push), bracket(v, step))
+        v = plus(v, step)
+        k += size
+    for j in range(count):
+        row = int(path[j])
+        for c in range(0, _COLUMNS, 6):
+            put_twist(table, row, c, inward(r, p, get_twist(table, row, c)))
+    put_twist(motion, 0, 0, inward(r, p, v))
+    put_twist(motion, 1, 0, inward(r, p, a))
+    return count
+
+
+@inline
+def pose_from(rows, transforms, leaf, stop, r, p):
+    """Return the pose of a frame at (r, p) on row `leaf`, seen from the row `stop` above it, its place in two parts."""
+    p, far = split(leaf, p)
+    i = leaf
+    while i != stop:
+        if has_transform(rows, i):
+            r, p, far = step_up(rows, i, transforms, r, p, far)
+        i = int(rows[i, PARENT])
+    return r, p, far
+
+
+@straight
+def relative_acceleration(v1, a1, v2, a2):
+    """Return twist and acceleration of frame 2 relative to frame 1, all seen from frame 2."""
+    w = minus(v2, v1)
+    return w, plus(minus(a2, a1), bracket(w, v2))
+
+
+@inline
+def unit_wrench(scalars, k, r, p):
+    """Return the wrench on the second body, in frame 2, of a unit multiplier of scalar `k`."""
+    zero = 0.0 * p[0]
+    none = (zero, zero, zero)
+    if scalars[k, TYPE] == ANGLE:
+        return cross(constants3(scalars, k, VECTOR_2), unrotate(r, constants3(scalars, k, VECTOR_1))), none
+    if scalars[k, TYPE] == ALONG:
+        return none, unrotate(r, constants3(scalars, k, VECTOR_1))
+    return none, scale(1.0 / scalars[k, OFFSET], unrotate(r, p))
+
+
+@inline
+def scalar_derivatives(kind, a, b, length, r, p, w, dw, k, wq, dwq, dwv):
+    """Return what one scalar's rate and acceleration are along one coordinate, and the rate of its unit wrench.
+
+    `w`, `dw` are relative twist and acceleration, `k` the column of the relative Jacobian, the others their
+    derivatives along q and qd. Returned are those of A qd along q, of A qdd + dA/dt qd along q and along qd, and of the
+    unit wrench along q.
+    """
+    zero = 0.0 * w[0][0]
+    none = (zero, zero, zero)
+    if kind == ANGLE:
+        x = unrotate(r, a)
+        m = cross(b, x)
+        dx, rate = cross(x, k[0]), cross(x, w[0])
+        dm = cross(b, dx)
+        drate = add(cross(dx, w[0]), cross(x, wq[0]))
+        turn = cross(b, rate)
+        vq = dot(dm, w[0]) + dot(m, wq[0])
+        aq = dot(dm, dw[0]) + dot(m, dwq[0]) + dot(cross(b, drate), w[0]) + dot(turn, wq[0])
+        av = dot(m, dwv[0]) + dot(dm, w[0]) + dot(turn, k[0])
+        return vq, aq, av, dm, none
+    moved = add(dw[1], cross(w[0], w[1]))
+    moved_q = add(dwq[1], add(cross(wq[0], w[1]), cross(w[0], wq[1])))
+    moved_v = add(dwv[1], add(cross(k[0], w[1]), cross(w[0], k[1])))
+    if kind == ALONG:
+        f = unrotate(r, a)
+        df = cross(f, k[0])
+        return dot(df, w[1]) + dot(f, wq[1]), dot(df, moved) + dot(f, moved_q), dot(f, moved_v), none, df
+    f = scale(1.0 / length, unrotate(r, p))
+    df = add(cross(f, k[0]), scale(1.0 / length, k[1]))
+    aq = dot(df, moved) + dot(f, moved_q) + 2.0 / length * dot(w[1], wq[1])
+    av = dot(f, moved_v) + 2.0 / length * dot(w[1], k[1])
+    return dot(df, w[1]) + dot(f, wq[1]), aq, av, none, df
+
+
+@outline
+def differentiate_loop(
+    rows, loop, scalars, q, qd, qdd, force, transforms, path1, path2, table1, table2, motion, wrench_q,
+    rate_q, acceleration_q, acceleration_v, force_q,
+):  # fmt: skip
+    """Add one loop's derivatives to the outputs (m, nv) and (nv, nv); the others of its line are workspace."""
+    leaf1, leaf2, stop = int(loop[ROW_1]), int(loop[ROW_2]), int(loop[ANCESTOR])
+    f1 = (
+        (loop[R_1], loop[R_1 + 1], loop[R_1 + 2], loop[R_1 + 3], loop[R_1 + 4], loop[R_1 + 5],
+         loop[R_1 + 6], loop[R_1 + 7], loop[R_1 + 8]),
+        (loop[P_1], loop[P_1 + 1], loop[P_1 + 2]),
+    )  # fmt: skip
+    f2 = (
+        (loop[R_2], loop[R_2 + 1], loop[R_2 + 2], loop[R_2 + 3], loop[R_2 + 4], loop[R_2 + 5],
+         loop[R_2 + 6], loop[R_2 + 7], loop[R_2 + 8]),
+        (loop[P_2], loop[P_2 + 1], loop[P_2 + 2]),
+    )  # fmt: skip
+    n1 = differentiate_branch(rows, q, qd, qdd, transforms, leaf1, stop, f1[0], f1[1], path1, table1, motion)
+    v1, a1 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
+    n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, f2[0], f2[1], path2, table2, motion)
+    v2, a2 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
+    r1, p1, far1 = pose_from(rows, transforms, leaf1, stop, f1[0], f1[1])
+    r2, p2, far2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
+    r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+    v1, a1 = inward(r, p, v1), inward(r, p, a1)  # the first frame's motion, seen from the second
+    w, dw = relative_acceleration(v1, a1, v2, a2)
+    zero = 0.0 * qd[0]
+    none = (zero, zero, zero)
+    first, after = int(loop[START]), int(loop[START] + loop[COUNT])
+
+    for j in range(n1 + n2):
+        row = int(path1[j]) if j < n1 else int(path2[j - n1])
+        if j < n1:
+            for c in range(0, _COLUMNS, 6):
+                put_twist(table1, row, c, inward(r, p, get_twist(table1, row, c)))
+            k = times(-1.0, get_twist(table1, row, _J))
+            wq = times(-1.0, get_twist(table1, row, _VQ))
+            dwq = times(-1.0, get_twist(table1, row, _AQ))
+            dwv = times(-1.0, get_twist(table1, row, _AV))
+            own = (none, none)  # derivative of v2 along q and along qd
+            own_v = (none, none)
+        else:
+            k, wq = get_twist(table2, row, _J), get_twist(table2, row, _VQ)
+            dwq, dwv = get_twist(table2, row, _AQ), get_twist(table2, row, _AV)
+            own, own_v = wq, k
+        wq = plus(wq, bracket(k, v1))
+        dwq = plus(plus(dwq, bracket(k, a1)), plus(bracket(wq, v2), bracket(w, own)))
+        dwv = plus(dwv, plus(bracket(k, v2), bracket(w, own_v)))
+        total = (none, none)
+        for s in range(first, after):
+            vq, aq, av, dm, df = scalar_derivatives(
+                scalars[s, TYPE], constants3(scalars, s, VECTOR_1), constants3(scalars, s, VECTOR_2),
+                scalars[s, OFFSET], r, p, w, dw, k, wq, dwq, dwv,
+            )  # fmt: skip
+            rate_q[s, row - 1] = vq
+            acceleration_q[s, row - 1] = aq
+            acceleration_v[s, row - 1] = av
+            total = plus(total, times(force[s], (dm, df)))
+        put_twist(wrench_q, row, 0, total)
+
+    # A^T lambda = K^T G with the wrench G at the cut: along q_j, G changes and the columns of K do.
+    g0 = (none, none)
+    for s in range(first, after):
+        g0 = plus(g0, times(force[s], unit_wrench(scalars, s, r, p)))
+    for i in range(n1 + n2):
+        one = i < n1
+        row = int(path1[i]) if one else int(path2[i - n1])
+        column = get_twist(table1, row, _J) if one else get_twist(table2, row, _J)
+        sign = -1.0 if one else 1.0
+        for j in range(n1 + n2):
+            other = int(path1[j]) if j < n1 else int(path2[j - n1])
+            g = get_twist(wrench_q, other, 0)
+            x = sign * power(column, g)
+            same = one == (j < n1)
+            beyond = same and other > row and int(rows[other, FIRST]) != int(rows[row, FIRST])
+            # Where the column's own frame moves with it, seen from the second: ad of column and other column.
+            if (beyond and not one) or (one and not beyond):
+                along = get_twist(table1, other, _J) if j < n1 else get_twist(table2, other, _J)
+                if one and not same:
+                    along = times(-1.0, along)
+                change = bracket(column, along)
+                x = x + power(change, g0)
+            force_q[row - 1, other - 1] += x
+
+
+@kernel(
+    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1],"
+    " float64[:,:,::1], float64[:,:,::1], float64[:,:,::1], float64[:,:,::1])"
+)
+def loop_derivatives(rows, loops, scalars, q, qd, qdd, force, rate_q, acceleration_q, acceleration_v, force_q):
+    """Add the derivatives of all loops, for a batch, to the outputs (B, m, nv), three times, and (B, nv, nv)."""
+    n = int(rows[0, N_V])
+    transforms = workspace(n + 1, 12, q[0])
+    path1, path2 = workspace(1, n + 1, q[0])[0], workspace(1, n + 1, q[0])[0]
+    table1, table2 = workspace(n + 1, _COLUMNS, q[0]), workspace(n + 1, _COLUMNS, q[0])
+    motion, wrench_q = workspace(2, 6, q[0]), workspace(n + 1, 6, q[0])
+    for s in range(q.shape[0]):
+        for i in range(1, n + 1):
+            if has_transform(rows, i):
+                rr, pp = row_transform(rows, i, q[s])
+                put9(transforms, i, R, rr)
+                put3(transforms, i, P, pp)
+        for j in range(loops.shape[0]):
+            differentiate_loop(
+                rows, loops[j], scalars, q[s], qd[s], qdd[s], force[s], transforms, path1, path2, table1, table2,
+                motion, wrench_q, rate_q[s], acceleration_q[s], acceleration_v[s], force_q[s],
+            )  # fmt: skip
+    return OK

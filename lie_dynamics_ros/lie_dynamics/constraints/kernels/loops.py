@@ -1,0 +1,214 @@
+"""Loops in kernels: relative pose of two frames, and each scalar constraint's error, rate, Jacobian row and bias.
+
+A loop holds two frames, 1 and 2, together. X = T_1^-1 T_2 = (R, p) is the pose of frame 2 in frame 1, W its twist in
+frame 2. A scalar constraint f(X) = 0 has the rate c . W, where c is the unit wrench of its multiplier on the second
+body, in frame 2. Every cut joint is made of three kinds of scalars, all polynomial in R and p.
+"""
+
+from __future__ import annotations
+
+from ...dynamics.kernels.common.joints import (
+    constants3,
+    constants9,
+    custom_rate,
+    has_transform,
+    is_custom,
+    row_transform,
+)
+from ...dynamics.kernels.common.spatial import (
+    add,
+    cross,
+    dot,
+    matmul,
+    rotate,
+    scale,
+    sub,
+    transpose,
+    twist_cross,
+    twist_into,
+    unrotate,
+    wrench_out,
+)
+from ...dynamics.kernels.jacobians import _column as column_seen_from
+from ...engine.compile import inline, kernel, outline
+from ...engine.lanes import get, get3, get9, lift, put3, put9, workspace
+from ...model.layout import LAST, N_V, OK, PARENT, REFERENCE
+
+#: Columns of the table of loops: rows of the two bodies, row of their common ancestor, poses of the frames in the
+#: kernel frames of those rows, and which scalars belong to the loop.
+ROW_1, ROW_2, ANCESTOR, R_1, P_1, R_2, P_2, START, COUNT, LOOP_SIZE = 0, 1, 2, 3, 12, 15, 24, 27, 28, 29
+
+#: Columns of the table of scalars.
+TYPE, VECTOR_1, VECTOR_2, OFFSET, SCALAR_SIZE = 0, 1, 4, 7, 8
+
+# Kinds of scalar, with vectors a fixed in frame 1 and b fixed in frame 2.
+ALONG = 0.0  # a . p - offset
+ANGLE = 1.0  # a . R b - offset
+DISTANCE = 2.0  # (p . p / offset - offset) / 2
+
+#: Columns of the table of transforms that `walk` reads: the first ones of all recursions' workspaces.
+R, P, TRANSFORM_COLUMNS = 0, 9, 12
+
+#: Rows of the table of what is found for each scalar: error, its rate, dA/dt qd, and what its diagonal entry of
+#: A M^-1 A^T could be at most.
+ERROR, RATE, BIAS, SIZE, VALUE_ROWS = 0, 1, 2, 3, 4
+
+
+@inline
+def split(leaf, p):
+    """Return the place of a frame on row `leaf` in two parts, whose sum it is: the second is zero on a body.
+
+    Far from the world's origin only the second is large: where the reference point of the body's tree is (`step_up`),
+    or what is fixed to the world. So the distance of two frames loses no digits.
+    """
+    none = scale(0.0, p)
+    if leaf == 0:
+        return none, p
+    return p, none
+
+
+@inline
+def step_up(rows, i, work, r, p, far):
+    """Return pose and `far` of a frame, seen from row `i`, as the parent of the row sees them."""
+    rr, pp = get9(work, i, R), get3(work, i, P)
+    if i <= int(rows[i, REFERENCE]):
+        return matmul(rr, r), rotate(rr, p), add(pp, rotate(rr, far))
+    return matmul(rr, r), add(pp, rotate(rr, p)), far
+
+
+@inline
+def walk(rows, q, qd, work, leaf, stop, r, p, columns):
+    """Walk from a frame at (r, p) on row `leaf` to the row `stop` above it.
+
+    Returns the frame's pose seen from `stop`, its place in two parts as `split` has them, and its twist and dJ/dt qd
+    relative to it, in the frame; fills each row's column of J.
+    """
+    p, far = split(leaf, p)
+    zero = lift(0.0, get(qd, 0))
+    none = (zero, zero, zero)
+    w, v, aw, av, bw, bv = none, none, none, none, none, none
+    i = leaf
+    while i != stop:
+        if i == int(rows[i, LAST]):
+            aw, av = w, v
+        jw, jv = column_seen_from(rows, i, q, r, p)
+        put3(columns, i, 0, jw)
+        put3(columns, i, 3, jv)
+        x = get(qd, i - 1)
+        dw, dv = twist_cross(jw, jv, aw, av)
+        if is_custom(rows, i):
+            sw, sv = custom_rate(rows, i, q)
+            sw, sv = twist_into(r, p, sw, sv)
+            dw, dv = add(dw, sw), add(dv, sv)
+        bw, bv = add(bw, scale(x, dw)), add(bv, scale(x, dv))
+        w, v = add(w, scale(x, jw)), add(v, scale(x, jv))
+        if has_transform(rows, i):
+            r, p, far = step_up(rows, i, work, r, p, far)
+        i = int(rows[i, PARENT])
+    return r, p, far, w, v, bw, bv
+
+
+@inline
+def put_scalar(rows, k, leaf, stop, m, f, columns, sign, matrix):
+    """Fill the entries of scalar `k` along one branch: the wrench (m, f) times the columns of J."""
+    i = leaf
+    while i != stop:
+        matrix[i, k] = sign * (dot(m, get3(columns, i, 0)) + dot(f, get3(columns, i, 3)))
+        i = int(rows[i, PARENT])
+
+
+@inline
+def squares(rows, leaf, stop, columns, weights):
+    """Return the weighted sums of the squares of the columns of J along one branch, angular and linear."""
+    angular = lift(0.0, weights[0])
+    linear = angular
+    i = leaf
+    while i != stop:
+        w, v = get3(columns, i, 0), get3(columns, i, 3)
+        angular = angular + weights[i] * dot(w, w)
+        linear = linear + weights[i] * dot(v, v)
+        i = int(rows[i, PARENT])
+    return angular, linear
+
+
+@outline
+def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, values, wrenches):
+    """Fill what the loops' scalars are at one state.
+
+    Parameters
+    ----------
+    work : (nv + 1, at least 12), transforms of the rows in columns `R` and `P`.
+    weights : (nv + 1), of the squares of A that are summed up in ``values[SIZE]``.
+    columns : (nv + 1, 6), workspace.
+    matrix : (nv + 1, at least m), A transposed, one row ahead: entry (i, k) belongs to coordinate i - 1. Entries of
+        rows that are on no branch of a loop are left alone.
+    values : (VALUE_ROWS, at least m).
+    wrenches : (m, 6), unit wrench of each multiplier on the second body, in frame 2.
+    """
+    for j in range(loops.shape[0]):
+        a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
+        r1, p1, far1, w1, v1, bw1, bv1 = walk(
+            rows, q, qd, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns
+        )
+        r2, p2, far2, w2, v2, bw2, bv2 = walk(
+            rows, q, qd, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns
+        )
+        r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+        mw, mv = twist_into(r, p, w1, v1)
+        w, v = sub(w2, mw), sub(v2, mv)
+        mw, mv = twist_into(r, p, bw1, bv1)
+        bw, bv = sub(bw2, mw), sub(bv2, mv)
+        cw, cv = twist_cross(w, v, w2, v2)
+        bw, bv = add(bw, cw), add(add(bv, cv), cross(w, v))  # with w x v: the rate of R^T dp/dt
+        first = int(loops[j, START])
+        zero = lift(0.0, w[0])
+        aw, av = squares(rows, a, stop, columns, weights)
+        sw, sv = squares(rows, b, stop, columns, weights)
+        for k in range(first, first + int(loops[j, COUNT])):
+            kind, offset = scalars[k, TYPE], scalars[k, OFFSET]
+            m, f = (zero, zero, zero), (zero, zero, zero)
+            if kind == ANGLE:
+                x, y = unrotate(r, constants3(scalars, k, VECTOR_1)), constants3(scalars, k, VECTOR_2)
+                m = cross(y, x)
+                error = dot(x, y) - offset
+                bias = dot(m, bw) - dot(cross(y, cross(w, x)), w)
+            elif kind == ALONG:
+                f = unrotate(r, constants3(scalars, k, VECTOR_1))
+                error = dot(constants3(scalars, k, VECTOR_1), p) - offset
+                bias = dot(f, bv)
+            else:
+                f = scale(1.0 / offset, unrotate(r, p))
+                error = 0.5 * (dot(p, p) / offset - offset)
+                bias = dot(f, bv) + dot(v, v) / offset
+            values[ERROR, k] = error
+            values[RATE, k] = dot(m, w) + dot(f, v)
+            values[BIAS, k] = bias
+            values[SIZE, k] = dot(m, m) * sw + dot(f, f) * sv
+            put3(wrenches, k, 0, m)
+            put3(wrenches, k, 3, f)
+            put_scalar(rows, k, b, stop, m, f, columns, 1.0, matrix)
+            if a != stop:
+                m, f = wrench_out(r, p, m, f)
+                values[SIZE, k] += dot(m, m) * aw + dot(f, f) * av
+                put_scalar(rows, k, a, stop, m, f, columns, -1.0, matrix)
+
+
+@kernel(
+    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1],"
+    " float64[:,:,::1], float64[:,:,::1])"
+)
+def loop_quantities(rows, loops, scalars, q, qd, matrix, values, wrenches):
+    """Fill A transposed (B, nv + 1, m), its values (B, VALUE_ROWS, m) and unit wrenches (B, m, 6) of the loops."""
+    n = int(rows[0, N_V])
+    columns = workspace(n + 1, 6, q[0])
+    work = workspace(n + 1, TRANSFORM_COLUMNS, q[0])
+    weights = q[0, :1].repeat(n + 1) * 0.0 + 1.0
+    matrix[...] = 0.0
+    for s in range(q.shape[0]):
+        for i in range(1, n + 1):
+            if has_transform(rows, i):
+                rr, pp = row_transform(rows, i, q[s])
+                put9(work, i, R, rr)
+                put3(work, i, P, pp)
+        loop_rows(rows, loops, scalars, q[s], qd[s], work, weights, columns, matrix[s], values[s], wrenches[s])
+    return OK

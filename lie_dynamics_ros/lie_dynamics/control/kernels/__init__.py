@@ -1,0 +1,1 @@
+"""Compiled laws and signals of controllers."""

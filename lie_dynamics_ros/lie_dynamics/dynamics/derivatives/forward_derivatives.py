@@ -1,0 +1,276 @@
+"""Derivatives of forward and hybrid dynamics along all coordinates at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...model import layout
+from ...model.arguments import require_model
+from ...model.configuration import shaped
+from ...model.model import Model
+from ...model.user_derivatives import extend_twice
+from ..forward_dynamics import _mask
+from ..inputs import evaluate
+from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives as _single
+from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives_batch as _batch
+from ..kernels.forward_dynamics import forward_dynamics as _forward
+from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
+from ..losses import joint_losses
+from ..plain import NO_MASK, NO_WRENCH
+from .coupled_derivatives import coupled_hybrid_derivatives
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+_new = tuple.__new__
+_NONE = np.zeros(0)
+_NO_TABLE = np.zeros((0, 0))
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Derivatives of the accelerations that joint forces cause, each (..., nv, nv): [i, k] is that of qdd_i along k.
+
+    Attributes
+    ----------
+    dq : ndarray
+        Along the configuration: for ball and free joints along their tangent, as `Model.integrate` moves it [1/s^2].
+    dqd : ndarray
+        Along the rates [1/s].
+    dtau : ndarray
+        Along the joint forces: the inverse of the mass matrix [1/(kg m^2)].
+    qdd : ndarray, shape (..., nv)
+        The accelerations themselves [rad/s^2, m/s^2].
+    """
+
+    dq: Array
+    dqd: Array
+    dtau: Array
+    qdd: Array
+
+
+class HybridDynamicsDerivatives:
+    """Derivatives of the complete accelerations and joint forces of hybrid dynamics, each (..., nv, nv).
+
+    Entry [i, k] is the derivative of entry i of qdd or tau along q_k (the tangent, as `Model.integrate` moves it),
+    qd_k, or what is given at k: its acceleration where `prescribed`, else its force. Rows of what is itself given are
+    zero, and in `..._dgiven` rows of the unit matrix.
+
+    Attributes
+    ----------
+    dqdd_dq, dqdd_dqd, dqdd_dgiven : ndarray, shape (..., nv, nv)
+        Of the accelerations.
+    dtau_dq, dtau_dqd, dtau_dgiven : ndarray, shape (..., nv, nv)
+        Of the joint forces.
+    qdd, tau : ndarray, shape (..., nv)
+        Accelerations and forces themselves, complete.
+    """
+
+    __slots__ = ("_accelerations", "_forces")
+
+    def __init__(self, accelerations: Array, forces: Array) -> None:
+        # (..., 3 nv + 1, nv): values, then what is derived along q, qd and what is given. Views of it are made when
+        # they are asked for: making eight would cost as much as all the arithmetic of a small robot.
+        self._accelerations = accelerations
+        self._forces = forces
+
+    @property
+    def qdd(self) -> Array:  # noqa: D102
+        return self._accelerations[..., 0, :]
+
+    @property
+    def tau(self) -> Array:  # noqa: D102
+        return self._forces[..., 0, :]
+
+    @property
+    def dqdd_dq(self) -> Array:  # noqa: D102
+        return _block(self._accelerations, 0)
+
+    @property
+    def dqdd_dqd(self) -> Array:  # noqa: D102
+        return _block(self._accelerations, 1)
+
+    @property
+    def dqdd_dgiven(self) -> Array:  # noqa: D102
+        return _block(self._accelerations, 2)
+
+    @property
+    def dtau_dq(self) -> Array:  # noqa: D102
+        return _block(self._forces, 0)
+
+    @property
+    def dtau_dqd(self) -> Array:  # noqa: D102
+        return _block(self._forces, 1)
+
+    @property
+    def dtau_dgiven(self) -> Array:  # noqa: D102
+        return _block(self._forces, 2)
+
+
+def _block(values: Array, k: int) -> Array:
+    """Return one of the three matrices in (..., 3 nv + 1, nv)."""
+    n = values.shape[-1]
+    return values[..., 1 + k * n : 1 + k * n + n, :]
+
+
+def forward_dynamics_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> ForwardDynamicsDerivatives:
+    """Return the derivatives of `forward_dynamics` along q, qd and tau, and the accelerations.
+
+    They are exact, for every joint type, along `Model.integrate`: column k of `.dq` is the derivative at t = 0 of
+    ``forward_dynamics(model, model.integrate(q, t e_k), qd, tau, f_ext)``. Those of inverse dynamics at the solution
+    are solved with the mass matrix, factorised along the branches of the tree.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, tau : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s] and joint forces [N m, N].
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
+        the body.
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    ForwardDynamicsDerivatives
+        Named tuple of `dq`, `dqd` and `dtau`, each (..., nv, nv), and `qdd` (..., nv).
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`.
+    """
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            y = _empty((3 * n + 1, n))
+            wrench = NO_WRENCH if f_ext is None else f_ext
+            if _single(model._rows, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
+                parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
+                return _new(ForwardDynamicsDerivatives, parts)
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    if model._coupling is not None:
+        free = np.zeros(model.nv, np.bool_)
+        both = coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext, threads)
+        found = HybridDynamicsDerivatives(*both)
+    else:
+        found = _general(model, {"q": q, "qd": qd, "tau": tau}, NO_MASK, f_ext, threads)
+    return ForwardDynamicsDerivatives(found.dqdd_dq, found.dqdd_dqd, found.dqdd_dgiven, found.qdd)
+
+
+def hybrid_dynamics_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> HybridDynamicsDerivatives:
+    """Return the derivatives of `hybrid_dynamics` along q, qd and what is given of qdd and tau, and the results.
+
+    All False, the derivatives of qdd are those of forward dynamics; all True, those of tau are those of inverse
+    dynamics.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
+    qdd, tau : array-like, shape (..., nv)
+        Accelerations, read where `prescribed` is True, and joint forces, read elsewhere; NaN where they are not read.
+    prescribed : array-like of bool, shape (nv,)
+        True where the acceleration is given, False where the force is. Any mask, also within a joint.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
+        the body.
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    HybridDynamicsDerivatives
+        Named tuple of `dqdd_dq`, `dqdd_dqd`, `dqdd_dgiven`, `dtau_dq`, `dtau_dqd`, `dtau_dgiven`, each (..., nv, nv),
+        and `qdd` and `tau` (..., nv).
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `hybrid_dynamics`.
+    """
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            shape = (3 * n + 1, n)
+            y, z = _empty(shape), _empty(shape)
+            wrench = NO_WRENCH if f_ext is None else f_ext
+            if _single(model._rows, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
+                return HybridDynamicsDerivatives(y, z)
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    mask = _mask(model, prescribed)
+    if model._coupling is not None:
+        return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext, threads))
+    return _general(model, {"q": q, "qd": qd, "tau": tau, "qdd": qdd}, mask, f_ext, threads)
+
+
+def _general(
+    model: Model, inputs: dict[str, Any], given: npt.NDArray[np.bool_], f_ext: npt.ArrayLike | None, threads: int
+) -> HybridDynamicsDerivatives:
+    n = model.nv
+    losses = np.zeros(n)
+    if model._actuation_terms is not None:
+        losses = joint_losses(model, shaped(inputs["qd"], n, "qd", model))
+        inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
+    tails: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
+    explain = _explain_hybrid if given.size else _explain_forward
+    out = evaluate(model, _batch, inputs, tails, f_ext, given, threads, explain, extension=extend_twice)
+    found = HybridDynamicsDerivatives(out[0], out[-1])
+    if model._actuation_terms is not None:
+        _add_losses(found, given, model._actuation_terms[0])
+        if given.size:
+            found.tau[...] += losses  # what was given gets back what was taken
+    return found
+
+
+def _add_losses(found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], damping: Array) -> None:
+    """Let damping take its part of the given forces, and of the forces of given accelerations."""
+    unknown = ~given if given.size else np.ones(damping.size, np.bool_)
+    lost = damping * unknown
+    found.dqdd_dqd[...] -= found.dqdd_dgiven * lost
+    if given.size:
+        found.dtau_dqd[..., given, :] -= (found.dtau_dgiven * lost)[..., given, :]
+        found.dtau_dqd[..., given, given] += damping[given]
+
+
+def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, y: Array) -> int:
+    """Return the status of forward dynamics at a state whose derivatives are not finite."""
+    return int(_forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd)))
+
+
+def _explain_hybrid(
+    rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, y: Array, z: Array
+) -> int:
+    out = np.empty_like(qd), np.empty_like(qd)
+    return int(_hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out))

@@ -1,0 +1,110 @@
+"""Second derivatives of inverse dynamics, in full and contracted with a vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie._arrays import as_numbers
+from ...model.arguments import of_model
+from ...model.configuration import shaped
+from ...model.model import Model
+from ..inputs import evaluate
+from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
+from .user_second_derivatives import user_second_derivatives
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SecondDerivatives:
+    """Second derivatives of joint forces: of one number, (..., nv, nv), or of all, (..., nv, nv, nv), the force first.
+
+    Derivatives along q are along `Model.integrate`, symmetric: those of ``t -> integrate(q, t)`` at t = 0. Where a
+    joint is a ball or free, the derivative along one coordinate after the other differs from it by half the derivative
+    along the bracket of the two, and is not symmetric.
+
+    Attributes
+    ----------
+    dq_dq : ndarray
+        Along q_j and q_k; symmetric in the last two axes.
+    dq_dqd : ndarray
+        Along q_j and qd_k.
+    dqd_dqd : ndarray
+        Along qd_j and qd_k; symmetric.
+    dq_dqdd : ndarray
+        Along q_j and qdd_k: the derivative of column k of the mass matrix along q_j.
+    """
+
+    dq_dq: Array
+    dq_dqd: Array
+    dqd_dqd: Array
+    dq_dqdd: Array
+
+
+@of_model
+def inverse_dynamics_second_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    vector: npt.ArrayLike | None = None,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> SecondDerivatives:
+    """Return the second derivatives of inverse dynamics, of all joint forces or of ``vector . tau``.
+
+    Exact: sums over pairs of coordinates on one branch, O(n d) for each vector and a tree of depth d. All others, along
+    qd and qdd or along qdd twice, are zero. Third derivatives of user-defined joints are not given, so those along
+    their coordinates follow from `inverse_dynamics_derivatives`, for all joint forces with or without a vector.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
+        Motion.
+    vector : array-like, shape (..., nv), optional
+        What to contract the joint forces with, for instance multipliers of the equations of motion. Left out, all
+        joint forces are differentiated, at about the cost of nv vectors in a batch.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        External wrenches on the bodies, constant in their frames.
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    SecondDerivatives
+        With entries (..., nv, nv) for a vector, (..., nv, nv, nv) without, the joint force first.
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`.
+
+    Notes
+    -----
+    The functions of a user-defined joint are asked for its dS up to 0.06 [rad, m] away from q along each of its
+    coordinates: entries of `dq_dq` along these are central differences of eighth order of first derivatives, with
+    errors of some 1e-11 of the largest entry for functions that bend over a radian or metre. All its other entries are
+    differences over any step of what is quadratic or linear, and as good as the first derivatives.
+    """
+    inputs, contract, wrench = {"q": q, "qd": qd, "qdd": qdd}, vector, f_ext
+    if vector is None:
+        inputs = {
+            name: shaped(value, model.nq if name == "q" else model.nv, name, model)[..., None, :]
+            for name, value in inputs.items()
+        }
+        contract = np.eye(model.nv)
+        wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
+    n = model._rows.shape[0] - 1
+    (found,) = evaluate(model, _batch, {**inputs, "vector": contract}, [(4, n, n)], wrench, threads=threads)
+    if model._coupling is not None:
+        found = model._coupling.rates.T @ found @ model._coupling.rates
+    if model._custom:
+        whole = user_second_derivatives(model, found[..., 0, :, :], q, qd, qdd, vector, f_ext, threads)
+        return SecondDerivatives(*whole)
+    return SecondDerivatives(*(np.ascontiguousarray(found[..., k, :, :]) for k in range(4)))

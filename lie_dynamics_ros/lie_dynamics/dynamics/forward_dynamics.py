@@ -1,0 +1,183 @@
+"""Forward and hybrid dynamics of a tree: the motion that joint forces cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.arguments import require_model
+from ..model.configuration import shaped
+from ..model.model import Model
+from .coupled import coupled_hybrid_dynamics
+from .inputs import evaluate
+from .kernels.forward_dynamics import any_hybrid_dynamics as _any
+from .kernels.forward_dynamics import forward_dynamics as _forward
+from .kernels.forward_dynamics import hybrid_dynamics as _hybrid
+from .kernels.forward_dynamics import hybrid_dynamics_batch as _batch
+from .kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
+from .losses import joint_losses
+from .plain import NO_MASK, NO_WRENCH
+
+Array = npt.NDArray[np.float64]
+
+
+def forward_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> Array:
+    """Return the accelerations that joint forces cause, gravity included, in O(n). Kim Table 3.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, tau : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s] and joint forces [N m, N].
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Accelerations of the coordinates [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`.
+    SingularityError
+        If a massless body is free to accelerate without bound; names the joint.
+    """
+    try:
+        if model._plain:
+            qdd: Array | None = _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
+            if qdd is not None:
+                return qdd
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    return _general_forward(model, q, qd, tau, f_ext, threads)
+
+
+def hybrid_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> tuple[Array, Array]:
+    """Return accelerations and joint forces where for each coordinate one of the two is given, in O(n). Kim Table 4.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
+    qdd : array-like, shape (..., nv)
+        Accelerations; read where `prescribed` is True, of no effect elsewhere (may be NaN there).
+    tau : array-like, shape (..., nv)
+        Joint forces; read where `prescribed` is False, of no effect elsewhere (may be NaN there).
+    prescribed : array-like of bool, shape (nv,)
+        True where the acceleration is given, False where the force is. Any mask, also within a joint.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    qdd, tau : ndarray, shape (..., nv)
+        Both complete: what was given and what follows from it.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`; also InputError for a mask that is not nv truth values.
+    """
+    try:
+        if model._plain:
+            both: tuple[Array, Array] | None
+            if f_ext is None:
+                both = _unloaded(model._rows, q, qd, tau, qdd, prescribed)
+            else:
+                both = _hybrid(model._rows, q, qd, tau, f_ext, qdd, prescribed)
+            if both is not None:
+                return both
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    return _general_hybrid(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
+
+
+def _general_forward(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
+) -> Array:
+    if model._coupling is not None:
+        free = np.zeros(model.nv, np.bool_)
+        return coupled_hybrid_dynamics(model, q, qd, model._zero, tau, free, f_ext, threads)[0]
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
+    if model._actuation_terms is not None:
+        losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
+        inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
+    one = _any_forward
+    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, explain=one, single=one)[0]
+
+
+def _any_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:
+    none = np.empty(0, out.dtype)
+    return _any(rows, q, qd, tau, f_ext, none, NO_MASK, out, none)
+
+
+def _general_hybrid(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    given: npt.NDArray[np.bool_],
+    f_ext: npt.ArrayLike | None,
+    threads: int,
+) -> tuple[Array, Array]:
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
+    losses = None
+    if model._coupling is not None:
+        return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
+    if model._actuation_terms is not None:
+        losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
+        inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
+    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, _any, _any)
+    return acceleration, force if losses is None else force + losses
+
+
+def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    try:
+        mask = np.asarray(prescribed)
+    except ValueError:
+        mask = np.zeros(0)
+    if isinstance(prescribed, np.ma.MaskedArray) or mask.dtype != np.bool_ or mask.shape != (model.nv,):
+        raise InputError(
+            f"prescribed: {model.nv} truth values are expected, one for each coordinate, got {mask.dtype} {mask.shape}",
+            name="prescribed",
+            value=prescribed,
+            expected=f"bool ({model.nv},)",
+        )
+    return np.array(mask)  # a writable contiguous copy, the only kind that kernels are compiled for

@@ -1,0 +1,74 @@
+"""Inverse dynamics of a tree: the joint forces of a motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..model.arguments import require_model
+from ..model.model import Model
+from .inputs import evaluate
+from .kernels.inverse_dynamics import any_inverse_dynamics as _any
+from .kernels.inverse_dynamics import inverse_dynamics as _loaded
+from .kernels.inverse_dynamics import inverse_dynamics_batch as _batch
+from .kernels.inverse_dynamics import inverse_dynamics_unloaded as _unloaded
+from .losses import joint_losses
+
+
+def inverse_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> npt.NDArray[np.float64]:
+    """Return the joint forces that a motion takes, gravity included. Kim Table 2.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, qdd : array-like, shape (..., nv)
+        Rates and accelerations of the coordinates [rad/s, m/s and rad/s^2, m/s^2].
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Joint forces [N m, N], positive along the coordinates: what the actuators must exert.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape, NaN or infinity; names the joint or body.
+    GroupError
+        For a quaternion in q whose square norm differs from one by 1e-6 or more.
+    """
+    # One call to the kernel is most of the cost for a small robot: no helper stands in between.
+    try:
+        if model._plain:
+            tau: npt.NDArray[np.float64] | None
+            tau = _unloaded(model._rows, q, qd, qdd) if f_ext is None else _loaded(model._rows, q, qd, qdd, f_ext)
+            if tau is not None:
+                return tau
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    return _general(model, q, qd, qdd, f_ext, threads)
+
+
+def _general(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
+) -> npt.NDArray[np.float64]:
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
+    (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any)
+    return tau if model._actuation_terms is None else tau + joint_losses(model, qd)

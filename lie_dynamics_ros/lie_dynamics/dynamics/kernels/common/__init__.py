@@ -1,0 +1,1 @@
+"""What the recursions share: joints, steps, spatial algebra, solutions along branches."""

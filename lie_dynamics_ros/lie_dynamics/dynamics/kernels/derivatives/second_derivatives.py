@@ -1,0 +1,240 @@
+"""Second derivatives of inverse dynamics along q, qd and qdd, contracted with a vector: O(n d) for a tree of depth d.
+
+Seen from one inertial frame. A step along q_j turns all beyond row j by its screw J_j; what its base does not share of
+that are the twists psi_j = [P_j, J_j] and alpha_j = [A_P, J_j] + [P_j, psi_j], with P_j and A_P the motion of the base.
+With composite inertias I, wrenches F and the operator B u = I [u, V] + u x* I V + V x* I u, for r the row of a torque,
+
+    d tau_r / dq_j = J_r . (B_r psi_j + I_r alpha_j)                        for r beyond j,
+    d tau_r / dq_j = J_r . (J_j x* F_j + B_j psi_j + I_j alpha_j)           for r before j,
+
+and likewise along qd_j with J_j for psi_j and phi_j = psi_j + dJ_j/dt for alpha_j, J_j x* F left out. A second step,
+along q_k of a row k beyond j, turns I_k, B_k, F_k and J_r alike, so that only their arguments count, turned back; and
+it changes V in B by psi_k. Rows on different branches have no part in each other.
+
+Contracted with a vector y, rows r beyond k enter through three sums over them (BETA, IOTA, N below), those before k
+through the twist that y would give the base of k.
+"""
+
+from __future__ import annotations
+
+from ....engine.batch import make_batch
+from ....engine.compile import inline, outline, straight
+from ....engine.lanes import add3, add9, get, get2, get3, get6, get9, put, put2
+from ....model.layout import BODY, FIRST, GRAVITY, LAST, N_V, PARENT
+from ..common.spatial import cross, dot, rotate, scale, sub, symmetric_times, unrotate, wrench_out
+from ..common.twists import add_twist, bracket, clear_twist, get_twist, minus, on_wrench, plus, power, put_twist, times
+from ..common.world import (
+    INERTIA_C,
+    MASS_C,
+    MOMENT_C,
+    RATE,
+    D,
+    J,
+    L,
+    P,
+    R,
+    V,
+    inertia_times,
+    own_inertias,
+    poses_and_screws,
+    screw_rates,
+    velocities,
+)
+from ..inverse_dynamics import external_wrench
+from ..mass_matrix import clear, rate_terms
+
+# Columns of the workspace after those of `world`: acceleration with gravity, composite wrench, psi, alpha, phi,
+# the twist of y, and the sums over all rows beyond: B^T J y (3), I J y (6), and N (9).
+_A, _F, _PSI, _ALPHA, _PHI, _Y, _BETA, _IOTA, _N = 52, 58, 64, 70, 76, 82, 88, 91, 97
+_COLUMNS = 106
+
+
+@straight
+def rate_times(work, i, u):
+    """Return B_i u."""
+    d, l = get9(work, i, D), get3(work, i, L)
+    return scale(-2.0, rotate(d, u[0])), scale(2.0, cross(u[0], l))
+
+
+@straight
+def both(work, i, x, y):
+    """Return I [x, y] + x x* I y + y x* I x: the part of B_i x that is linear in a change y of the velocity."""
+    mass, h, s = get2(work, i, MASS_C), get3(work, i, MOMENT_C), get6(work, i, INERTIA_C)
+    w, v, turn = y[0], y[1], x[0]
+    half = 0.5 * (s[0] + s[3] + s[5])
+    # 2 (tr E - E) turn for E = v h^T + [w] (half - I); tr([w] I) = 0.
+    inner = sub(scale(half, turn), symmetric_times(s, turn))
+    m = sub(scale(dot(h, v), turn), scale(dot(h, turn), v))
+    m = sub(m, cross(w, inner))
+    momentum = scale(mass, v)
+    momentum = (
+        momentum[0] + w[1] * h[2] - w[2] * h[1],
+        momentum[1] + w[2] * h[0] - w[0] * h[2],
+        momentum[2] + w[0] * h[1] - w[1] * h[0],
+    )
+    return scale(2.0, m), scale(2.0, cross(turn, momentum))
+
+
+@straight
+def inertia_of(work, i, x):
+    """Return I_i x."""
+    return inertia_times(work, i, x[0], x[1])
+
+
+@outline
+def first_order(rows, q, qd, qdd, f_ext, y, work):
+    """Fill motion, wrenches, composite inertias, and what each row alone brings along."""
+    n = int(rows[0, N_V])
+    poses_and_screws(rows, q, work)
+    velocities(rows, qd, work)
+    screw_rates(rows, q, work)
+    own_inertias(rows, work)
+    rate_terms(rows, False, work)
+    clear_twist(work, 0, _A)
+    clear_twist(work, 0, _Y)
+    for k in range(3):
+        put2(work, 0, _A + 3 + k, -rows[0, GRAVITY + k])
+    loaded = f_ext.shape[0] > 0
+    for i in range(1, n + 1):
+        parent, base = int(rows[i, PARENT]), int(rows[int(rows[i, FIRST]), PARENT])
+        j, rate, v = get_twist(work, i, J), get_twist(work, i, RATE), get_twist(work, i, V)
+        a = plus(get_twist(work, parent, _A), plus(times(get(qdd, i - 1), j), times(get(qd, i - 1), rate)))
+        put_twist(work, i, _A, a)
+        put_twist(work, i, _Y, plus(get_twist(work, parent, _Y), times(get(y, i - 1), j)))
+        above = get_twist(work, base, V)
+        psi = bracket(above, j)
+        put_twist(work, i, _PSI, psi)
+        put_twist(work, i, _PHI, plus(psi, rate))
+        put_twist(work, i, _ALPHA, plus(bracket(get_twist(work, base, _A), j), bracket(above, psi)))
+        clear_twist(work, i, _F)
+        if rows[i, BODY] >= 0.0:
+            f = plus(on_wrench(v, inertia_of(work, i, v)), inertia_of(work, i, a))
+            if loaded:
+                m, x = external_wrench(rows, i, f_ext)
+                f = minus(f, wrench_out(get9(work, i, R), get3(work, i, P), m, x))
+            put_twist(work, i, _F, f)
+        for k in range(_BETA, _COLUMNS):
+            put2(work, i, k, 0.0)
+    for i in range(n, 0, -1):
+        sums_beyond(work, i, get(y, i - 1))
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            for k in range(MASS_C, V):
+                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
+            for k in range(D, _A):
+                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
+            for k in range(_BETA, _COLUMNS):
+                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
+            add_twist(work, parent, _F, get_twist(work, i, _F))
+
+
+@straight
+def sums_beyond(work, i, y):
+    """Add row `i` to the sums over all rows beyond each row; its composite inertia is complete."""
+    w, v = get_twist(work, i, J)
+    s, h = get6(work, i, INERTIA_C), get3(work, i, MOMENT_C)
+    beta = sub(cross(get3(work, i, L), v), unrotate(get9(work, i, D), w))
+    add3(work, i, _BETA, scale(2.0 * y, beta))
+    add_twist(work, i, _IOTA, times(y, inertia_times(work, i, w, v)))
+    half, hv = 0.5 * (s[0] + s[3] + s[5]), dot(h, v)
+    a, b, c = half - s[0], half - s[3], half - s[5]
+    # h v^T - h . v - (half - I) [w]
+    add9(work, i, _N, (
+        y * (h[0] * v[0] - hv - (-s[1] * w[2] + s[2] * w[1])),
+        y * (h[0] * v[1] - (-a * w[2] - s[2] * w[0])),
+        y * (h[0] * v[2] - (a * w[1] + s[1] * w[0])),
+        y * (h[1] * v[0] - (b * w[2] + s[4] * w[1])),
+        y * (h[1] * v[1] - hv - (s[1] * w[2] - s[4] * w[0])),
+        y * (h[1] * v[2] - (-s[1] * w[1] - b * w[0])),
+        y * (h[2] * v[0] - (-s[4] * w[2] - c * w[1])),
+        y * (h[2] * v[1] - (s[2] * w[2] + c * w[0])),
+        y * (h[2] * v[2] - hv - (-s[2] * w[1] + s[4] * w[0])),
+    ))  # fmt: skip
+
+
+@straight
+def beyond(work, f, x, y):
+    """Return the sum over all rows beyond `f` of y_r J_r . (the part of B_r x that is linear in a change y of V)."""
+    turned = rotate(get9(work, f, _N), y[0])
+    push = cross(y[1], get3(work, f, _IOTA + 3))
+    return 2.0 * dot(x[0], (turned[0] + push[0], turned[1] + push[1], turned[2] + push[2]))
+
+
+@straight
+def turned_back(work, k, f, above, x, a, jk):
+    """Return the contraction of what a turn by J_k of B x + I a makes, for all rows before and beyond k."""
+    back, less = bracket(jk, x), bracket(jk, a)
+    value = on_wrench(jk, plus(rate_times(work, k, x), inertia_of(work, k, a)))
+    value = minus(value, plus(rate_times(work, k, back), inertia_of(work, k, less)))
+    return power(above, value) - dot(get3(work, f, _BETA), back[0]) - power(less, get_twist(work, f, _IOTA))
+
+
+@straight
+def add_entry(out, at, x):
+    """Add to an entry of a flat array."""
+    put(out, at, get(out, at) + x)
+
+
+@outline
+def same_branch(rows, j, k, work, out):
+    """Add the entries of row `k` and a row `j` of its joint or before it."""
+    n = int(rows[0, N_V])
+    f, same = int(rows[k, FIRST]), rows[j, FIRST] == rows[k, FIRST]
+    jj, jk = get_twist(work, j, J), get_twist(work, k, J)
+    psi_j, psi_k = get_twist(work, j, _PSI), get_twist(work, k, _PSI)
+    above = get_twist(work, int(rows[f, PARENT]), _Y)
+    below = get_twist(work, int(rows[int(rows[j, FIRST]), PARENT]), _Y)  # of row j's own base
+    jk_at, kj_at, size = (j - 1) * n + k - 1, (k - 1) * n + j - 1, n * n
+
+    # q_j and q_k
+    phi, alpha = get_twist(work, k, _PHI), get_twist(work, k, _ALPHA)
+    change = plus(on_wrench(jk, get_twist(work, k, _F)), rate_times(work, k, psi_k))
+    change = on_wrench(jj, plus(change, inertia_of(work, k, alpha)))
+    x = turned_back(work, k, f, above, psi_j, get_twist(work, j, _ALPHA), jk) + power(below, change)
+    x = x + power(above, both(work, k, psi_j, psi_k)) + beyond(work, f, psi_j, psi_k)
+    if same:
+        x = 0.5 * x
+    add_entry(out, jk_at, x)
+    add_entry(out, kj_at, x)
+
+    # q_j, and qd_k or qdd_k
+    moved = inertia_of(work, k, jk)
+    change = on_wrench(jj, plus(rate_times(work, k, jk), inertia_of(work, k, phi)))
+    x = power(above, both(work, k, psi_j, jk)) + beyond(work, f, psi_j, jk) + power(below, change)
+    put(out, size + jk_at, x)
+    put(out, 3 * size + jk_at, power(below, on_wrench(jj, moved)))
+    if not same:  # q_k, and qd_j or qdd_j
+        x = turned_back(work, k, f, above, jj, get_twist(work, j, _PHI), jk)
+        x = x + power(above, both(work, k, jj, psi_k)) + beyond(work, f, jj, psi_k)
+        put(out, size + kj_at, x)
+        back = bracket(jk, jj)
+        value = minus(on_wrench(jk, inertia_of(work, k, jj)), inertia_of(work, k, back))
+        put(out, 3 * size + kj_at, power(above, value) - power(back, get_twist(work, f, _IOTA)))
+
+    # qd_j and qd_k
+    x = power(above, both(work, k, jj, jk)) + beyond(work, f, jj, jk)
+    if same:
+        back = bracket(jk, jj)
+        x = x + power(back, get_twist(work, f, _IOTA)) + power(above, inertia_of(work, k, back))
+    put(out, 2 * size + jk_at, x)
+    put(out, 2 * size + kj_at, x)
+
+
+@inline
+def second_derivatives_core(rows, q, qd, qdd, f_ext, y, _given, out, _z, work):
+    """Fill `out` (4 nv nv) with the derivatives of y . tau along q q, q qd, qd qd and q qdd of one state, or tile."""
+    n = int(rows[0, N_V])
+    clear(out)
+    if n == 0:
+        return
+    first_order(rows, q, qd, qdd, f_ext, y, work)
+    for k in range(1, n + 1):
+        for j in range(int(rows[k, FIRST]), int(rows[k, LAST]) + 1):
+            same_branch(rows, j, k, work, out)
+        j = int(rows[int(rows[k, FIRST]), PARENT])
+        while j > 0:
+            same_branch(rows, j, k, work, out)
+            j = int(rows[j, PARENT])
+
+
+second_derivatives_batch = make_batch(second_derivatives_core, _COLUMNS)

@@ -1,0 +1,339 @@
+"""Derivatives of inverse dynamics along arbitrary parameters, Kim Table 5, seen from one inertial frame.
+
+There Kim's dh_i/dp, dS_i/dp and so on need no transforms between bodies. All that a parameter does to the motion of
+body b are three twists, sums over the joints on its path,
+
+    dV_b = [E_b, V_b] + u_b,    d(dV_b/dt) = [E_b, A_b] + [u_b, V_b] + a_b,
+
+with E the displacement, for which u takes back what the body's base would contribute if it were displaced too. A
+displacement turns the wrench with the body; what is left is linear in u and a.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....engine.compile import inline, kernel, outline
+from ....engine.lanes import get, get2, get3, get9, lift, put, put2, put3, vector_space, workspace
+from ....engine.tiles import load_tile, quaternions_fit, store_tile, tile_width
+from ....model import seeds
+from ....model.layout import (
+    ARMATURE,
+    BAD_QUATERNION,
+    BODY,
+    GRAVITY,
+    N_V,
+    NOT_FINITE,
+    OK,
+    ORIGIN,
+    PARENT,
+    PLACEMENT,
+    Q_INDEX,
+    REFERENCE,
+)
+from ..common.joints import constants3, constants9, custom_rate, is_custom
+from ..common.spatial import add, cross, matmul, momentum, rotate, scale, sub, twist_into, wrench_out
+from ..common.twists import (
+    add_twist,
+    bracket,
+    clear_twist,
+    get_twist,
+    on_wrench,
+    outward,
+    plus,
+    power,
+    put_twist,
+    times,
+)
+from ..common.world import (
+    RATE,
+    J,
+    P,
+    R,
+    V,
+    inertia_times,
+    moved,
+    own_inertias,
+    poses_and_screws,
+    reference_point,
+    screw_rates,
+    velocities,
+)
+from ..inverse_dynamics import external_wrench
+
+# Columns of the workspace beyond those of `world` that are needed: acceleration with gravity, a body's own wrench and
+# that of all beyond it, its external wrench; then what belongs to one parameter: E, u, a and the change of the wrench.
+A, F, _FC, _X, E, U, B, _G = 40, 46, 52, 58, 64, 70, 76, 82
+COLUMNS = 88
+
+
+@outline
+def motion(rows, q, qd, qdd, f_ext, work):
+    """Fill poses, screws, velocities, accelerations and own wrenches of all rows, seen from the inertial frame."""
+    n = int(rows[0, N_V])
+    poses_and_screws(rows, q, work)
+    own_inertias(rows, work)
+    velocities(rows, qd, work)
+    screw_rates(rows, q, work)
+    clear_twist(work, 0, A)
+    for k in range(3):
+        put2(work, 0, A + 3 + k, -rows[0, GRAVITY + k])
+    loaded = f_ext.shape[0] > 0
+    for i in range(1, n + 1):
+        step = plus(times(get(qdd, i - 1), get_twist(work, i, J)), times(get(qd, i - 1), get_twist(work, i, RATE)))
+        put_twist(work, i, A, plus(get_twist(work, int(rows[i, PARENT]), A), step))
+        clear_twist(work, i, F)
+        clear_twist(work, i, _X)
+        if rows[i, BODY] >= 0.0:
+            v, a = get_twist(work, i, V), get_twist(work, i, A)
+            f = plus(on_wrench(v, inertia_times(work, i, v[0], v[1])), inertia_times(work, i, a[0], a[1]))
+            if loaded:
+                m, x = external_wrench(rows, i, f_ext)
+                m, x = wrench_out(get9(work, i, R), get3(work, i, P), m, x)
+                put_twist(work, i, _X, (m, x))
+                f = sub(f[0], m), sub(f[1], x)
+            put_twist(work, i, F, f)
+
+
+@outline
+def sum_wrenches(rows, work):
+    """Fill the wrench of each row and all beyond it."""
+    n = int(rows[0, N_V])
+    for i in range(1, n + 1):
+        put_twist(work, i, _FC, get_twist(work, i, F))
+    for i in range(n, 0, -1):
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            add_twist(work, parent, _FC, get_twist(work, i, _FC))
+
+
+@inline
+def datum(table, entry, values, k, like):
+    """Return number `k` of an entry, from the table or from the values of the state."""
+    offset = int(table[entry, seeds.OFFSET])
+    if offset >= 0:
+        return get(values, offset + k)
+    return lift(table[entry, seeds.DATA + k], like)
+
+
+@inline
+def triple(table, entry, values, k, like):
+    """Return three numbers of an entry."""
+    return (
+        datum(table, entry, values, k, like),
+        datum(table, entry, values, k + 1, like),
+        datum(table, entry, values, k + 2, like),
+    )
+
+
+@outline
+def displace(work, i, x, base):
+    """Add a displacement x of row `i` and all beyond it, whose base stays. Kim (87)."""
+    v = get_twist(work, base, V)
+    u = bracket(v, x)
+    add_twist(work, i, E, x)
+    add_twist(work, i, U, u)
+    add_twist(work, i, B, plus(bracket(get_twist(work, base, A), x), bracket(v, u)))
+
+
+@outline
+def move(work, i, x, base, top):
+    """Add the twist x to what row `i` and all beyond it have, x turning with row `top`."""
+    add_twist(work, i, U, x)
+    add_twist(work, i, B, plus(bracket(get_twist(work, base, V), x), bracket(get_twist(work, top, V), x)))
+
+
+@outline
+def change_screw(rows, qd, qdd, work, i, x, base, top, out, at):
+    """Let x be the change of J_i."""
+    move(work, i, times(get(qd, i - 1), x), base, top)
+    add_twist(work, i, B, times(get(qdd, i - 1), x))
+    put(out, at, get(out, at) + power(x, get_twist(work, i, _FC)))
+
+
+@outline
+def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
+    """Add what entry `e` changes at its row; `at` is where the row's result is."""
+    what, i = table[e, seeds.WHAT], int(table[e, seeds.ROW])
+    source, base, top = int(table[e, seeds.SOURCE]), int(table[e, seeds.BASE]), int(table[e, seeds.TOP])
+    like = get2(work, 0, R)
+    s = datum(table, e, values, 0, like)
+    if what <= seeds.QDD:
+        x = times(s, get_twist(work, source, J))
+        if what == seeds.Q:
+            displace(work, i, x, base)
+        elif what == seeds.QD:
+            move(work, i, x, base, top)
+            if is_custom(rows, source):
+                y = custom_rate(rows, source, q)
+                add_twist(work, i, B, times(s, outward(get9(work, top, R), get3(work, top, P), y)))
+        else:
+            add_twist(work, i, B, x)
+            put(out, at, get(out, at) + rows[i, ARMATURE] * s)
+        return
+    if what == seeds.GRAVITY:
+        g = triple(table, e, values, 0, like)
+        put3(work, 0, B + 3, sub(get3(work, 0, B + 3), g))
+        return
+    r, p = get9(work, top, R), get3(work, top, P)
+    if what == seeds.PITCH:
+        z = (s * r[2], s * r[5], s * r[8])
+        zero = lift(0.0, like)
+        x = ((zero, zero, zero), z)
+        displace(work, i, times(get(q, int(rows[i, Q_INDEX])), x), base)
+        change_screw(rows, qd, qdd, work, i, x, base, top, out, at)
+        return
+    x = triple(table, e, values, 0, like), triple(table, e, values, 3, like)
+    if what <= seeds.SUBSPACE_RATE:
+        if what == seeds.JOINT_TWIST:
+            r = get9(work, source, R)
+            if i > int(rows[i, REFERENCE]):
+                p = add(get3(work, source, P), rotate(r, constants3(rows, i, ORIGIN)))
+            else:
+                p = scale(-1.0, rotate(r, moved(rows, i, q)))
+            r = matmul(r, constants9(rows, i, PLACEMENT))
+        elif what == seeds.AFTER_TWIST and i < int(rows[i, REFERENCE]):
+            p = scale(-1.0, rotate(r, moved(rows, i + 1, q)))
+        x = outward(r, p, x)
+        if what <= seeds.AFTER_TWIST:
+            displace(work, i, x, base)
+        elif what == seeds.SUBSPACE:
+            change_screw(rows, qd, qdd, work, i, x, base, top, out, at)
+        else:
+            add_twist(work, i, B, times(get(qd, i - 1), x))
+        return
+    if what == seeds.INERTIA:
+        h = x[0][1], x[0][2], x[1][0]
+        y = triple(table, e, values, 6, like)
+        c = x[1][1], x[1][2], y[0], y[1], y[2], datum(table, e, values, 9, like)
+        v = twist_into(r, p, get3(work, i, V), get3(work, i, V + 3))
+        a = twist_into(r, p, get3(work, i, A), get3(work, i, A + 3))
+        f = plus(on_wrench(v, momentum(s, h, c, v[0], v[1])), momentum(s, h, c, a[0], a[1]))
+        add_twist(work, i, _G, wrench_out(r, p, f[0], f[1]))
+        return
+    if what == seeds.BODY_WRENCH:
+        x = wrench_out(r, p, x[0], x[1])
+    elif what == seeds.WORLD_WRENCH:
+        x = add(x[0], cross(x[1], reference_point(rows, i, q)[0])), x[1]
+    else:
+        x = add(x[0], cross(p, x[1])), x[1]
+    add_twist(work, i, _G, times(lift(-1.0, like), x))
+
+
+@outline
+def wrench_change(rows, i, hold, work):
+    """Add to row `i` how its body's wrench changes with its motion."""
+    e, u, v = get_twist(work, i, E), get_twist(work, i, U), get_twist(work, i, V)
+    a = plus(bracket(u, v), get_twist(work, i, B))
+    f = plus(on_wrench(e, get_twist(work, i, F)), inertia_times(work, i, a[0], a[1]))
+    f = plus(f, on_wrench(u, inertia_times(work, i, v[0], v[1])))
+    f = plus(f, on_wrench(v, inertia_times(work, i, u[0], u[1])))
+    if hold != seeds.HELD_BY_BODY:
+        x = get_twist(work, i, _X)
+        f = plus(f, on_wrench(e, x))
+        if hold == seeds.HELD_ALIGNED:
+            p = get3(work, i, P)
+            f = sub(f[0], cross(add(e[1], cross(e[0], p)), x[1])), f[1]
+    add_twist(work, i, _G, f)
+
+
+@inline
+def spread_changes(rows, table, e, end, hold, q, qd, qdd, values, work, state, out, shift):
+    """Fill what the entries `e` to `end` - 1, of one parameter, change: outwards from the base.
+
+    `state` becomes 1 at rows that move. Results begin in row `shift` + 1 of `out`; to them goes how screws change.
+    """
+    state[0] = 0
+    for c in range(E, _G):
+        put2(work, 0, c, 0.0)
+    while e < end and table[e, seeds.ROW] == 0.0:
+        apply_seed(rows, table, e, q, qd, qdd, values, work, out, 0)
+        state[0] = 1
+        e += 1
+    for i in range(1, int(rows[0, N_V]) + 1):
+        parent = int(rows[i, PARENT])
+        put(out, shift + i, 0.0)
+        seeded = e < end and table[e, seeds.ROW] == i
+        state[i] = 1 if seeded or state[parent] == 1 else 0
+        if state[i] == 0:
+            continue
+        clear_twist(work, i, _G)
+        for c in range(E, _G):
+            put2(work, i, c, get2(work, parent, c) if state[parent] == 1 else lift(0.0, get2(work, i, R)))
+        while e < end and table[e, seeds.ROW] == i and table[e, seeds.WHAT] != seeds.AFTER_TWIST:
+            apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
+            e += 1
+        turned = power(bracket(get_twist(work, i, E), get_twist(work, i, J)), get_twist(work, i, _FC))
+        put(out, shift + i, get(out, shift + i) + turned)
+        while e < end and table[e, seeds.ROW] == i:
+            apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
+            e += 1
+        if rows[i, BODY] >= 0.0:
+            wrench_change(rows, i, hold, work)
+
+
+@inline
+def add_change(work, state, i, g):
+    """Add to how the wrench on row `i` changes."""
+    if state[i] == 0:
+        clear_twist(work, i, _G)
+        state[i] = 2
+    add_twist(work, i, _G, g)
+
+
+@inline
+def collect_changes(rows, work, state, out, shift):
+    """Add to the results how wrenches change: inwards to the base."""
+    for i in range(int(rows[0, N_V]), 0, -1):
+        if state[i] == 0:
+            continue
+        g = get_twist(work, i, _G)
+        put(out, shift + i, get(out, shift + i) + power(get_twist(work, i, J), g))
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            add_change(work, state, parent, g)
+
+
+@inline
+def sensitivity_core(rows, table, starts, hold, q, qd, qdd, f_ext, values, out, work, state):
+    """Fill `out` (parameters nv) for one tile of states; rows and wrenches that do not change are left out."""
+    motion(rows, q, qd, qdd, f_ext, work)
+    sum_wrenches(rows, work)
+    for k in range(starts.shape[0] - 1):
+        shift = k * int(rows[0, N_V]) - 1
+        spread_changes(rows, table, starts[k], starts[k + 1], hold, q, qd, qdd, values, work, state, out, shift)
+        collect_changes(rows, work, state, out, shift)
+
+
+@kernel(
+    "(float64[:,::1], float64[:,::1], int64[::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1],"
+    " float64[:,::1], float64[:,::1])"
+)
+def sensitivity_batch(rows, table, starts, q, qd, qdd, f_ext, values, y):
+    """Write the change of tau along each parameter (states, parameters nv) to `y` and return a status of `layout`.
+
+    `starts` holds how external wrenches are held, then where the entries of each parameter begin, and their end.
+    """
+    status = OK
+    count = q.shape[0]
+    width = tile_width(count)
+    tq = vector_space(q.shape[1], np.empty((0, width), y.dtype))
+    ta, tb = vector_space(qd.shape[1], tq), vector_space(qdd.shape[1], tq)
+    tc, td = vector_space(f_ext.shape[1], tq), vector_space(values.shape[1], tq)
+    ty = vector_space(y.shape[1], tq)
+    n = int(rows[0, N_V]) + 1
+    work = workspace(n, COLUMNS, tq)
+    state = np.zeros(n, np.int64)
+    for start in range(0, count, width):
+        if not quaternions_fit(rows, q, start, min(start + width, count)):
+            status = max(status, BAD_QUATERNION)
+            continue
+        load_tile(q, start, tq)
+        load_tile(qd, start, ta)
+        load_tile(qdd, start, tb)
+        load_tile(f_ext, start, tc)
+        load_tile(values, start, td)
+        sensitivity_core(rows, table, starts[1:], starts[0], tq, ta, tb, tc, td, ty, work, state)
+        if not store_tile(ty, start, y):
+            status = max(status, NOT_FINITE)
+    return status

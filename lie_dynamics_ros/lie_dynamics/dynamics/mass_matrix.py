@@ -1,0 +1,153 @@
+"""Mass matrix, bias forces and Coriolis matrices."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..model.arguments import require_model, zero_of
+from ..model.model import Model
+from .forward_dynamics import forward_dynamics
+from .inputs import evaluate
+from .inverse_dynamics import inverse_dynamics
+from .kernels.gravity import gravity_force as _gravity
+from .kernels.gravity import gravity_force_batch as _gravity_batch
+from .kernels.mass_matrix import coriolis as _coriolis
+from .kernels.mass_matrix import coriolis_batch as _coriolis_batch
+from .kernels.mass_matrix import mass_matrix_batch as _mass_batch
+from .kernels.mass_matrix_columns import mass_matrix as _mass
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+_METHODS = {"christoffel": np.array([False]), "ploen": np.array([True])}
+
+
+def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the mass matrix M(q), symmetric, with the armature of the joints where the model includes it.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv)
+        M in M qdd + b = tau, Kim (32) [kg m^2, kg m, kg].
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`.
+    """
+    try:
+        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((n, n))
+            if _mass(model._rows, q, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    (matrix,) = evaluate(model, _mass_batch, {"q": q}, ["matrix"], threads=threads)
+    return matrix
+
+
+def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return b(q, qd) of M qdd + b = tau: Coriolis, centrifugal and gravity forces, and losses the model includes.
+
+    Parameters and errors as `inverse_dynamics`; returns (..., nv) [N m, N].
+    """
+    return inverse_dynamics(model, q, qd, zero_of(model), threads=threads)
+
+
+def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
+    try:
+        if model._plain:
+            tau: Array | None = _gravity(model._rows, q)
+            if tau is not None:
+                return tau
+    except (AttributeError, TypeError):
+        pass
+    return evaluate(model, _gravity_batch, {"q": q}, ["force"], threads=threads)[0]
+
+
+def coriolis_matrix(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    method: Literal["christoffel", "ploen"] = "christoffel",
+    *,
+    threads: int = 1,
+) -> Array:
+    """Return a Coriolis matrix C with C qd = b - g and dM/dt - 2 C skew.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
+    method : {"christoffel", "ploen"}
+        "christoffel": the one of the Christoffel symbols, PBP (55)-(57); for ball and free joints, whose rates are no
+        derivatives of coordinates, the sum of m J^T dJ/dt over all particles, which is the same thing where both exist.
+        "ploen": Ploen (37), Proposition 1, which depends on where the body frames' origins are.
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv)
+        C [N m s/rad and the like]. Joint losses are no part of it.
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`; also InputError for an unknown method.
+    """
+    try:
+        ploen = _METHODS[method]
+    except (KeyError, TypeError):
+        raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
+    try:
+        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((n, n))
+            if _coriolis(model._rows, q, qd, ploen, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, ["matrix"], given=ploen, threads=threads)
+    return matrix
+
+
+def mass_matrix_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return dM/dt (..., nv, nv) along the rates `qd`: C + C^T, since dM/dt - 2 C is skew. Ploen (28)."""
+    matrix = coriolis_matrix(model, q, qd, threads=threads)
+    return np.asarray(matrix + np.swapaxes(matrix, -1, -2))
+
+
+def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return x (..., nv) with M(q) x = `force` (..., nv), in O(n) for each vector and without forming M.
+
+    The articulated-body recursion of Kim Table 3 at rest and without gravity. Batch axes of `q` and `force` are
+    broadcast: pass `q` with one axis more to solve for several vectors at one configuration.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`.
+    """
+    require_model(model)
+    return forward_dynamics(model._without_gravity(), q, model._zero, force, threads=threads)

@@ -1,0 +1,172 @@
+"""Motion of the bodies, momentum and energy."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, SingularityError
+from ..model import layout
+from ..model.arguments import of_model, require_model, zero_of
+from ..model.configuration import checked
+from ..model.model import Model
+from .inputs import evaluate
+from .kernels.motion import (
+    SUM_ANGULAR,
+    SUM_COM,
+    SUM_ENERGY,
+    SUM_LINEAR,
+    SUM_MASS,
+    SUM_SIZE,
+    body_motion_batch,
+    body_sums,
+    body_sums_batch,
+    centroidal_matrix_batch,
+)
+from .mass_matrix import mass_matrix
+
+Array = npt.NDArray[np.float64]
+
+
+@of_model
+def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the twist of every body in its own frame. Kim (37).
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd : array-like, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ndarray, shape (..., n_bodies, 6)
+        Body twists, angular part first [rad/s, m/s].
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`.
+    """
+    return _motion(model, {"q": q, "qd": qd, "qdd": model._zero}, threads)[0]
+
+
+@of_model
+def body_accelerations(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, threads: int = 1
+) -> Array:
+    """Return dV/dt (..., n_bodies, 6), the component-wise rate of every body's twist in its own frame. Kim (41).
+
+    Gravity is no part of it. The ordinary acceleration of the frame's origin, seen from the body, is its linear part
+    plus w x v. Parameters and errors as `inverse_dynamics`; units [rad/s^2, m/s^2].
+    """
+    return _motion(model, {"q": q, "qd": qd, "qdd": qdd}, threads)[1]
+
+
+def _motion(model: Model, inputs: dict[str, Any], threads: int) -> list[Array]:
+    shape = (model.n_bodies, 6)
+    return evaluate(model, body_motion_batch, inputs, [shape, shape], threads=threads)
+
+
+def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Array:
+    try:
+        if model._plain and q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
+            out = np.empty(SUM_SIZE)
+            if body_sums(model._rows, q, qd, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    if total_mass(model) == 0.0:
+        raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
+    inputs: dict[str, Any] = {"q": q, "qd": qd}
+    return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
+
+
+@of_model
+def total_mass(model: Model) -> float:
+    """Return the mass of all bodies that move [kg]."""
+    return float(model._rows[1:, layout.MASS].sum())
+
+
+def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the centre of mass (..., 3) of the bodies that move, in the world frame [m].
+
+    Raises
+    ------
+    SingularityError
+        If no body has mass. Other errors as `forward_kinematics`.
+    """
+    return _sums(model, q, zero_of(model), threads)[..., SUM_COM : SUM_COM + 3].copy()
+
+
+def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
+    try:
+        return _sums(model, q, qd, threads)[..., SUM_ENERGY].copy()
+    except SingularityError:  # no mass: rotors may have energy all the same
+        rates = checked(qd, model.nv, "qd", model)
+        momenta = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
+        return np.asarray(0.5 * (momenta * rates).sum(axis=-1))
+
+
+def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the potential energy (...) in gravity [J], zero with the centre of mass at the world's origin.
+
+    It is -m g . c with the gravity vector g of the model, so it grows upwards for (0, 0, -9.81), and its derivative
+    along q is `gravity_force`.
+    """
+    sums = _sums(model, q, zero_of(model), threads)
+    return np.asarray(-sums[..., SUM_MASS] * (sums[..., SUM_COM : SUM_COM + 3] @ model.gravity))
+
+
+def momentum(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    about: Literal["world", "com"] = "world",
+    *,
+    threads: int = 1,
+) -> Array:
+    """Return the momentum of all bodies in the world's axes.
+
+    Parameters
+    ----------
+    model, q, qd, threads
+        As `body_velocities`.
+    about : {"world", "com"}
+        Point that the angular part refers to: the world's origin, or the centre of mass (centroidal momentum).
+
+    Returns
+    -------
+    ndarray, shape (..., 6)
+        Angular part first [N m s, N s].
+    """
+    if not isinstance(about, str) or about not in ("world", "com"):
+        raise InputError(f"about: 'world' or 'com' is expected, got {about!r}", name="about", value=about)
+    sums = _sums(model, q, qd, threads)
+    result = sums[..., SUM_ANGULAR : SUM_LINEAR + 3].copy()
+    if about == "world":
+        result[..., :3] += np.cross(sums[..., SUM_COM : SUM_COM + 3], result[..., 3:])
+    return result
+
+
+@of_model
+def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return A (..., 6, nv) with A qd the momentum about the centre of mass in the world's axes, angular part first.
+
+    Raises
+    ------
+    SingularityError
+        If no body has mass. Other errors as `forward_kinematics`.
+    """
+    if total_mass(model) == 0.0:
+        raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
+    return evaluate(model, centroidal_matrix_batch, {"q": q}, ["columns"], threads=threads)[0]

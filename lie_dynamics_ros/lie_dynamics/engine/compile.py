@@ -1,0 +1,238 @@
+"""Compilation of the kernels: one place for numba, its options and its disk cache.
+
+Kernels are ordinary Python functions. With numba they are compiled at their first call,
+for exactly the signatures they declare, and kept on disk; without it (or with
+``NUMBA_DISABLE_JIT=1``) the same source runs as plain Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from .helper_compiler import helper_compiler
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# "nnan" and "ninf" would break the checks for bad input, "reassoc" the range reduction of sin and cos.
+_FAST_MATH = {"contract", "nsz", "arcp"}
+
+try:
+    import numba
+
+    #: True when kernels are compiled, False when they run as plain Python.
+    COMPILED: bool = not getattr(numba.config, "DISABLE_JIT", False)
+    _njit: Any = numba.njit
+except ImportError:
+    COMPILED = False
+    warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
+
+#: All kernels declared so far, in order, for compilation ahead of time.
+KERNELS: list[Any] = []
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
+#: For what no Python calls; wrappers would be a third of all time.
+LINKED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": helper_compiler}
+#: Options of helpers: they count no references.
+HELPER: Any = {**_OPTIONS, "_nrt": False, **LINKED}
+
+
+def inline(function: F) -> F:
+    """Make a helper that kernels call; it is compiled into each of them.
+
+    Helpers do not count references to the arrays they are given, which would cost more than their
+    arithmetic: so they cannot allocate, and kernels allocate for them.
+    """
+    return _njit(forceinline=True, **HELPER)(function) if COMPILED else function
+
+
+def outline(function: F) -> F:
+    """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
+    return _njit(forceinline=False, **HELPER)(function) if COMPILED else function
+
+
+def straight(function: F) -> F:
+    """Make a helper like `inline` of code without branches or loops over values: its compilation takes no time.
+
+    It may index arrays of float64 and calculate with numbers and nested tuples of them; see `straight.py`.
+    """
+    if not COMPILED:
+        return function
+    from .straight import make_straight
+
+    return make_straight(function)  # type: ignore[no-any-return]
+
+
+@overload
+def kernel(
+    *signatures: str, quick: bool = False, direct: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., int]]: ...
+
+
+@overload
+def kernel(
+    *signatures: str, quick: bool, fresh: int, size: int
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+def kernel(
+    *signatures: str, quick: bool = False, direct: bool = False, fresh: int = 0, size: int = 0
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an entry point, compiled lazily for the given numba signatures and no others.
+
+    Parameters
+    ----------
+    *signatures : str
+        Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
+    direct : bool
+        For kernels of single states, of one signature, which are called with what users give: `direct.py` tells how.
+        Such a kernel may return -1 instead of raising TypeError.
+    quick : bool
+        Direct, for kernels that take microseconds: they keep the interpreter lock, and count no references, which would
+        cost more than it gives. Such a kernel cannot allocate.
+    fresh, size : int
+        How many of the last arguments of a quick kernel may be left out. They are vectors; the number of their entries
+        stands in this column of the first row of the first argument. The call then makes them, and returns them, or
+        None unless the status is zero.
+
+    Returns
+    -------
+    Callable
+        Decorator. The decorated kernel raises TypeError, and compiles nothing, when it is
+        called with any other types: its caller then converts the arguments and tries again.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not COMPILED:
+            return _with_fresh(_interpreted(function, signatures), signatures[0], fresh, size)
+        made: Callable[..., Any]
+        if quick or direct:
+            made = _direct(function, signatures[0], quick, fresh, size)
+        else:
+            made = _lazy_dispatcher(function, signatures, False)
+        KERNELS.append(made)
+        return made
+
+    return decorate
+
+
+def _kinds(signature: str) -> list[tuple[str, int]]:
+    """Return types and numbers of axes of the arguments."""
+    return [(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", signature)]
+
+
+def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, size: int) -> Callable[..., Any]:
+    """Let the last arguments of a kernel be left out."""
+    if fresh == 0:
+        return function
+    total = len(_kinds(signature))
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        if len(args) == total:
+            return function(*args)
+        made = tuple(np.empty(int(args[0][0, size])) for _ in range(fresh))
+        if function(*args, *made) != 0:
+            return None
+        return made if fresh > 1 else made[0]
+
+    return call
+
+
+def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: int, size: int) -> Any:
+    """Return a callable that makes the entry point when it is called first, and then is little but that."""
+
+    def load() -> Callable[..., Any]:
+        from .fastcall.entries import known_layout, make_entry
+
+        if known_layout():
+            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER if quick else _OPTIONS, quick)
+        else:
+            entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), quick)), signature, fresh, size)
+        call.__setstate__((entry, (), {}, call.__dict__))  # type: ignore[attr-defined]
+        return entry
+
+    call = functools.partial(lambda *args: load()(*args))
+    call.py_func = function  # type: ignore[attr-defined]
+    call.compile_all = load  # type: ignore[attr-defined]
+    return call
+
+
+def _native(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse arrays of the other byte order, which numba's dispatcher takes for those of this one."""
+    from numba.core.errors import NumbaError
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        if all(a.dtype.isnative for a in args if isinstance(a, np.ndarray)):
+            try:
+                return function(*args)
+            except NumbaError as error:  # old versions raise it for numbers that they do not know
+                raise TypeError(f"kernel {function.__name__}: {error}") from None
+        raise TypeError("arrays of this machine's byte order are expected")
+
+    return call
+
+
+def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> Callable[..., int]:
+    """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers throughout."""
+    wanted = [_kinds(signature) for signature in signatures]
+    kinds = {"float64": ("float64", "complex128"), "boolean": ("bool",), "int64": ("int64",)}
+
+    @functools.wraps(function)
+    def interpreted(*args: Any) -> Any:
+        found = [(a.dtype.name, a.ndim) if isinstance(a, np.ndarray) else ("", 0) for a in args]
+        if found[-1][0] != "complex128" and any(name == "complex128" for name, _ in found):
+            raise TypeError(f"kernel {function.__name__}: a real output cannot take complex numbers")
+        for arguments in wanted:
+            pairs = zip(arguments, found, strict=True) if len(arguments) == len(found) else [(("int64", -1), ("", 0))]
+            if all(have in kinds[kind] and ndim == size for (kind, ndim), (have, size) in pairs):
+                with np.errstate(all="ignore"):  # the status tells of what is not finite
+                    return function(*args)
+        raise TypeError(f"kernel {function.__name__} has no signature for {found}")
+
+    return interpreted
+
+
+def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], quick: bool) -> Callable[..., int]:
+    from numba.core import sigutils
+
+    from .cache import enable_cache
+
+    dispatcher = _njit(**{**_OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
+    enable_cache(dispatcher, function)
+    allowed: list[tuple[Any, ...]] = []
+
+    def allowed_types() -> list[tuple[Any, ...]]:
+        if not allowed:  # parsing signatures costs milliseconds, so not at import
+            allowed.extend(tuple(sigutils.normalize_signature(s)[0]) for s in signatures)
+        return allowed
+
+    def compile_for(*args: Any) -> Any:
+        types = tuple(dispatcher.typeof_pyval(a) for a in args)
+        if types not in allowed_types():
+            raise TypeError(f"kernel {function.__name__} has no signature for {types}")
+        return dispatcher.compile(types)
+
+    def compile_all() -> None:
+        for types in allowed_types():
+            dispatcher.compile(types)
+
+    # The dispatcher asks this attribute when no compiled version fits the arguments.
+    dispatcher._compile_for_args = compile_for
+    dispatcher.compile_all = compile_all
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def environment_summary() -> str:
+    """Return one line that tells how kernels run here, for reports and benchmarks."""
+    if COMPILED:
+        return f"numba {numba.__version__}"
+    disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    return "plain Python" + (" (NUMBA_DISABLE_JIT)" if disabled else " (no numba)")

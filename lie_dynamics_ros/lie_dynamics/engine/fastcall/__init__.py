@@ -1,0 +1,1 @@
+"""Calls of compiled kernels without numba's dispatcher."""

@@ -1,0 +1,37 @@
+"""Geometry of the mass metric: Christoffel symbols, curvature, geodesics; see ``doc/closed_form.md``."""
+
+from __future__ import annotations
+
+from .christoffel import (
+    christoffel_derivatives,
+    christoffel_symbols,
+    christoffel_symbols_second_kind,
+    mass_matrix_derivatives,
+)
+from .conjugate import first_conjugate_time, jacobi_fields
+from .coriolis import coriolis_product
+from .curvature import curvature_tensor, ricci_tensor, scalar_curvature, sectional_curvature
+from .curvature_map import CurvatureMap, curvature_map
+from .flatness import Flatness, is_flat
+from .geodesics import Geodesic, GeodesicError, geodesic
+
+__all__ = [
+    "CurvatureMap",
+    "Flatness",
+    "Geodesic",
+    "GeodesicError",
+    "christoffel_derivatives",
+    "christoffel_symbols",
+    "christoffel_symbols_second_kind",
+    "coriolis_product",
+    "curvature_map",
+    "curvature_tensor",
+    "first_conjugate_time",
+    "geodesic",
+    "is_flat",
+    "jacobi_fields",
+    "mass_matrix_derivatives",
+    "ricci_tensor",
+    "scalar_curvature",
+    "sectional_curvature",
+]

@@ -1,0 +1,105 @@
+"""Christoffel symbols of the mass matrix, and its derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
+from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
+from ..dynamics.inputs import evaluate
+from ..model.arguments import require_model
+from ..model.configuration import shaped
+from ..model.model import Model
+from ..model.user_derivatives import extend_twice
+from .coordinates import require_coordinates
+from .kernels.christoffel import christoffel as _single
+from .kernels.christoffel import christoffel_batch as _batch
+
+Array = npt.NDArray[np.float64]
+_empty = np.empty
+
+
+def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the Christoffel symbols of the first kind of the mass matrix, in O(nv^3).
+
+    Parameters
+    ----------
+    model : Model
+        The robot, of joints of any kind but ball and free.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv, nv)
+        Gamma[i, j, k] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2, PBP (52): symmetric in i and j, the lowered index
+        last. ``Gamma_ijk qd_i qd_j`` is the Coriolis force at k, ``Gamma_ijk qd_i`` the entry [k, j] of the Coriolis
+        matrix.
+
+    Raises
+    ------
+    DescriptionError
+        For a ball or free joint, whose rates are no derivatives of coordinates; names it.
+    InputError
+        For a wrong shape, NaN or infinity; names the joint.
+    """
+    try:
+        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+            n = model.nv
+            out = _empty((n, n, n))
+            if _single(model._rows, q, out) == 0:
+                return out
+    except (AttributeError, TypeError):
+        pass
+    require_model(model)
+    require_coordinates(model, "a table of Christoffel symbols")
+    full = int(model._rows.shape[0]) - 1
+    (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads, extension=extend_twice)
+    if model._coupling is not None:  # q is linear in the independent coordinates, so the symbols transform as a tensor
+        rates = model._coupling.rates
+        symbols = np.einsum("...ijk,ia,jb,kc->...abc", symbols, rates, rates, rates, optimize=True)
+    return symbols
+
+
+def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return the symbols with the last index raised, Gamma_ij^k = M^kh Gamma_ijh (..., nv, nv, nv).
+
+    Geodesics of the mass metric obey qdd_k + Gamma_ij^k qd_i qd_j = 0. Other parameters and errors as
+    `christoffel_symbols`; raises SingularityError where the mass matrix is singular.
+    """
+    from .metric import raise_last
+
+    return raise_last(model, q, christoffel_symbols(model, q, threads=threads), threads)
+
+
+def christoffel_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return dGamma/dq (..., nv, nv, nv, nv), entry [l, i, j, k] = dGamma_ijk/dq_l, exact. PBP (53)-(57).
+
+    Other parameters and errors as `christoffel_symbols`.
+    """
+    require_model(model)
+    require_coordinates(model, "a table of Christoffel symbols")
+    # Without gravity and accelerations tau_k = Gamma_ijk qd_i qd_j, so d2 tau_k / dq_l dqd_i at qd = e_j is twice that.
+    still = model.with_gravity(np.zeros(3))
+    at = shaped(q, model.nq, "q", model)[..., None, :]
+    found = inverse_dynamics_second_derivatives(still, at, np.eye(model.nv), model._zero, threads=threads)
+    return np.ascontiguousarray(0.5 * np.moveaxis(found.dq_dqd, (-2, -1, -4, -3), (-4, -3, -2, -1)))
+
+
+def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return dM/dq (..., nv, nv, nv), entry [k, i, j] = dM_ij/dq_k = Gamma_kij + Gamma_kji.
+
+    Joints of any kind: derivatives are along `Model.integrate`. Parameters and errors as `mass_matrix`.
+    """
+    require_model(model)
+    if not all(joint.type.steps for joint in model.joints):
+        # Column j of M is what acceleration j alone takes, without gravity and rates.
+        still = model.with_gravity(np.zeros(3))
+        at = shaped(q, model.nq, "q", model)[..., None, :]
+        along = inverse_dynamics_derivatives(still, at, model._zero, np.eye(model.nv), threads=threads).dq
+        return np.ascontiguousarray(np.moveaxis(along, (-1, -2, -3), (-3, -2, -1)))
+    symbols = christoffel_symbols(model, q, threads=threads)
+    return np.asarray(symbols + np.swapaxes(symbols, -1, -2))

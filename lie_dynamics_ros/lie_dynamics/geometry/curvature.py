@@ -1,0 +1,117 @@
+"""Curvature of the mass matrix as a metric."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.inputs import _check_quaternions
+from ..dynamics.mass_matrix import mass_matrix
+from ..errors import InputError, SingularityError
+from ..lie._arrays import listed
+from ..model import layout
+from ..model.arguments import of_model
+from ..model.configuration import checked
+from ..model.model import Model
+from ..model.user_derivatives import extend_twice
+from .coupled import coupled_curvature, uncoupled_positions
+from .kernels.curvature import curvature as _kernel
+from .metric import cholesky, inverse_metric
+
+Array = npt.NDArray[np.float64]
+
+@of_model
+def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
+    """Return the Riemann curvature of the mass metric, all indices lowered.
+
+    Parameters
+    ----------
+    model : Model
+        The robot. Curvature is a tensor, so ball and free joints are welcome (but not together with coupled ones):
+        their indices are those of qd.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv, nv, nv)
+        R[i, j, k, l] of PBP (66), with positive sectional curvature on spheres; antisymmetric in i, j and in k, l,
+        symmetric in the pairs [kg m^2 for four angles].
+
+    Raises
+    ------
+    DescriptionError
+        For a ball or free joint in a model with coupled joints; names it.
+    InputError, GroupError
+        As `mass_matrix`.
+    SingularityError
+        Where the mass matrix is not positive definite.
+    """
+    states = checked(q, model.nq, "q", model)
+    if states.dtype != np.float64:
+        raise InputError(f"q: real numbers are expected, got {states.dtype}", name="q")
+    given = listed(np.array(states, order="C"))
+    shape, n = (*states.shape[:-1], *[model.nv] * 4), len(model._rows) - 1
+    if not np.prod(shape):
+        return np.empty(shape)
+    flat = uncoupled_positions(model, given)
+    if model._custom:
+        flat = extend_twice(model, flat, np.zeros((len(flat), n)))
+    out = np.empty((len(flat), n, n, n, n))
+    status = _kernel(model._rows, flat, out)
+    if status != layout.OK:
+        if model._coupling is None:
+            _check_quaternions(model, flat)
+        cholesky(model, states)
+        if model._coupling is not None and status % layout.STATUS_STEP == layout.SINGULAR:
+            raise SingularityError(
+                f"model {model.name!r}: without its coupling the mass matrix is not positive definite; bodies with "
+                "inertia, or an armature, are expected beyond every joint that follows another",
+                name=model.name,
+            )
+        raise InputError(f"model {model.name!r}: the curvature overflows; the inputs are finite but too large")
+    return (out if model._coupling is None else coupled_curvature(model, flat, out)).reshape(shape)
+
+
+@of_model
+def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
+    """Return Ric_jl = M^ik R_ijkl (..., nv, nv), symmetric; errors as `curvature_tensor`."""
+    tensor = curvature_tensor(model, q)
+    return np.asarray(np.einsum("...ik,...ijkl->...jl", inverse_metric(model, q), tensor))
+
+
+@of_model
+def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
+    """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum over the planes of an orthonormal frame.
+
+    Errors as `curvature_tensor`.
+    """
+    return np.asarray(np.einsum("...jl,...jl->...", inverse_metric(model, q), ricci_tensor(model, q)))
+
+
+@of_model
+def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Return the sectional curvature (...) [1/(kg m^2)] of the planes that rates `u` and `v` (..., nv) span.
+
+    Free motions that start side by side in the plane draw together where it is positive and part where it is negative.
+    Batch axes of q, u and v are broadcast.
+
+    Raises
+    ------
+    InputError
+        If u and v are parallel, or batch axes do not fit each other; otherwise as `curvature_tensor`.
+    """
+    a, b = checked(u, model.nv, "u", model), checked(v, model.nv, "v", model)
+    positions = checked(q, model.nq, "q", model)
+    try:
+        np.broadcast_shapes(positions.shape[:-1], a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        shapes = f"q {positions.shape}, u {a.shape}, v {b.shape}"
+        raise InputError(f"q, u and v: batch dimensions that fit each other are expected, got {shapes}") from None
+    tensor, metric = curvature_tensor(model, q), mass_matrix(model, q)
+    numerator = np.einsum("...ijkl,...i,...j,...k,...l->...", tensor, a, b, a, b, optimize=True)
+    uu, uv, vv = (np.einsum("...ij,...i,...j->...", metric, x, y) for x, y in ((a, a), (a, b), (b, b)))
+    area = uu * vv - uv * uv
+    if not (area > 1e-14 * uu * vv).all():
+        raise InputError("u and v: two rates that are not parallel are expected, they span no plane", name="u")
+    return np.asarray(numerator / area)

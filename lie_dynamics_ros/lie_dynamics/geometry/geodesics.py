@@ -1,0 +1,205 @@
+"""Geodesics of the mass metric: motions without joint forces or gravity, and paths of least energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.forward_dynamics import forward_dynamics
+from ..dynamics.mass_matrix import mass_matrix
+from ..errors import InputError, LieDynamicsError
+from ..model import layout
+from ..model.configuration import checked
+from ..model.model import Model
+from .conjugate import first_conjugate_time
+from .coordinates import require_coordinates, require_independent
+from .descent import descend
+
+Array = npt.NDArray[np.float64]
+Acceleration = Callable[[Array, Array], Array]
+
+#: Sides of the polygon that the search starts from.
+_SIDES = 40
+
+
+class GeodesicError(LieDynamicsError):
+    """No geodesic was found between two configurations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geodesic:
+    """A geodesic of the mass metric between two configurations, run through in the time from 0 to `duration`.
+
+    Attributes
+    ----------
+    time : ndarray, shape (m,)
+        Mesh that the solver settled on [s].
+    q, qd : ndarray, shape (m, nv)
+        Configurations and rates there [rad, m and rates].
+    duration : float
+        Time of the motion [s].
+    energy : float
+        Kinetic energy, the same throughout [J].
+    length : float
+        Length in the mass metric, duration sqrt(2 energy) [kg^(1/2) m].
+    energy_error : float
+        Largest change of the kinetic energy along the mesh, relative: a measure of the error.
+    conjugate_time : float
+        When neighbouring geodesics from the same start first meet again [s], infinite if they do not by the end:
+        up to then, and no further, no nearby path needs less energy.
+    residual : float
+        Largest relative residual of the differential equations, as the solver estimates it.
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    duration: float
+    energy: float
+    length: float
+    energy_error: float
+    conjugate_time: float
+    residual: float
+    _solution: Callable[[Array], Array]
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether no nearby path between the same ends needs less energy."""
+        return self.conjugate_time > self.duration
+
+    def at(self, time: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return q and qd (..., nv) at times (...) within the motion [s]."""
+        t = np.asarray(time, dtype=np.float64)
+        if not ((t >= 0.0) & (t <= self.duration)).all():
+            raise InputError(f"time: 0 to {self.duration} s is expected, got {time!r}", name="time", value=time)
+        state = np.moveaxis(self._solution(t), 0, -1)
+        n = state.shape[-1] // 2
+        return state[..., :n], state[..., n:]
+
+
+def free_acceleration(model: Model) -> Acceleration:
+    """Return the function of q and qd (..., nv) that gives -M^-1 C qd: no joint forces, gravity or losses."""
+    counts_rotors = bool(model._rows[1:, layout.ARMATURE].any())
+    weightless = model.with_gravity((0.0, 0.0, 0.0)).with_joint_terms(armature=counts_rotors)
+    zero = np.zeros(model.nv)
+    return lambda q, qd: np.asarray(forward_dynamics(weightless, q, qd, zero))
+
+
+def geodesic(
+    model: Model,
+    start: npt.ArrayLike,
+    goal: npt.ArrayLike,
+    *,
+    duration: float = 1.0,
+    guess: npt.ArrayLike | None = None,
+    descent: bool = True,
+    tolerance: float = 1e-8,
+    max_nodes: int = 5000,
+) -> Geodesic:
+    """Return a geodesic of the mass metric, the path that takes the least kinetic energy for its duration.
+
+    The guess is moved downhill in energy first, so that the path found is one of least energy; then the boundary-value
+    problem qdd + M^-1 C qd = 0, q(0) = start, q(duration) = goal is solved from it by collocation of fourth order on a
+    mesh that adapts (`scipy.integrate.solve_bvp`).
+
+    Parameters
+    ----------
+    model : Model
+        The robot, without ball, free and coupled joints. Limits of the joints are not looked at.
+    start, goal : array-like, shape (nq,)
+        Ends [rad, m]. Angles are not taken modulo 2 pi: add a turn to ask for the path around.
+    duration : float
+        Time of the motion [s].
+    guess : array-like, shape (k, nq), optional
+        Path to start from, at equal steps of time, ends included; the straight line in coordinates when left out.
+        Another guess may lead to another geodesic, since there can be several.
+    descent : bool
+        False leaves the guess as it is: for geodesics that are not of least energy.
+    tolerance : float
+        Relative residual of the solver.
+    max_nodes : int
+        Largest number of nodes of the mesh.
+
+    Returns
+    -------
+    Geodesic
+        The path, its energy, and whether it is one of (locally) least energy.
+
+    Raises
+    ------
+    DescriptionError
+        For a ball, free or coupled joint.
+    InputError, SingularityError
+        For bad input; for a robot whose mass matrix is singular.
+    GeodesicError
+        If none was found.
+    """
+    require_coordinates(model, "a geodesic")
+    require_independent(model, "a geodesic")
+    a, b = checked(start, model.nq, "start", model), checked(goal, model.nq, "goal", model)
+    if a.ndim != 1 or b.ndim != 1:
+        raise InputError(f"start and goal: one configuration each is expected, got {a.shape} and {b.shape}")
+    if not np.isfinite(duration) or duration <= 0.0:
+        raise InputError(f"duration: a positive time is expected, got {duration}", name="duration", value=duration)
+    path = np.array([a, b]) if guess is None else checked(guess, model.nq, "guess", model)
+    if path.ndim != 2 or len(path) < 2:
+        raise InputError(f"guess: shape (k, {model.nq}), k >= 2, is expected, got {path.shape}", name="guess")
+    mesh = np.linspace(0.0, 1.0, _SIDES + 1)
+    s = np.linspace(0.0, 1.0, len(path))
+    polygon = np.stack([np.interp(mesh, s, column) for column in path.T], axis=-1)
+    if descent:
+        polygon = descend(model, polygon)
+    state = np.concatenate([polygon.T, np.gradient(polygon.T, mesh, axis=1)])
+    found = _solve(free_acceleration(model), a, b, mesh, state, tolerance, max_nodes)
+    if not found.success:
+        raise GeodesicError(
+            f"no geodesic found from {a.tolist()} to {b.tolist()}: {found.message}; a guess nearer to one, or a goal "
+            "nearer to the start, is expected"
+        )
+    return _finish(model, found, float(duration))
+
+
+def _solve(
+    acceleration: Acceleration, a: Array, b: Array, mesh: Array, state: Array, tolerance: float, max_nodes: int
+) -> Any:
+    from scipy.integrate import solve_bvp
+
+    n = len(a)
+
+    def rate(_: Array, x: Array) -> Array:
+        return np.concatenate([x[n:], acceleration(x[:n].T, x[n:].T).T])
+
+    def ends(first: Array, last: Array) -> Array:
+        return np.concatenate([first[:n] - a, last[:n] - b])
+
+    try:
+        return solve_bvp(rate, ends, mesh, state, tol=tolerance, max_nodes=max_nodes)
+    except (InputError, np.linalg.LinAlgError) as error:  # Newton's method ran off to infinity
+        return SimpleNamespace(success=False, message=str(error))
+
+
+def _finish(model: Model, found: Any, duration: float) -> Geodesic:
+    """Scale a solution over unit time to the duration and judge it."""
+    n = model.nv
+    time, q, qd = duration * found.x, found.y[:n].T.copy(), found.y[n:].T / duration
+    energies = 0.5 * np.einsum("ti,tij,tj->t", qd, mass_matrix(model, q), qd)
+    energy = float(np.median(energies))
+    scale = np.concatenate([np.ones(n), np.full(n, 1.0 / duration)])
+
+    def solution(t: Array) -> Array:
+        values = np.asarray(found.sol(t / duration))
+        return np.asarray(values * scale.reshape(-1, *[1] * (values.ndim - 1)))
+
+    conjugate = np.inf
+    if energy > 0.0:
+        conjugate = first_conjugate_time(model, lambda t: np.split(solution(np.asarray(t)), 2), duration)
+    error = float(np.abs(energies - energy).max() / energy) if energy > 0.0 else 0.0
+    return Geodesic(
+        time, q, qd, duration, energy, duration * float(np.sqrt(2.0 * energy)), error, conjugate,
+        float(np.max(found.rms_residuals, initial=0.0)), solution,
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""A Coriolis matrix times a reference velocity in O(n), without the matrix.
+
+C(q, qd) q_r is what inverse dynamics gives when one of the two velocities in each product is the reference. With the
+twist V and the reference twist V_r of a body, and X the rate of V_r in the inertial frame for constant q_r, seen from
+the body (X = Ad X_parent + ad_V S q_r), the particles' rates of reference velocity add up to the wrench
+
+    m = (I X)_m + h x (w_r x v) + w x I w_r - e w x w_r,   f = (I X)_f + w_r x l,   l = m v + w x h,
+
+with e half the trace of the rotational inertia: the Coriolis matrix of Christoffel's symbols. Ploen's is without e.
+"""
+
+from __future__ import annotations
+
+from ...dynamics.kernels.common.joints import (
+    add_step,
+    check_quaternions,
+    constants3,
+    constants6,
+    custom_rate,
+    has_transform,
+    is_custom,
+    project,
+    row_transform,
+)
+from ...dynamics.kernels.common.spatial import (
+    add,
+    cross,
+    momentum,
+    scale,
+    sub,
+    symmetric_times,
+    twist_cross,
+    twist_into,
+    wrench_out,
+)
+from ...engine.batch import all_finite, make_batch
+from ...engine.compile import inline, kernel
+from ...engine.lanes import (
+    add3,
+    get,
+    get3,
+    get9,
+    on_stack,
+    put,
+    put2,
+    put3,
+    put9,
+    single_workspace,
+    stack_numbers,
+    workspace,
+)
+from ...model.layout import (
+    BAD_QUATERNION,
+    BAD_SHAPE,
+    BODY,
+    FIRST,
+    INERTIA,
+    LAST,
+    MASS,
+    MOMENT,
+    N_Q,
+    N_V,
+    NOT_FINITE,
+    OK,
+    PARENT,
+    TOO_LARGE,
+)
+
+# Columns of the workspace: transform, V, V_r, X, wrench, and V_r of the parent as the joint's first row sees it.
+_R, _P, _W, _V, _RW, _RV, _XW, _XV, _M, _F, _AW, _AV = 0, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39
+_COLUMNS = 42
+
+
+@inline
+def _reference_wrench(rows, i, ploen, work):
+    """Return the wrench (m, f) on the body of row `i`."""
+    mass, h, inertia = rows[i, MASS], constants3(rows, i, MOMENT), constants6(rows, i, INERTIA)
+    w, v, rw = get3(work, i, _W), get3(work, i, _V), get3(work, i, _RW)
+    e = 0.0
+    if not ploen:
+        e = 0.5 * (inertia[0] + inertia[3] + inertia[5])
+    m, f = momentum(mass, h, inertia, get3(work, i, _XW), get3(work, i, _XV))
+    m = add(m, cross(h, cross(rw, v)))
+    m = add(m, cross(w, sub(symmetric_times(inertia, rw), scale(e, rw))))
+    return m, add(f, cross(rw, add(scale(mass, v), cross(w, h))))
+
+
+@inline
+def coriolis_product_core(rows, q, qd, reference, _c, _d, given, out, _z, work):
+    """Fill `out` (nv) with C q_r; ``given[0]`` asks for Ploen's C instead of Christoffel's."""
+    n = int(rows[0, N_V])
+    for k in range(_W, _AW):
+        put2(work, 0, k, 0.0)
+    for i in range(1, n + 1):
+        parent = int(rows[i, PARENT])
+        w, v = get3(work, parent, _W), get3(work, parent, _V)
+        rw, rv = get3(work, parent, _RW), get3(work, parent, _RV)
+        xw, xv = get3(work, parent, _XW), get3(work, parent, _XV)
+        if has_transform(rows, i):
+            r, p = row_transform(rows, i, q)
+            put9(work, i, _R, r)
+            put3(work, i, _P, p)
+            w, v = twist_into(r, p, w, v)
+            rw, rv = twist_into(r, p, rw, rv)
+            xw, xv = twist_into(r, p, xw, xv)
+            put3(work, i, _AW, rw)
+            put3(work, i, _AV, rv)
+        x, y = get(qd, i - 1), get(reference, i - 1)
+        w, v = add_step(rows, i, q, w, v, x)
+        rw, rv = add_step(rows, i, q, rw, rv, y)
+        if is_custom(rows, i):
+            sw, sv = custom_rate(rows, i, q)
+            xw, xv = add(xw, scale(y, sw)), add(xv, scale(y, sv))
+        if i == int(rows[i, LAST]):  # the joint's S is fixed in the frame that moves with all its coordinates
+            first = int(rows[i, FIRST])
+            dw, dv = twist_cross(w, v, sub(rw, get3(work, first, _AW)), sub(rv, get3(work, first, _AV)))
+            xw, xv = add(xw, dw), add(xv, dv)
+        put3(work, i, _W, w)
+        put3(work, i, _V, v)
+        put3(work, i, _RW, rw)
+        put3(work, i, _RV, rv)
+        put3(work, i, _XW, xw)
+        put3(work, i, _XV, xv)
+        if rows[i, BODY] >= 0.0:
+            m, f = _reference_wrench(rows, i, given[0], work)
+            put3(work, i, _M, m)
+            put3(work, i, _F, f)
+        else:
+            for k in range(_M, _AW):
+                put2(work, i, k, 0.0)
+    for i in range(n, 0, -1):
+        m, f = get3(work, i, _M), get3(work, i, _F)
+        put(out, i - 1, project(rows, i, q, m, f))
+        if has_transform(rows, i):
+            m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
+        parent = int(rows[i, PARENT])
+        add3(work, parent, _M, m)
+        add3(work, parent, _F, f)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1])", quick=True)
+def coriolis_product(rows, q, qd, reference, ploen, out):
+    """Write C q_r (nv,) of one state to `out` and return a status of `layout`."""
+    n = rows[0, N_V]
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or reference.shape[0] != n or out.shape[0] != n:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    if not on_stack(out.shape[0] + 1, _COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
+    coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], boolean[::1], float64[::1])"
+)
+def any_coriolis_product(rows, q, qd, reference, _f_ext, ploen, out):
+    """Evaluate a state of any size, arguments of the right shapes; return its status."""
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    work = workspace(out.shape[0] + 1, _COLUMNS, q)
+    coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
+
+
+coriolis_product_batch = make_batch(coriolis_product_core, _COLUMNS)

@@ -1,0 +1,1 @@
+"""All poses that have given leg lengths."""

@@ -1,0 +1,1 @@
+"""Compiled path tracking and proofs of assembly modes."""

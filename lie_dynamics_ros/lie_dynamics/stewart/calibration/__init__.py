@@ -1,0 +1,1 @@
+"""Calibration of a platform's geometry."""

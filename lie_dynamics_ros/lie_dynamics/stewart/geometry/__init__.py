@@ -1,0 +1,1 @@
+"""Platforms: points, inverse kinematics, statics, workspace."""

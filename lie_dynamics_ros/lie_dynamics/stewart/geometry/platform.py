@@ -1,0 +1,201 @@
+"""`StewartPlatform`: the geometry of six legs, with inverse kinematics and Jacobians.
+
+Conventions: base points ``a_i`` in the base frame {N}, platform points ``b_i`` in the platform frame {B}, metres. A
+pose is the homogeneous matrix ``T`` of {B} in {N}; leg ``i`` is ``R b_i + p - a_i``. Twists are angular first.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
+from . import inverse_kinematics as ik
+from .architecture import ArchitectureReport, architecture_report
+from .checks import N_LEGS, as_joint_centres, as_leg_limits, check_distinct_legs, extent, rms_radius
+from .inverse_kinematics import Array, TwistFrame
+
+_SUSPICIOUS_SIZE = 50.0
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class StewartPlatform:
+    """Geometry of a Gough-Stewart platform; immutable, compared by identity.
+
+    Parameters
+    ----------
+    base_points : array-like, shape (6, 3), joint centres on the base in {N} [m].
+    platform_points : array-like, shape (6, 3), joint centres on the platform in {B} [m], leg by leg as above.
+    leg_limits : array-like, shape (2,) or (6, 2), shortest and longest leg [m]; ``None``: 0 to infinity.
+    home_pose : array-like, shape (4, 4), a pose the platform is known to take, for a cold start; ``None``: not given.
+    allow_singular : build an architecturally singular design too, as wanted for studies of self-motions.
+
+    Raises
+    ------
+    StewartError : wrong shapes, fewer than six legs, NaN, two legs that coincide, impossible limits or home pose.
+    ArchitecturalSingularityError : the legs leave a freedom in every pose (`architecture_report` says which design
+        it is), unless ``allow_singular``. Two coincident legs are also allowed then.
+
+    Warns
+    -----
+    StewartWarning : a design close to architecturally singular; joint coordinates that look like millimetres.
+    """
+
+    base_points: Array
+    platform_points: Array
+    leg_limits: Array
+    home_pose: Array | None = None
+    allow_singular: bool = False
+
+    def __init__(
+        self,
+        base_points: npt.ArrayLike,
+        platform_points: npt.ArrayLike,
+        leg_limits: npt.ArrayLike | None = None,
+        *,
+        home_pose: npt.ArrayLike | None = None,
+        allow_singular: bool = False,
+    ) -> None:
+        object.__setattr__(self, "base_points", as_joint_centres(base_points, "base_points"))
+        object.__setattr__(self, "platform_points", as_joint_centres(platform_points, "platform_points"))
+        object.__setattr__(self, "leg_limits", as_leg_limits(leg_limits))
+        object.__setattr__(self, "home_pose", None if home_pose is None else _checked_home(home_pose))
+        object.__setattr__(self, "allow_singular", bool(allow_singular))
+        if not allow_singular:
+            self._check_design()
+
+    def _check_design(self) -> None:
+        """Refuse designs that cannot hold the platform, warn about those that hardly can."""
+        check_distinct_legs(self.base_points, self.platform_points)
+        report = self.architecture
+        if report.singular:
+            raise ArchitecturalSingularityError(
+                f"this platform is architecturally singular: its six legs, locked, do not hold it in any pose "
+                f"({report}). Pass allow_singular=True to study it all the same"
+            )
+        if report.nearly_singular:
+            message = f"this platform is nearly architecturally singular, badly conditioned in most poses ({report})"
+            warnings.warn(message, StewartWarning, stacklevel=4)
+        size = max(extent(self.base_points), extent(self.platform_points))
+        if size > _SUSPICIOUS_SIZE:
+            message = f"joint centres lie up to {size:.6g} m from their centroid: coordinates are expected in metres"
+            warnings.warn(message, StewartWarning, stacklevel=4)
+
+    @classmethod
+    def from_yaml(cls, source: str | PathLike[str]) -> StewartPlatform:
+        """Read a platform from YAML text or a YAML file, see `stewart.geometry.yaml_files` for the keys.
+
+        Raises
+        ------
+        StewartError : unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
+        """
+        from .yaml_files import read_yaml
+
+        return cls(**read_yaml(source))
+
+    def to_yaml(self) -> str:
+        """YAML text from which `from_yaml` builds the same platform, to the last bit."""
+        from .yaml_files import write_yaml
+
+        return write_yaml(self)
+
+    @cached_property
+    def architecture(self) -> ArchitectureReport:
+        """Report of the numerical test for architectural singularity."""
+        return architecture_report(self.base_points, self.platform_points)
+
+    @cached_property
+    def characteristic_length(self) -> float:
+        """RMS distance of the platform points from their centroid [m]; makes the Jacobian's columns comparable."""
+        return rms_radius(self.platform_points)
+
+    @cached_property
+    def all_points(self) -> Array:
+        """Joint centres on the base, then on the platform, (12, 3) [m]; writeable, as kernels take it: do not write."""
+        return np.concatenate((self.base_points, self.platform_points))
+
+    def leg_vectors(self, pose: npt.ArrayLike) -> Array:
+        """Vectors ``R b_i + p - a_i`` from base joint to platform joint in {N}, (..., 4, 4) -> (..., 6, 3) [m]."""
+        return ik.leg_vectors(self.base_points, self.platform_points, ik.as_pose(pose))
+
+    def leg_lengths(self, pose: npt.ArrayLike) -> Array:
+        """Leg lengths of a pose (inverse kinematics), (..., 4, 4) -> (..., 6) [m]."""
+        return ik.norms(self.leg_vectors(pose))
+
+    def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+        """Jacobian d(lengths)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [m/rad, 1].
+
+        ``frame`` says which twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of
+        {N}) or "aligned" (angular velocity in {N} and velocity of the origin of {B}). Stewart (22), (23).
+        """
+        return ik.jacobian(self.base_points, self.platform_points, ik.as_pose(pose), frame)
+
+    def jacobian_rate(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+        """Time derivative of `jacobian` while the platform moves with ``twist`` (..., 6), given in the same frame."""
+        twist = ik.as_vector(twist, 6, "twist")
+        return ik.jacobian_rate(self.base_points, self.platform_points, ik.as_pose(pose), twist, frame)
+
+    def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+        """Rates of the leg lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
+        twist = ik.as_vector(twist, 6, "twist")
+        return np.asarray((self.jacobian(pose, frame) @ twist[..., None])[..., 0])
+
+    def leg_accelerations(
+        self, pose: npt.ArrayLike, twist: npt.ArrayLike, acceleration: npt.ArrayLike, frame: TwistFrame = "body"
+    ) -> Array:
+        """Second time derivatives of the leg lengths, (..., 6) [m/s^2].
+
+        ``acceleration`` (..., 6) is the time derivative of the twist's components in the same frame; for the body
+        frame its linear part is therefore not the acceleration of the origin but that minus ``w x v``.
+        """
+        acceleration = ik.as_vector(acceleration, 6, "acceleration")
+        twist = ik.as_vector(twist, 6, "twist")
+        rate_part = self.jacobian_rate(pose, twist, frame) @ twist[..., None]
+        return np.asarray((self.jacobian(pose, frame) @ acceleration[..., None] + rate_part)[..., 0])
+
+    def condition_number(self, pose: npt.ArrayLike, characteristic_length: float | None = None) -> Array:
+        """Ratio of extreme singular values of the body Jacobian, angular columns over a characteristic length; (...,).
+
+        Dividing the angular columns by ``characteristic_length`` [m] (default: the attribute of this name) turns rad
+        into m, so the number is free of units. It is inf at a singular pose.
+        """
+        length = self.characteristic_length if characteristic_length is None else float(characteristic_length)
+        if not 0.0 < length < np.inf:
+            raise StewartError(f"characteristic_length is {length}, expected a positive length in metres")
+        matrix = self.jacobian(pose)
+        matrix[..., :3] /= length
+        values = np.linalg.svd(matrix, compute_uv=False)
+        with np.errstate(divide="ignore"):
+            return np.asarray(values[..., 0] / values[..., -1])
+
+    def leg_margins(self, lengths: npt.ArrayLike) -> Array:
+        """Distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
+        lengths = ik.as_vector(lengths, N_LEGS, "lengths")
+        return np.minimum(lengths - self.leg_limits[:, 0], self.leg_limits[:, 1] - lengths)
+
+    def check_leg_limits(self, lengths: npt.ArrayLike) -> None:
+        """Raise StewartError naming the first leg that is NaN or outside its limits."""
+        lengths = ik.as_vector(lengths, N_LEGS, "lengths")
+        bad = np.argwhere(~(self.leg_margins(lengths) >= 0.0))
+        if bad.size:
+            leg = int(bad[0][-1])
+            low, high = self.leg_limits[leg]
+            raise StewartError(f"leg {leg + 1} has length {lengths[tuple(bad[0])]} m, expected {low} to {high} m")
+
+
+def _checked_home(pose: npt.ArrayLike) -> Array:
+    """Return a read-only copy of a home pose, or raise StewartError when it is no pose."""
+    array = np.array(pose, dtype=np.float64)
+    if array.shape != (4, 4):
+        raise StewartError(f"home_pose has shape {array.shape}, expected (4, 4): a homogeneous matrix")
+    rotation = array[:3, :3]
+    is_rotation = np.abs(rotation.T @ rotation - np.eye(3)).max() < 1e-6 and np.linalg.det(rotation) > 0.0
+    if not (np.isfinite(array).all() and is_rotation and np.array_equal(array[3], (0.0, 0.0, 0.0, 1.0))):
+        raise StewartError(f"home_pose is no pose (rotation, position in metres, last row 0 0 0 1): {array.tolist()}")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,86 @@
+"""Static forces: the wrench that leg forces exert on the platform, and the leg forces that exert a wrench.
+
+Sign: a positive leg force is a leg in compression; it pushes base and platform apart. Leg ``i`` then acts on the
+platform with ``f_i u_i`` at ``b_i``. Virtual work, ``F . V = sum f_i dL_i/dt`` for every twist ``V``, gives
+``F = J^T f``.
+
+A wrench (m, f) [N m, N] is given in the frame that names the Jacobian's twist:
+
+    body      about the origin of {B}, components in {B}
+    aligned   about the origin of {B}, components in {N}
+    spatial   about the origin of {N}, components in {N}
+
+A load on the platform is held by the legs with the opposite wrench: `holding_forces`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import SingularityError
+from ..errors import StewartError
+from . import inverse_kinematics as ik
+from .inverse_kinematics import Array, TwistFrame
+from .platform import StewartPlatform
+
+_SINGULAR_CONDITION = 1e12
+
+
+def wrench_of_leg_forces(
+    platform: StewartPlatform, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
+) -> Array:
+    """Wrench (..., 6) [N m, N] that leg forces (..., 6) [N] exert on the platform, see the module's text."""
+    forces = ik.as_vector(leg_forces, 6, "leg_forces")
+    jacobian = platform.jacobian(pose, frame)
+    return np.asarray((np.swapaxes(jacobian, -1, -2) @ forces[..., None])[..., 0])
+
+
+def leg_forces_for_wrench(
+    platform: StewartPlatform, pose: npt.ArrayLike, wrench: npt.ArrayLike, frame: TwistFrame = "body"
+) -> Array:
+    """Leg forces (..., 6) [N] that exert a wrench (..., 6) [N m, N] on the platform; inverse of `wrench_of_leg_forces`.
+
+    Raises
+    ------
+    SingularityError : the pose is singular, so some wrenches need leg forces without bound.
+    """
+    target = ik.as_vector(wrench, 6, "wrench")
+    condition = platform.condition_number(pose)
+    if not np.all(condition < _SINGULAR_CONDITION):
+        worst = float(np.max(condition))
+        raise SingularityError(
+            f"the pose is singular (condition number {worst:.1e}): the legs cannot hold the platform against every "
+            "wrench, expected a pose away from singularities",
+            value=worst,
+        )
+    jacobian = platform.jacobian(pose, frame)
+    return np.asarray(np.linalg.solve(np.swapaxes(jacobian, -1, -2), target[..., None])[..., 0])
+
+
+def holding_forces(
+    platform: StewartPlatform, pose: npt.ArrayLike, load: npt.ArrayLike, frame: TwistFrame = "body"
+) -> Array:
+    """Leg forces (..., 6) [N] in equilibrium with a load, a wrench (..., 6) that acts on the platform from outside."""
+    return leg_forces_for_wrench(platform, pose, -ik.as_vector(load, 6, "load"), frame)
+
+
+def weight_wrench(
+    pose: npt.ArrayLike, mass: float, center_of_mass: npt.ArrayLike, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)
+) -> Array:
+    """Weight of the platform with its payload as a body wrench (..., 6) [N m, N].
+
+    Parameters
+    ----------
+    pose : (..., 4, 4).
+    mass : [kg].
+    center_of_mass : (3,) in {B} [m].
+    gravity : (3,), acceleration of free fall in {N} [m/s^2].
+    """
+    if not 0.0 <= mass < np.inf:
+        raise StewartError(f"mass is {mass} kg, expected a finite mass of at least 0")
+    lever = ik.as_vector(center_of_mass, 3, "center_of_mass")
+    pull = mass * ik.as_vector(gravity, 3, "gravity")
+    rotation = ik.as_pose(pose)[..., :3, :3]
+    force = (np.swapaxes(rotation, -1, -2) @ pull[..., None])[..., 0]
+    return np.concatenate(np.broadcast_arrays(np.cross(lever, force), force), axis=-1)

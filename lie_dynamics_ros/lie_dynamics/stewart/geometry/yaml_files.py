@@ -1,0 +1,98 @@
+"""Platform geometry in YAML, metres and radians.
+
+Either the twelve joint centres, or the four numbers of a semi-regular design::
+
+    base_points:      [[x, y, z], ...]      # six, leg by leg
+    platform_points:  [[x, y, z], ...]
+    leg_limits: [min, max]                  # optional; or six such pairs
+    home_pose: {position: [x, y, z], quaternion: [x, y, z, w]}      # optional; quaternion defaults to level
+    allow_singular: false                   # optional
+
+    semi_regular: {base_radius: .., platform_radius: .., base_half_angle: .., platform_half_angle: ..}
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...lie import quaternion, se3
+from ...yaml_sections import Section, read_section
+from ..errors import StewartError
+from .inverse_kinematics import Array
+
+if TYPE_CHECKING:
+    from .platform import StewartPlatform
+
+_POINT_KEYS = ("base_points", "platform_points")
+_DESIGN_KEYS = ("base_radius", "platform_radius", "base_half_angle", "platform_half_angle")
+_POSE_KEYS = ("position", "quaternion", "rotation")
+_KEYS = (*_POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular")
+
+
+def read_yaml(source: str | PathLike[str]) -> dict[str, Any]:
+    """Arguments of `StewartPlatform` from YAML text or the path of a YAML file; see `yaml_text` for its limits.
+
+    Raises
+    ------
+    StewartError : unreadable file, text that is no YAML, missing or unknown keys, values of the wrong kind.
+    """
+    top = read_section(source, _KEYS, StewartError)
+    arguments: dict[str, Any] = {"allow_singular": top.boolean("allow_singular", False)}
+    if "semi_regular" in top:
+        if any(key in top for key in _POINT_KEYS):
+            top.refuse("both semi_regular and joint points are there, expected one of them")
+        arguments |= _semi_regular(top.section("semi_regular", _DESIGN_KEYS))
+    else:
+        top.need(_POINT_KEYS, "six rows of x, y, z in metres; or semi_regular")
+        arguments |= {key: top.numbers(key, None) for key in _POINT_KEYS}
+    if "leg_limits" in top:
+        arguments["leg_limits"] = top.numbers("leg_limits", None, infinite=True)
+    if "home_pose" in top:
+        arguments["home_pose"] = _pose(top.section("home_pose", _POSE_KEYS))
+    return arguments
+
+
+def write_yaml(platform: StewartPlatform) -> str:
+    """YAML text of a platform, with every digit that float64 needs."""
+    lines = []
+    for key in _POINT_KEYS:
+        lines.append(f"{key}:")
+        lines += [f"  - {row.tolist()}" for row in getattr(platform, key)]
+    if not np.array_equal(platform.leg_limits, np.tile((0.0, np.inf), (6, 1))):
+        pairs = [f"[{low!r}, {'.inf' if np.isinf(high) else repr(high)}]" for low, high in platform.leg_limits.tolist()]
+        lines.append(f"leg_limits: [{', '.join(pairs)}]")
+    if platform.home_pose is not None:
+        position = platform.home_pose[:3, 3].tolist()
+        rotation = platform.home_pose[:3, :3].tolist()
+        lines.append(f"home_pose: {{position: {position}, rotation: {rotation}}}")
+    if platform.allow_singular:
+        lines.append("allow_singular: true")
+    return "\n".join(lines) + "\n"
+
+
+def _semi_regular(design: Section) -> dict[str, Any]:
+    """Joint points of a semi-regular design."""
+    from .designs import semi_regular_points
+
+    design.need(_DESIGN_KEYS, "metres, radians")
+    base, platform = semi_regular_points(**{key: design.number(key) for key in _DESIGN_KEYS})
+    return {"base_points": base, "platform_points": platform}
+
+
+def _pose(pose: Section) -> Array:
+    """Pose (4, 4) from position and quaternion (x, y, z, w) or rotation matrix."""
+    pose.need(("position",), "x, y, z in metres")
+    rotation: Array = np.eye(3)
+    if "rotation" in pose and "quaternion" in pose:
+        pose.refuse("rotation or quaternion is expected, not both")
+    if "rotation" in pose:
+        rotation = pose.numbers("rotation", (3, 3))
+    elif "quaternion" in pose:
+        x = pose.numbers("quaternion", (4,))
+        if not x.any():
+            pose.refuse("its quaternion has no direction, x, y, z, w other than zero expected")
+        rotation = quaternion.to_matrix(quaternion.normalize(x))
+    return np.asarray(se3.from_parts(rotation, pose.numbers("position", (3,))))

@@ -1,0 +1,182 @@
+"""Forward kinematics from a guess: the six solvers of the paper, and a default for production use.
+
+    auto      Levenberg-Marquardt on SE(3), body screw, lengths in units of the platform's characteristic length
+    gn-se3    gn-r6    gn-quat     Algorithm A1 on SE(3), R^6 (roll, pitch, yaw), R^7 (quaternion)
+    lm-se3    lm-r6    lm-quat     Algorithm A2 on the same
+
+The six are the paper's, in cm and rad and in the reading that reproduces most of its tables; options give the other
+readings. They find the pose whose basin the guess lies in, which need not be the pose of the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import se3, so3
+from ..errors import StewartError
+from ..geometry import inverse_kinematics as ik
+from ..geometry.inverse_kinematics import Array
+from ..geometry.platform import StewartPlatform
+from .charts import LegEquations, ResidualForm
+from .iterations import STOPS, Outcome
+from .methods import METHOD_BUILDERS, Settings
+from .reachability import check_lengths, why_unreachable
+
+#: Names that `solve_forward_kinematics` takes as ``method``.
+METHODS = tuple(METHOD_BUILDERS)
+#: Unit of the paper [m]: its thresholds and its damping are for lengths in cm.
+PAPER_UNIT = 0.01
+_GUESS_TOLERANCE = 1e-3
+_SINGULAR_CONDITION = 1e7
+_RELATIVE_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class ForwardKinematicsResult:
+    """Outcome of `solve_forward_kinematics`; scalars for one problem, arrays (...) for a batch.
+
+    Attributes
+    ----------
+    pose : (..., 4, 4), last iterate, a rigid motion also when the solver failed.
+    converged : the lengths of ``pose`` agree with those asked for within the tolerance, and the pose is not singular.
+    iterations : iterations taken.
+    residual : largest difference of a leg length [m].
+    reason : why it did not converge, "" where it did.
+    stop : how the iteration ended, one of `fk_iterations.STOPS`.
+    path : poses (k, 4, 4) on the way from the guess, with ``record_path=True``, otherwise None.
+    """
+
+    pose: Array
+    converged: bool | npt.NDArray[np.bool_]
+    iterations: int | npt.NDArray[np.int64]
+    residual: float | Array
+    reason: str | npt.NDArray[np.object_]
+    stop: str | npt.NDArray[np.object_]
+    path: Array | None = None
+
+
+def solve_forward_kinematics(
+    platform: StewartPlatform, lengths: npt.ArrayLike, guess: npt.ArrayLike, method: str = "auto", **options: Any
+) -> ForwardKinematicsResult:
+    """Find a pose with the given leg lengths, starting from a guess.
+
+    Parameters
+    ----------
+    platform : the platform.
+    lengths : array-like, shape (..., 6) [m].
+    guess : array-like, shape (..., 4, 4), poses to start from; rotations good to 1e-3 will do.
+    method : "auto" or one of the six names in the module's text.
+    **options :
+        All methods: ``length_unit`` [m] (the unit inside the solver), ``residual`` ("squared" or "length"),
+        ``tolerance`` [m] (default 1e-10 of the longest leg), ``record_path``.
+        GN methods: the fields of `GaussNewtonOptions`; LM methods and auto: those of `LevenbergMarquardtOptions`.
+        gn-se3, lm-se3, auto: ``screw`` ("body" or "spatial"; lm-se3 defaults to "spatial", which reproduces the
+        paper's Table 3). gn-quat, lm-quat: ``rotation``, ``weight``, ``rescale`` of `Quaternion`.
+        ``alpha`` and ``tau`` may be arrays that broadcast with the batch.
+
+    Raises
+    ------
+    StewartError : unknown method or option, wrong shapes, a length that is NaN, infinite, zero or negative.
+    GroupError : a guess that is no pose.
+
+    Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
+    """
+    if not isinstance(platform, StewartPlatform):
+        raise StewartError(f"platform: a StewartPlatform is expected, got {platform!r}")
+    build = METHOD_BUILDERS.get(method) if isinstance(method, str) else None
+    if build is None:
+        raise StewartError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
+    settings = Settings(method, dict(options))
+    chart, iterate = build(settings)
+    record = bool(settings.take("record_path", False))
+    unit = float(settings.take("length_unit", platform.characteristic_length if method == "auto" else PAPER_UNIT))
+    if not 0.0 < unit < np.inf:
+        raise StewartError(f"length_unit is {unit}, expected a positive length in metres")
+    form: ResidualForm = settings.choice("residual", ("squared", "length"), "squared")
+    targets, poses, batch = _as_batch(lengths, guess)
+    tolerance = settings.take("tolerance", None)
+    tolerances = (
+        _RELATIVE_TOLERANCE * targets.max(axis=1) if tolerance is None else np.full(len(targets), float(tolerance))
+    )
+    settings.refuse_rest()
+
+    scaled = poses.copy()
+    scaled[:, :3, 3] /= unit
+    equations = LegEquations(platform.base_points / unit, platform.platform_points / unit, targets / unit, form)
+    # Iterates of a diverging problem may overflow; the result then says so.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        outcome = iterate(chart, equations, chart.from_pose(scaled), batch, record)
+        found = _unscale(chart.to_pose(outcome.x), unit)
+        path = np.stack([_unscale(chart.to_pose(x), unit) for x in outcome.path]) if record else None
+    if path is not None and not batch:
+        path = path[:, 0]
+    return _result(platform, targets, found, outcome, tolerances, batch, path)
+
+
+def _as_batch(lengths: npt.ArrayLike, guess: npt.ArrayLike) -> tuple[Array, Array, tuple[int, ...]]:
+    """Lengths (n, 6), poses (n, 4, 4) and the shape of the batch, checked."""
+    targets = check_lengths(lengths)
+    poses = se3.check(ik.as_pose(guess, "guess"), "guess", tolerance=_GUESS_TOLERANCE)
+    poses = se3.from_parts(so3.nearest(poses[..., :3, :3]), poses[..., :3, 3])
+    try:
+        batch = np.broadcast_shapes(targets.shape[:-1], poses.shape[:-2])
+    except ValueError as error:
+        raise StewartError(
+            f"lengths of shape {targets.shape} and guesses of shape {poses.shape} do not broadcast, "
+            "expected (..., 6) and (..., 4, 4)"
+        ) from error
+    targets = np.broadcast_to(targets, (*batch, 6)).reshape(-1, 6)
+    return targets, np.broadcast_to(poses, (*batch, 4, 4)).reshape(-1, 4, 4), batch
+
+
+def _unscale(poses: Array, unit: float) -> Array:
+    """Poses in metres."""
+    poses = poses.copy()
+    poses[:, :3, 3] *= unit
+    return poses
+
+
+def _result(
+    platform: StewartPlatform,
+    targets: Array,
+    poses: Array,
+    outcome: Outcome,
+    tolerances: Array,
+    batch: tuple[int, ...],
+    path: Array | None,
+) -> ForwardKinematicsResult:
+    """Judge the last iterates by their leg lengths and put the batch into its shape."""
+    with np.errstate(all="ignore"):
+        residual = np.abs(platform.leg_lengths(poses) - targets).max(axis=1)
+    fits = residual <= tolerances
+    condition = np.zeros(len(targets))
+    condition[fits] = platform.condition_number(poses[fits])
+    converged = fits & (condition < _SINGULAR_CONDITION)
+    reasons = np.full(len(targets), "", dtype=object)
+    for row in np.flatnonzero(~converged):
+        if fits[row]:
+            reasons[row] = (
+                f"the pose found is singular (condition number {condition[row]:.1e}): near it the lengths do not "
+                "determine the pose"
+            )
+        else:
+            ended = f"the iteration ended ({STOPS[outcome.stop[row]]}) with a leg off by {residual[row]:.3g} m"
+            reasons[row] = why_unreachable(platform, targets[row]) or f"no pose with these lengths found: {ended}"
+    stops = np.array(STOPS, dtype=object)[outcome.stop]
+    if not batch:
+        return ForwardKinematicsResult(
+            poses[0], bool(converged[0]), int(outcome.iterations[0]), float(residual[0]), reasons[0], stops[0], path
+        )
+    return ForwardKinematicsResult(
+        poses.reshape(*batch, 4, 4),
+        converged.reshape(batch),
+        outcome.iterations.reshape(batch),
+        residual.reshape(batch),
+        reasons.reshape(batch),
+        stops.reshape(batch),
+        None if path is None else path.reshape(len(path), *batch, 4, 4),
+    )

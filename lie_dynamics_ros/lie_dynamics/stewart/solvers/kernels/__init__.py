@@ -1,0 +1,1 @@
+"""Compiled Newton steps and their proofs."""

@@ -1,0 +1,98 @@
+"""The memory on which the tracking kernels work: set up from a platform, set to a pose, read back."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import se3, so3
+from ..errors import StewartError
+from ..geometry.platform import StewartPlatform
+from ..tracking.kernels.reach import LENGTH_ROUNDING
+from .kernels import newton as nk
+from .kernels.certificate import BALL_SHARE, settle
+
+Array = npt.NDArray[np.float64]
+
+#: Largest share of the platform's radius by which numbers may blur the pose before it counts as singular.
+_SINGULAR_BOUND = 1e6
+
+
+def new_memory(
+    platform: StewartPlatform,
+    pose: npt.ArrayLike,
+    max_steps: int,
+    max_speed: tuple[float, float] | None = None,
+    length_error: float = 0.0,
+) -> Array:
+    """Return the memory of a tracker at a pose (4, 4) of the platform, with a bound of its speed or without.
+
+    Raises
+    ------
+    StewartError : ``max_steps`` below 1; a pose that is singular, where no branch can be told from another.
+    GroupError, InputError : a matrix that is no pose.
+    """
+    memory = blank_memory(platform)
+    memory[nk.MAX_STEPS] = as_max_steps(max_steps)
+    if max_speed is not None:
+        memory[nk.BOUNDED] = 1.0
+        memory[nk.MAX_SPEED : nk.MAX_SPEED + 2] = max_speed
+    memory[nk.LENGTH_ERROR] = length_error + LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
+    set_pose(memory, pose)
+    return memory
+
+
+def as_max_steps(max_steps: int) -> int:
+    """Return a number of steps; StewartError when it is below 1."""
+    if max_steps < 1:
+        raise StewartError(f"max_steps is {max_steps}, expected at least 1", name="max_steps", value=max_steps)
+    return max_steps
+
+
+def blank_memory(platform: StewartPlatform) -> Array:
+    """Return a memory with the geometry of a platform and no pose."""
+    memory = np.zeros(nk.SIZE)
+    centroid = platform.platform_points.mean(axis=0)
+    arms = platform.platform_points - centroid
+    reaches = np.linalg.norm(arms, axis=1)
+    radius = float(np.sqrt(np.mean(reaches**2)))
+    memory[nk.BASE : nk.BASE + 18] = platform.base_points.ravel()
+    memory[nk.PLATFORM : nk.PLATFORM + 18] = arms.ravel()
+    memory[nk.LIMITS : nk.LIMITS + 12] = platform.leg_limits.ravel()
+    memory[nk.SHIFT : nk.SHIFT + 3] = centroid
+    memory[nk.SHIFT_SIZE] = np.linalg.norm(centroid)
+    memory[nk.DT] = np.nan
+    memory[nk.RADIUS] = radius
+    memory[nk.REACH] = reaches.max()
+    memory[nk.BALL] = BALL_SHARE * radius
+    return memory
+
+
+def set_pose(memory: Array, pose: npt.ArrayLike) -> None:
+    """Put the memory at a pose (4, 4), its lengths taken as exact; raise StewartError when the pose is singular."""
+    matrix = se3.check(np.asarray(pose, dtype=np.float64), "pose")
+    if matrix.shape != (4, 4):
+        raise StewartError(f"pose has shape {matrix.shape}, expected (4, 4): one homogeneous matrix", name="pose")
+    rotation = matrix[:3, :3]
+    memory[nk.QUATERNION : nk.QUATERNION + 4] = so3.to_quaternion(rotation)
+    memory[nk.POSITION : nk.POSITION + 3] = matrix[:3, 3] + rotation @ memory[nk.SHIFT : nk.SHIFT + 3]
+    with np.errstate(all="ignore"):
+        settle(memory)
+    if not memory[nk.LIPSCHITZ] * memory[nk.RADIUS] < _SINGULAR_BOUND:
+        raise StewartError(
+            f"the platform is singular, or as good as singular, at the pose {matrix.tolist()}: its legs do not hold it "
+            "there, and no branch of the forward kinematics can be followed from it",
+            name="pose",
+        )
+    memory[nk.ANCHORED] = memory[nk.BOUNDED]
+    memory[nk.AGE] = memory[nk.BLUR] = 0.0
+    memory[nk.ANCHOR : nk.ANCHOR + 3] = matrix[:3, 3]
+    memory[nk.ANCHOR + 3 : nk.ANCHOR + 7] = memory[nk.QUATERNION : nk.QUATERNION + 4]
+
+
+def read_pose(memory: Array) -> Array:
+    """Return the memory's pose (4, 4) of {B} in {N}."""
+    pose = np.eye(4)
+    pose[:3, :3] = so3.from_quaternion(memory[nk.QUATERNION : nk.QUATERNION + 4])
+    pose[:3, 3] = memory[nk.POSITION : nk.POSITION + 3] - pose[:3, :3] @ memory[nk.SHIFT : nk.SHIFT + 3]
+    return pose

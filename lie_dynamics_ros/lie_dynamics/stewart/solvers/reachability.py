@@ -1,0 +1,45 @@
+"""Leg lengths that cannot be: not a number, not positive, or such that no pose has them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import StewartError
+from ..geometry.checks import N_LEGS
+from ..geometry.inverse_kinematics import Array, as_vector
+from ..geometry.platform import StewartPlatform
+
+_ROUNDING = 1e-9
+
+
+def check_lengths(lengths: npt.ArrayLike) -> Array:
+    """Return leg lengths (..., 6) [m] as an array; StewartError names a leg without finite positive length."""
+    array = as_vector(lengths, N_LEGS, "lengths")
+    bad = np.argwhere(~(np.isfinite(array) & (array > 0.0)))
+    if bad.size:
+        leg = int(bad[0][-1]) + 1
+        raise StewartError(f"leg {leg} has length {array[tuple(bad[0])]} m, expected a finite positive length")
+    return array
+
+
+def why_unreachable(platform: StewartPlatform, lengths: npt.ArrayLike) -> str:
+    """Say why no pose has the leg lengths (6,) [m], or return "" when this test cannot tell.
+
+    Two legs with the base line and the platform line between them form a quadrilateral in space, closed or not; it can
+    be closed only if no side is longer than the other three together. The test is necessary, not sufficient.
+    """
+    array = check_lengths(lengths)
+    rounding = _ROUNDING * float(array.max())
+    for i, j in combinations(range(N_LEGS), 2):
+        base = float(np.linalg.norm(platform.base_points[i] - platform.base_points[j]))
+        moving = float(np.linalg.norm(platform.platform_points[i] - platform.platform_points[j]))
+        sides = np.array([base, moving, array[i], array[j]])
+        if 2.0 * sides.max() > sides.sum() + rounding:
+            return (
+                f"no pose has these lengths: legs {i + 1} and {j + 1} of {array[i]:.6g} m and {array[j]:.6g} m do not "
+                f"close with the joints {base:.6g} m apart on the base and {moving:.6g} m on the platform"
+            )
+    return ""

@@ -1,0 +1,1 @@
+"""The pose from one vector of leg lengths to the next."""

@@ -1,0 +1,342 @@
+"""Tracking the pose of a Stewart platform from one vector of leg lengths to the next."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ....engine.compile import inline, kernel, outline
+from ...solvers.kernels.certificate import proven_step, settle
+from ...solvers.kernels.nearest import approach
+from ...solvers.kernels.newton import (
+    AGE,
+    ANCHORED,
+    BEFORE,
+    BOUNDED,
+    CORRECTION,
+    DIRECTION,
+    DT,
+    LIMITS,
+    MARGIN,
+    MISFIT,
+    MOMENT,
+    PLATFORM,
+    POSITION,
+    QUATERNION,
+    RADIUS,
+    REPORT,
+    ROW,
+    SHIFT,
+    TARGET,
+    Array,
+    apply_inverse,
+    cross,
+    dot,
+    misfit,
+    rotation,
+    row,
+)
+from .path_following import ARRIVED, AT_SINGULARITY, follow
+from .reach import drop_anchor, only_pose_in_reach
+
+Rows = npt.NDArray[np.int64]
+
+# One row of results.
+POSE, TWIST, ACCELERATION, LENGTHS = 0, 16, 22, 28
+STATUS, N_CORRECTIONS, N_STEPS, H, LEG, ERROR, COVERED = 34, 35, 36, 37, 38, 39, 40
+PLACE, ORIENTATION = 41, 44  # of {B}, side by side; the quaternion is x, y, z, w
+CONTINUED, CERTIFIED = 48, 49
+SINCE, START = 50, 51  # time since the sample before [s], NaN without bound; BEFORE of the memory, 7
+WIDTH = 58
+
+# Status codes, see `tracker_result.TrackingStatus`.
+TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = range(9)
+
+#: Lengths that no pose meets better than this share of the radius count as lengths that no pose has.
+_NO_POSE = 1e-8
+
+
+@inline
+def refuse(m: Array, lengths: Array, out: Array, i: int) -> int:
+    """Return the status that forbids these lengths, TRACKED when none does; LEG and ERROR say where and how much."""
+    out[i, LEG] = 0
+    out[i, ERROR] = 0.0
+    for k in range(6):
+        length = lengths[k]
+        low, high = m[LIMITS + 2 * k], m[LIMITS + 2 * k + 1]
+        if not (low <= length <= high and 0.0 < length < math.inf):
+            out[i, LEG] = k
+            out[i, ERROR] = length - low if length < low else length - high
+            if not math.isfinite(length):
+                return NOT_FINITE
+            return LEG_LIMIT if length > 0.0 else NOT_POSITIVE
+    return TRACKED
+
+
+@outline
+def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
+    """Follow the line to `lengths` in several proven steps; on failure say why and go back to the last good pose."""
+    q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
+    p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
+    code = follow(m, lengths)
+    out[i, N_STEPS] = m[REPORT]
+    out[i, N_CORRECTIONS] = m[REPORT + 1]
+    out[i, COVERED] = m[REPORT + 2]
+    out[i, H] = m[REPORT + 3]
+    if code == ARRIVED:
+        return TRACKED
+    for k in range(6):
+        m[TARGET + k] = 0.5 * lengths[k] * lengths[k]
+    error = approach(m)
+    out[i, ERROR] = error
+    for k in range(6):
+        if abs(m[MISFIT + k]) == error:
+            out[i, LEG] = k
+    status = TOO_FAR
+    if error > _NO_POSE * m[RADIUS]:
+        status = NO_POSE
+    elif code == AT_SINGULARITY:
+        status = SINGULAR
+    m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
+    m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
+    settle(m)
+    return status
+
+
+@inline
+def write_pose(m: Array, out: Array, i: int) -> None:
+    """Write the pose of {B} in {N}."""
+    R = rotation(m)
+    s = row(m, SHIFT, 0)
+    for k in range(3):
+        out[i, 4 * k] = R[3 * k]
+        out[i, 4 * k + 1] = R[3 * k + 1]
+        out[i, 4 * k + 2] = R[3 * k + 2]
+        out[i, 4 * k + 3] = m[POSITION + k] - (R[3 * k] * s[0] + R[3 * k + 1] * s[1] + R[3 * k + 2] * s[2])
+        out[i, 12 + k] = 0.0
+    out[i, 15] = 1.0
+
+
+@outline
+def track(m: Array, lengths: Array, out: Array, i: int) -> int:
+    """Track one vector of lengths and write row i, all but the twist; return the status.
+
+    With a bound DT must be set. Where CERTIFIED stays 0, poses in reach have to be searched for, see `undecided`.
+    """
+    status = refuse(m, lengths, out, i)
+    out[i, N_CORRECTIONS] = 0
+    out[i, N_STEPS] = 0
+    out[i, H] = 0.0
+    out[i, COVERED] = 0.0
+    out[i, CERTIFIED] = 0.0
+    out[i, SINCE] = math.nan
+    if m[BOUNDED] > 0.0:
+        out[i, SINCE] = m[DT]
+        m[AGE] += m[DT]
+        m[DT] = math.nan
+        for k in range(7):
+            m[BEFORE + k] = m[QUATERNION + k]
+            out[i, START + k] = m[QUATERNION + k]
+    if status == TRACKED:
+        q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
+        p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
+        for k in range(6):
+            m[TARGET + k] = 0.5 * lengths[k] * lengths[k]
+        n = proven_step(m, True)
+        if n > 0:
+            out[i, N_CORRECTIONS] = n
+            out[i, N_STEPS] = 1
+            out[i, H] = m[MARGIN]
+            out[i, COVERED] = 1.0
+        else:
+            if n < 0:
+                m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
+                m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
+                settle(m)
+            status = track_in_steps(m, lengths, out, i)
+    for k in range(6):
+        out[i, LENGTHS + k] = lengths[k]
+    write_place(m, out, i, status)
+    out[i, CONTINUED] = 1.0 if status == TRACKED else 0.0
+    if m[ANCHORED] > 0.0 and status == TRACKED:
+        blur = only_pose_in_reach(m, out, i, LENGTHS, PLACE, ORIENTATION)
+        if blur >= 0.0:
+            drop_anchor(m, out, i, PLACE, ORIENTATION, blur)
+            out[i, CERTIFIED] = 1.0
+    return status
+
+
+@inline
+def write_place(m: Array, out: Array, i: int, status: int) -> None:
+    """Write the status and all that depends on nothing but the pose."""
+    out[i, STATUS] = status
+    write_pose(m, out, i)
+    for k in range(4):
+        out[i, ORIENTATION + k] = m[QUATERNION + k]
+    for k in range(3):
+        out[i, PLACE + k] = out[i, POSE + 4 * k + 3]
+
+
+@inline
+def undecided(m: Array, out: Array, i: int) -> bool:
+    """Tell whether the poses in reach have to be searched for: the lengths may be right, and one proof did not do."""
+    status = out[i, STATUS]
+    refused = status == NOT_FINITE or status == NOT_POSITIVE or status == LEG_LIMIT
+    return m[BOUNDED] > 0.0 and out[i, CERTIFIED] == 0.0 and not refused
+
+
+@inline
+def solve_rates(m: Array, start: int, out: Array, i: int, column: int) -> None:
+    """Solve J x = right-hand side at `start` (6) and write x, a body twist of the centroid turned to that of {B}.
+
+    The inverse at hand is that of a pose a hair away, so its solution is refined with the Jacobian of this pose.
+    """
+    for k in range(6):
+        m[MISFIT + k] = m[start + k]
+        out[i, column + k] = 0.0
+    first = 0.0
+    for _ in range(4):
+        apply_inverse(m)
+        size = 0.0
+        for k in range(6):
+            out[i, column + k] += m[CORRECTION + k]
+            size = max(size, abs(m[CORRECTION + k]))
+        first = max(first, size)
+        if size <= 1e-15 * first:
+            break
+        w = (out[i, column], out[i, column + 1], out[i, column + 2])
+        v = (out[i, column + 3], out[i, column + 4], out[i, column + 5])
+        for k in range(6):
+            m[MISFIT + k] = m[start + k] - dot(row(m, MOMENT, k), w) - dot(row(m, DIRECTION, k), v)
+
+
+@outline
+def write_rates(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
+    """Write the body twist for the leg rates, and its derivative for their derivatives where given (size 6).
+
+    With d the leg and e = v + w x b its rate, both in the platform frame: J (w, v) = L L', and
+    J (w', v') = L'^2 + L L'' - |e|^2 - d . (w x e).
+    """
+    misfit(m, True)
+    for k in range(6):
+        m[TARGET + k] = lengths[k] * rates[k]
+    solve_rates(m, TARGET, out, i, TWIST)
+    w = (out[i, TWIST], out[i, TWIST + 1], out[i, TWIST + 2])
+    v = (out[i, TWIST + 3], out[i, TWIST + 4], out[i, TWIST + 5])
+    if accelerations.shape[0] == 6:
+        for k in range(6):
+            t = cross(w, row(m, PLATFORM, k))
+            e = (v[0] + t[0], v[1] + t[1], v[2] + t[2])
+            centripetal = dot(e, e) + dot(row(m, DIRECTION, k), cross(w, e))
+            m[TARGET + k] = rates[k] * rates[k] + lengths[k] * accelerations[k] - centripetal
+        solve_rates(m, TARGET, out, i, ACCELERATION)
+        shift_origin(m, out, i, ACCELERATION)
+    else:
+        for k in range(6):
+            out[i, ACCELERATION + k] = math.nan
+    shift_origin(m, out, i, TWIST)
+
+
+@inline
+def shift_origin(m: Array, out: Array, i: int, column: int) -> None:
+    """Turn the linear part from the centroid's to that of the origin of {B}: v - w x s."""
+    t = cross((out[i, column], out[i, column + 1], out[i, column + 2]), row(m, SHIFT, 0))
+    out[i, column + 3] -= t[0]
+    out[i, column + 4] -= t[1]
+    out[i, column + 5] -= t[2]
+
+
+@inline
+def clear_rates(out: Array, i: int) -> None:
+    """Mark twist and acceleration as unknown."""
+    for k in range(12):
+        out[i, TWIST + k] = math.nan
+
+
+@inline
+def next_row(m: Array, out: Array) -> int:
+    """Return the row to write and move on."""
+    i = int(m[ROW])
+    m[ROW] = i + 1 if i + 1 < out.shape[0] else 0
+    return i
+
+
+@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1])", quick=True)
+def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: Array, out: Array) -> int:
+    """Track `lengths` (6,) [m] and return the row of `out` with the result.
+
+    To it the number of rows is added if the pose is not valid, twice this number if it is `undecided`. A wrong number
+    of lengths, or a bound and no time since the last sample, gives -1.
+
+    `known` (1,) is 0, or 1 to solve also for the twist of leg rates (6,) [m/s], or 2 to solve also for the
+    acceleration of their derivatives (6,) [m/s^2]; what is not known is not read.
+    """
+    if lengths.shape[0] != 6 or (known[0] > 0.0 and rates.shape[0] != 6):
+        return -1
+    if known[0] > 1.0 and accelerations.shape[0] != 6:
+        return -1
+    if m[BOUNDED] > 0.0 and not 0.0 <= m[DT] < math.inf:
+        return -1
+    i = next_row(m, out)
+    code = i
+    if track(m, lengths, out, i) != TRACKED:
+        code += out.shape[0]
+        clear_rates(out, i)
+    elif known[0] > 0.0:
+        write_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
+    else:
+        clear_rates(out, i)
+    if undecided(m, out, i):
+        code = i + 2 * out.shape[0]
+    return code
+
+
+@kernel(
+    "int64(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1])"
+)
+def update_many(
+    m: Array, lengths: Array, rates: Array, accelerations: Array, dt: Array, out: Array, start: Rows
+) -> int:
+    """Track the rows of `lengths` (n, 6) in turn; `rates` and `accelerations` have n rows, or none when unknown.
+
+    Returns n, or the first row from `start` (1,) on that is `undecided`. `dt` (n,) is the time before each [s], where
+    there is a bound.
+    """
+    nothing = np.empty(0)
+    for i in range(start[0], lengths.shape[0]):
+        if m[BOUNDED] > 0.0:
+            m[DT] = dt[i]
+        if track(m, lengths[i], out, i) == TRACKED and rates.shape[0] > 0:
+            a = accelerations[i] if accelerations.shape[0] > 0 else nothing
+            write_rates(m, lengths[i], rates[i], a, out, i)
+        else:
+            clear_rates(out, i)
+        if undecided(m, out, i):
+            return i
+    n: int = lengths.shape[0]
+    return n
+
+
+@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1], int64[::1])")
+def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, where: Rows) -> None:
+    """Write the row `where` (1,) again for the memory's pose: twist, too, where `rates` has 6 entries."""
+    i = where[0]
+    write_place(m, out, i, TRACKED)
+    if rates.shape[0] == 6:
+        write_rates(m, lengths, rates, accelerations, out, i)
+    else:
+        clear_rates(out, i)
+
+
+@kernel("(float64[::1], float64[:, ::1], int64[::1])")
+def go_back(m: Array, out: Array, what: Rows) -> None:
+    """Return to the last good pose before this update; `what` (2,) is the row to write as not valid, and its status."""
+    i, status = what[0], what[1]
+    out[i, CONTINUED] = 0.0
+    for k in range(7):
+        m[QUATERNION + k] = m[BEFORE + k]
+    settle(m)
+    write_place(m, out, i, status)
+    clear_rates(out, i)

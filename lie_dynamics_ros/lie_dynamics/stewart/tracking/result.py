@@ -1,0 +1,412 @@
+"""What a `StewartTracker` hands back: one tracked pose, or a path of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import se3, so3
+from ..errors import StewartError
+from ..geometry.platform import StewartPlatform
+from .kernels import tracker as tk
+from .kernels.approach import time_to_singularity
+from .kernels.covariance import covariances
+from .reach import Candidates
+
+Array = npt.NDArray[np.float64]
+
+_PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row
+#: Order of components: small rotations about x, y, z, then displacements along them.
+ANGULAR_FIRST = np.arange(6)
+
+
+class TrackingStatus(IntEnum):
+    """What is known of a pose, or why it is the last good one instead of that of the given lengths."""
+
+    TRACKED = tk.TRACKED
+    """The pose belongs to the lengths; with a bound of the speed it is certified."""
+    NOT_FINITE = tk.NOT_FINITE
+    """A length is NaN or infinite."""
+    NOT_POSITIVE = tk.NOT_POSITIVE
+    """A length is zero or negative."""
+    LEG_LIMIT = tk.LEG_LIMIT
+    """A length lies outside the limits of its leg."""
+    SINGULAR = tk.SINGULAR
+    """The way to the lengths meets a singularity: the branch ends there or meets others, and cannot be followed."""
+    NO_POSE = tk.NO_POSE
+    """The branch ends before the lengths are reached, and no pose near has these lengths."""
+    TOO_FAR = tk.TOO_FAR
+    """The lengths are so far away that more proven steps are needed than ``max_steps`` allows."""
+    AMBIGUOUS = tk.AMBIGUOUS
+    """Other poses with these lengths were within reach, or cannot be excluded: see the candidates."""
+    OUT_OF_REACH = tk.OUT_OF_REACH
+    """No pose with these lengths was within reach: a length, the time or the bound of the speed is wrong."""
+
+
+_BLAME_A_LEG = frozenset(
+    (TrackingStatus.NOT_FINITE, TrackingStatus.NOT_POSITIVE, TrackingStatus.LEG_LIMIT, TrackingStatus.NO_POSE)
+)
+
+
+class TrackingError(StewartError):
+    """Lengths that a tracker could not follow, raised by `TrackedPose.require` only."""
+
+
+class TrackedPath:
+    """Poses tracked for one vector of lengths after another, as arrays with one row each; computed on demand.
+
+    ``path[i]`` is a `TrackedPose`.
+    """
+
+    __slots__ = ("_candidates", "_leg_covariance", "_platform", "_poses", "_rows")
+
+    def __init__(self, rows: Array, platform: StewartPlatform, leg_covariance: Array) -> None:
+        self._rows = rows
+        self._platform = platform
+        self._leg_covariance = leg_covariance
+        self._poses = rows[:, tk.POSE : tk.POSE + 16].reshape(-1, 4, 4)
+        self._poses.flags.writeable = False
+        self._candidates: dict[int, Candidates] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revived_path, (self._rows, self._platform, self._leg_covariance, self._candidates)
+
+    def _is_valid(self, row: int) -> bool:
+        return bool(self._rows[row, tk.STATUS] == tk.TRACKED or self._rows[row, tk.CONTINUED] > 0.0)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> TrackedPose:
+        row = range(len(self))[index]
+        return TrackedPose(self, row, self._is_valid(row))
+
+    @property
+    def poses(self) -> Array:
+        """Poses of {B} in {N}, (n, 4, 4), read-only; the last good pose where ``valid`` is False."""
+        return self._poses
+
+    @property
+    def quaternions(self) -> Array:
+        """Orientations of {B} in {N} as x, y, z, w, (n, 4); signs are continuous, so w may be negative."""
+        return self._rows[:, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths as given, (n, 6) [m]."""
+        return self._rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
+
+    @property
+    def statuses(self) -> npt.NDArray[np.int64]:
+        """Codes of `TrackingStatus`, (n,)."""
+        return self._rows[:, tk.STATUS].astype(np.int64)
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Where the pose belongs to the given lengths, (n,)."""
+        return np.asarray((self._rows[:, tk.STATUS] == tk.TRACKED) | self.continued)
+
+    @property
+    def continued(self) -> npt.NDArray[np.bool_]:
+        """Where the pose is the end of the regular straight line in squared lengths, (n,)."""
+        return np.asarray(self._rows[:, tk.CONTINUED] > 0.0)
+
+    @property
+    def certified(self) -> npt.NDArray[np.bool_]:
+        """Where no other pose with these lengths was within reach, (n,); False without a bound of the speed."""
+        return np.asarray(self._rows[:, tk.CERTIFIED] > 0.0)
+
+    @property
+    def twists(self) -> Array:
+        """Body twists (angular, linear) of {B}, (n, 6) [rad/s, m/s]; NaN without rates or where not valid."""
+        return self._rows[:, tk.TWIST : tk.TWIST + 6].copy()
+
+    @property
+    def accelerations(self) -> Array:
+        """Time derivatives of the body twists' components, (n, 6) [rad/s^2, m/s^2]; NaN where unknown."""
+        return self._rows[:, tk.ACCELERATION : tk.ACCELERATION + 6].copy()
+
+    def _mean_twist(self, i: int) -> Array:
+        """Body twist (6,) from the last good pose to that of row i; NaN where the time between them is unknown."""
+        row = self._rows[i]
+        since = row[tk.SINCE]
+        if not since > 0.0:
+            return np.full(6, np.nan)
+        before = np.eye(4)
+        before[:3, :3] = so3.from_quaternion(row[tk.START : tk.START + 4])
+        before[:3, 3] = row[tk.START + 4 : tk.START + 7]
+        before[:3, 3] -= before[:3, :3] @ self._platform.platform_points.mean(axis=0)
+        return np.asarray(se3.log(np.linalg.inv(before) @ self._poses[i]) / since)
+
+    @property
+    def iterations(self) -> npt.NDArray[np.int64]:
+        """Newton corrections spent, over all steps, (n,)."""
+        return self._rows[:, tk.N_CORRECTIONS].astype(np.int64)
+
+    @property
+    def steps(self) -> npt.NDArray[np.int64]:
+        """Proven steps into which the way was split, (n,); 1 unless the lengths jumped."""
+        return self._rows[:, tk.N_STEPS].astype(np.int64)
+
+    @property
+    def margins(self) -> Array:
+        """Largest h = K eta of the steps, (n,); below 1/2 proves, 0 is standing still."""
+        return self._rows[:, tk.H].copy()
+
+    @property
+    def condition_numbers(self) -> Array:
+        """Condition numbers of the Jacobian, its angular columns over the platform's characteristic length, (n,)."""
+        return self._platform.condition_number(self._poses)
+
+    @property
+    def covariances(self) -> Array:
+        """Covariances of the poses from the leg noise, (n, 6, 6), as `TrackedPose.covariance`; NaN where not valid."""
+        covariance = _covariances(self._platform, self._rows, self._leg_covariance)
+        covariance[~self.valid] = np.nan
+        return covariance
+
+
+class TrackedPose:
+    """One tracked pose; what costs time is computed when it is asked for.
+
+    Attributes
+    ----------
+    valid : bool
+        True when the pose belongs to the given lengths, False when it is the last good one.
+    """
+
+    __slots__ = ("_path", "_row", "valid")
+
+    def __init__(self, path: TrackedPath, row: int, valid: bool) -> None:
+        self._path = path
+        self._row = row
+        self.valid = valid
+
+    def _number(self, column: int) -> float:
+        return float(self._path._rows[self._row, column])
+
+    def _vector(self, column: int) -> Array:
+        return self._path._rows[self._row, column : column + 6].copy()
+
+    @property
+    def pose(self) -> Array:
+        """Pose of {B} in {N}, (4, 4), read-only; the last good pose where ``valid`` is False."""
+        pose: Array = self._path._poses[self._row]
+        return pose
+
+    @property
+    def quaternion(self) -> Array:
+        """Orientation of {B} in {N} as x, y, z, w, (4,); its sign is continuous, so w may be negative."""
+        return self._path._rows[self._row, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
+
+    @property
+    def status(self) -> TrackingStatus:
+        """What became of the lengths."""
+        return TrackingStatus(int(self._number(tk.STATUS)))
+
+    @property
+    def continued(self) -> bool:
+        """True when ``pose`` is the end of the regular straight line in squared lengths from the last good sample."""
+        return self._number(tk.CONTINUED) > 0.0
+
+    @property
+    def certified(self) -> bool:
+        """True when no other pose with these lengths was within reach since the last certified or given pose.
+
+        At ``max_speed``, whatever the path; False without this bound.
+        """
+        return self._number(tk.CERTIFIED) > 0.0
+
+    @property
+    def candidates(self) -> Array:
+        """Poses (k, 4, 4) with these lengths found in reach, ``pose`` first; only it when certified or unbounded.
+
+        Reach that is too large for a proof is looked through by `assembly_modes`, which takes milliseconds.
+        """
+        known = self._path._candidates.get(self._row)
+        if known is None or self.certified:
+            return self.pose[None] if self.valid else np.empty((0, 4, 4))
+        return known.all_known(self._path._platform, self.lengths).copy()
+
+    @property
+    def candidates_complete(self) -> bool:
+        """True when ``candidates`` are proven to be all poses with these lengths in reach."""
+        known = self._path._candidates.get(self._row)
+        return self.certified if known is None else known.complete
+
+    @property
+    def lengths(self) -> Array:
+        """Lengths as given, (6,) [m]."""
+        return self._vector(tk.LENGTHS)
+
+    @property
+    def twist(self) -> Array:
+        """Body twist (angular, linear) of {B}, (6,) [rad/s, m/s]; NaN without rates or when not valid."""
+        return self._vector(tk.TWIST)
+
+    @property
+    def acceleration(self) -> Array:
+        """Time derivative of the twist's components, (6,) [rad/s^2, m/s^2]; NaN where unknown.
+
+        Its linear part is the acceleration of the origin of {B}, in {B}, less ``w x v``.
+        """
+        return self._vector(tk.ACCELERATION)
+
+    @property
+    def iterations(self) -> int:
+        """Newton corrections spent, over all steps."""
+        return int(self._number(tk.N_CORRECTIONS))
+
+    @property
+    def steps(self) -> int:
+        """Proven steps into which the way was split; 1 unless the lengths jumped."""
+        return int(self._number(tk.N_STEPS))
+
+    @property
+    def margin(self) -> float:
+        """Largest h = K eta of the steps; below 1/2 proves, 0 is standing still."""
+        return self._number(tk.H)
+
+    @property
+    def residual(self) -> float:
+        """Largest difference between the lengths of ``pose`` and those given [m]."""
+        return float(np.max(np.abs(self._path._platform.leg_lengths(self.pose) - self.lengths)))
+
+    @property
+    def condition_number(self) -> float:
+        """Condition number of the Jacobian at ``pose``, angular columns over the platform's characteristic length."""
+        return float(self._path._platform.condition_number(self.pose))
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the pose from the leg noise, (6, 6) [rad^2, rad m, m^2]; NaN when not valid.
+
+        Of the small rotation about the axes of {N} and the displacement of the origin of {B} in {N}, in this order.
+        """
+        path = self._path
+        if not self.valid:
+            return np.full((6, 6), np.nan)
+        row = path._rows[self._row : self._row + 1]
+        covariance: Array = _covariances(path._platform, row, path._leg_covariance)[0]
+        return covariance
+
+    def time_to_singularity(self, horizon: float = 1.0) -> float:
+        """Return when the platform comes to a singular pose if it keeps its present twist [s].
+
+        The pose is proven regular until then (less 0.1 %). Infinity beyond the ``horizon`` [s] or while standing still;
+        NaN when the speed is unknown: with neither leg rates nor, with a bound, a time since the last good sample.
+        """
+        path = self._path
+        twist = self.twist
+        if np.isnan(twist[0]) and self.valid:
+            twist = path._mean_twist(self._row)
+        platform = path._platform
+        scales = np.array([platform.characteristic_length, float(horizon)])
+        return float(time_to_singularity(platform.all_points, self.pose.copy(), twist, scales))
+
+    def position_quaternion(self) -> tuple[list[float], list[float]]:
+        """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
+        place = self._path._rows[self._row, _PLACE].tolist()
+        return place[:3], place[3:]
+
+    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
+        """Write the covariance of a valid pose where somebody else keeps it, in another order of components.
+
+        Returns whether the pose is regular, so that the covariance is finite.
+
+        Parameters
+        ----------
+        out : ndarray, shape (1, 6, 6), contiguous; NaN where singular.
+        order : int64 ndarray, shape (6,), which of the components of `covariance` each row and column is.
+        """
+        path, row = self._path, self._row
+        rows = path._rows[row : row + 1]
+        return covariances(path._platform.all_points, path._leg_covariance, order, rows, out) == 1
+
+    @property
+    def leg(self) -> int | None:
+        """Index, from 0, of the leg to blame, or of the one that misses most; None where it is no single leg."""
+        return int(self._number(tk.LEG)) if self.status in _BLAME_A_LEG else None
+
+    @property
+    def message(self) -> str:
+        """What happened, in a sentence."""
+        return _message(self)
+
+    def require(self) -> TrackedPose:
+        """Return itself when valid, raise TrackingError with the ``message`` otherwise."""
+        if not self.valid:
+            raise TrackingError(self.message, name=self.status.name)
+        return self
+
+    def __repr__(self) -> str:
+        return f"TrackedPose({self.status.name}, position {self.pose[:3, 3].tolist()})"
+
+
+def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) -> Array:
+    """Return J^-1 Sigma J^-T, (n, 6, 6), of the poses in rows (n, WIDTH), J "aligned"; NaN where singular."""
+    out = np.empty((len(rows), 6, 6))
+    covariances(platform.all_points, leg_covariance, ANGULAR_FIRST, rows, out)
+    return out
+
+
+def _message(tracked: TrackedPose) -> str:
+    status = tracked.status
+    leg = int(tracked._number(tk.LEG))
+    length = tracked.lengths[leg]
+    error = tracked._number(tk.ERROR)
+    last = "the pose is the last good one"
+    if status is TrackingStatus.TRACKED:
+        what = ["not continued", "continued"][tracked.continued] + (", certified" if tracked.certified else "")
+        return f"tracked in {tracked.steps} proven step(s), h = {tracked.margin:.3g} of at most 0.5: {what}"
+    if status is TrackingStatus.AMBIGUOUS:
+        return _ambiguity(tracked)
+    if status is TrackingStatus.OUT_OF_REACH:
+        return f"no pose with these lengths was within reach at max_speed: check the lengths, dt and max_speed; {last}"
+    if status is TrackingStatus.NOT_FINITE:
+        return f"length of leg {leg + 1} is {length}, expected a number: check its sensor; {last}"
+    if status is TrackingStatus.NOT_POSITIVE:
+        return f"length of leg {leg + 1} is {length} m, expected a positive length; {last}"
+    if status is TrackingStatus.LEG_LIMIT:
+        low, high = tracked._path._platform.leg_limits[leg]
+        return (
+            f"length of leg {leg + 1} is {length:.6g} m, {1e3 * abs(error):.3g} mm "
+            f"{'above' if error > 0.0 else 'below'} its limits {low:.6g} to {high:.6g} m; {last}"
+        )
+    covered = f"{100.0 * tracked._number(tk.COVERED):.4g}% of the way from the last good lengths"
+    if status is TrackingStatus.SINGULAR:
+        return f"the platform would pass a singularity {covered}: which branch it takes there cannot be known; {last}"
+    if status is TrackingStatus.NO_POSE:
+        return (
+            f"no pose near has these lengths: the branch ends {covered}, and the best pose beyond misses leg "
+            f"{leg + 1} by {1e3 * error:.3g} mm; {last}"
+        )
+    if status is TrackingStatus.TOO_FAR:
+        return f"the lengths jumped too far: {tracked.steps} proven steps covered {covered}; {last}"
+    _unknown(status)
+
+
+def _ambiguity(tracked: TrackedPose) -> str:
+    count = len(tracked.candidates)
+    text = f"{count} pose{'s' if count > 1 else ''} with these lengths found within reach at max_speed"
+    if not tracked.candidates_complete:
+        text += ", and others cannot be excluded"
+    if tracked.continued:
+        return f"{text}; the pose is the continued one"
+    return f"{text}, none of them continued; the pose is the last good one"
+
+
+def _revived_path(
+    rows: Array, platform: StewartPlatform, leg_covariance: Array, candidates: dict[int, Candidates]
+) -> TrackedPath:
+    """Build a path from what `TrackedPath.__reduce__` tells."""
+    path = TrackedPath(rows.copy(), platform, leg_covariance)
+    path._candidates.update(candidates)
+    return path
+
+
+def _unknown(status: Any) -> NoReturn:
+    raise AssertionError(f"no message for {status!r}")

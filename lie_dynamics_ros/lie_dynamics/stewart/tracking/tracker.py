@@ -1,0 +1,328 @@
+"""`StewartTracker`: forward kinematics from one vector of leg lengths to the next, and what it proves."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import StewartError
+from ..geometry.inverse_kinematics import as_vector
+from ..geometry.platform import StewartPlatform
+from ..solvers.kernels import newton as nk
+from ..solvers.memory import as_max_steps, new_memory, read_pose, set_pose
+from .kernels import tracker as tk
+from .kernels.tracker import update as _update
+from .reach import decide
+from .reach_search import Anchor
+from .result import Array, TrackedPath, TrackedPose
+
+# Results of single updates lie in blocks of this many rows; a block lives as long as a result that looks at it.
+_BLOCK = 64
+_LAST = _BLOCK - 1
+_NO_ROWS, _NONE = np.empty((0, 6)), np.empty(0)
+_DT = nk.DT
+# What the kernel is told of what is known, for speed as arrays.
+_LENGTHS, _WITH_RATES, _WITH_ACCELERATIONS = np.zeros(1), np.ones(1), np.full(1, 2.0)
+
+
+class StewartTracker:
+    """Follows the pose of a platform through its measured leg lengths.
+
+    Each `update` follows the straight line in squared lengths from the last good sample to the new one, in steps that
+    are proven to stay regular: the pose is then ``continued``. With ``max_speed`` it is also ``certified`` when no
+    other pose with these lengths was within reach at that speed since the last certified pose, whatever the path;
+    otherwise the status is AMBIGUOUS, and ``candidates`` are the poses in reach (doc/stewart_tracking.md). When a
+    sample cannot be used, the result says why, its ``valid`` is False and its ``pose`` is the last good one; tracking
+    goes on from it.
+
+    Parameters
+    ----------
+    platform : the platform.
+    pose : array-like, shape (4, 4), pose of {B} in {N} that the platform is known to be in.
+    max_speed : largest speed of the origin of {B} [m/s] and largest angular speed [rad/s] that the platform can have;
+        None: unknown, and nothing is ever certified.
+    length_error : largest error of a length [m] that what is certified allows for.
+    leg_noise : standard deviation of the lengths [m]; a number, one for each leg (6,), or a covariance (6, 6) [m^2].
+    max_steps : proven steps that one update may take, about 0.3 us each.
+
+    Raises
+    ------
+    StewartError : a singular ``pose``, an impossible ``max_speed``, ``length_error`` or ``leg_noise``, ``max_steps``
+        below 1.
+    GroupError, InputError : a ``pose`` that is no rigid motion.
+
+    A tracker keeps the last pose, so it belongs to one thread at a time. Copies share nothing that changes.
+    """
+
+    __slots__ = ("_anchors", "_block", "_bounded", "_leg_covariance", "_memory", "platform")
+
+    def __init__(
+        self,
+        platform: StewartPlatform,
+        pose: npt.ArrayLike,
+        max_speed: npt.ArrayLike | None = None,
+        *,
+        length_error: float = 0.0,
+        leg_noise: npt.ArrayLike = 1e-5,
+        max_steps: int = 1000,
+    ) -> None:
+        self.platform = platform
+        self._leg_covariance = as_leg_covariance(leg_noise)
+        speeds = None if max_speed is None else as_speeds(max_speed)
+        self._memory = new_memory(platform, pose, max_steps, speeds, as_length_error(length_error))
+        self._bounded = speeds is not None
+        self._anchors: list[Anchor] = []
+        self._block = self._new_path(_BLOCK)
+
+    def __copy__(self) -> StewartTracker:
+        made = object.__new__(StewartTracker)
+        made.platform = self.platform
+        made._leg_covariance = self._leg_covariance
+        made._memory = self._memory.copy()
+        made._bounded = self._bounded
+        made._anchors = list(self._anchors)
+        made._memory[nk.ROW] = 0
+        made._block = made._new_path(_BLOCK)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StewartTracker:
+        made = copy.copy(self)
+        made.platform = copy.deepcopy(self.platform, memo)
+        made._leg_covariance = self._leg_covariance.copy()
+        made._block = made._new_path(_BLOCK)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revived, (self.platform, self._leg_covariance, self._memory, self._bounded, self._anchors)
+
+    def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> StewartTracker:
+        """Return a copy that goes on from the same knowledge with another leg noise and another number of steps."""
+        made = copy.copy(self)
+        made._leg_covariance = as_leg_covariance(leg_noise)
+        made._memory[nk.MAX_STEPS] = as_max_steps(max_steps)
+        made._block = made._new_path(_BLOCK)
+        return made
+
+    @property
+    def max_speed(self) -> tuple[float, float] | None:
+        """Largest linear [m/s] and angular speed [rad/s] that the platform can have; None when not given."""
+        linear, angular = self._memory[nk.MAX_SPEED : nk.MAX_SPEED + 2]
+        return (float(linear), float(angular)) if self._bounded else None
+
+    @property
+    def pose(self) -> Array:
+        """The last good pose, (4, 4)."""
+        return read_pose(self._memory)
+
+    @property
+    def leg_covariance(self) -> Array:
+        """Covariance of the leg lengths, (6, 6) [m^2]."""
+        return self._leg_covariance.copy()
+
+    def reset(self, pose: npt.ArrayLike) -> None:
+        """Start again from another pose (4, 4), which the platform is known to be in; errors as for the constructor."""
+        before = self._memory.copy()
+        try:
+            set_pose(self._memory, pose)
+        except ValueError:
+            self._memory[:] = before
+            raise
+        self._anchors = []
+
+    def update(
+        self,
+        lengths: Array,
+        rates: npt.ArrayLike | None = None,
+        accelerations: npt.ArrayLike | None = None,
+        *,
+        dt: float | None = None,
+    ) -> TrackedPose:
+        """Go to the pose for new lengths.
+
+        Parameters
+        ----------
+        lengths : array-like, shape (6,), leg lengths [m]; fastest as a contiguous float64 array.
+        rates : array-like, shape (6,), their time derivatives [m/s]; gives the result its ``twist``.
+        accelerations : array-like, shape (6,), second time derivatives [m/s^2]; gives its ``acceleration``.
+        dt : time since the last update, or since the start [s]; needed with ``max_speed``, ignored without.
+
+        Returns
+        -------
+        TrackedPose : keeps its values whatever the tracker does afterwards.
+
+        Raises
+        ------
+        StewartError : arguments of a wrong shape, accelerations without rates, no ``dt`` or one below 0 where it is
+            needed. Bad lengths do not raise: the
+            result's ``status`` and ``message`` tell, and its `~TrackedPose.require` raises.
+        """
+        block = self._block
+        try:
+            if dt is not None:
+                self._memory[_DT] = dt
+            if rates is None:
+                unknown = accelerations is None
+                row = _update(self._memory, _LENGTHS, lengths, _NONE, _NONE, block._rows) if unknown else -1
+            elif accelerations is None:
+                row = _update(self._memory, _WITH_RATES, lengths, rates, _NONE, block._rows)
+            else:
+                row = _update(self._memory, _WITH_ACCELERATIONS, lengths, rates, accelerations, block._rows)
+        except (TypeError, ValueError):
+            row = -1
+        if row < 0:
+            row = self._update_converted(lengths, rates, accelerations, dt)
+        valid = row < _BLOCK
+        if not valid:
+            row -= _BLOCK
+            if row >= _BLOCK:
+                row -= _BLOCK
+                valid = self._decide(block, row, _vector_or_none(rates), _vector_or_none(accelerations))
+        if row == _LAST:
+            self._block = self._new_path(_BLOCK)
+        return TrackedPose(block, row, valid)
+
+    def _update_converted(
+        self,
+        lengths: npt.ArrayLike,
+        rates: npt.ArrayLike | None,
+        accelerations: npt.ArrayLike | None,
+        dt: float | None,
+    ) -> int:
+        """Update with arguments that the kernels do not take as they are, or say what is wrong with them."""
+        memory, rows = self._memory, self._block._rows
+        memory[_DT] = math.nan
+        given = _vector(lengths, "lengths")
+        first = _NONE if rates is None else _vector(rates, "rates")
+        second = _NONE if accelerations is None else _vector(accelerations, "accelerations")
+        if self._bounded:
+            memory[_DT] = as_times(dt, 1)[0]
+        if rates is None:
+            if accelerations is not None:
+                raise StewartError("accelerations were given without rates, which they need: give both")
+            return _update(memory, _LENGTHS, given, _NONE, _NONE, rows)
+        known = _WITH_RATES if accelerations is None else _WITH_ACCELERATIONS
+        return _update(memory, known, given, first, second, rows)
+
+    def update_many(
+        self,
+        lengths: npt.ArrayLike,
+        rates: npt.ArrayLike | None = None,
+        accelerations: npt.ArrayLike | None = None,
+        *,
+        dt: npt.ArrayLike | None = None,
+    ) -> TrackedPath:
+        """Go through many vectors of lengths (n, 6) in turn, as `update` would, in one compiled loop.
+
+        ``rates`` and ``accelerations`` are None or have the same shape; ``dt`` [s] is a number, or one before each
+        sample (n,). A sample that cannot be followed is marked in the result and skipped. Raises StewartError for
+        arguments of a wrong shape, and as `update`.
+        """
+        if rates is None and accelerations is not None:
+            raise StewartError("accelerations were given without rates, which they need: give both")
+        samples = _table(lengths, "lengths")
+        first = _NO_ROWS if rates is None else _table(rates, "rates")
+        second = _NO_ROWS if accelerations is None else _table(accelerations, "accelerations")
+        for name, table in (("rates", first), ("accelerations", second)):
+            if table is not _NO_ROWS and table.shape != samples.shape:
+                raise StewartError(f"{name} has shape {table.shape}, expected that of lengths, {samples.shape}")
+        times = as_times(dt, len(samples)) if self._bounded else _NONE
+        path = self._new_path(len(samples))
+        i = 0
+        while i < len(samples):
+            i = tk.update_many(self._memory, samples, first, second, times, path._rows, np.array([i]))
+            if i < len(samples):
+                self._decide(path, i, None if rates is None else first[i], None if second is _NO_ROWS else second[i])
+                i += 1
+        return path
+
+    def _decide(self, path: TrackedPath, row: int, rates: Array | None, accelerations: Array | None) -> bool:
+        """Settle a row that the kernel leaves undecided; return whether its pose is valid."""
+        first = _NONE if rates is None else rates
+        second = _NONE if accelerations is None else accelerations
+        self._anchors, candidates = decide(self._memory, path._rows, row, first, second, self._anchors)
+        path._candidates[row] = candidates
+        return path._is_valid(row)
+
+    def _new_path(self, n: int) -> TrackedPath:
+        return TrackedPath(np.empty((n, tk.WIDTH)), self.platform, self._leg_covariance)
+
+
+def as_leg_covariance(leg_noise: npt.ArrayLike) -> Array:
+    """Return the covariance (6, 6) [m^2] of a standard deviation, six of them [m], or of itself."""
+    noise = np.asarray(leg_noise, dtype=np.float64)
+    if noise.shape in ((), (6,)):
+        if not (np.isfinite(noise).all() and (noise >= 0.0).all()):
+            raise StewartError(f"leg_noise is {noise.tolist()}, expected standard deviations of at least 0 in metres")
+        return np.diag(np.broadcast_to(noise**2, (6,))).copy()
+    if noise.shape != (6, 6):
+        raise StewartError(f"leg_noise has shape {noise.shape}, expected a number, (6,) or a covariance (6, 6)")
+    eigenvalues = np.linalg.eigvalsh(0.5 * (noise + noise.T)) if np.isfinite(noise).all() else np.array([-np.inf])
+    if not (np.allclose(noise, noise.T, rtol=1e-9, atol=0.0) and eigenvalues[0] >= -1e-12 * abs(eigenvalues[-1])):
+        raise StewartError("leg_noise is no covariance: expected a symmetric, positive semidefinite matrix in m^2")
+    return noise.copy()
+
+
+def as_speeds(max_speed: npt.ArrayLike) -> tuple[float, float]:
+    """Return the largest linear and angular speed [m/s, rad/s]; StewartError when they make no sense."""
+    speeds = np.asarray(max_speed, dtype=np.float64)
+    if speeds.shape != (2,) or not (np.isfinite(speeds).all() and (speeds > 0.0).all()):
+        raise StewartError(
+            f"max_speed is {max_speed!r}, expected a positive linear [m/s] and a positive angular speed [rad/s]",
+            name="max_speed",
+        )
+    return float(speeds[0]), float(speeds[1])
+
+
+def as_length_error(length_error: float) -> float:
+    """Return the largest error of a length [m]; StewartError when it is none."""
+    if not 0.0 <= length_error < np.inf:
+        raise StewartError(f"length_error is {length_error!r}, expected at least 0 in metres", name="length_error")
+    return float(length_error)
+
+
+def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
+    """Return n times [s] between samples; StewartError when there are none, or one is negative or not finite."""
+    if dt is None:
+        raise StewartError("max_speed was given, so dt is needed: the time since the last sample [s]", name="dt")
+    try:
+        times = np.array(np.broadcast_to(np.asarray(dt, dtype=np.float64), (n,)))
+    except (TypeError, ValueError) as error:
+        raise StewartError(f"dt is no time, nor one for each of {n} samples [s]: {error}", name="dt") from error
+    bad = np.flatnonzero(~((times >= 0.0) & (times < np.inf)))
+    if bad.size:
+        raise StewartError(f"dt of sample {bad[0]} is {times[bad[0]]} s, expected at least 0", name="dt")
+    return times
+
+
+def _revived(
+    platform: StewartPlatform, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor]
+) -> StewartTracker:
+    """Build a tracker from what `StewartTracker.__reduce__` tells."""
+    made = object.__new__(StewartTracker)
+    made.platform, made._leg_covariance, made._memory = platform, leg_covariance, memory
+    made._bounded, made._anchors = bounded, anchors
+    return copy.copy(made)
+
+
+def _vector_or_none(value: npt.ArrayLike | None) -> Array | None:
+    return None if value is None else _vector(value, "rates")
+
+
+def _vector(value: npt.ArrayLike, name: str) -> Array:
+    """Return six numbers as the kernels take them."""
+    array = np.array(as_vector(value, 6, name), dtype=np.float64, order="C")
+    if array.shape != (6,):
+        raise StewartError(f"{name} has shape {array.shape}, expected (6,): one for each leg")
+    return array
+
+
+def _table(value: npt.ArrayLike, name: str) -> Array:
+    """Return rows of six numbers as the kernels take them: contiguous, aligned and writeable."""
+    array = np.require(as_vector(value, 6, name), dtype=np.float64, requirements=["C", "A", "W"])
+    if array.ndim != 2:
+        raise StewartError(f"{name} has shape {array.shape}, expected (n, 6)")
+    return array

@@ -1,0 +1,92 @@
+"""Sensitivities and second derivatives by kernels as plain Python: the same numbers, and complex steps through them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from support.compare import relative
+from support.sample_trees import branched, to_model
+
+from lie_dynamics_ros.lie_dynamics import (
+    Parameter,
+    forward_dynamics,
+    forward_dynamics_sensitivity,
+    hybrid_dynamics,
+    hybrid_dynamics_sensitivity,
+    inverse_dynamics,
+    inverse_dynamics_second_derivatives,
+    inverse_dynamics_sensitivity,
+)
+
+TEST_FOLDER = Path(__file__).resolve().parent.parent
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from dynamics import test_sensitivity_plain_python as shared
+import numpy as np
+np.savez(sys.argv[2], **shared.evaluate(), **shared.complex_steps())
+"""
+STEP = 1e-30
+
+
+def sample():
+    rng = np.random.default_rng(1)
+    kinds = ["revolute", "universal", "prismatic", "helical", "cylindrical", "planar"]
+    tree = branched(rng, kinds, [None, 0, 1, 1, 3, 2])
+    model = to_model(tree)
+    f = rng.normal(size=(model.n_bodies, 6))
+    return model, tree.random(rng), *rng.normal(size=(4, tree.nv)), f, np.arange(model.nv) % 3 == 0
+
+
+def evaluate():
+    model, q, qd, qdd, v, y, f, given = sample()
+    parameters = [Parameter.custom(dq=v), Parameter.custom(dqd=v), Parameter.custom(dqdd=v), Parameter.custom(dtau=v)]
+    others = [Parameter.inertia(3, 5), Parameter.axis(3, [1, 2, 3]), Parameter.external_force(2, 4, "world")]
+    second = inverse_dynamics_second_derivatives(model, q, qd, qdd, y, f)
+    return {
+        "inverse": inverse_dynamics_sensitivity(model, q, qd, qdd, parameters[:3], f),
+        "forward": forward_dynamics_sensitivity(model, q, qd, qdd, [*parameters[:2], parameters[3]], f),
+        "hybrid": np.array(hybrid_dynamics_sensitivity(model, q, qd, qdd, qdd, given, parameters, f)),
+        "others": inverse_dynamics_sensitivity(model, q, qd, qdd, others, f, f_ext_held="aligned"),
+        "batch": inverse_dynamics_sensitivity(model, np.array([q, q + 1, q - 1]), qd, qdd, others, f)[:, 1],
+        **{name: getattr(second, name) for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")},
+    }
+
+
+def complex_steps():
+    """The same derivatives along v, of functions that are one derivative lower."""
+    model, q, qd, qdd, v, y, f, given = sample()
+    u = 1j * STEP * v
+    inverse = [(q + u, qd, qdd), (q, qd + u, qdd), (q, qd, qdd + u)]
+    hybrid = [(*x, qdd) for x in inverse] + [(q, qd, qdd, qdd + u)]
+    units = [[make(k) for k in range(model.nv)] for make in (Parameter.q, Parameter.qd, Parameter.qdd)]
+    first = [np.array([inverse_dynamics_sensitivity(model, *x, p, f) @ y for p in units]) for x in inverse[:2]]
+    found = {
+        "step inverse": [inverse_dynamics(model, *x, f) for x in inverse],
+        "step forward": [forward_dynamics(model, *x, f) for x in inverse],
+        "step hybrid": np.moveaxis([hybrid_dynamics(model, *x, given, f) for x in hybrid], 1, 0),
+        "step second": first,
+    }
+    return {name: np.imag(value) / STEP for name, value in found.items()}
+
+
+def test_plain_python_and_complex_steps(tmp_path):
+    arguments = [sys.executable, "-c", PROGRAM, str(TEST_FOLDER), str(tmp_path / "out.npz")]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 0, result.stderr
+    plain, compiled = dict(np.load(tmp_path / "out.npz")), evaluate()
+    for name, value in compiled.items():
+        assert relative(plain[name], value) < (1e-9 if name in ("forward", "hybrid") else 1e-12), name
+    assert relative(compiled["inverse"], plain["step inverse"]) < 1e-12
+    assert relative(compiled["forward"], plain["step forward"]) < 1e-10  # condition of the mass matrix
+    assert relative(compiled["hybrid"], plain["step hybrid"]) < 1e-10
+    v = sample()[4]
+    along_q, along_qd = plain["step second"]
+    assert relative(compiled["dq_dq"] @ v, along_q[0]) < 1e-12
+    assert relative(v @ compiled["dq_dqd"], along_q[1]) < 1e-12
+    assert relative(v @ compiled["dq_dqdd"], along_q[2]) < 1e-12
+    assert relative(compiled["dq_dqd"] @ v, along_qd[0]) < 1e-12
+    assert relative(compiled["dqd_dqd"] @ v, along_qd[1]) < 1e-12

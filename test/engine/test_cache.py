@@ -1,0 +1,240 @@
+"""The disk cache of compiled kernels, in processes of their own with a small kernel and a folder of the test's own."""
+
+import ast
+import os
+import pickle
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lie_dynamics_ros
+from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
+
+if COMPILED:
+    from lie_dynamics_ros.lie_dynamics.engine.cache import source_files
+
+LIBRARY = Path(lie_dynamics_ros.__file__).resolve().parent / "lie_dynamics"
+pytestmark = pytest.mark.skipif(not COMPILED, reason="numba is not in use")
+
+TOY = """
+from lie_dynamics_ros.lie_dynamics.engine.compile import kernel
+
+@kernel("(float64[::1],)")
+def double(x):
+    for i in range(x.size):
+        x[i] *= {factor}
+    return 0
+"""
+PROGRAM = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from toy import double
+from lie_dynamics_ros.lie_dynamics.engine.cache import cache_folder, source_hash
+x = np.ones(3)
+assert double(x) == 0
+print(int(x[0]), sum(double.stats.cache_hits.values()), cache_folder("toy"), source_hash("toy"))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """Run the program: returns (factor, cache hits, folder, hash)."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "toy.py").write_text(TOY.format(factor=2))
+
+    def run(**environment):
+        environment = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), **environment}
+        kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "LIE_DYNAMICS_CACHE_DIR")}
+        result = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path / "code")],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**kept, **environment},
+        )
+        assert result.returncode == 0, result.stderr
+        run.errors = result.stderr
+        factor, hits, *rest = result.stdout.split()
+        return int(factor), int(hits), *rest
+
+    return run
+
+
+def files(folder):
+    return sorted(p.suffix for p in folder.rglob("*") if p.is_file())
+
+
+def test_the_second_process_finds_what_the_first_compiled(toy, tmp_path):
+    factor, hits, folder, key = toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))
+    assert (factor, hits) == (2, 0)
+    assert folder == str(tmp_path / "cache" / f"toy-{key}")
+    assert files(tmp_path / "cache") == [".nbc", ".nbi"]
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))[:2] == (2, 1)
+
+
+def test_it_lies_in_the_users_cache(toy, tmp_path):
+    assert toy()[2].startswith(str(tmp_path / "home" / ".cache" / "lie_dynamics_ros"))
+    assert toy(XDG_CACHE_HOME=str(tmp_path / "xdg"))[2].startswith(str(tmp_path / "xdg" / "lie_dynamics_ros"))
+
+
+def test_it_can_be_switched_off(toy, tmp_path):
+    factor, hits, folder, _ = toy(LIE_DYNAMICS_CACHE_DIR="")
+    assert (factor, hits, folder) == (2, 0, "None")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_passed_over(toy, tmp_path):
+    """A file stands where the cache of the user should be; next comes a folder of the user in a common place."""
+    (tmp_path / "home").write_text("not a folder")
+    factor, _, folder, _ = toy()
+    assert factor == 2
+    assert folder.startswith(str(tmp_path / "lie_dynamics_ros-"))
+    (tmp_path / "taken").write_text("not a folder")
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "taken"))[:3] == (2, 0, "None")
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04 this is no index", None], ids=["empty", "garbage", "cut short"])
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_damaged_files_are_compiled_anew(toy, tmp_path, suffix, damage):
+    cache = {"LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
+    toy(**cache)
+    (file,) = (tmp_path / "cache").rglob(f"*{suffix}")
+    file.write_bytes(file.read_bytes()[:-20] if damage is None else damage)
+    assert toy(**cache)[0] == 2
+    assert toy(**cache)[:2] == (2, 1)  # and mended
+
+
+def test_a_disk_that_is_full(toy, tmp_path):
+    """A folder where the index should be written stands for it: saving fails, the call does not."""
+    cache = {"LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
+    toy(**cache)
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    index.unlink()
+    index.mkdir()
+    assert toy(**cache)[:2] == (2, 0)
+
+
+class Planted:
+    """Its pickle makes a folder when it is read."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+SWITCH = """
+import os, sys, warnings
+from lie_dynamics_ros.lie_dynamics.engine.cache import cache_root
+root = cache_root()
+os.rename(root, str(root) + ".moved")
+os.symlink(sys.argv[2], root)
+"""
+
+
+def test_a_link_switched_after_the_check_brings_in_nobody(toy, tmp_path):
+    """A stranger's copy of the cache, made of code of his own, lies behind a link that was not there at the check."""
+    cache, stranger, proof = tmp_path / "cache", tmp_path / "stranger", tmp_path / "proof"
+    toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    shutil.copytree(cache, stranger)
+    for file in stranger.rglob("*.nb?"):
+        file.write_bytes(pickle.dumps(Planted(proof)))
+    result = subprocess.run(
+        [sys.executable, "-c", SWITCH + PROGRAM, str(tmp_path / "code"), str(stranger)],
+        capture_output=True, text=True, check=True, env={**os.environ, "LIE_DYNAMICS_CACHE_DIR": str(cache)},
+    )  # fmt: skip
+    assert result.stdout.split()[:2] == ["2", "0"]
+    assert not proof.exists()
+    assert result.stderr.count("it is a symbolic link") == 1
+
+
+def test_a_folder_that_others_can_write_to_is_told_once_and_not_used(toy, tmp_path):
+    cache, proof = tmp_path / "cache", tmp_path / "proof"
+    toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    for file in cache.rglob("*.nb?"):
+        file.write_bytes(pickle.dumps(Planted(proof)))
+    cache.chmod(0o777)
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(cache))[:3] == (2, 0, "None")
+    assert toy.errors.count("chmod go-w") == 1
+    assert not proof.exists()
+
+
+def test_old_versions_are_dropped_but_a_few(toy, tmp_path):
+    cache = tmp_path / "cache"
+    for k in range(7):
+        old = cache / f"toy-{k:016x}"
+        old.mkdir(parents=True)
+        os.utime(old, (1000 + k, 1000 + k))
+    others = {"something else", f"other-{8:016x}"}
+    for name in others:
+        (cache / name).mkdir()
+    _, _, _, key = toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    assert {p.name for p in cache.iterdir()} == {f"toy-{key}", *others, *(f"toy-{k:016x}" for k in (4, 5, 6))}
+
+
+def test_the_key_follows_the_sources(tmp_path):
+    """A copy of the library with a source changed has another hash for the modules that import it, and no others."""
+    copy = tmp_path / "copy" / "lie_dynamics_ros"
+    shutil.copytree(LIBRARY, copy / "lie_dynamics", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "__init__.py").touch()
+    modules = (
+        "dynamics.kernels.inverse_dynamics",
+        "dynamics.kernels.mass_matrix",
+        "stewart.tracking.kernels.tracker",
+    )
+    program = (
+        "import importlib\nfrom lie_dynamics_ros.lie_dynamics.engine.cache import source_hash\n"
+        f"for name in {modules}:\n"
+        "    module = importlib.import_module('lie_dynamics_ros.lie_dynamics.' + name)\n"
+        "    print(source_hash(module.__name__))"
+    )
+
+    def keys():
+        return subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path / "copy",
+            env={**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, "LIE_DYNAMICS_CACHE_DIR": ""},
+        ).stdout.split()  # fmt: skip
+
+    before = keys()
+    for name, changes in {
+        "errors.py": (False, False, False),
+        "dynamics/kernels/common/spatial.py": (True, True, False),
+        "engine/simd.py": (True, True, True),  # compile.py uses it for straight helpers
+        "dynamics/kernels/common/world.py": (False, True, False),
+        "model/layout.py": (True, True, False),
+        "stewart/tracking/kernels/tracker.py": (False, False, True),
+        "engine/compile.py": (True, True, True),
+    }.items():
+        with (copy / "lie_dynamics" / name).open("a") as file:
+            file.write("# more\n")
+        after = keys()
+        assert tuple(a != b for a, b in zip(before, after, strict=True)) == changes, name
+        before = after
+
+
+def test_all_relative_imports_are_seen():
+    """The files found are those that the syntax trees of all kernel modules import."""
+
+    def imported(file):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                folder = file.parents[node.level - 1]
+                target = folder.joinpath(*(node.module or "").split("."))
+                for path in (target, *(target / alias.name for alias in node.names)):
+                    if path.with_suffix(".py").is_file():
+                        yield path.with_suffix(".py")
+
+    for file in (file for file in LIBRARY.rglob("*.py") if {"engine", "kernels"} & set(file.parts)):
+        known, waiting = set(), [file]
+        while waiting:
+            here = waiting.pop()
+            if here not in known:
+                known.add(here)
+                waiting += imported(here)
+        assert source_files(file) == sorted(known), file
