@@ -7,11 +7,11 @@ JointModelUniversal and JointModelSphericalZYX included. Along qdd and tau they 
 
 import numpy as np
 import pytest
+from dynamics.test_derivatives_pinocchio import theirs
+from dynamics.test_pinocchio_joints import both
 from support.compare import relative
 from support.pin_oracle import pinocchio
 from support.sample_trees import branched
-from dynamics.test_derivatives_pinocchio import theirs
-from dynamics.test_pinocchio_joints import both
 
 from lie_dynamics_ros.lie_dynamics import (
     Parameter,
