@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ from lie_dynamics_ros.demo import interruption
 from lie_dynamics_ros.demo.processes import Children
 
 from .disturbances import Event, disturb
-from .findings import Findings
+from .findings import CONTROL, Findings
 from .link import Link
 from .processes import Processes
 from .report import write
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("soak: interrupted")
         return 130
+    (logs / "memory.json").write_text(json.dumps(findings.memory))
     findings.read(logs / "record.jsonl")
     load = f"Measured on: {where}; load at the end {os.getloadavg()[1]:.1f}."
     good = write(findings, output, seed, options.hours, [load, *([reason] if link.reason else [])])
@@ -59,14 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(seed: int, duration: float, processes: Processes, link: Link) -> Findings:
     """Let it run for ``duration`` [s], disturbed."""
-    findings = Findings([], {node: [] for node in NODES}, processes.ended)
+    findings = Findings([], {node: [] for node in (*NODES, CONTROL)}, processes.ended)
     processes.first_state()
     start = time.monotonic()
 
     def sample_until(end: float) -> None:
         while time.monotonic() < min(start + end, start + duration):
             processes.check()
-            for node in NODES:
+            for node in findings.memory:
                 sample = time.time_ns(), processes.process_id(node), processes.resident(node)
                 findings.memory[node].append(sample)
             time.sleep(SAMPLES)

@@ -77,6 +77,7 @@ def _restart(what: Disturbance, processes: Processes, _: Link) -> int:
     processes.finish(what.node, signal.SIGINT)
     due = time.time_ns()
     processes.start(what.node)
+    processes.active(what.node)  # what is disturbed next is to find it at work, and DDS the link that it starts with
     return due
 
 

@@ -19,6 +19,8 @@ JUDGED_FROM = 1800.0
 WARM_UP = 60.0
 SILENCE = 1.0
 """Longer silences are named, where nothing was disturbed [s]."""
+CONTROL = "listener"
+"""Its memory is measured, too, and not judged: what it grows by, DDS and rclpy grow by."""
 HEARD = 500
 """Commands in a second that has states too, or the listener did not hear them and cannot judge."""
 
@@ -119,7 +121,8 @@ class Findings:
                     )
                 )
         for node, (value, over) in self.slopes().items():
-            judged = value < LONGEST_SLOPE if over >= JUDGED_FROM and math.isfinite(value) else None
+            long = over >= JUDGED_FROM and math.isfinite(value)
+            judged = value < LONGEST_SLOPE if long and node != CONTROL else None
             rows.append(
                 (f"{node}: memory over {over / 60:.0f} min", f"{value:.2f} MB/h", f"{LONGEST_SLOPE:g} MB/h", judged)
             )

@@ -115,6 +115,18 @@ class Processes:
             f"the driver has no state after {PATIENCE:g} s:\n{self._children.output(self._labels['driver'])}"
         )
 
+    def active(self, name: str) -> None:
+        """Wait until a node has asked for real time, as it does once active.
+
+        A participant that is made while the link is down never uses it: Fast DDS looks for interfaces once.
+        """
+        log = self._directory / f"{self._labels[name]}.log"
+        end = time.monotonic() + PATIENCE
+        while "real time" not in (said := log.read_text(errors="replace")):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self._labels[name]} is not active after {PATIENCE:g} s:\n{said}")
+            time.sleep(0.02)
+
     def check(self) -> None:
         """Write down what has ended by itself, and start it again."""
         gone = set(self._children.ended())
