@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, is_flat, joint_types
-from lie_dynamics_ros.lie_dynamics.closed_form import curvature_map
+from lie_dynamics_ros.lie_dynamics.geometry import curvature_map
 from lie_dynamics_ros.lie_dynamics.geometry.plots import plot_curvature_map, save_figure
 
 

@@ -17,10 +17,13 @@ from lie_dynamics_ros.lie_dynamics import (
     forward_dynamics,
     forward_dynamics_sensitivity,
     hybrid_dynamics,
+    hybrid_dynamics_derivatives,
     hybrid_dynamics_sensitivity,
     inverse_dynamics,
+    inverse_dynamics_derivatives,
     inverse_dynamics_sensitivity,
     joint_types,
+    mass_matrix,
 )
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
 
@@ -64,50 +67,25 @@ def state_of(tree, rng):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_states_and_commands(kind):
+    """One by one what `test_derivatives` holds, all at once, to complex steps through the definition."""
     rng = np.random.default_rng(1)
     tree = around(rng, kind)
-    model = to_model(tree)
+    model, n = to_model(tree), tree.nv
     q, qd, qdd, f = state_of(tree, rng)
-    units = np.eye(model.nv)
-    parameters = [make(i) for make in (Parameter.q, Parameter.qd, Parameter.qdd) for i in range(model.nv)]
-    expected = [tree.inverse_dynamics(q, qd, qdd, f, step=1j * STEP * e) for e in units]
-    expected += [tree.inverse_dynamics(q, qd + 1j * STEP * e, qdd, f) for e in units]
-    expected += [tree.inverse_dynamics(q, qd, qdd + 1j * STEP * e, f) for e in units]
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
-    tolerance = 1e-11 if kind == "custom_six" else 1e-12  # its dS/dt takes no complex numbers: extrapolated differences
-    assert relative(found, np.imag(expected) / STEP) < tolerance
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_forward_and_hybrid(kind):
-    """The equations of motion differentiated: M dqdd = dtau - d(inverse dynamics at constant qdd)."""
-    rng = np.random.default_rng(2)
-    tree = around(rng, kind)
-    model = to_model(tree)
-    q, qd, qdd, f = state_of(tree, rng)
-    n, units = model.nv, np.eye(model.nv)
-    parameters = [m(i) for m in (Parameter.q, Parameter.qd, Parameter.qdd, Parameter.tau) for i in range(n)]
-    M = tree.mass_matrix(q)
+    tau = rng.normal(size=n)
+    states = [make(k) for make in (Parameter.q, Parameter.qd) for k in range(n)]
+    found = inverse_dynamics_sensitivity(model, q, qd, qdd, states + [Parameter.qdd(k) for k in range(n)], f)
+    assert relative(found.T, np.hstack(inverse_dynamics_derivatives(model, q, qd, qdd, f))) < 1e-11
+    M = mass_matrix(model, q)
     for given in (np.zeros(n, bool), np.ones(n, bool), rng.random(n) < 0.5):
-        a, tau = tree.hybrid_dynamics(q, qd, qdd, tau=rng.normal(size=n), given=given, f_ext=f)
-        fixed = [tree.inverse_dynamics(q, qd, a, f, step=1j * STEP * e).imag / STEP for e in units]
-        fixed += [tree.inverse_dynamics(q, qd + 1j * STEP * e, a, f).imag / STEP for e in units]
-        fixed += [M @ (given * e) for e in units]
-        fixed += [np.zeros(n)] * n
-        dtau_given = np.concatenate([np.zeros((3 * n, n)), units * ~given])
-        dqdd_given = np.concatenate([np.zeros((2 * n, n)), units * given, np.zeros((n, n))])
-        free = ~given
-        dqdd = dqdd_given.copy()
-        rest = (dtau_given - fixed)[:, free]
-        dqdd[:, free] = np.linalg.solve(M[np.ix_(free, free)], rest.T).T
-        dtau = np.where(given, fixed + (dqdd * free) @ M, dtau_given)
-        found = hybrid_dynamics_sensitivity(model, q, qd, qdd, tau, given, parameters, f)
-        largest = (np.abs(dqdd) @ np.abs(M)).max()
-        assert np.abs((found[0] - dqdd) @ M).max() < 1e-11 * largest  # as forces: see `support.compare.in_forces`
-        assert relative(found[1], dtau) < 1e-10
+        parameters = states + [Parameter.qdd(k) if given[k] else Parameter.tau(k) for k in range(n)]
+        dqdd, dtau = hybrid_dynamics_sensitivity(model, q, qd, qdd, tau, given, parameters, f)
+        whole = hybrid_dynamics_derivatives(model, q, qd, qdd, tau, given, f)
+        expected = np.hstack([whole.dqdd_dq, whole.dqdd_dqd, whole.dqdd_dgiven]).T
+        assert np.abs((dqdd - expected) @ M).max() <= 1e-11 * (np.abs(expected) @ np.abs(M)).max()
+        assert relative(dtau, np.hstack([whole.dtau_dq, whole.dtau_dqd, whole.dtau_dgiven]).T) < 1e-9  # condition of M
         if not given.any():
-            forward = forward_dynamics_sensitivity(model, q, qd, tau, parameters, f)
-            assert relative(forward, found[0]) < 1e-12
+            assert relative(forward_dynamics_sensitivity(model, q, qd, tau, parameters, f), dqdd) < 1e-12
 
 
 def test_inertia():

@@ -19,11 +19,11 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.closed_form import (
     GeodesicError,
     ScrewTree,
-    curvature_map,
     geodesic,
     inertial_regressor,
     jacobi_fields,
 )
+from lie_dynamics_ros.lie_dynamics.geometry import curvature_map
 from lie_dynamics_ros.lie_dynamics.geometry.descent import path_energy
 from lie_dynamics_ros.lie_dynamics.geometry.plots import plot_curvature_map, plot_geodesics, save_figure
 from lie_dynamics_ros.lie_dynamics.reference.inertial_regressor import parameters

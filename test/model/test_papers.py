@@ -12,6 +12,7 @@ from lie_dynamics_ros import lie_dynamics
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "doc" / "papers.md").read_text()
+ROOM = "../lie_dynamics_ros/lie_dynamics/reference"
 
 
 def numbered(kind, last):
@@ -53,8 +54,9 @@ def functions_in(file):
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def find(name):
-    """What a dotted name of the library stands for; modules on the way are imported."""
+def find(name, room=""):
+    """What a dotted name of the library, or of one of its rooms, stands for; modules on the way are imported."""
+    name = room + name
     found, path = lie_dynamics, lie_dynamics.__name__
     for part in name.split("."):
         path += f".{part}"
@@ -74,12 +76,14 @@ def test_every_number_is_there_once(paper):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
 def test_functions_and_tests_exist(row):
-    _, _, what, functions, tests = row
-    assert what and functions
-    names, places = re.findall("`([^`]+)`", functions), re.findall("`([^`]+)`", tests)
+    _, _, what, functions, reference, tests = row
+    assert what and (functions or reference)
+    fast, plain, places = (re.findall("`([^`]+)`", cell) for cell in (functions, reference, tests))
+    assert all(find(name) is not None for name in fast)
+    assert all(find(name, "reference.") is not None for name in plain)
+    assert re.findall(r"\(([^)]+)\)", reference) == [f"{ROOM}/{name.split('.')[0]}.py" for name in plain]
+    names = fast + plain
     assert bool(names) == bool(places), "a function is tested, and what is no function says why"
-    for name in names:
-        assert find(name) is not None
     for place in places:
         file, test = place.split("::")
         assert test.startswith("test_")

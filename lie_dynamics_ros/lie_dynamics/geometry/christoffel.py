@@ -10,9 +10,9 @@ from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_de
 from ..dynamics.inputs import evaluate
 from ..model.arguments import require_model
 from ..model.configuration import shaped
+from ..model.coordinates import require_coordinates
 from ..model.model import Model
 from ..model.user_derivatives import extend_twice
-from .coordinates import require_coordinates
 from .kernels.christoffel import christoffel as _single
 from .kernels.christoffel import christoffel_batch as _batch
 

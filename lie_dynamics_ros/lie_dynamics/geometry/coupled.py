@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.kernels.mass_matrix import mass_matrix_batch
+from ..model.coordinates import require_coordinates
 from ..model.model import Model
-from .coordinates import require_coordinates
 from .kernels.christoffel import christoffel_batch
 
 Array = npt.NDArray[np.float64]

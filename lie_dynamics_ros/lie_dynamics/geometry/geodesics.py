@@ -15,9 +15,9 @@ from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, LieDynamicsError
 from ..model import layout
 from ..model.configuration import checked
+from ..model.coordinates import require_coordinates, require_independent
 from ..model.model import Model
 from .conjugate import first_conjugate_time
-from .coordinates import require_coordinates, require_independent
 from .descent import descend
 
 Array = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..lie import inertial_parameters, se3
 from ..lie._arrays import as_array
-from .exponentials import local_transforms
+from .pbp_exponentials import local_transforms
 from .screw_tree import ScrewTree
 
 Array = npt.NDArray[Any]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ..lie import se3, so3
 from ..lie._arrays import as_array
-from .exponentials import local_transforms
-from .factorizations import block_diagonal, mass_factors
+from .pbp_exponentials import local_transforms
+from .pbp_factorizations import block_diagonal, mass_factors
 from .screw_tree import ScrewTree
 
 Array = npt.NDArray[Any]

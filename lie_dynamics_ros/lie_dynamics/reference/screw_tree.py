@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.kinematics import forward_kinematics
 from ..errors import DescriptionError, InputError
-from ..geometry.coordinates import require_independent, require_screws
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import as_real
 from ..model import layout
 from ..model.builder import ModelBuilder
+from ..model.coordinates import require_independent, require_screws
 from ..model.joint_types import JointType, Step, free, spherical
 from ..model.model import Model
+from ..model.pack import get_placement
 
 Array = npt.NDArray[np.float64]
 
@@ -119,8 +119,8 @@ class ScrewTree:
         """
         require_screws(model, "a product of exponentials")
         require_independent(model, "a product of exponentials")
-        home_of = forward_kinematics(model, model.neutral())
         node_of = {-1: -1}  # last node of each body
+        home_of: dict[int, Array] = {-1: np.eye(4)}
         names: list[str] = []
         parents: list[int] = []
         q_slices: list[slice] = []
@@ -129,12 +129,14 @@ class ScrewTree:
         home: list[Array] = []
         inertias: list[Array] = []
         for joint in model.joints:
-            parent = node_of[model.frames[joint.parent_body].body]
+            above = model.frames[joint.parent_body].body
+            parent, M = node_of[above], np.asarray(home_of[above] @ get_placement(model._rows, joint))
+            home_of[joint.index] = M
             steps = [np.concatenate([s.rotation * np.array(s.axis), s.translation * np.array(s.axis)])[:, None]
                      for s in joint.type.steps]  # fmt: skip
             if joint.kind in ("spherical", "free"):
                 steps = [np.eye(6)[:, : joint.type.nv]]
-            q, v, M = joint.q_slice.start, joint.v_slice.start, home_of[joint.index]
+            q, v = joint.q_slice.start, joint.v_slice.start
             for number, S in enumerate(steps):
                 last = number == len(steps) - 1
                 names.append(joint.body if last else f"{joint.body}[{number}]")

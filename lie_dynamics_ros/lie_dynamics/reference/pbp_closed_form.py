@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lie import se3
-from .exponentials import transport, world_products
-from .factorizations import mass_matrix_by_entries
+from .pbp_exponentials import transport, world_products
+from .pbp_factorizations import mass_matrix_by_entries
 from .screw_tree import ScrewTree
 
 Array = npt.NDArray[Any]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lie import se3
-from .exponentials import local_transforms, transport, world_products
+from .pbp_exponentials import local_transforms, transport, world_products
 from .screw_tree import ScrewTree
 
 Array = npt.NDArray[Any]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..lie import se3
 from ..lie._arrays import as_array
-from .exponentials import local_transforms
+from .pbp_exponentials import local_transforms
 from .ploen import body_coriolis
 from .screw_tree import ScrewTree
 

@@ -1,9 +1,9 @@
-"""Where the algebra of this room ends: joints whose rates are no derivatives of coordinates, or that are no screws."""
+"""Where screws and coordinates end: joints whose rates are no derivatives of coordinates, or that are no screws."""
 
 from __future__ import annotations
 
 from ..errors import DescriptionError
-from ..model.model import Model
+from .model import Model
 
 
 def require_coordinates(model: Model, what: str) -> None:
