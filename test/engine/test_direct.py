@@ -29,7 +29,7 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix,
     torque_regressor,
 )
-from lie_dynamics_ros.lie_dynamics.control.regressor import slotine_li_regressor
+from lie_dynamics_ros.lie_dynamics.control.slotine_li import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import gravity as gravity_kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.plain import NO_WRENCH
@@ -238,7 +238,7 @@ def test_another_version_of_numpy_is_noticed(monkeypatch):
 ELSEWHERE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from lie_dynamics_ros.lie_dynamics.control.regressor import slotine_li_regressor
+from lie_dynamics_ros.lie_dynamics.control.slotine_li import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.engine.fastcall import entries as direct
 direct.known_layout = lambda: False
 from engine import test_direct as shared

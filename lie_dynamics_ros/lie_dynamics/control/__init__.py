@@ -9,9 +9,9 @@ from .loop_limits import is_robust, largest_damping, largest_period
 from .momentum_observer import MomentumObserver
 from .operational_space import TaskTorque, operational_space, posture_torque
 from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force
-from .regressor import slotine_li_regressor
 from .sample_times import SampleTimes
 from .sampled_loop import damper_limit, sampled_loop, spectral_radius
+from .slotine_li import slotine_li_regressor
 from .soft_limits import SoftLimits
 from .stop_plan import StopPlan
 from .tracking_error import TrackingError, gradient, position_rate, tracking_error

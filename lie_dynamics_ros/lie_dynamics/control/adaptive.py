@@ -14,7 +14,7 @@ from ..model.model import Model
 from .inertia_set import STEEPEST, InertiaSet
 from .momentum_prediction import MomentumPrediction
 from .passivity import SlidingReference, armature, sliding_reference
-from .regressor import slotine_li_regressor
+from .slotine_li import slotine_li_regressor
 from .tracking_error import gains
 
 Array = npt.NDArray[np.float64]

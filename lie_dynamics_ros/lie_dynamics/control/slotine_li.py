@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inputs import _check_quaternions
+from ..dynamics.inputs import evaluate
 from ..errors import InputError
 from ..model import layout
-from ..model.configuration import checked
+from ..model.arguments import require_model
 from ..model.model import Model
-from ..model.user_joints import extend
-from .kernels.regressor import slotine_li_regressor as _single
+from .kernels.slotine_li import slotine_li_regressor as _single
 
 Array = npt.NDArray[np.float64]
 
@@ -53,24 +54,16 @@ def slotine_li_regressor(
                     return out
         except (AttributeError, TypeError):
             pass
+    require_model(model)
     if model._coupling is not None:
         raise InputError(f"model {model.name!r}: independent joints are expected, mimic joints are coupled")
-    names = ("q", "qd", "reference_velocity", "reference_acceleration")
-    values = (q, qd, reference_velocity, reference_acceleration)
-    arrays = [
-        checked(x, model.nq if name == "q" else model.nv, name, model) for name, x in zip(names, values, strict=True)
-    ]
-    try:
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
-    except ValueError:
-        listed = ", ".join(f"{name} {x.shape}" for name, x in zip(names, arrays, strict=True))
-        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
-    _check_quaternions(model, arrays[0])
-    flat = [np.array(np.broadcast_to(x, (*batch, x.shape[-1])), order="C").reshape(-1, x.shape[-1]) for x in arrays]
-    if model._custom:
-        flat[0] = extend(model, flat[0], flat[1])
-    result = np.zeros((len(flat[0]), model.nv, 10 * model.n_bodies))
-    for k, out in enumerate(result):
-        if _single(model._rows, *(x[k] for x in flat), out) != layout.OK:
-            raise InputError(f"model {model.name!r}: the result overflows; the inputs are finite but too large")
-    return result.reshape(*batch, model.nv, 10 * model.n_bodies)
+    references = {"reference_velocity": reference_velocity, "reference_acceleration": reference_acceleration}
+    (matrix,) = evaluate(model, _batch, {"q": q, "qd": qd, **references}, [(model.nv, 10 * model.n_bodies)])
+    return matrix
+
+
+def _batch(rows: Array, q: Array, qd: Array, v: Array, _f_ext: Array, a: Array, _given: Any, y: Array, _z: Any) -> int:
+    """Write Y of each state and return the worst status."""
+    shape = (qd.shape[1], y.shape[1] // max(qd.shape[1], 1))
+    states = zip(q, qd, v, a, y, strict=True)
+    return max((_single(rows, *state, out.reshape(shape)) for *state, out in states), default=layout.OK)
