@@ -1,10 +1,12 @@
-"""The solvers: derivatives of every chart, A1 and A2 against a plain transcription, known poses, failures told."""
+"""The solvers: derivatives of every chart, A1 and A2 against the reference, known poses, failures told."""
 
 import numpy as np
 import pytest
 from stewart_oracle import STATES, lengths, pose_of, random_pose, rotation
 
 from lie_dynamics_ros.lie_dynamics.errors import GroupError
+from lie_dynamics_ros.lie_dynamics.lie import so3
+from lie_dynamics_ros.lie_dynamics.reference import stewart_solvers as written
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
     StewartPlatform,
@@ -63,81 +65,41 @@ def test_charts_hold_the_pose_and_measure_its_legs(chart):
         np.testing.assert_allclose(r[6:], 0.0, atol=1e-12)
 
 
-def residual_r6(q):
-    """The paper's residual in cm, [x, y, z, phi, theta, psi], without the library."""
-    legs = 100.0 * PLATFORM.platform_points @ rotation(q[3:]).T + q[:3] - 100.0 * PLATFORM.base_points
-    return (legs * legs).sum(axis=1) - (100.0 * TRUE_LENGTHS) ** 2
-
-
-def jacobian_r6(q):
-    return np.stack([residual_r6(q + 1e-40j * e).imag / 1e-40 for e in np.eye(6)], axis=1)
-
-
-def start_r6(state):
-    return np.r_[np.array(state[0], dtype=float), np.deg2rad(np.array(state[1], dtype=float))]
-
-
-def levenberg_marquardt_r6(q, tau, steps):
-    """A2 written down line by line on R^6."""
-    path, r, J = [q], residual_r6(q), jacobian_r6(q)
-    A, g, nu = J.T @ J, J.T @ r, 2.0
-    mu = tau * A.diagonal().max()
-    for _ in range(steps):
-        s = np.linalg.solve(A + mu * np.eye(6), -g)
-        new = residual_r6(q + s)
-        gain = (0.5 * r @ r - 0.5 * new @ new) / (0.5 * s @ (mu * s - g))
-        if gain > 0.0:
-            q, r = q + s, new
-            J = jacobian_r6(q)
-            A, g = J.T @ J, J.T @ r
-            mu, nu = mu * max(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3), 2.0
-            path.append(q)
-        else:
-            mu, nu = mu * nu, 2.0 * nu
-    return path
-
-
-def gauss_newton_r6(q, alpha_0, steps):
-    """A1 written down line by line on R^6, with its misprints corrected."""
-    path = [q]
-    for _ in range(steps):
-        r, J = residual_r6(q), jacobian_r6(q)
-        s, alpha = np.linalg.solve(J.T @ J, -J.T @ r), alpha_0
-        while alpha > 1e-14:
-            at_half, at_full = (np.linalg.norm(residual_r6(q + f * alpha * s)) for f in (0.5, 1.0))
-            if at_half <= np.linalg.norm(r) and at_full <= at_half:
-                break
-            alpha = alpha * alpha
-        if alpha <= 1e-14:
-            break
-        q = q + alpha * s
-        path.append(q)
-    return path
+def as_written(method, pose, value):
+    """Iterates of A1 or A2 in the reference, in cm, as poses in m."""
+    cm = pose.copy()
+    cm[:3, 3] *= 100.0
+    legs = (100.0 * PLATFORM.base_points, 100.0 * PLATFORM.platform_points, 100.0 * TRUE_LENGTHS)
+    if method.endswith("se3"):
+        problem, x = written.on_se3(*legs, "body" if method.startswith("gn") else "spatial"), cm
+    elif method.endswith("r6"):
+        problem, x = written.on_r6(*legs), np.r_[cm[:3, 3], so3.to_rpy(cm[:3, :3])]
+    else:
+        problem, x = written.on_r7(*legs), np.r_[cm[:3, 3], so3.to_quaternion(cm[:3, :3])]
+    path = (written.gauss_newton if method.startswith("gn") else written.levenberg_marquardt)(problem, x, value, 4)
+    poses = []
+    for x in path:
+        T = x.copy() if x.ndim == 2 else np.eye(4)
+        if x.ndim == 1:
+            T[:3, 3] = x[:3]
+            T[:3, :3] = rotation(x[3:]) if len(x) == 6 else so3.from_quaternion(x[3:] / np.linalg.norm(x[3:]))
+        T[:3, 3] /= 100.0
+        poses.append(T)
+    return poses
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize(
-    ("method", "option", "value", "transcription"),
-    [
-        ("lm-r6", "tau", 1e-3, levenberg_marquardt_r6),
-        ("lm-r6", "tau", 1e-8, levenberg_marquardt_r6),
-        ("gn-r6", "alpha", 0.99, gauss_newton_r6),
-        ("gn-r6", "alpha", 0.6, gauss_newton_r6),
-    ],
-)
-def test_iterates_are_those_of_the_algorithm_as_written(state, method, option, value, transcription):
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_iterates_are_those_of_the_algorithm_as_written(state, method):
     """Four iterations only: later ones of a chaotic start amplify rounding."""
-    q = start_r6(state)
-    expected = transcription(q, value, 4)
-    guess = np.eye(4)
-    guess[:3, :3], guess[:3, 3] = rotation(q[3:]), q[:3] / 100.0
-    found = solve_forward_kinematics(
-        PLATFORM, TRUE_LENGTHS, guess, method, k_max=4, record_path=True, **{option: value}
-    )
-    assert len(found.path) == len(expected)
-    for T, x in zip(found.path, expected, strict=True):
-        np.testing.assert_allclose(T[:3, :3], rotation(x[3:]), atol=1e-6)
-        np.testing.assert_allclose(100.0 * T[:3, 3], x[:3], rtol=1e-6, atol=1e-5)
+    option, values = ("alpha", (0.99, 0.6)) if method.startswith("gn") else ("tau", (1e-3, 1e-8))
+    for value in values:
+        expected = as_written(method, pose_of(*state), value)
+        found = solve_forward_kinematics(
+            PLATFORM, TRUE_LENGTHS, pose_of(*state), method, k_max=4, record_path=True, **{option: value}
+        )
+        assert len(found.path) == len(expected)
+        np.testing.assert_allclose(found.path, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("state", STATES[1:3])
