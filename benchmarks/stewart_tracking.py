@@ -81,7 +81,7 @@ def run() -> tuple[list[Figure], Any]:
         at_least("continued", 100.0 * float(path.continued.mean()), "%", 100.0),
         at_most("corrections in a step, largest", float(path.iterations.max()), "", 3.0),
         at_most("error of a pose, largest entry (m, 1)", float(np.abs(path.poses - poses).max()), "", 1e-12),
-        at_most("h of the steps, largest", float(path.margins.max()), "", 0.5),
+        at_most("h of the steps, largest", float(path.largest_h.max()), "", 0.5),
         at_most("covariance, largest deviation from Monte Carlo", monte_carlo(platform), "%", 2.0),
     ]
     return figures, {"microseconds a step, by round": times}

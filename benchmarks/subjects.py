@@ -69,7 +69,7 @@ COMPUTED_TORQUE = Subject(
     JointState,
     "joint_efforts",
     arm_state,
-    {"robot_description": ARM, "error_limit": 0.0, "velocity_margin": 100.0},
+    {"robot_description": ARM, "error_limit": 0.0, "velocity_tolerance": 100.0},
 )
 STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths)
 SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, COMPUTED_TORQUE, STEWART_POSE)}

@@ -30,7 +30,7 @@ def main():
     print(f"largest pose error {np.abs(path.poses - poses).max():.1e}")
     print(f"corrections a sample {path.iterations.min()} to {path.iterations.max()}")
     print(f"certified at 1 m/s and 4 rad/s at most: {100.0 * path.certified.mean():.2f} %")
-    print(f"h of the steps at most {path.margins.max():.4f} (proof below 0.5)")
+    print(f"h of the steps at most {path.largest_h.max():.4f} (proof below 0.5)")
     print(f"condition number {path.condition_numbers.min():.2f} to {path.condition_numbers.max():.2f}")
     deviations = np.sqrt(np.diagonal(path.covariances, axis1=1, axis2=2)).max(axis=0)
     print("largest standard deviation for 10 um of leg noise:", end=" ")

@@ -9,23 +9,26 @@ from numpy.typing import NDArray
 
 from .arrays import Array
 
+HOLD, EFFORT, ACCELERATION, POSITION = range(4)
+"""What a joint of a simulated robot is told."""
+
 
 class HybridCommand(NamedTuple):
-    """What a command says about joints; arrays of shape (n,) in model order.
+    """The input that a command has for joints; arrays of shape (n,) in model order.
 
     Attributes
     ----------
     named : ndarray of bool
         Joints that it names.
     prescribed : ndarray of bool
-        Of these, those whose acceleration it gives; the effort of the others.
-    values : ndarray
-        What it gives [rad/s^2, m/s^2 or N m, N]; zero for joints that it does not name.
+        Of these, those whose acceleration it prescribes.
+    input : ndarray
+        That acceleration, and the effort of the others [rad/s^2, m/s^2 or N m, N]; zero for joints not named.
     """
 
     named: NDArray[np.bool_]
     prescribed: NDArray[np.bool_]
-    values: Array
+    input: Array
 
 
 class JointCommand(NamedTuple):
@@ -36,7 +39,7 @@ class JointCommand(NamedTuple):
     named : ndarray of bool
         Joints that it names.
     told : ndarray of int
-        What each of them is told: effort, acceleration or position, by number.
+        What each of them is told: EFFORT, ACCELERATION or POSITION.
     value : ndarray
         The effort, acceleration or position [N m, N, rad/s^2, m/s^2, rad, m].
     rate : ndarray

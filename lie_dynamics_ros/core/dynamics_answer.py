@@ -20,9 +20,9 @@ class DynamicsAnswer:
     position, velocity : ndarray
         The state as it was used [rad or m, and per s].
     prescribed : ndarray of bool
-        Joints whose acceleration was given; the effort of the others.
-    given : ndarray
-        What was given about each joint.
+        Joints whose acceleration was prescribed.
+    input : ndarray
+        That acceleration, and the effort of the others.
     wrench_effort : ndarray
         Effort by which external wrenches pushed the joints.
     gravity_effort : ndarray
@@ -38,7 +38,7 @@ class DynamicsAnswer:
     position: Array
     velocity: Array
     prescribed: NDArray[np.bool_]
-    given: Array
+    input: Array
     wrench_effort: Array
     gravity_effort: Array
     effort_before_limits: Array

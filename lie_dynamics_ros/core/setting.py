@@ -12,6 +12,9 @@ from .errors import ParameterError
 
 When = Literal["any time", "while unconfigured", "at start"]
 
+PER_JOINT = "One number for all joints, or one for each in model order."
+"""End of the description of a parameter that is a list of numbers."""
+
 
 @dataclass(frozen=True)
 class Setting:

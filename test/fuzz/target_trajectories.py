@@ -21,8 +21,8 @@ from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.answer import PHASES
-from lie_dynamics_ros.nodes.computed_torque.core import MODES, POLICIES, ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, Options, default_options
+from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, POLICIES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions, default_options
 from lie_dynamics_ros.ros.inputs.trajectories import read_joint_trajectory
 
 from .target import DefectError, Target
@@ -40,9 +40,10 @@ def arm() -> Model:
     return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
-def random_options(rng: np.random.Generator) -> Options:
+def random_options(rng: np.random.Generator) -> ComputedTorqueOptions:
     """Return some options, each number at an end of its range or anywhere between; raises ParameterError."""
-    changes: dict[str, Any] = {"mode": str(rng.choice(MODES)), "state_timeout": float(rng.choice([0.0, 0.1, 1.0]))}
+    timeout = float(rng.choice([0.0, 0.1, 1.0]))
+    changes: dict[str, Any] = {"mode": str(rng.choice(CONTROL_MODES)), "state_timeout": timeout}
     for name in rng.choice(sorted(SETTINGS), size=int(rng.integers(0, 5)), replace=False):
         setting, usual = SETTINGS[name], SETTINGS[name].default
         if isinstance(usual, bool):

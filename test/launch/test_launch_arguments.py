@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.launch.launch_arguments import NODES, arguments_of, node_options
+from lie_dynamics_ros.ros.launch.launch_arguments import LAUNCHED_NODES, arguments_of, node_options
 
 FOLDER = Path(__file__).parents[2] / "launch"
 FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.launch.py"))
@@ -91,18 +91,18 @@ def options_of(name, monkeypatch, **given):
 
 
 def test_there_is_a_file_for_each_node_and_setup():
-    assert sorted([*NODES, *COMPOSITES]) == FILES
+    assert sorted([*LAUNCHED_NODES, *COMPOSITES]) == FILES
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", LAUNCHED_NODES)
 def test_a_node_file_says_what_its_node_has(node, monkeypatch):
     """Parameters, choices and ranges are those of the node; topics are in its source."""
     module = import_module(f"lie_dynamics_ros.nodes.{node}.node")
     settings = {setting.name: setting for setting in module.SETTINGS}
     parts, defaults = parts_of(node, monkeypatch)
     arguments = arguments_of(parts, defaults)
-    assert set(arguments) == {"namespace", "config", *NODES[node].parameters, *NODES[node].topics}
-    for name in NODES[node].parameters:
+    assert set(arguments) == {"namespace", "config", *LAUNCHED_NODES[node].parameters, *LAUNCHED_NODES[node].topics}
+    for name in LAUNCHED_NODES[node].parameters:
         if name in ("use_sim_time", "autostart") or (name not in settings and name == "robot_description"):
             continue
         setting, argument = settings[name], arguments[name]
@@ -114,29 +114,30 @@ def test_a_node_file_says_what_its_node_has(node, monkeypatch):
             assert argument.choices == setting.choices
             assert isinstance(setting.default, str)
     source = Path(module.__file__).read_text()
-    for argument, (topic, _) in NODES[node].topics.items():
+    for argument, (topic, _) in LAUNCHED_NODES[node].topics.items():
         assert f'"{topic}"' in source or argument == "joint_states"
     assert ("commands" in arguments) == (node != "stewart_pose")  # which neither gives nor takes any
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", LAUNCHED_NODES)
 def test_a_node_file_hands_everything_to_its_node(node, monkeypatch, tmp_path):
     plain = options_of(node, monkeypatch)[node]
     assert (plain["parameters"], plain["namespace"], plain["file"]) == ({}, "", "")
     config = tmp_path / "mine.yaml"
     config.write_text("/**:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n")
-    given = {name: VALUES[name] for name in (*NODES[node].parameters, *NODES[node].topics, "namespace")}
+    launched = LAUNCHED_NODES[node]
+    given = {name: VALUES[name] for name in (*launched.parameters, *launched.topics, "namespace")}
     if node == "simulated_robot":
         given["mode"] = "dynamics"
     options = options_of(node, monkeypatch, config=str(config), **given)[node]
     assert (options["namespace"], options["file"]) == ("cell/arm", str(config))
-    expected = {name: given[name] for name in NODES[node].parameters}
+    expected = {name: given[name] for name in LAUNCHED_NODES[node].parameters}
     expected |= {name: text == "true" for name, text in expected.items() if text in ("true", "false")}
     expected |= {name: float(expected[name]) for name in ("rate", "length_noise") if name in expected}
     if node == "inverse_dynamics":
         expected["publish_commands"] = True  # a topic without what is published on it would be no answer
     assert options["parameters"] == expected
-    assert options["remappings"] == [(topic, VALUES[name]) for name, (topic, _) in NODES[node].topics.items()]
+    assert options["remappings"] == [(topic, VALUES[name]) for name, (topic, _) in LAUNCHED_NODES[node].topics.items()]
 
 
 @pytest.mark.parametrize("composite", COMPOSITES)

@@ -135,9 +135,9 @@ def _hybrid_noise(bench: Bench, node: str, rng: np.random.Generator) -> list[Cal
 
     def send_command() -> None:
         names = some_names(rng, ARM_JOINTS)
-        given = rng.integers(0, 2 if rng.random() < 0.8 else 256, size=some_size(rng, len(names))).tolist()
+        prescribed = (rng.random(some_size(rng, len(names))) < 0.5).tolist()
         values = rubbish(rng, some_size(rng, len(names)))
-        commands.publish(HybridCommand(joint_names=names, given=given, values=values))
+        commands.publish(HybridCommand(joint_names=names, prescribed=prescribed, input=values))
 
     return [*senders, send_command]
 
@@ -184,7 +184,7 @@ CASES = (
             "kp": [0.0],
             "kd": [0.0],
             "error_limit": 0.0,
-            "velocity_margin": 100.0,
+            "velocity_tolerance": 100.0,
             "blend_time": 0.0,
         },
         answer=JointState,

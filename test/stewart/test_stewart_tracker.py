@@ -47,7 +47,7 @@ def test_millisecond_steps_take_three_corrections_and_keep_twelve_digits():
     assert path.valid.all() and path.continued.all() and (path.steps == 1).all()
     assert path.iterations.max() <= 3
     assert np.abs(path.poses - poses).max() < 1e-14
-    assert path.margins.max() < 0.1
+    assert path.largest_h.max() < 0.1
 
 
 def test_plain_numbers_are_those_of_the_pose():
@@ -216,7 +216,7 @@ def test_jumps_across_the_workspace_are_split_and_stay_on_the_branch(seed):
     poses = np.array([oracle.random_pose(rng, 0.15, np.deg2rad(30)) for _ in range(300)])
     path = StewartTracker(platform, HOME).update_many(lengths_of(platform, poses))
     assert path.valid.all()
-    assert path.steps.mean() > 10 and path.margins.max() < 0.5
+    assert path.steps.mean() > 10 and path.largest_h.max() < 0.5
     assert np.abs(path.poses - poses).max() < 1e-12
 
 

@@ -6,18 +6,18 @@ import numpy as np
 
 from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, MODEL_SETTINGS, Options
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, MODEL_SETTINGS, ComputedTorqueOptions
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 DEFAULTS = {setting.name: setting.default for setting in (*CONTROL_SETTINGS, *MODEL_SETTINGS)}
 
 
-def options(**values) -> Options:
+def options(**values) -> ComputedTorqueOptions:
     """Return options of parameter values."""
     unknown = set(values) - set(DEFAULTS)
     assert not unknown, f"no parameter {unknown}"
-    found = Options.from_values({**DEFAULTS, "state_timeout": 0.1, **values})
-    assert isinstance(found, Options)
+    found = ComputedTorqueOptions.from_values({**DEFAULTS, "state_timeout": 0.1, **values})
+    assert isinstance(found, ComputedTorqueOptions)
     return found
 
 

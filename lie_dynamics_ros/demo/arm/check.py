@@ -86,17 +86,17 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
 def _compare(recorder: Recorder, model: Model, stamps: list[int], verdict: Verdict) -> None:
     """Hold answers against what the node says about them, and that against the library and what was sent."""
     states, accounts = ([kept[stamp] for stamp in stamps] for kept in (recorder.states, recorder.accounts))
-    q, qd, given, wrench, told = (
+    q, qd, input_, wrench, told = (
         np.array([_named(account.names, getattr(account, name), model) for account in accounts])
-        for name in ("position", "velocity", "given", "wrench_effort", "effort")
+        for name in ("position", "velocity", "input", "wrench_effort", "effort")
     )
     published = np.array([_named(recorder.names, recorder.answers[stamp].efforts, model) for stamp in stamps])
     sent = [np.array([_named(state[0], state[k], model) for state in states]) for k in (1, 2)]
     limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
-    expected = np.clip(inverse_dynamics(model, q, qd, given) - wrench, -limit, limit)
+    expected = np.clip(inverse_dynamics(model, q, qd, input_) - wrench, -limit, limit)
     error = _difference(published, expected)
     verdict.judged, verdict.error = len(stamps), float(error.max())
-    unknown = [bool(row.any()) and row.tobytes() not in recorder.accelerations for row in given]
+    unknown = [bool(row.any()) and row.tobytes() not in recorder.accelerations for row in input_]
     for wrong, what in (
         (~(error <= TOLERANCE), f"differ from the library by more than {TOLERANCE:g} (relative)"),
         ((told != published).any(axis=1), "are not those of ~/dynamics_state"),

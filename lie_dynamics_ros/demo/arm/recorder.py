@@ -32,14 +32,14 @@ class Account:
     names: list[str]
     position: np.ndarray
     velocity: np.ndarray
-    given: np.ndarray
+    input: np.ndarray
     wrench_effort: np.ndarray
     effort: np.ndarray
 
     @classmethod
     def of(cls, message: Any) -> Account:
         """Read a message."""
-        fields = ("position", "velocity", "given", "wrench_effort", "effort")
+        fields = ("position", "velocity", "input", "wrench_effort", "effort")
         return cls(list(message.joint_names), *(np.array(getattr(message, name)) for name in fields))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...core.arrays import Array
-from .laws import Wanted
+from .laws import LawEffort
 from .trajectory_piece import Desired
 
 OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
 PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)
 
 
-class Answer(NamedTuple):
+class ControllerAnswer(NamedTuple):
     """The answer to one state; arrays (n,) in model order.
 
     Attributes
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
     desired: Desired
     error: Array
     error_rate: Array
-    law: Wanted
+    law: LawEffort
     wrench: Array
     wanted: Array
     blend: Array

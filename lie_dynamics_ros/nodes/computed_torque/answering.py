@@ -14,11 +14,11 @@ from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import within
-from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, Answer
+from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains
 from .guard import Guard
-from .laws import Laws, Wanted
+from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
 from .trajectory_checks import MotionLimits, check_dynamics, check_motion
@@ -26,7 +26,7 @@ from .trajectory_piece import Desired, Piece
 from .trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
-    from .options import Options
+    from .options import ComputedTorqueOptions
 
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
@@ -37,7 +37,7 @@ RESTING = 0.05
 class Answering(RobotCore):
     """The part of `ComputedTorqueCore` that answers states, and what it keeps from one to the next."""
 
-    options: Options
+    options: ComputedTorqueOptions
     dynamics: Model
     motion_limits: MotionLimits
     _laws: Laws
@@ -80,7 +80,7 @@ class Answering(RobotCore):
         """The adaptive controller, whether in use or not."""
         return self._laws.learner
 
-    def answer(self, state: RobotState) -> Answer:
+    def answer(self, state: RobotState) -> ControllerAnswer:
         """Return the answer to a state, whose stamp must not fall unless `forget` was called.
 
         Raises
@@ -112,7 +112,7 @@ class Answering(RobotCore):
 
     def _control(
         self, stamp: int, q: Array, qd: Array, desired: Desired, wrenches: Array | None, period: float
-    ) -> Answer:
+    ) -> ControllerAnswer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
         wrench = self.zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
         law = self._laws.wanted(self.options.mode, q, qd, desired, period, self._efforts.free)
@@ -148,7 +148,7 @@ class Answering(RobotCore):
         if not 0.95 * g.period < times.period < 1.05 * g.period or delay != g.delay:
             self._suit_gains()
 
-    def _stopping(self, stamp: int, q: Array, qd: Array, wrenches: Array | None, period: float) -> Answer:
+    def _stopping(self, stamp: int, q: Array, qd: Array, wrenches: Array | None, period: float) -> ControllerAnswer:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         g, soft, plan = self._laws.gains, self._soft, self._plan
         if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
@@ -164,7 +164,7 @@ class Answering(RobotCore):
             limited = self._efforts.brake(law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
             wrench, held = self.zero, self._held_up(q)
-            law = Wanted(held, self.zero, self.zero, self.zero)
+            law = LawEffort(held, self.zero, self.zero, self.zero)
             limited = self._efforts.brake(held, held, held, period)
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
@@ -185,17 +185,17 @@ class Answering(RobotCore):
         position: Array,
         velocity: Array,
         desired: Desired,
-        law: Wanted,
+        law: LawEffort,
         wrench: Array,
         wanted: Array,
         limited: Limited,
-    ) -> Answer:
+    ) -> ControllerAnswer:
         options = self.options
         total = limited.total
         self._observer.note(stamp, total, wrench)
         if options.mode == "adaptive":
             self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
-        return Answer(
+        return ControllerAnswer(
             stamp, options.mode, self.phase, self.reason, position, velocity, desired,
             desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,
             total - self.gravity(position) if options.driver_compensates_gravity else total, limited.scale,

@@ -27,9 +27,9 @@ from .trajectory_checks import MotionLimits
 from .trajectory_piece import Desired
 
 if TYPE_CHECKING:
-    from .options import Options
+    from .options import ComputedTorqueOptions
 
-MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
+CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 POLICIES = ("scale", "clip")
 USUAL_ERROR_LIMIT = 0.5
 """Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m]."""
@@ -60,13 +60,13 @@ class ComputedTorqueCore(Answering):
         The desired motion; None before the first state.
     """
 
-    def __init__(self, model: Model, options: Options) -> None:
+    def __init__(self, model: Model, options: ComputedTorqueOptions) -> None:
         super().__init__(model)
         self._set_options(options, None)
 
     # Options.
 
-    def with_options(self, options: Options) -> ComputedTorqueCore:
+    def with_options(self, options: ComputedTorqueOptions) -> ComputedTorqueCore:
         """Return a core that goes on where this one is, with other options; efforts pass over to them smoothly.
 
         Raises ParameterError where the robot cannot have them. This one is as it was, and of no use once the other one
@@ -77,7 +77,7 @@ class ComputedTorqueCore(Answering):
         other._set_options(options, self)
         return other
 
-    def _set_options(self, options: Options, before: ComputedTorqueCore | None) -> None:
+    def _set_options(self, options: ComputedTorqueOptions, before: ComputedTorqueCore | None) -> None:
         """Apply options, and run all that is needed once, so that nothing is compiled while states come in."""
         model = self.model
         dynamics = options.apply(model)
@@ -113,7 +113,7 @@ class ComputedTorqueCore(Answering):
         q = self.model.neutral()
         integral = laws.pid.integral
         desired = Desired(q, zero, zero, zero)
-        for mode in MODES:
+        for mode in CONTROL_MODES:
             laws.wanted(mode, q, zero, desired, 0.0, False)
         self._guard.violation(q, zero, desired)
         laws.stopping(q, zero, (q, zero, zero))

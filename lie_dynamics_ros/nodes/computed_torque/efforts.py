@@ -13,7 +13,7 @@ from ...lie_dynamics.control import limit_effort
 from ...lie_dynamics.control.kernels.signals import within
 
 if TYPE_CHECKING:
-    from .options import Options
+    from .options import ComputedTorqueOptions
 
 LEAST_BRAKING = 0.1
 """Part of the wanted braking below which it is scaled about gravity compensation."""
@@ -50,7 +50,7 @@ class EffortStage:
         self._rates: Array | None = None
         self.forget()
 
-    def set_options(self, options: Options, rates: Array) -> None:
+    def set_options(self, options: ComputedTorqueOptions, rates: Array) -> None:
         """Apply options; `rates` (n,) limit changes [N m/s], zero for no limit."""
         self._saturate, self._policy = options.saturate, options.effort_policy
         self._rates = np.where(rates > 0.0, rates, np.inf) if rates.any() else None

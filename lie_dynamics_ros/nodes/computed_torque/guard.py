@@ -12,7 +12,7 @@ from ...lie_dynamics.control.kernels.signals import keeps_limits
 from .trajectory_piece import Desired
 
 if TYPE_CHECKING:
-    from .options import Options
+    from .options import ComputedTorqueOptions
 
 OUTWARDS = 0.01
 """Speed away from its range with which a joint beyond it is stopped, over the velocity limit, or [rad/s, m/s]."""
@@ -32,23 +32,23 @@ class Guard:
     """
 
     def __init__(
-        self, names: tuple[str, ...], soft: SoftLimits, fastest: Array, speed: Array, options: Options
+        self, names: tuple[str, ...], soft: SoftLimits, fastest: Array, speed: Array, options: ComputedTorqueOptions
     ) -> None:
-        self._names, self._soft, self._margin = names, soft, options.position_margin
+        self._names, self._soft, self._tolerance = names, soft, options.position_tolerance
         self._outwards = OUTWARDS * speed
-        self._room = soft.usual + options.position_margin
+        self._room = soft.usual + options.position_tolerance
         watched = options.mode != "gravity_compensation" and options.error_limit > 0.0
         self._far = np.full(len(names), options.error_limit if watched else np.finfo(float).max)
-        self._fast = np.minimum(fastest * (1.0 + options.velocity_margin), np.finfo(float).max)
+        self._fast = np.minimum(fastest * (1.0 + options.velocity_tolerance), np.finfo(float).max)
 
     def violation(self, position: Array, velocity: Array, desired: Desired) -> str:
         """Say which limit a state (n,), (n,) breaks, or which error is too large; empty where none."""
-        margin, soft, aim = self._margin, self._soft, desired.position
+        tolerance, soft, aim = self._tolerance, self._soft, desired.position
         if keeps_limits(position, velocity, aim, soft.center, self._room, self._fast, self._far) == 1:
             return ""
         error = aim - position
-        out = (velocity > self._outwards) & (position > soft.upper + margin)
-        out |= (velocity < -self._outwards) & (position < soft.lower - margin)
+        out = (velocity > self._outwards) & (position > soft.upper + tolerance)
+        out |= (velocity < -self._outwards) & (position < soft.lower - tolerance)
         names = self._names
         for bad, what in (
             (np.abs(velocity) > self._fast, "moves faster than its limit"),

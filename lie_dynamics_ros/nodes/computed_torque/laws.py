@@ -20,7 +20,7 @@ from .gains import Gains
 from .trajectory_player import Desired
 
 
-class Wanted(NamedTuple):
+class LawEffort(NamedTuple):
     """What a law asks for, each of shape (n,), in model order.
 
     Attributes
@@ -68,7 +68,7 @@ class Laws:
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
         self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
 
-    def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> Wanted:
+    def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> LawEffort:
         """Return what a mode asks for, ``period`` [s] after the state before."""
         if mode == "computed_torque":
             return self._computed_torque(q, qd, desired, period)
@@ -76,22 +76,22 @@ class Laws:
             return self._guiding(q, qd)
         return self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
 
-    def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> Wanted:
+    def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
         brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
         if brake is not None:
             acceleration = acceleration + brake
-        return Wanted(inverse_dynamics(self.model, q, qd, acceleration), qd, acceleration, self._zero)
+        return LawEffort(inverse_dynamics(self.model, q, qd, acceleration), qd, acceleration, self._zero)
 
-    def _guiding(self, q: Array, qd: Array) -> Wanted:
+    def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)
         damping = -limited_damping(M, g.guide, 0.5 * g.guide_cap, qd)
         brake = self.soft.acceleration(q, qd, g.stop + g.stop_slide)
         if brake is not None:
             damping = damping + M @ brake
-        return Wanted(gravity_force(self.model, q) + damping, self._zero, self._zero, damping)
+        return LawEffort(gravity_force(self.model, q) + damping, self._zero, self._zero, damping)
 
-    def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> Wanted:
+    def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         model, g = self.model, self.gains
         M = mass_matrix(model, q)
         r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
@@ -104,9 +104,9 @@ class Laws:
             force = self.learner.force(q, qd, r, 0.0 if brake is not None else period)
         else:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
-        return Wanted(force + damping, r.velocity, r.acceleration, damping)
+        return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
-    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array]) -> Wanted:
+    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array]) -> LawEffort:
         """Return what brings the robot to rest along a plan: position, velocity, acceleration."""
         g = self.gains
         error, rate = plan[0] - q, plan[1] - qd
@@ -114,4 +114,4 @@ class Laws:
         acceleration = plan[2] + g.stop * rate + g.stop_slide * sliding
         damping = limited_damping(mass_matrix(self.model, q), g.stop_extra, g.stop_cap, sliding)
         effort = inverse_dynamics(self.model, q, qd, acceleration) + damping
-        return Wanted(effort, qd, acceleration, damping)
+        return LawEffort(effort, qd, acceleration, damping)

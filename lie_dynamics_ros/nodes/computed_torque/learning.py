@@ -13,7 +13,7 @@ from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_re
 from .gains import Gains
 
 if TYPE_CHECKING:
-    from .options import Options
+    from .options import ComputedTorqueOptions
 
 LINK_SHARE = 0.005
 """Least part of the robot's mass of a link that carries a payload: fingers do not; of UR5's last link it is 0.011."""
@@ -21,7 +21,7 @@ POSES = 48
 """Random states at which learning is held against damping."""
 LEARNING_SHARE = 0.7
 """Rate of learning over that of damping: both together then have a damping ratio of 0.6."""
-ACCELERATION = 5.0
+LEARNING_ACCELERATION = 5.0
 """Of the reference motion in these states [rad/s^2, m/s^2]."""
 SPEED = 0.5
 """Of the reference motion in these states, over the velocity limit [1], or [rad/s, m/s] where there is none."""
@@ -48,7 +48,7 @@ def effort_scale(model: Model) -> Array:
 
 
 def make_learner(
-    dynamics: Model, options: Options, numbers: Mapping[str, Array], before: AdaptiveController | None
+    dynamics: Model, options: ComputedTorqueOptions, numbers: Mapping[str, Array], before: AdaptiveController | None
 ) -> AdaptiveController:
     """Make the adaptive controller; what the one before has learned stays while the robot is the same."""
     learner = AdaptiveController(
@@ -112,7 +112,7 @@ def least_weight(learner: AdaptiveController, gains: Gains, speed: Array) -> flo
     q = np.array([model.random(rng) for _ in range(POSES)])
     qd, a = (
         rng.uniform(-1.0, 1.0, (2, POSES, model.nv))
-        * np.array([SPEED * speed, np.full(model.nv, ACCELERATION)])[:, None]
+        * np.array([SPEED * speed, np.full(model.nv, LEARNING_ACCELERATION)])[:, None]
     )
     qd[::2] = a[::2] = 0.0
     M = mass_matrix(model, q)

@@ -28,9 +28,9 @@ from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointErro
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.services import interfaces
 from ...ros.wire import qos
-from .answer import STOPPED, STOPPING, Answer
+from .answer import STOPPED, STOPPING, ControllerAnswer
 from .core import ComputedTorqueCore
-from .options import CONTROL_SETTINGS, Options
+from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import make_report
 
 SETTINGS = (*ROBOT_SETTINGS, *CONTROL_SETTINGS)
@@ -60,9 +60,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
 
     # Configuration.
 
-    def read_options(self, values: Mapping[str, Any]) -> Options:
+    def read_options(self, values: Mapping[str, Any]) -> ComputedTorqueOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return Options(**Options.read(values))
+        return ComputedTorqueOptions(**ComputedTorqueOptions.read(values))
 
     def make_core(self, model: Model, options: Any) -> ComputedTorqueCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
@@ -101,7 +101,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
 
     # Messages.
 
-    def publish(self, core: ComputedTorqueCore, answer: Answer, stamp: Time) -> None:
+    def publish(self, core: ComputedTorqueCore, answer: ControllerAnswer, stamp: Time) -> None:
         """Publish the efforts; what is costly besides only where somebody listens."""
         self._commands.publish(answer.effort)
         if self._efforts.heard:

@@ -8,19 +8,18 @@ from typing import Any
 
 from ...core.errors import ParameterError
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
-from ...core.setting import Setting
+from ...core.setting import PER_JOINT, Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
-from .core import MODES, POLICIES
+from .core import CONTROL_MODES, POLICIES
 
-PER_JOINT = "One number for all joints, or one for each in model order."
 NUMBERS = (
     "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",
     "acceleration_limit", "effort_rate_limit",
 )  # fmt: skip
 """Parameters with one number for all joints, or one for each."""
 CONTROL_SETTINGS = (
-    Setting("mode", MODES[0], "Controller.", choices=MODES),
+    Setting("mode", CONTROL_MODES[0], "Controller.", choices=CONTROL_MODES),
     Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}", low=0.0, high=1e6),
     Setting("kd", [20.0], f"Damping of the error in mode computed_torque [1/s]. {PER_JOINT}", low=0.0, high=1e4),
     Setting(
@@ -158,14 +157,14 @@ CONTROL_SETTINGS = (
         high=100.0,
     ),
     Setting(
-        "velocity_margin",
+        "velocity_tolerance",
         0.2,
         "Stop when a joint moves faster than its limit in the URDF by more than this part of it.",
         low=0.0,
         high=100.0,
     ),
     Setting(
-        "position_margin",
+        "position_tolerance",
         0.05,
         "Stop when a joint moves on beyond its limit in the URDF by more than this [rad, m].",
         low=0.0,
@@ -176,7 +175,7 @@ CONTROL_SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Options(RobotOptions):
+class ComputedTorqueOptions(RobotOptions):
     """What may change at run time; see the parameters of the node.
 
     Attributes
@@ -204,8 +203,8 @@ class Options(RobotOptions):
     check_dynamics: bool
     start_tolerance: float
     error_limit: float
-    velocity_margin: float
-    position_margin: float
+    velocity_tolerance: float
+    position_tolerance: float
     stop_time: float
     gap: float
 
@@ -220,7 +219,7 @@ class Options(RobotOptions):
         same = (
             "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",
             "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics", "start_tolerance",
-            "error_limit", "velocity_margin", "position_margin", "stop_time",
+            "error_limit", "velocity_tolerance", "position_tolerance", "stop_time",
         )  # fmt: skip
         return {
             **RobotOptions.read(values),
@@ -243,13 +242,13 @@ class Options(RobotOptions):
         return super().apply(model)
 
 
-def default_options(**changes: Any) -> Options:
+def default_options(**changes: Any) -> ComputedTorqueOptions:
     """Return the options of the node's defaults, with some parameters changed."""
     values = {setting.name: setting.default for setting in (*MODEL_SETTINGS, *CONTROL_SETTINGS)}
     unknown = set(changes) - set(values) - {"state_timeout"}
     if unknown:
         raise ParameterError(f"there is no parameter {', '.join(sorted(unknown))}")
-    return Options(**Options.read({**values, "state_timeout": 0.1, **changes}))
+    return ComputedTorqueOptions(**ComputedTorqueOptions.read({**values, "state_timeout": 0.1, **changes}))
 
 
 def _check_gains(numbers: Mapping[str, tuple[float, ...]], rate: float, delay: float) -> None:

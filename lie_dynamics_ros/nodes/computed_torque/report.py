@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.arrays import Array
-from .answer import Answer
+from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
 
 
@@ -35,7 +35,7 @@ class ControllerReport:
     effort: Array
 
 
-def make_report(core: ComputedTorqueCore, answer: Answer) -> ControllerReport:
+def make_report(core: ComputedTorqueCore, answer: ControllerAnswer) -> ControllerReport:
     """Return what is told of an answer."""
     desired, law = answer.desired, answer.law
     return ControllerReport(

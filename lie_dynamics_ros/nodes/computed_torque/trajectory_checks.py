@@ -17,7 +17,7 @@ SLACK = 1e-6
 """By what part a limit may be exceeded: round-off of times in whole nanoseconds."""
 SAMPLES = 1000
 """Most states at which the dynamics are held against the effort limits."""
-LARGEST = 1e9
+LARGEST_COEFFICIENT = 1e9
 """Numbers that no joint has, whatever its limits."""
 
 _BERNSTEIN = {
@@ -53,7 +53,8 @@ def check_motion(piece: Piece, limits: MotionLimits) -> None:
     """Refuse a trajectory whose motion or feed-forward exceeds a limit anywhere; raises MessageError."""
     at = piece.joints
     if piece.effort is not None:
-        _refuse(np.abs(piece.effort), _loose(np.minimum(limits.effort[at], LARGEST)), "an effort of", piece, limits)
+        most = np.minimum(limits.effort[at], LARGEST_COEFFICIENT)
+        _refuse(np.abs(piece.effort), _loose(most), "an effort of", piece, limits)
     lower, upper = limits.lower[at], limits.upper[at]
     if piece.led:  # where the robot starts beyond a limit it may come back
         lower, upper = np.minimum(lower, piece.position[0]), np.maximum(upper, piece.position[0])
@@ -68,8 +69,8 @@ def check_motion(piece: Piece, limits: MotionLimits) -> None:
     rate = c[:, 1:] * power[:, None]
     bend = rate[:, 1:] * power[:4, None]
     start = piece.position[:-1]
-    fastest = _loose(np.minimum(limits.velocity[at], LARGEST))
-    hardest = _loose(np.minimum(limits.acceleration[at], LARGEST))
+    fastest = _loose(np.minimum(limits.velocity[at], LARGEST_COEFFICIENT))
+    hardest = _loose(np.minimum(limits.acceleration[at], LARGEST_COEFFICIENT))
     place = c.copy()
     place[:, 0] += start
     _check_polynomials(place, spans, _loose(upper), "a position of", piece, limits)

@@ -24,7 +24,7 @@ UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
 
 
 @dataclass(frozen=True)
-class Options(RobotOptions):
+class HybridDynamicsOptions(RobotOptions):
     """What may change at run time; see the parameters of the node."""
 
     unnamed: str
@@ -49,9 +49,9 @@ class HybridAnswer(NamedTuple):
     ----------
     state : RobotState
     prescribed : ndarray of bool
-        Joints whose acceleration was given; the effort of the others.
-    given : ndarray
-        What was given about each joint.
+        Joints whose acceleration was prescribed.
+    input : ndarray
+        That acceleration, and the effort of the others.
     acceleration, effort : ndarray
         The answer [rad/s^2 or m/s^2, N m or N]; where efforts are limited, the accelerations are those that the
         limited efforts cause.
@@ -59,7 +59,7 @@ class HybridAnswer(NamedTuple):
 
     state: RobotState
     prescribed: NDArray[np.bool_]
-    given: Array
+    input: Array
     acceleration: Array
     effort: Array
 
@@ -73,9 +73,9 @@ class HybridDynamicsCore(RobotCore):
         The `HybridCommand` last received.
     """
 
-    options: Options
+    options: HybridDynamicsOptions
 
-    def __init__(self, model: Model, options: Options) -> None:
+    def __init__(self, model: Model, options: HybridDynamicsOptions) -> None:
         super().__init__(model)
         n = len(model.joint_names)
         self.command: Latest[HybridCommand] = Latest()
@@ -89,10 +89,10 @@ class HybridDynamicsCore(RobotCore):
         """Whether states need measured efforts."""
         return self.options.unnamed == "measured_effort"
 
-    def set_options(self, options: Options) -> None:
+    def set_options(self, options: HybridDynamicsOptions) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
         super().set_options(options)
-        # All accelerations given: that has an answer for every robot.
+        # All accelerations prescribed: that has an answer for every robot.
         for wrenches in (None, np.zeros((self.model.n_bodies, 6))):
             hybrid_dynamics(self.dynamics, self.zero, self.zero, self.zero, self.zero, self._all, wrenches)
         within(self.zero, self.limit)
@@ -111,20 +111,20 @@ class HybridDynamicsCore(RobotCore):
         LieDynamicsError
             There is no result: a body without mass is free to move.
         """
-        prescribed, given = self._complete(state)
-        return HybridAnswer(state, prescribed, given, *self._within_limits(state, given, prescribed))
+        prescribed, input_ = self._complete(state)
+        return HybridAnswer(state, prescribed, input_, *self._within_limits(state, input_, prescribed))
 
     def explain(self, answer: HybridAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""
-        model, state, given = self.dynamics, answer.state, answer.given
+        model, state, input_ = self.dynamics, answer.state, answer.input
         _, before = hybrid_dynamics(
-            model, state.position, state.velocity, given, given, answer.prescribed, state.wrenches
+            model, state.position, state.velocity, input_, input_, answer.prescribed, state.wrenches
         )
         return DynamicsAnswer(
             position=state.position,
             velocity=state.velocity,
             prescribed=answer.prescribed,
-            given=given,
+            input=input_,
             wrench_effort=effort_of_wrenches(model, state.position, state.wrenches),
             gravity_effort=gravity_force(model, state.position),
             effort_before_limits=before,
@@ -134,7 +134,7 @@ class HybridDynamicsCore(RobotCore):
         )
 
     def _complete(self, state: RobotState) -> tuple[NDArray[np.bool_], Array]:
-        """Return which accelerations are given, and what is given, also about the joints that are not named."""
+        """Return which accelerations are prescribed, and the input, also of the joints that are not named."""
         unnamed = self.options.unnamed
         command = self.command.at(state.arrival, self.options.command_timeout)
         measured = self.zero if state.effort is None else state.effort
@@ -143,17 +143,17 @@ class HybridDynamicsCore(RobotCore):
                 return self._all, self.zero
             return self._none, measured if unnamed == "measured_effort" else self.zero
         if unnamed == "zero_acceleration":
-            return command.prescribed | ~command.named, command.values
+            return command.prescribed | ~command.named, command.input
         if unnamed == "zero_effort":
-            return command.prescribed, command.values
-        return command.prescribed, np.where(command.named, command.values, measured)
+            return command.prescribed, command.input
+        return command.prescribed, np.where(command.named, command.input, measured)
 
-    def _within_limits(self, state: RobotState, given: Array, prescribed: NDArray[np.bool_]) -> tuple[Array, Array]:
-        model, saturate, effort = self.dynamics, self.options.saturate, given
+    def _within_limits(self, state: RobotState, input_: Array, prescribed: NDArray[np.bool_]) -> tuple[Array, Array]:
+        model, saturate, effort = self.dynamics, self.options.saturate, input_
         # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
         while True:
             accelerations, efforts = hybrid_dynamics(
-                model, state.position, state.velocity, given, effort, prescribed, state.wrenches
+                model, state.position, state.velocity, input_, effort, prescribed, state.wrenches
             )
             if within(accelerations, self._any) != 1:
                 raise MessageError("not finite", "the state leads to accelerations that are not finite")

@@ -1,4 +1,4 @@
-"""Node that answers joint states with all accelerations and efforts, where one of the two is given for each joint.
+"""Node that answers joint states with all accelerations and efforts, where one of the two is the input of each joint.
 
 See doc/nodes/hybrid_dynamics.md for topics, services, parameters, units, frames and signs.
 """
@@ -26,14 +26,14 @@ from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts, Joint
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.requests.services import interfaces
-from .core import UNNAMED, HybridAnswer, HybridDynamicsCore, Options
+from .core import UNNAMED, HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
 
 SETTINGS = (
     *ROBOT_SETTINGS,
     Setting(
         "unnamed_joints",
         UNNAMED[0],
-        "What is given about joints that the command does not name, and about all without a command: "
+        "The input of joints that the command does not name, and of all without a command: "
         "no effort, the effort in the joint states, or no acceleration.",
         choices=UNNAMED,
     ),
@@ -70,7 +70,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
 
     def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return Options.from_values(values)
+        return HybridDynamicsOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any) -> HybridDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

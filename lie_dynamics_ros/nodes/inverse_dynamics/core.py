@@ -20,7 +20,7 @@ from ...lie_dynamics.control.kernels.signals import within
 
 
 @dataclass(frozen=True)
-class Options(RobotOptions):
+class InverseDynamicsOptions(RobotOptions):
     """What may change at run time; see the parameters of the node."""
 
     gravity_only: bool
@@ -71,14 +71,14 @@ class InverseDynamicsCore(RobotCore):
         The acceleration last received, shape (n,) in model order [rad/s^2 or m/s^2].
     """
 
-    options: Options
+    options: InverseDynamicsOptions
 
-    def __init__(self, model: Model, options: Options) -> None:
+    def __init__(self, model: Model, options: InverseDynamicsOptions) -> None:
         super().__init__(model)
         self.desired: Latest[Array] = Latest()
         self.set_options(options)
 
-    def set_options(self, options: Options) -> None:
+    def set_options(self, options: InverseDynamicsOptions) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
         super().set_options(options)
         self._weightless = self.dynamics.with_gravity((0.0, 0.0, 0.0))
@@ -129,7 +129,7 @@ class InverseDynamicsCore(RobotCore):
             position=position,
             velocity=velocity,
             prescribed=np.ones(len(position), dtype=bool),
-            given=acceleration,
+            input=acceleration,
             wrench_effort=effort_of_wrenches(self.dynamics, position, wrenches),
             gravity_effort=gravity,
             effort_before_limits=before,

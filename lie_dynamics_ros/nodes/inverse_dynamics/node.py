@@ -25,7 +25,7 @@ from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutp
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.messages import read_accelerations
-from .core import EffortAnswer, InverseDynamicsCore, Options
+from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions
 
 SETTINGS = (
     *ROBOT_SETTINGS,
@@ -67,7 +67,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
 
     def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return Options.from_values(values)
+        return InverseDynamicsOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any) -> InverseDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
+from ...core.commands import ACCELERATION, EFFORT, HOLD
 from ...core.errors import ParameterError
 from ...core.robot_options import RobotOptions
 from ...lie_dynamics import LieDynamicsError, Model
@@ -17,13 +18,11 @@ from ...lie_dynamics.simulation import JointPhysics, Simulator
 from .delayed_commands import DelayedCommands
 from .sine_motion import SineMotion
 
-HOLD, EFFORT, ACCELERATION, POSITION = range(4)
-"""What a joint is told."""
 NAMES = ("hold", "effort", "acceleration", "position")
 
 
 @dataclass(frozen=True)
-class Options(RobotOptions):
+class SimulationOptions(RobotOptions):
     """What may change at run time; see the parameters of the node."""
 
     extra_damping: tuple[float, ...]
@@ -100,7 +99,7 @@ class RobotSimulation:
     """
 
     def __init__(
-        self, model: Model, options: Options, step: float, start: tuple[float, ...], seed: int, delay: int = 0
+        self, model: Model, options: SimulationOptions, step: float, start: tuple[float, ...], seed: int, delay: int = 0
     ) -> None:
         self.model, self.step = model, step
         n = len(model.joint_names)
@@ -118,7 +117,7 @@ class RobotSimulation:
         self.set_options(options)
         self.reset()
 
-    def set_options(self, options: Options) -> None:
+    def set_options(self, options: SimulationOptions) -> None:
         """Apply options; raises ParameterError, and then leaves all as it was, where the robot cannot have them."""
         self._simulator.set_model(options.apply(self.model), options.physics(self.model))
         self.options = options

@@ -22,7 +22,7 @@ from ...core.commands import JointCommand
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import MODEL_SETTINGS
-from ...core.setting import Setting
+from ...core.setting import PER_JOINT, Setting
 from ...lie_dynamics import LieDynamicsError
 from ...ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
 from ...ros.model.model_loading import INERTIA_CHECK, load_model
@@ -33,13 +33,12 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds
-from .core import NAMES, Options, RobotSimulation, steps_of_delay, warm_up
+from .core import NAMES, RobotSimulation, SimulationOptions, steps_of_delay, warm_up
 from .lock_step import LockStep
 from .sine_motion import SineMotion
 
-MODES = ("motion", "dynamics")
+SIMULATION_MODES = ("motion", "dynamics")
 STARTS = ("middle", "initial_position")
-PER_JOINT = "One number for all joints, or one for each in model order."
 SETTINGS = (
     Setting(
         "robot_description",
@@ -50,10 +49,10 @@ SETTINGS = (
     INERTIA_CHECK,
     Setting(
         "mode",
-        MODES[0],
+        SIMULATION_MODES[0],
         "A motion that depends on time alone, or the dynamics of a robot that obeys commands.",
         "while unconfigured",
-        choices=MODES,
+        choices=SIMULATION_MODES,
     ),
     Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
     Setting("frequency", 0.2, "Frequency of the motion [Hz].", "while unconfigured", low=0.001, high=10.0),
@@ -120,7 +119,7 @@ SETTINGS = (
     ),
 )
 
-LARGEST_GAP = 10
+MOST_AT_ONCE = 10
 """How many states the simulation catches up when it is late; what is beyond is lost time."""
 
 
@@ -166,7 +165,7 @@ class SimulatedRobot(ManagedNode):
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
         """Check parameter values against each other and against the robot; raises ParameterError."""
-        options = Options.from_values(values)
+        options = SimulationOptions.from_values(values)
         if self._simulation is not None:
             options.physics(options.apply(self._simulation.model))
 
@@ -175,9 +174,9 @@ class SimulatedRobot(ManagedNode):
         if self._simulation is not None:
             self._simulation.set_options(self._options())
 
-    def _options(self) -> Options:
-        options = Options.from_values(self.settings)
-        assert isinstance(options, Options)
+    def _options(self) -> SimulationOptions:
+        options = SimulationOptions.from_values(self.settings)
+        assert isinstance(options, SimulationOptions)
         return options
 
     def configure(self) -> None:
@@ -269,7 +268,7 @@ class SimulatedRobot(ManagedNode):
             return
         if settings["lock_step"] and self._commanded is not None and self._lock.waits(time.perf_counter()):
             return
-        most = 1 if settings["lock_step"] else LARGEST_GAP
+        most = 1 if settings["lock_step"] else MOST_AT_ONCE
         if due > most:
             self._lose((due - most) / (settings["rate"] * factor))
             due = most
@@ -289,7 +288,7 @@ class SimulatedRobot(ManagedNode):
         if self._clock_publisher is None:
             # The time that the state belongs to: the time of publication would add the timer's jitter to its motion.
             now = self.ros_time()
-            if abs(self._start + stamp - now) > LARGEST_GAP * 1e9 / settings["rate"]:
+            if abs(self._start + stamp - now) > MOST_AT_ONCE * 1e9 / settings["rate"]:
                 self._start = now - stamp  # the clock was set
             self._publish(self._start + stamp)
             return

@@ -33,7 +33,7 @@ WITHHOLD, PUBLISH = "withhold", "publish"
 
 
 @dataclass(frozen=True)
-class Options:
+class StewartPoseOptions:
     """What may change at run time; see the parameters of the node."""
 
     leg_noise: tuple[float, ...]
@@ -44,7 +44,7 @@ class Options:
     publish_ambiguous: bool
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> Options:
+    def from_values(cls, values: Mapping[str, Any]) -> StewartPoseOptions:
         """Make options of parameter values; raises ParameterError where they make no sense."""
         noise = tuple(values["leg_noise"])
         if len(noise) not in (1, LEGS):
@@ -111,7 +111,7 @@ class StewartPoseCore:
         The last good pose; None before the first.
     """
 
-    def __init__(self, platform: StewartPlatform, legs: Sequence[str], options: Options) -> None:
+    def __init__(self, platform: StewartPlatform, legs: Sequence[str], options: StewartPoseOptions) -> None:
         self.platform, self.legs = platform, tuple(legs)
         self.last: TrackedPose | None = None
         self.tracked: TrackedPose | None = None
@@ -153,7 +153,7 @@ class StewartPoseCore:
         pose = self.start_pose
         self._tracker = None if pose is None else self._tracker_at(pose)
 
-    def with_options(self, options: Options) -> StewartPoseCore:
+    def with_options(self, options: StewartPoseOptions) -> StewartPoseCore:
         """Return a core that goes on from where this one is with other options, and leave this one as it was.
 
         A start pose counts from the next start on. Raises ParameterError where tracking cannot start from it.
@@ -258,7 +258,7 @@ class StewartPoseCore:
         return tracked.message if leg is None else f"{self.legs[leg]}: {tracked.message}"
 
 
-def _noise(options: Options) -> float | tuple[float, ...]:
+def _noise(options: StewartPoseOptions) -> float | tuple[float, ...]:
     """Return standard deviations of the lengths as the library takes them."""
     noise = options.leg_noise
     return noise if len(noise) == LEGS else noise[0]

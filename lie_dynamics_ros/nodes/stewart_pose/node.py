@@ -34,7 +34,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.wire.messages import LINEAR_FIRST
 from .certainty import Certainty, word_for
-from .core import PUBLISH, WITHHOLD, Options, PoseAnswer, StewartPoseCore
+from .core import PUBLISH, WITHHOLD, PoseAnswer, StewartPoseCore, StewartPoseOptions
 from .markers import StewartMarkers
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 
@@ -146,10 +146,10 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     # Configuration.
 
-    def read_options(self, values: Mapping[str, Any]) -> Options:
+    def read_options(self, values: Mapping[str, Any]) -> StewartPoseOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         check_platform_settings(values)
-        return Options.from_values(values)
+        return StewartPoseOptions.from_values(values)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
@@ -296,7 +296,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         condition = tracked.condition_number
         values["iterations"] = tracked.iterations
         values["proven steps"] = tracked.steps
-        values["step h"] = f"{tracked.margin:.3g}"
+        values["step h"] = f"{tracked.largest_h:.3g}"
         values["residual [m]"] = f"{tracked.residual:.3g}"
         values["condition number"] = f"{condition:.4g}"
         margins = core.platform.leg_margins(tracked.lengths)

@@ -25,7 +25,7 @@ from ...lie_dynamics.stewart import (
 from ...ros.requests.batches import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
 
-LARGEST = float(np.finfo(np.float64).max)
+INFINITE = float(np.finfo(np.float64).max)
 """Stands for infinity, the condition number of a singular pose, in responses."""
 
 
@@ -216,4 +216,4 @@ def _pose(matrix: Array) -> Pose:
 def _conditions(known: Knowledge, poses: Array) -> array[float]:
     with np.errstate(invalid="ignore", divide="ignore"):
         numbers = known.platform.condition_number(poses) if len(poses) else np.empty(0)
-    return to_field(np.nan_to_num(numbers, nan=LARGEST, posinf=LARGEST))
+    return to_field(np.nan_to_num(numbers, nan=INFINITE, posinf=INFINITE))

@@ -21,7 +21,7 @@ from ...core.errors import NodeError
 from ...ros.node.spinning import run_all
 
 NODES_PACKAGE = __package__.rpartition(".")[0]
-NODES = {
+NODE_CLASSES = {
     "computed_torque": "ComputedTorqueNode",
     "hybrid_dynamics": "HybridDynamicsNode",
     "inverse_dynamics": "InverseDynamicsNode",
@@ -33,13 +33,13 @@ NODES = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NodeWord:
     """One node to run.
 
     Attributes
     ----------
     kind : str
-        Which node, one of `NODES`.
+        Which node, one of `NODE_CLASSES`.
     name : str
         Its name in the ROS graph.
     namespace : str
@@ -51,19 +51,19 @@ class Wanted:
     namespace: str = ""
 
     @classmethod
-    def read(cls, word: str) -> Wanted:
+    def read(cls, word: str) -> NodeWord:
         """Read ``[namespace/]kind[=name]``; raises NodeError for anything else."""
         place, _, name = word.partition("=")
         namespace, _, kind = place.rpartition("/")
-        if kind not in NODES:
-            raise NodeError(f"{word!r}: there is no node {kind!r}; expected one of {', '.join(NODES)}")
+        if kind not in NODE_CLASSES:
+            raise NodeError(f"{word!r}: there is no node {kind!r}; expected one of {', '.join(NODE_CLASSES)}")
         if namespace and not namespace.startswith("/"):
             namespace = f"/{namespace}"
         return cls(kind, name or kind, namespace)
 
     def make(self) -> Node:
         """Make the node."""
-        class_ = getattr(importlib.import_module(f"{NODES_PACKAGE}.{self.kind}.node"), NODES[self.kind])
+        class_ = getattr(importlib.import_module(f"{NODES_PACKAGE}.{self.kind}.node"), NODE_CLASSES[self.kind])
         rules = ["-r", f"__node:={self.name}"]
         if self.namespace:
             rules += ["-r", f"__ns:={self.namespace}"]
@@ -71,11 +71,11 @@ class Wanted:
         return node
 
 
-def read_words(words: Sequence[str]) -> list[Wanted]:
+def read_words(words: Sequence[str]) -> list[NodeWord]:
     """Read the nodes that words name; raises NodeError where there is none, or two of the same full name."""
-    wanted = [Wanted.read(word) for word in words]
+    wanted = [NodeWord.read(word) for word in words]
     if not wanted:
-        raise NodeError(f"no node is named; expected one or more of {', '.join(NODES)}")
+        raise NodeError(f"no node is named; expected one or more of {', '.join(NODE_CLASSES)}")
     names = [(one.namespace, one.name) for one in wanted]
     for namespace, name in names:
         if names.count((namespace, name)) > 1:

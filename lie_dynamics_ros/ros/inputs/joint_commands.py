@@ -1,4 +1,4 @@
-"""What is given about joints for hybrid dynamics, from either kind of message."""
+"""The input of hybrid dynamics, from either kind of message."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 def read_hybrid_command(message: Any, joints: JointMapping) -> HybridCommand:
     """Read a HybridCommand; raises MessageError where it is malformed, ambiguous or not finite."""
     match = joints.match(message.joint_names)
-    given = np.asarray(message.given, dtype=np.uint8)
-    for name, field in (("given", given), ("values", message.values)):
+    for name, field in (("prescribed", message.prescribed), ("input", message.input)):
         _check_size(name, len(field), match)
-    if (given > message.EFFORT).any():
-        raise MessageError(COMMANDS, f"given holds {given.max()}; expected ACCELERATION (0) or EFFORT (1)")
-    return _in_model_order(match, given == message.ACCELERATION, np.asarray(message.values), len(joints.joints))
+    prescribed = np.array(message.prescribed, dtype=bool)
+    return _in_model_order(match, prescribed, np.asarray(message.input), len(joints.joints))
 
 
 def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> HybridCommand:

@@ -13,11 +13,11 @@ from ..wire import qos
 
 UNKNOWN = b""
 """Stands for the publisher where rclpy tells nothing."""
-MOST = 64
+MOST_COUNTED = 64
 """Publishers that are kept at a time."""
 GID = 16
 """Bytes of the id that rclpy gives a publisher."""
-LARGEST_GAP = 1000
+LONGEST_TURN = 1000
 """Messages of one publisher that may be lost on end; beyond, it counts as another one."""
 
 
@@ -32,13 +32,13 @@ class Counts:
 
     def publisher(self, number: int) -> bytes:
         """Return a name for the publisher of a message with this number: of which the last one was nearest before."""
-        near = [(last, k) for k, last in enumerate(self._last) if last < number <= last + LARGEST_GAP]
+        near = [(last, k) for k, last in enumerate(self._last) if last < number <= last + LONGEST_TURN]
         if near:
             last = max(near)[0]
             k = self._last.index(last)
             self._last[k] = number
         else:
-            if len(self._last) >= MOST:
+            if len(self._last) >= MOST_COUNTED:
                 self._last.clear()
             k = len(self._last)
             self._last.append(number)
@@ -98,7 +98,7 @@ class Publishers:
             return
         if publisher in self._seen:
             self._turns |= {publisher, self._latest}
-        if len(self._seen) < MOST:
+        if len(self._seen) < MOST_COUNTED:
             self._seen.add(publisher)
         self._latest = publisher
 

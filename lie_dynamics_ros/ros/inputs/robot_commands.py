@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.arrays import all_finite
-from ...core.commands import JointCommand
+from ...core.commands import ACCELERATION, EFFORT, POSITION, JointCommand
 from ...core.errors import COMMANDS, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
     from trajectory_msgs.msg import JointTrajectory
-
-EFFORT, ACCELERATION, POSITION = 1, 2, 3
-"""What is commanded."""
 
 
 def read_effort_array(message: Float64MultiArray, joints: JointMapping) -> JointCommand:

@@ -8,7 +8,7 @@ BACKWARDS = "time ran backwards"
 """Kind of the error for a state that is older than the one before."""
 STALE = "stale"
 """Kind of the error for a state that is too old when it arrives."""
-MOST = 16
+MOST_TRACKED = 16
 """Publishers whose times are kept; beyond, all are forgotten, so that who comes and goes takes no memory."""
 
 
@@ -82,7 +82,7 @@ class StateTimes:
             track.back = 0
 
     def _begin(self, publisher: bytes) -> _Track:
-        if len(self._tracks) >= MOST:
+        if len(self._tracks) >= MOST_TRACKED:
             self._tracks.clear()
         track = self._tracks[publisher] = _Track()
         return track

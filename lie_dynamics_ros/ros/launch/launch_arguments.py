@@ -89,7 +89,7 @@ class NodeFile:
 
 
 #: Topics: argument, topic of the node, description.
-NODES = {
+LAUNCHED_NODES = {
     "inverse_dynamics": NodeFile(
         ("robot_description", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands; a name has them published.")},
@@ -129,7 +129,7 @@ class Part:
     Attributes
     ----------
     node : str
-        One of `NODES`.
+        One of `LAUNCHED_NODES`.
     takes : tuple of str
         Arguments of the launch file that concern it, besides namespace, config, autostart and use_sim_time.
     fixed : mapping
@@ -146,7 +146,7 @@ class Part:
 
 def whole(node: str) -> Part:
     """Return the part of a launch file that starts one node alone: every argument of the node is one of the file."""
-    return Part(node, (*NODES[node].parameters, *NODES[node].topics))
+    return Part(node, (*LAUNCHED_NODES[node].parameters, *LAUNCHED_NODES[node].topics))
 
 
 def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str, Argument]:
@@ -156,7 +156,7 @@ def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str
         "config": Argument("Parameter file for all nodes, in place of those of the package.", "file"),
     }
     for part in parts:
-        node = NODES[part.node]
+        node = LAUNCHED_NODES[part.node]
         for name in (*part.takes, *_COMMON):
             found.setdefault(name, _argument(node, name))
         if part.when:
@@ -194,7 +194,7 @@ def node_options(
 
 
 def _options(part: Part, values: Mapping[str, Any]) -> dict[str, Any]:
-    node = NODES[part.node]
+    node = LAUNCHED_NODES[part.node]
     given = {name: values[name] for name in (*part.takes, *_COMMON) if name in values} | dict(part.fixed)
     parameters = {name: given[name] for name in node.parameters if name in given}
     if part.node == "inverse_dynamics" and "commands" in given:

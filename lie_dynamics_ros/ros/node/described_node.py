@@ -56,7 +56,7 @@ DESCRIPTION_SETTINGS = (
 
 POLL = 0.01
 """How often a configure transition looks for a message, and the executor for a robot that is ready [s]."""
-SMALLEST = 9
+SMALLEST_TEXT = 9
 """Bytes of a serialized empty text: fewer can crash the deserializer of Fast DDS."""
 
 
@@ -173,9 +173,9 @@ class DescribedNode(ManagedNode):
         """Keep the text of a message; tells whether it could be that of a robot."""
         try:
             most = self.settings["max_description_size"]
-            if len(data) > most + SMALLEST + 4:
+            if len(data) > most + SMALLEST_TEXT + 4:
                 raise DescriptionError(f"it has {len(data)} bytes; max_description_size is {most}")
-            if len(data) < SMALLEST:
+            if len(data) < SMALLEST_TEXT:
                 raise DescriptionError("it is no serialized text")
             text = deserialize_message(data, String).data
             check_text(text)

@@ -86,8 +86,8 @@ class DynamicsServices:
         """Answer ComputeHybridDynamics."""
         model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
-        given, qdd, tau = _given(batch, request)
-        qdd, tau = hybrid_dynamics(model, q, qd, qdd, tau, given, _on_bodies(model, request))
+        prescribed, qdd, tau = _hybrid_input(batch, request)
+        qdd, tau = hybrid_dynamics(model, q, qd, qdd, tau, prescribed, _on_bodies(model, request))
         response.acceleration = batch.write(qdd)
         response.effort = batch.write(tau)
 
@@ -110,8 +110,8 @@ class DynamicsServices:
         qd = batch.read("velocity", request.velocity, optional=True)
         f_ext = _on_bodies(model, request)
         kind = request.dynamics
-        if kind != request.HYBRID and len(request.acceleration_given):
-            raise RequestError("acceleration_given is for HYBRID only; expected it to be empty")
+        if kind != request.HYBRID and len(request.prescribed):
+            raise RequestError("prescribed is for HYBRID only; expected it to be empty")
         if kind == request.INVERSE:
             qdd = batch.read("acceleration", request.acceleration, optional=True)
             inverse = lie_dynamics.inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
@@ -121,28 +121,28 @@ class DynamicsServices:
             forward = lie_dynamics.forward_dynamics_derivatives(model, q, qd, tau, f_ext)
             found = forward.dq, forward.dqd, forward.dtau
         elif kind == request.HYBRID:
-            given, qdd, tau = _given(batch, request)
-            hybrid = lie_dynamics.hybrid_dynamics_derivatives(model, q, qd, qdd, tau, given, f_ext)
+            prescribed, qdd, tau = _hybrid_input(batch, request)
+            hybrid = lie_dynamics.hybrid_dynamics_derivatives(model, q, qd, qdd, tau, prescribed, f_ext)
             of_acceleration = hybrid.dqdd_dq, hybrid.dqdd_dqd, hybrid.dqdd_dgiven
             of_effort = hybrid.dtau_dq, hybrid.dtau_dqd, hybrid.dtau_dgiven
-            # The output of a joint is its effort where its acceleration is given.
-            found = tuple(np.where(given[:, None], e, a) for a, e in zip(of_acceleration, of_effort, strict=True))
+            # The output of a joint is its effort where its acceleration is prescribed.
+            found = tuple(np.where(prescribed[:, None], e, a) for a, e in zip(of_acceleration, of_effort, strict=True))
         else:
             raise RequestError(f"dynamics is {kind}; expected INVERSE (0), FORWARD (1) or HYBRID (2)")
         response.by_position, response.by_velocity, response.by_input = map(batch.write_matrices, found)
 
 
-def _given(batch: Batch, request: Any) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], Array, Array]:
-    """Return which accelerations are given, shape (n,), and accelerations and efforts, zero where they are not."""
-    given = batch.read_flags("acceleration_given", request.acceleration_given)
+def _hybrid_input(batch: Batch, request: Any) -> tuple[np.ndarray[Any, np.dtype[np.bool_]], Array, Array]:
+    """Return which accelerations are prescribed, shape (n,), and accelerations and efforts, zero where not read."""
+    prescribed = batch.read_flags("prescribed", request.prescribed)
     qdd = batch.read("acceleration", request.acceleration, optional=True, finite=False)
     tau = batch.read("effort", request.effort, optional=True, finite=False)
-    qdd[:, ~given] = 0.0
-    tau[:, given] = 0.0
+    qdd[:, ~prescribed] = 0.0
+    tau[:, prescribed] = 0.0
     for field, rows in (("acceleration", qdd), ("effort", tau)):
         if not np.isfinite(rows).all():
-            raise RequestError(f"{field} holds numbers that are not finite where it is given")
-    return given, qdd, tau
+            raise RequestError(f"{field} holds numbers that are not finite where it is read")
+    return prescribed, qdd, tau
 
 
 def _on_bodies(model: Model, request: Any) -> Array | None:

@@ -14,7 +14,7 @@ from ...lie_dynamics import LieDynamicsError
 from ..outputs.diagnostics import Report
 from .worker import Worker
 
-PACKAGE = "lie_dynamics_interfaces"
+INTERFACE_PACKAGE = "lie_dynamics_interfaces"
 
 Handler = Callable[[Any, Any], None]
 """Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""
@@ -23,7 +23,7 @@ Handler = Callable[[Any, Any], None]
 def interfaces(kind: str) -> ModuleType | None:
     """Return the module of this project's messages ("msg") or services ("srv"); None where it is not installed."""
     try:
-        module = importlib.import_module(f"{PACKAGE}.{kind}")
+        module = importlib.import_module(f"{INTERFACE_PACKAGE}.{kind}")
     except ImportError:
         return None
     return module if module.__file__ else None  # in a checkout, its sources look like a package without content
@@ -47,7 +47,8 @@ class Services:
         self._calls = self._refused = 0
         self._problem = ""
         if self._types is None:
-            node.get_logger().info(f"without services and topics of own types: the package {PACKAGE} is not installed")
+            what = f"the package {INTERFACE_PACKAGE} is not installed"
+            node.get_logger().info(f"without services and topics of own types: {what}")
 
     @property
     def available(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message, serialize_message
 
-STAMP = struct.Struct("=iI")
+WRITE_STAMP = struct.Struct("=iI")
 MARK = Time(sec=0x5A17C3E1, nanosec=0x2B94D76F)
 
 
@@ -46,7 +46,7 @@ class SerializedForm:
             message.header.stamp = MARK
         self._data = bytearray(serialize_message(message))
         self.numbers = tuple(self._view(struct.pack(f"={len(run)}d", *run)) for run in marks)
-        self._stamp = self._find(STAMP.pack(MARK.sec, MARK.nanosec)) if stamped else 0
+        self._stamp = self._find(WRITE_STAMP.pack(MARK.sec, MARK.nanosec)) if stamped else 0
         for run in self.numbers:
             run[:] = array("d", [-number for number in run])
         expected = make(*(list(run) for run in self.numbers))
@@ -67,7 +67,7 @@ class SerializedForm:
 
     def stamped(self, stamp: Time) -> bytes:
         """Return the message as it is now, under a time stamp."""
-        STAMP.pack_into(self._data, self._stamp, stamp.sec, stamp.nanosec)
+        WRITE_STAMP.pack_into(self._data, self._stamp, stamp.sec, stamp.nanosec)
         return bytes(self._data)
 
     def unstamped(self) -> bytes:

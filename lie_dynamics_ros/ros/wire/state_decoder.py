@@ -19,8 +19,8 @@ PLAIN_CDR = b"\x00\x01"
 """Begins a message in plain CDR, little endian, which all ROS 2 middlewares send on usual machines."""
 HEAD = 4
 """Bytes before the first field: the above, and options that say how much is left over at the end."""
-STAMP = struct.Struct("<iI")
-SMALLEST = HEAD + STAMP.size + 5 * 4
+READ_STAMP = struct.Struct("<iI")
+SMALLEST_STATE = HEAD + READ_STAMP.size + 5 * 4
 """Bytes of a state that holds nothing: the time stamp, and how long frame, names and three arrays are."""
 LAYOUTS = 8
 """How many layouts are kept: as many publishers may share the topic."""
@@ -46,7 +46,7 @@ class StateLayout:
         self._stamp = message.header.stamp
         self._known, self._counts = bytearray(head), bytearray(b"\xff" * HEAD)
         self._fields: list[tuple[memoryview, slice]] = []
-        self._put(bytes(STAMP.size), 4, fixed=False)
+        self._put(bytes(READ_STAMP.size), 4, fixed=False)
         self._put_text(message.header.frame_id)
         self._put_length(message.name)
         for name in message.name:
@@ -81,12 +81,12 @@ class StateLayout:
 
     def holds(self, data: bytes) -> bool:
         """Tell whether a message of this form has the numbers and the stamp that `message` has."""
-        stamp = (self._stamp.sec, self._stamp.nanosec)
-        return stamp == STAMP.unpack_from(data, HEAD) and all(field == data[place] for field, place in self._fields)
+        same = READ_STAMP.unpack_from(data, HEAD) == (self._stamp.sec, self._stamp.nanosec)
+        return same and all(field == data[place] for field, place in self._fields)
 
     def read(self, data: bytes) -> None:
         """Copy time stamp and numbers of a message of this form into `message`."""
-        self._stamp.sec, self._stamp.nanosec = STAMP.unpack_from(data, HEAD)
+        self._stamp.sec, self._stamp.nanosec = READ_STAMP.unpack_from(data, HEAD)
         for field, place in self._fields:
             field[:] = data[place]
 
@@ -109,7 +109,7 @@ class StateDecoder:
             if layout.fits(data):
                 layout.read(data)
                 return layout.message
-        if len(data) < SMALLEST:  # a head alone can crash the deserializer of Fast DDS, and with it the process
+        if len(data) < SMALLEST_STATE:  # a head alone can crash the deserializer of Fast DDS, and with it the process
             raise MessageError("malformed", f"this is no serialized JointState, it has {len(data)} bytes only")
         try:
             message = deserialize_message(data, JointState)

@@ -112,17 +112,17 @@ def test_forward_dynamics(nodes):
     assert_close(response.acceleration, expected, 1e-11)
 
 
-GIVEN = np.array([True, False, True, True, False, False, True])
+PRESCRIBED = np.array([True, False, True, True, False, False, True])
 
 
 def test_hybrid_dynamics(nodes):
-    accelerations, efforts = np.where(GIVEN, QDD, np.nan), np.where(GIVEN, np.inf, TAU)
+    accelerations, efforts = np.where(PRESCRIBED, QDD, np.nan), np.where(PRESCRIBED, np.inf, TAU)
     response = ask(
         nodes,
         "hybrid_dynamics",
         "hybrid_dynamics",
         joint_names=REQUEST_NAMES,
-        acceleration_given=np.insert(GIVEN[SHUFFLED], 2, False).tolist(),
+        prescribed=np.insert(PRESCRIBED[SHUFFLED], 2, False).tolist(),
         position=shuffled(Q),
         velocity=shuffled(QD),
         acceleration=shuffled(accelerations),
@@ -132,8 +132,8 @@ def test_hybrid_dynamics(nodes):
     inverse = np.argsort(SHUFFLED)
     qdd = np.reshape(response.acceleration, (COUNT, 7))[:, inverse]
     tau = np.reshape(response.effort, (COUNT, 7))[:, inverse]
-    np.testing.assert_array_equal(qdd[:, GIVEN], QDD[:, GIVEN])
-    np.testing.assert_array_equal(tau[:, ~GIVEN], TAU[:, ~GIVEN])
+    np.testing.assert_array_equal(qdd[:, PRESCRIBED], QDD[:, PRESCRIBED])
+    np.testing.assert_array_equal(tau[:, ~PRESCRIBED], TAU[:, ~PRESCRIBED])
     assert_close(tau, [oracle(ARM, *state) for state in zip(Q, QD, qdd, strict=True)])
 
 
@@ -170,7 +170,7 @@ def test_derivatives_of_hybrid_dynamics_by_name(nodes):
         "hybrid_dynamics",
         dynamics=kind,
         joint_names=NAMES,
-        acceleration_given=GIVEN[SHUFFLED].tolist(),
+        prescribed=PRESCRIBED[SHUFFLED].tolist(),
         position=Q[:, SHUFFLED],
         velocity=QD[:, SHUFFLED],
         acceleration=QDD[:, SHUFFLED],
@@ -179,19 +179,19 @@ def test_derivatives_of_hybrid_dynamics_by_name(nodes):
     assert_good(response, NAMES)
 
     def output(q, qd, given_values):
-        """What is not given, by dense algebra: efforts where accelerations are given, accelerations elsewhere."""
+        """The output, by dense algebra: efforts where accelerations are prescribed, accelerations elsewhere."""
         upper = np.triu(pin.crba(MODEL, MODEL.createData(), q))
         m = upper + np.triu(upper, 1).T
         bias = pin.nonLinearEffects(MODEL, MODEL.createData(), q, qd)
-        a, free = np.flatnonzero(GIVEN), np.flatnonzero(~GIVEN)
-        qdd = np.where(GIVEN, given_values, 0.0)
+        a, free = np.flatnonzero(PRESCRIBED), np.flatnonzero(~PRESCRIBED)
+        qdd = np.where(PRESCRIBED, given_values, 0.0)
         qdd[free] = np.linalg.solve(
             m[np.ix_(free, free)], given_values[free] - bias[free] - m[np.ix_(free, a)] @ given_values[a]
         )
-        return np.where(GIVEN, m @ qdd + bias, qdd)
+        return np.where(PRESCRIBED, m @ qdd + bias, qdd)
 
     inverse = np.argsort(SHUFFLED)
-    values = np.where(GIVEN, QDD, TAU)
+    values = np.where(PRESCRIBED, QDD, TAU)
     for k in range(COUNT):
         expected = (
             differences(lambda x, k=k: output(x, QD[k], values[k]), Q[k]),

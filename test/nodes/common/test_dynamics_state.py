@@ -74,7 +74,7 @@ def test_inverse_dynamics_says_what_it_computed_efforts_from(bench, ask):
     efforts, said = answer(lambda: arm_state(bench))
     check_arm(said, wrenched=False)
     np.testing.assert_array_equal(said.velocity, USED)
-    assert all(said.prescribed) and not any(said.given) and not any(said.acceleration)
+    assert all(said.prescribed) and not any(said.input) and not any(said.acceleration)
     assert_close(said.effort, oracle(ARM, Q, USED))
     points = bench.publisher(JointTrajectoryPoint, f"{node}/joint_trajectory_point")
     wrenches = bench.publisher(WrenchStamped, f"{node}/external_wrench")
@@ -92,7 +92,7 @@ def test_inverse_dynamics_says_what_it_computed_efforts_from(bench, ask):
 
     said = bench.wait(renewed, "both inputs")
     check_arm(said, wrenched=True)
-    np.testing.assert_array_equal(said.given, qdd)
+    np.testing.assert_array_equal(said.input, qdd)
     np.testing.assert_array_equal(said.acceleration, qdd)
     assert bench.set(node, driver_compensates_gravity=True, saturate_efforts=False).successful
     efforts, said = answer(lambda: arm_state(bench))
@@ -124,13 +124,13 @@ def test_hybrid_dynamics_says_what_it_computed_accelerations_from(bench, ask):
         # Free to fall there is nothing but differences of large numbers.
         found, expected = np.add(said.effort, said.wrench_effort), oracle(ARM, Q, USED, said.acceleration)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(oracle(ARM, Q)).max())
-        return any(said.given) and any(said.wrench_effort) and said
+        return any(said.input) and any(said.wrench_effort) and said
 
     said = bench.wait(renewed, "both inputs")
     check_arm(said, wrenched=True)
     np.testing.assert_array_equal(said.velocity, USED)
     assert list(np.flatnonzero(said.prescribed)) == [4]
-    np.testing.assert_array_equal(said.given, [4.0, 0, 0, 0, 3.0, 0, 0])
+    np.testing.assert_array_equal(said.input, [4.0, 0, 0, 0, 3.0, 0, 0])
     assert said.acceleration[4] == 3.0
     np.testing.assert_array_equal(np.delete(said.effort, 4), [4.0, 0, 0, 0, 0, 0])
 

@@ -31,8 +31,8 @@ NAN[1, 2] = math.nan
         ("inverse_dynamics", {"position": Q, "velocity": [1e200] * 21}, ""),
         ("inverse_dynamics", {"position": Q, "external_wrenches": [WrenchStamped()]}, ""),
         ("dynamics_derivatives", {"position": Q, "dynamics": 7}, "expected INVERSE (0), FORWARD (1) or HYBRID (2)"),
-        ("dynamics_derivatives", {"position": Q, "acceleration_given": [True] * 7}, "for HYBRID only"),
-        ("dynamics_derivatives", {"position": Q, "dynamics": 2, "acceleration_given": [True]}, "one for each of 7"),
+        ("dynamics_derivatives", {"position": Q, "prescribed": [True] * 7}, "for HYBRID only"),
+        ("dynamics_derivatives", {"position": Q, "dynamics": 2, "prescribed": [True]}, "one for each of 7"),
         ("dynamics_derivatives", {"position": Q, "dynamics": 2, "effort": NAN}, "effort holds numbers"),
     ],
 )
@@ -73,7 +73,7 @@ def random_fields(rng, kind):
     for name in type_.get_fields_and_field_types():
         if name in ("velocity", "acceleration", "effort"):
             fields[name] = numbers() if rng.random() < 0.7 else []
-        elif name == "acceleration_given" and rng.random() < 0.7:
+        elif name == "prescribed" and rng.random() < 0.7:
             fields[name] = (rng.random(7 if rng.random() < 0.8 else 3) < 0.5).tolist()
         elif name == "dynamics":
             fields[name] = int(rng.integers(0, 4))

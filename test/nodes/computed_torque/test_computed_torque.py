@@ -203,7 +203,7 @@ def test_stops_where_the_error_is_too_large_and_resumes_on_hold(bench):
 
 
 def test_stops_where_a_joint_is_too_fast(bench):
-    driver = Driver(bench, velocity_margin=0.1)
+    driver = Driver(bench, velocity_tolerance=0.1)
     driver.ask(MIDDLE)
     fast = np.array([0, 0, 0, 0, 0, 3.0, 0])
     answer = driver.ask(MIDDLE, fast)

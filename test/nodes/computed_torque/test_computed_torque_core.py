@@ -21,7 +21,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator
 from lie_dynamics_ros.nodes.computed_torque import trajectory_checks
-from lie_dynamics_ros.nodes.computed_torque.core import MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import default_options
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
 
@@ -77,7 +77,7 @@ def test_the_core_knows_no_ros():
     assert not [name for name in found.stdout.split() if "rclpy" in name or name.endswith("_msgs")]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", CONTROL_MODES)
 @pytest.mark.parametrize(("rate", "delay"), [(250.0, 1), (1000.0, 0)])
 def test_a_stop_brings_the_robot_to_rest_and_holds_it(mode, rate, delay):
     rng, limits = np.random.default_rng(len(mode)), panda().limits
@@ -282,7 +282,7 @@ def test_gains_that_the_loop_cannot_carry_are_refused_or_brought_down():
     assert np.abs(loop.run(3.0)[-1].error).max() < 1e-4
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", CONTROL_MODES)
 def test_the_loop_is_stable_at_random_and_at_aligned_poses(mode):
     rng = np.random.default_rng(5)
     core = ComputedTorqueCore(panda(), default_options(mode=mode))
@@ -300,7 +300,7 @@ def test_the_loop_is_stable_at_random_and_at_aligned_poses(mode):
 
 
 def test_a_guided_joint_is_braked_before_its_limit():
-    loop = Loop(mode="gravity_compensation", position_margin=0.0, guiding_damping=[0.0])
+    loop = Loop(mode="gravity_compensation", position_tolerance=0.0, guiding_damping=[0.0])
     loop.arm.reset(np.where(EVERY == 0, panda().limits.upper - 0.4, MIDDLE), np.where(EVERY == 0, 1.5, 0.0))
     loop.run(1.5)
     assert loop.core.phase == "holding"
@@ -316,7 +316,7 @@ def test_efforts_change_no_faster_than_told():
     assert 0.099 < steps <= 50.0 * loop.period * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", CONTROL_MODES)
 def test_anybody_can_compute_an_answer_again(mode):
     loop = Loop(mode=mode, payload_frame="panda_link7", payload_mass=0.5, blend_time=0.0)
     model = panda().with_payload("panda_link7", 0.5, [0, 0, 0])

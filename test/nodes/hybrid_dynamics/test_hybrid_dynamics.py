@@ -107,15 +107,15 @@ def check_command(ask, unnamed):
 
 
 @pytest.mark.parametrize("unnamed", ["zero_effort", "zero_acceleration"])
-def test_accelerations_and_efforts_are_given_by_name(bench, arm, unnamed):
+def test_accelerations_and_efforts_are_prescribed_by_name(bench, arm, unnamed):
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
     node, ask = arm(unnamed_joints=unnamed)
     type_ = messages.HybridCommand
     commands = bench.publisher(type_, f"{node}/command")
     message = type_(
         joint_names=NAMED,
-        given=[type_.ACCELERATION, type_.EFFORT, type_.EFFORT, type_.ACCELERATION],
-        values=[3.0, 99.0, 4.0, -1.0],
+        prescribed=[True, False, False, True],
+        input=[3.0, 99.0, 4.0, -1.0],
     )
     bench.send_until(lambda: commands.publish(message), lambda: check_command(ask, unnamed), "the command")
     bench.wait_status(

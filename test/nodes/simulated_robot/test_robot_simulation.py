@@ -11,18 +11,11 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from lie_dynamics_ros.core.commands import ACCELERATION, EFFORT, HOLD, POSITION
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.nodes.simulated_robot.core import (
-    ACCELERATION,
-    EFFORT,
-    HOLD,
-    POSITION,
-    Options,
-    RobotSimulation,
-    steps_of_delay,
-)
+from lie_dynamics_ros.nodes.simulated_robot.core import RobotSimulation, SimulationOptions, steps_of_delay
 from lie_dynamics_ros.nodes.simulated_robot.node import SETTINGS
 from lie_dynamics_ros.ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
 
@@ -32,7 +25,7 @@ G = 9.81
 
 def simulation(text=None, start=(0.5,), step=1e-3, delay=0, **values):
     model = Model.from_urdf(text or pendulum())
-    return RobotSimulation(model, Options.from_values({**VALUES, **values}), step, tuple(start), 0, delay)
+    return RobotSimulation(model, SimulationOptions.from_values({**VALUES, **values}), step, tuple(start), 0, delay)
 
 
 def tell(robot, kind, value, rate=0.0):
@@ -108,7 +101,7 @@ def test_brakes_and_a_reset_forget_commands_under_way():
 
 
 def test_commands_of_the_same_step_count_as_one_joint_by_joint():
-    robot = RobotSimulation(Model.from_urdf(ARM), Options.from_values(VALUES), 1e-3, (), 0, delay=3)
+    robot = RobotSimulation(Model.from_urdf(ARM), SimulationOptions.from_values(VALUES), 1e-3, (), 0, delay=3)
     for k in (0, 2, 0):
         named = np.eye(7, dtype=bool)[k]
         robot.tell(named, np.full(7, ACCELERATION), np.full(7, 1.0 + k), np.zeros(7))

@@ -11,7 +11,7 @@ from node_robots import ARM, ARM_JOINTS, oracle
 from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import NodeError
-from lie_dynamics_ros.nodes.together.node import NODES, Wanted, read_words
+from lie_dynamics_ros.nodes.together.node import NODE_CLASSES, NodeWord, read_words
 
 
 def test_each_node_answers_and_a_broken_one_disturbs_none(bench, tmp_path):
@@ -37,9 +37,9 @@ def test_each_node_answers_and_a_broken_one_disturbs_none(bench, tmp_path):
 
 
 def test_words_name_kind_namespace_and_name():
-    assert Wanted.read("stewart_pose") == Wanted("stewart_pose", "stewart_pose")
-    assert Wanted.read("left/computed_torque=guide") == Wanted("computed_torque", "guide", "/left")
-    assert Wanted.read("/a/b/inverse_dynamics").namespace == "/a/b"
+    assert NodeWord.read("stewart_pose") == NodeWord("stewart_pose", "stewart_pose")
+    assert NodeWord.read("left/computed_torque=guide") == NodeWord("computed_torque", "guide", "/left")
+    assert NodeWord.read("/a/b/inverse_dynamics").namespace == "/a/b"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_unusable_words_are_refused(words, reason):
 def test_every_node_of_the_package_can_be_run_together():
     import lie_dynamics_ros.nodes as nodes
 
-    assert sorted([*NODES, "together"]) == sorted(nodes.PROGRAMS)
-    for kind, name in NODES.items():
+    assert sorted([*NODE_CLASSES, "together"]) == sorted(nodes.PROGRAMS)
+    for kind, name in NODE_CLASSES.items():
         module = __import__(f"lie_dynamics_ros.nodes.{kind}.node", fromlist=[name])
         assert hasattr(module, name) and hasattr(module, "main")

@@ -17,13 +17,12 @@ from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
 
 JOINTS = JointMapping(("a", "b", "c"))
-ACCELERATION, EFFORT = 0, 1
 NAN = math.nan
 
 
-def command(names, given, values):
+def command(names, prescribed, values):
     """A HybridCommand, whose package need not be there."""
-    return SimpleNamespace(joint_names=names, given=given, values=values, ACCELERATION=ACCELERATION, EFFORT=EFFORT)
+    return SimpleNamespace(joint_names=names, prescribed=prescribed, input=values)
 
 
 def trajectory(names, *points):
@@ -35,7 +34,7 @@ def trajectory(names, *points):
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (read_hybrid_command, command(["c", "x", "a"], [ACCELERATION, EFFORT, EFFORT], [1.0, 9.0, 2.0])),
+        (read_hybrid_command, command(["c", "x", "a"], [True, False, False], [1.0, 9.0, 2.0])),
         (read_trajectory_command, trajectory(["c", "x", "a"], ([1.0, NAN, NAN], [NAN, 9.0, 2.0]), ([], []))),
     ],
 )
@@ -57,11 +56,10 @@ def test_a_field_of_a_trajectory_may_be_absent():
 @pytest.mark.parametrize(
     ("read", "message", "reason"),
     [
-        (read_hybrid_command, command(["a", "b"], [0], [1.0, 2.0]), "given has 1 entries for 2 joints"),
-        (read_hybrid_command, command(["a", "b"], [0, 1], [1.0]), "values has 1 entries for 2 joints"),
-        (read_hybrid_command, command(["a"], [2], [1.0]), "given holds 2"),
-        (read_hybrid_command, command(["a"], [0], [NAN]), "not finite"),
-        (read_hybrid_command, command(["a", "a"], [0, 0], [1.0, 1.0]), "named more than once: a"),
+        (read_hybrid_command, command(["a", "b"], [True], [1.0, 2.0]), "prescribed has 1 entries for 2 joints"),
+        (read_hybrid_command, command(["a", "b"], [True, False], [1.0]), "input has 1 entries for 2 joints"),
+        (read_hybrid_command, command(["a"], [True], [NAN]), "not finite"),
+        (read_hybrid_command, command(["a", "a"], [True, True], [1.0, 1.0]), "named more than once: a"),
         (read_trajectory_command, trajectory(["a"]), "without points"),
         (read_trajectory_command, trajectory(["a"], ([], [])), "'a' has both or neither"),
         (read_trajectory_command, trajectory(["b", "a"], ([1.0, 1.0], [NAN, 1.0])), "'a' has both or neither"),

@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.inputs.publishers import LARGEST_GAP, MOST, Counts
+from lie_dynamics_ros.ros.inputs.publishers import LONGEST_TURN, MOST_COUNTED, Counts
 
 
 def test_one_publisher_is_one_also_where_messages_are_lost(rng):
     counts = Counts()
-    numbers = np.cumsum(rng.integers(1, LARGEST_GAP, size=500)).tolist()
+    numbers = np.cumsum(rng.integers(1, LONGEST_TURN, size=500)).tolist()
     assert len({counts.publisher(number) for number in numbers}) == 1
 
 
@@ -33,6 +33,6 @@ def test_two_publishers_are_two(rng, offset):
 
 def test_one_that_is_started_again_is_another_and_takes_no_memory():
     counts = Counts()
-    names = [counts.publisher(1) for _ in range(MOST)]
-    assert len(set(names)) == MOST
+    names = [counts.publisher(1) for _ in range(MOST_COUNTED)]
+    assert len(set(names)) == MOST_COUNTED
     assert counts.publisher(1) in names

@@ -3,7 +3,7 @@
 import pytest
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.ros.inputs.state_times import MOST, StateTimes
+from lie_dynamics_ros.ros.inputs.state_times import MOST_TRACKED, StateTimes
 
 S = 10**9
 
@@ -92,4 +92,4 @@ def test_publishers_have_times_of_their_own(times):
 def test_publishers_that_come_and_go_take_no_memory(times):
     for k in range(1000):
         answer(times, 100 * S, 100 * S, bytes([k % 256, k // 256]))
-    assert len(times._tracks) <= MOST
+    assert len(times._tracks) <= MOST_TRACKED

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.ros.wire import state_decoder
-from lie_dynamics_ros.ros.wire.state_decoder import LAYOUTS, SMALLEST, StateDecoder
+from lie_dynamics_ros.ros.wire.state_decoder import LAYOUTS, SMALLEST_STATE, StateDecoder
 
 
 def make(names=("a", "bcd", "efghijkl"), frame="", seed=1, velocity=True, effort=True, **fields):
@@ -147,10 +147,10 @@ def test_refuses_what_is_no_joint_state():
 def test_refuses_what_is_too_short_to_be_a_state_without_asking_the_deserializer(slow):
     """That of Fast DDS can crash on a head alone, if its options tell of padding."""
     decoder = StateDecoder()
-    for size in range(SMALLEST):
+    for size in range(SMALLEST_STATE):
         for options in range(4):
             with pytest.raises(MessageError, match=f"{size} bytes only"):
-                decoder.decode((b"\x00\x01\x00" + bytes([options]) + bytes(SMALLEST))[:size])
+                decoder.decode((b"\x00\x01\x00" + bytes([options]) + bytes(SMALLEST_STATE))[:size])
     assert not slow
-    assert len(serialize_message(JointState())) >= SMALLEST
+    assert len(serialize_message(JointState())) >= SMALLEST_STATE
     assert decoder.decode(serialize_message(JointState())) == JointState()

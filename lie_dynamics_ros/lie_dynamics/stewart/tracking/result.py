@@ -152,7 +152,7 @@ class TrackedPath:
         return self._rows[:, tk.N_STEPS].astype(np.int64)
 
     @property
-    def margins(self) -> Array:
+    def largest_h(self) -> Array:
         """Largest h = K eta of the steps, (n,); below 1/2 proves, 0 is standing still."""
         return self._rows[:, tk.H].copy()
 
@@ -266,7 +266,7 @@ class TrackedPose:
         return int(self._number(tk.N_STEPS))
 
     @property
-    def margin(self) -> float:
+    def largest_h(self) -> float:
         """Largest h = K eta of the steps; below 1/2 proves, 0 is standing still."""
         return self._number(tk.H)
 
@@ -361,7 +361,7 @@ def _message(tracked: TrackedPose) -> str:
     last = "the pose is the last good one"
     if status is TrackingStatus.TRACKED:
         what = ["not continued", "continued"][tracked.continued] + (", certified" if tracked.certified else "")
-        return f"tracked in {tracked.steps} proven step(s), h = {tracked.margin:.3g} of at most 0.5: {what}"
+        return f"tracked in {tracked.steps} proven step(s), h = {tracked.largest_h:.3g} of at most 0.5: {what}"
     if status is TrackingStatus.AMBIGUOUS:
         return _ambiguity(tracked)
     if status is TrackingStatus.OUT_OF_REACH:
