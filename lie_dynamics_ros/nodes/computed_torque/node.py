@@ -31,7 +31,7 @@ from ...ros.wire import qos
 from .answer import STOPPED, STOPPING, ControllerAnswer
 from .core import ComputedTorqueCore
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
-from .report import make_report
+from .report import ControllerReport, make_report
 
 SETTINGS = (*ROBOT_SETTINGS, *CONTROL_SETTINGS)
 ESTIMATE_PERIOD = 50_000_000
@@ -52,7 +52,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
         )
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
-        self._reports = StateReports(self, "~/controller_state", "ControllerState")
+        self._reports = StateReports(self, "~/controller_state", "ControllerState", ControllerReport)
         status = getattr(interfaces("msg"), "TrajectoryStatus", None)
         self._status = status and self.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)

@@ -13,6 +13,7 @@ from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
+from ...core.dynamics_answer import DynamicsAnswer
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
@@ -59,7 +60,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         super().__init__("hybrid_dynamics", SETTINGS, **kwargs)
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
-        self._reports = StateReports(self, "~/dynamics_state", "DynamicsState")
+        self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         messages = interfaces("msg")
         if messages is not None:
             self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))

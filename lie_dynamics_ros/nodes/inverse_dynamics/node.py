@@ -12,6 +12,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ...core.dynamics_answer import DynamicsAnswer
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import RobotOptions
@@ -58,7 +59,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         self._gravity_efforts: JointEfforts | None = None
         if self.settings["publish_gravity_efforts"]:
             self._gravity_efforts = JointEfforts(self, "~/gravity_efforts")
-        self._reports = StateReports(self, "~/dynamics_state", "DynamicsState")
+        self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         self.listen(JointTrajectoryPoint, "~/joint_trajectory_point", self._on_point)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
         DynamicsServices(self).offer("inverse_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")

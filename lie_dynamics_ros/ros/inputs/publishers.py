@@ -10,6 +10,7 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from ..wire import qos
+from ..wire.rclpy_private import tell_message_info
 
 UNKNOWN = b""
 """Stands for the publisher where rclpy tells nothing."""
@@ -70,7 +71,7 @@ def subscribe(
     subscription = node.create_subscription(
         type_, topic, receive, profile, qos_overriding_options=qos.overridable(), raw=True
     )
-    subscription._callback_type = Subscription.CallbackType.WithMessageInfo
+    tell_message_info(subscription)
     return subscription
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 
-from rclpy.impl.rcutils_logger import RcutilsLogger
-
 from ...core.setting import Setting
 from ...lie_dynamics import Model
+from ..wire.rclpy_private import Logger
 from .robot_description import check_text
 
 INERTIA_CHECK = Setting(
@@ -19,7 +18,7 @@ INERTIA_CHECK = Setting(
 )
 
 
-def load_model(description: str, inertia_check: str, logger: RcutilsLogger) -> Model:
+def load_model(description: str, inertia_check: str, logger: Logger) -> Model:
     """Build the model of a URDF text, which must not be a path; see `Model.from_urdf` for the errors raised.
 
     Its size is not judged again: whoever took it in has a limit of its own.

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rclpy.impl.rcutils_logger import RcutilsLogger
-
 from ...core.errors import DescriptionError, ParameterError
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
@@ -15,6 +13,7 @@ from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import StewartPlatform
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
+from ..wire.rclpy_private import Logger
 from .robot_description import locate
 
 KEYS = (b"base_points", b"platform_points", b"semi_regular")
@@ -80,7 +79,7 @@ def frames_of(values: Mapping[str, Any]) -> tuple[str, str]:
     return prefix + values["base_frame"], prefix + values["platform_frame"]
 
 
-def load_platform(source: str, logger: RcutilsLogger) -> StewartPlatform:
+def load_platform(source: str, logger: Logger) -> StewartPlatform:
     """Read the platform that the parameter ``platform`` stands for.
 
     Raises

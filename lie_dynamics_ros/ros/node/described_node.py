@@ -22,6 +22,7 @@ from ..model.robot_description import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
+from ..wire.rclpy_private import take_message
 from .background import Background, Job
 from .managed_node import ManagedNode
 
@@ -136,10 +137,9 @@ class DescribedNode(ManagedNode):
         """Wait for the topic inside a transition: the executor cannot deliver messages meanwhile, so take them here."""
         deadline = time.monotonic() + self.settings["robot_description_timeout"]
         while self._published is None:
-            with self._subscription.handle:
-                taken = self._subscription.handle.take_message(String, True)
+            taken = take_message(self._subscription, String)
             if taken is not None:
-                self._keep_text(taken[0])
+                self._keep_text(taken)
             elif time.monotonic() >= deadline:
                 raise ConfigurationError(
                     f"no robot description: nothing received on {self._subscription.topic_name}, "

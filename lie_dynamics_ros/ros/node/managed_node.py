@@ -17,6 +17,7 @@ from ...core.errors import reason_of
 from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
+from ..wire.rclpy_private import lifecycle_state
 from .garbage import settle, unsettle
 from .parameters import Settings
 from .real_time import REAL_TIME_SETTINGS
@@ -107,7 +108,7 @@ class ManagedNode(LifecycleNode):
     @property
     def state(self) -> str:
         """Lifecycle state: unconfigured, inactive, active, finalized, or a transition between them."""
-        return str(self._state_machine.current_state[1])
+        return lifecycle_state(self)
 
     def is_configured(self) -> bool:
         """Tell whether the node is inactive or active."""

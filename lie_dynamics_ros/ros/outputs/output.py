@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ..wire import qos
+from ..wire.rclpy_private import publish_functions
 
 LISTENERS_AGE = 0.02
 """After which it is asked again whether somebody listens [s]."""
@@ -36,8 +36,7 @@ class Output:
         self._publisher = node.create_lifecycle_publisher(
             type_, topic, profile, qos_overriding_options=qos.overridable()
         )
-        self._hand_over: Callable[[Any], None] = self._publisher.handle.publish
-        self._hand_over_serialized: Callable[[bytes], None] = self._publisher.handle.publish_raw
+        self._hand_over, self._hand_over_serialized = publish_functions(self._publisher)
         self._heard, self._asked = False, -LISTENERS_AGE
 
     @property

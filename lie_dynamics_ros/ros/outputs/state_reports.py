@@ -27,10 +27,17 @@ class StateReports:
     topic : str
     type_name : str
         Of the message, which has a header and ``joint_names``.
+    report : type
+        The dataclass that is published; its attributes are fields of the message.
     """
 
-    def __init__(self, node: Node, topic: str, type_name: str) -> None:
+    def __init__(self, node: Node, topic: str, type_name: str, report: type) -> None:
         self._type = getattr(interfaces("msg"), type_name, None)
+        if self._type is not None and not {f.name for f in fields(report)} <= set(
+            self._type.get_fields_and_field_types()
+        ):
+            node.get_logger().warning(f"without {topic}: the interface package that is installed is another version")
+            self._type = None
         self._output = None if self._type is None else Output(node, self._type, topic)
 
     @property

@@ -11,6 +11,8 @@ from typing import Any
 from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
+from ..wire.rclpy_private import respond_by
+
 SWITCH_INTERVAL = 5e-4
 """How long a thread may keep another waiting for the interpreter [s]; Python's own 5 ms would show in a stream."""
 
@@ -25,27 +27,23 @@ class Worker:
     def serve(self, service: Service, respond: Callable[[Any], Any]) -> None:
         """Let a service, whose callback returns the request itself, be answered from this thread.
 
-        Not every executor takes coroutines for callbacks (the EventsExecutor of Jazzy does not), but all send what a
-        callback returns by `Service.send_response`: the answer is put off there.
-
         Parameters
         ----------
         service : Service
         respond : callable
             Makes the response to a request; must not raise.
         """
-        send = service.send_response
 
-        def answer(request: Any, header: Any) -> None:
+        def answer(request: Any, header: Any, send: Callable[[Any, Any], None]) -> None:
             response = respond(request)
             with contextlib.suppress(InvalidHandle):  # the node has gone
                 send(response, header)
 
-        def put_off(request: Any, header: Any) -> None:
+        def put_off(request: Any, header: Any, send: Callable[[Any, Any], None]) -> None:
             with contextlib.suppress(RuntimeError):  # closed
-                self._thread.submit(answer, request, header)
+                self._thread.submit(answer, request, header, send)
 
-        service.send_response = put_off
+        respond_by(service, put_off)
 
     def close(self) -> None:
         """Drop the calls that wait; the one that is being served ends by itself."""

@@ -8,47 +8,29 @@ from __future__ import annotations
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-STREAM_INPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=4,
-    reliability=ReliabilityPolicy.BEST_EFFORT,
-    durability=DurabilityPolicy.VOLATILE,
-)
+
+def _latest(
+    depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy = DurabilityPolicy.VOLATILE
+) -> QoSProfile:
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability)
+
+
+STREAM_INPUT = _latest(4, ReliabilityPolicy.BEST_EFFORT)
 """Joint states, and commands to simulated robots: best effort matches every publisher.
 
 A queue is shared by all publishers: in one for a single message, one would push out another's, such as the arm's
 controller the gripper's.
 """
 
-SETPOINT_INPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=10,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
+SETPOINT_INPUT = _latest(10, ReliabilityPolicy.RELIABLE)
 """Set points and trajectories: each may be sent once, and none may be lost."""
 
-EVENT_INPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=10,
-    reliability=ReliabilityPolicy.BEST_EFFORT,
-    durability=DurabilityPolicy.VOLATILE,
-)
+EVENT_INPUT = _latest(10, ReliabilityPolicy.BEST_EFFORT)
 """Inputs of which several count, such as wrenches at different frames."""
 
-OUTPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-)
+OUTPUT = _latest(1, ReliabilityPolicy.RELIABLE)
 
-DESCRIPTION = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
+DESCRIPTION = _latest(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
 """The robot description: late subscribers get the last one."""
 
 TF = QoSProfile(depth=100)
