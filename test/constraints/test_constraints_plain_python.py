@@ -1,13 +1,9 @@
 """Constraints with kernels as plain Python: the same numbers, and complex steps through them."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 from support.compare import relative
 from support.loops import random_loop
+from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -20,17 +16,6 @@ from lie_dynamics_ros.lie_dynamics import (
     constraint_quantities,
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import four_bar
-
-TEST_FOLDER = Path(__file__).resolve().parent.parent
-PROGRAM = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-from constraints import test_constraints_plain_python as shared
-from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
-assert not COMPILED
-np.savez(sys.argv[2], **shared.evaluate(), **shared.complex_steps())
-"""
 
 
 def robot():
@@ -73,12 +58,7 @@ def complex_steps():
 
 
 def test_the_same_numbers_and_exact_derivatives(tmp_path):
-    file = tmp_path / "plain.npz"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(TEST_FOLDER), str(file)], check=True, env=environment, timeout=300
-    )
-    plain, compiled = np.load(file), evaluate()
+    plain, compiled = run_in_plain_python(__file__, tmp_path, "evaluate", "complex_steps"), evaluate()
     for name, value in compiled.items():
         assert relative(plain[name], value) < 1e-10, name
     assert compiled["rank"].tolist() == [5, 2]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.compare import relative
+from support.plain_python import run_in_plain_python
 from support.sample_trees import around, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -87,13 +88,6 @@ def test_the_same_numbers(case, tmp_path):
         assert relative(plain[name], value) < limit, name
 
 
-COMPLEX_STEPS = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from dynamics import test_plain_python as shared
-import numpy as np
-np.savez(sys.argv[2], **shared.complex_steps())
-"""
 STEP = 1e-30
 
 
@@ -122,7 +116,7 @@ def complex_steps():
 
 def test_complex_steps_through_the_kernels(tmp_path):
     """Against the dense definition, itself differentiated by complex steps, and central differences (1e-8)."""
-    _, found = run(COMPLEX_STEPS, tmp_path, NUMBA_DISABLE_JIT="1")
+    found = run_in_plain_python(__file__, tmp_path, "complex_steps")
     tree, model, q, qd, qdd, v, _ = sample()
     expected = tree.inverse_dynamics(q, qd, qdd, step=1j * STEP * v).imag / STEP
     assert relative(found["inverse"], expected) < 1e-12

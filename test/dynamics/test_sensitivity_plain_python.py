@@ -1,12 +1,8 @@
 """Sensitivities and second derivatives by kernels as plain Python: the same numbers, and complex steps through them."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 from support.compare import relative
+from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -20,14 +16,6 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics_sensitivity,
 )
 
-TEST_FOLDER = Path(__file__).resolve().parent.parent
-PROGRAM = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from dynamics import test_sensitivity_plain_python as shared
-import numpy as np
-np.savez(sys.argv[2], **shared.evaluate(), **shared.complex_steps())
-"""
 STEP = 1e-30
 
 
@@ -73,11 +61,7 @@ def complex_steps():
 
 
 def test_plain_python_and_complex_steps(tmp_path):
-    arguments = [sys.executable, "-c", PROGRAM, str(TEST_FOLDER), str(tmp_path / "out.npz")]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    result = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
-    assert result.returncode == 0, result.stderr
-    plain, compiled = dict(np.load(tmp_path / "out.npz")), evaluate()
+    plain, compiled = run_in_plain_python(__file__, tmp_path, "evaluate", "complex_steps"), evaluate()
     for name, value in compiled.items():
         assert relative(plain[name], value) < (1e-9 if name in ("forward", "hybrid") else 1e-12), name
     assert relative(compiled["inverse"], plain["step inverse"]) < 1e-12

@@ -1,27 +1,12 @@
 """The kernels of simulation and control as plain Python give the numbers of the compiled ones."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 from support.compare import relative
+from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros.lie_dynamics.control import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, simulate
-
-TEST_FOLDER = Path(__file__).resolve().parent.parent
-PROGRAM = """
-import sys
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/simulation"]
-import numpy as np
-import test_simulation_plain_python as shared
-from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
-assert not COMPILED
-np.savez(sys.argv[2], **shared.evaluate())
-"""
 
 
 def evaluate():
@@ -47,12 +32,8 @@ def evaluate():
 
 
 def test_plain_python_agrees(tmp_path):
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    file = tmp_path / "results.npz"
-    subprocess.run([sys.executable, "-c", PROGRAM, str(TEST_FOLDER), str(file)], check=True, env=environment)
-    compiled = evaluate()
-    with np.load(file) as plain:
-        assert set(plain) == set(compiled)
-        for name, value in compiled.items():
-            # Accelerations of the variational step are differences over 1 ms of what it solves to round-off.
-            assert relative(plain[name], value) < (1e-7 if name == "variational qdd" else 1e-9), name
+    plain, compiled = run_in_plain_python(__file__, tmp_path, "evaluate"), evaluate()
+    assert set(plain) == set(compiled)
+    for name, value in compiled.items():
+        # Accelerations of the variational step are differences over 1 ms of what it solves to round-off.
+        assert relative(plain[name], value) < (1e-7 if name == "variational qdd" else 1e-9), name

@@ -1,12 +1,8 @@
 """The tracking and assembly kernels give the same in plain Python, without numba."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import stewart_oracle as oracle
+from support.plain_python import run_in_plain_python
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartTracker,
@@ -16,13 +12,6 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
 )
 
 YAW = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-SCRIPT = """
-import sys
-import numpy as np
-sys.path.insert(0, sys.argv[1])
-from test_stewart_plain_python import work
-np.savez(sys.argv[2], *work())
-"""
 
 
 def work():
@@ -44,20 +33,17 @@ def work():
     cold = solve_from_home(platform, lengths[3])
     modes = assembly_modes(platform, lengths[3])
     counts = np.array([modes.complex_count, single.steps, refused.status, cold.steps])
-    tracked = path.poses, path.twists, path.accelerations, single.pose
-    return *tracked, cold.pose, modes.poses, modes_in_reach, ahead, counts
+    tracked = {"poses": path.poses, "twists": path.twists, "accelerations": path.accelerations, "pose": single.pose}
+    found = {"cold": cold.pose, "modes": modes.poses, "in reach": modes_in_reach, "ahead": ahead, "counts": counts}
+    return tracked | found
 
 
 def test_plain_python_gives_the_same(tmp_path):
-    root = Path(__file__).parents[2]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(root)}
-    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / "out.npz")]
-    subprocess.run(command, env=environment, check=True, cwd=root)
-    with np.load(tmp_path / "out.npz") as data:
-        *compiled, ahead, counts = work()
-        *plain, plain_ahead, plain_counts = (data[name] for name in data.files)
-    for ours, theirs in zip((*compiled, counts), (*plain, plain_counts), strict=True):
-        assert np.abs(ours - theirs).max() < 1e-12
+    plain, compiled = run_in_plain_python(__file__, tmp_path, "work"), work()
+    ahead, plain_ahead = compiled.pop("ahead"), plain.pop("ahead")
+    assert set(plain) == set(compiled)
+    for name, value in compiled.items():
+        assert np.abs(value - plain[name]).max() < 1e-12, name
     # At 1 rad/s the time left is the angle a left to the singular pose, where the platform yaws freely. Its yaw rate
     # follows from the leg rates through the inverse Jacobian, of size 1/a, and the Jacobian is known to round-off of 1:
     # so the inverse is known to eps/a relative to itself, the rate, and with it the time, to eps/a^2, times a number of

@@ -31,6 +31,7 @@ from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.output import Output
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds
 from .core import NAMES, RobotSimulation, SimulationOptions, steps_of_delay, warm_up
@@ -137,15 +138,10 @@ class SimulatedRobot(ManagedNode):
         self._lock = LockStep()
         self._simulated = 0.0  # simulated time of the last report [s]
         super().__init__("simulated_robot", SETTINGS, **kwargs)
-        overridable = qos.overridable()
-        self._states = self.create_lifecycle_publisher(
-            JointState, "joint_states", qos.OUTPUT, qos_overriding_options=overridable
-        )
-        self._points = self.create_lifecycle_publisher(
-            JointTrajectoryPoint, "~/joint_trajectory_point", qos.OUTPUT, qos_overriding_options=overridable
-        )
+        self._states = Output(self, JointState, "joint_states")
+        self._points = Output(self, JointTrajectoryPoint, "~/joint_trajectory_point")
         self._description = self.create_publisher(
-            String, "robot_description", qos.DESCRIPTION, qos_overriding_options=overridable
+            String, "robot_description", qos.DESCRIPTION, qos_overriding_options=qos.overridable()
         )
         self._clock_publisher = None
         if self.settings["publish_clock"]:
@@ -155,9 +151,7 @@ class SimulatedRobot(ManagedNode):
             (JointState, "~/joint_efforts", read_named_efforts),
             (JointTrajectory, "~/joint_trajectory", read_point),
         ):
-            self.create_subscription(
-                type_, topic, self._receiver(read), qos.STREAM_INPUT, qos_overriding_options=overridable
-            )
+            self.listen(type_, topic, self._receiver(read), qos.STREAM_INPUT)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._timer = None
 
@@ -245,14 +239,14 @@ class SimulatedRobot(ManagedNode):
         now = self.get_clock().now()
         t = (now.nanoseconds - self._start) * 1e-9
         self._position[:], self._velocity[:], self._acceleration[:] = self._motion.at(t)
-        self._points.publish(self._point)
+        self._points.send(self._point)
         self._publish(now.nanoseconds)
 
     def _publish(self, stamp: int) -> None:
         header = self._state.header.stamp
         header.sec, header.nanosec = divmod(stamp, 1_000_000_000)
         self._lock.published(stamp, time.perf_counter())
-        self._states.publish(self._state)
+        self._states.send(self._state)
         self._published += 1
 
     # Dynamics.

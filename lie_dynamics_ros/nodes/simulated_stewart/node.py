@@ -23,7 +23,7 @@ from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.wire import qos
+from ...ros.outputs.output import Output
 from ...ros.wire.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix
 from .core import MotionOptions, PlatformMotion
 
@@ -74,19 +74,10 @@ class SimulatedStewart(ManagedNode):
         self._refused = ""
         self._timer = None
         super().__init__("simulated_stewart", SETTINGS, **kwargs)
-        overridable = qos.overridable()
-        self._states = self.create_lifecycle_publisher(
-            JointState, "joint_states", qos.OUTPUT, qos_overriding_options=overridable
-        )
-        self._poses = self.create_lifecycle_publisher(
-            PoseStamped, "~/true_pose", qos.OUTPUT, qos_overriding_options=overridable
-        )
-        self._twists = self.create_lifecycle_publisher(
-            TwistStamped, "~/true_twist", qos.OUTPUT, qos_overriding_options=overridable
-        )
-        self.create_subscription(
-            PoseStamped, "~/desired_pose", self._on_desired, qos.SETPOINT_INPUT, qos_overriding_options=overridable
-        )
+        self._states = Output(self, JointState, "joint_states")
+        self._poses = Output(self, PoseStamped, "~/true_pose")
+        self._twists = Output(self, TwistStamped, "~/true_twist")
+        self.listen(PoseStamped, "~/desired_pose", self._on_desired)
         self.create_service(Trigger, "~/reset", self._reset)
 
     def check_settings(self, values: Any) -> None:
@@ -155,14 +146,14 @@ class SimulatedStewart(ManagedNode):
         self._rates[:] = motion.rates + self.settings["rate_noise"] * noise[LEGS:]
         stamp = now.to_msg()
         self._state.header.stamp = self._pose.header.stamp = self._twist.header.stamp = stamp
-        self._states.publish(self._state)
+        self._states.send(self._state)
         rotation = motion.pose[:3, :3]
-        if self._poses.get_subscription_count():
+        if self._poses.heard:
             fill_pose_from_matrix(self._pose.pose, motion.pose)
-            self._poses.publish(self._pose)
-        if self._twists.get_subscription_count():
+            self._poses.send(self._pose)
+        if self._twists.heard:
             fill_twist(self._twist.twist, motion.twist, rotation)
-            self._twists.publish(self._twist)
+            self._twists.send(self._twist)
         self._published += 1
 
     def _on_desired(self, message: PoseStamped) -> None:

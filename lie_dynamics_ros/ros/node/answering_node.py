@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
-from rclpy.qos import QoSProfile
-from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from ...core.errors import RequestError
@@ -18,7 +16,6 @@ from ..outputs.diagnostics import Report
 from ..outputs.response_times import DEADLINE
 from ..requests.services import Services
 from ..requests.worker import Worker
-from ..wire import qos
 from .managed_node import ManagedNode
 
 ANSWER_SETTINGS = (
@@ -62,12 +59,6 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         """End the thread of the services with the node."""
         self.worker.close()
         super().destroy_node()
-
-    def listen(
-        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
-    ) -> Subscription:
-        """Subscribe, with a quality of service that the user can override."""
-        return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=qos.overridable())
 
     # For subclasses to fill in.
 

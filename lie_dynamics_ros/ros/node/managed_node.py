@@ -12,11 +12,14 @@ from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, TransitionCallbackReturn
 from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 
 from ...core.errors import reason_of
 from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
+from ..wire import qos
 from ..wire.rclpy_private import lifecycle_state
 from .garbage import settle, unsettle
 from .parameters import Settings
@@ -144,6 +147,12 @@ class ManagedNode(LifecycleNode):
     ) -> Any:
         """Subscribe; see the class for exceptions that leave the callback."""
         return super().create_subscription(msg_type, topic, self._guarded(callback, topic), *args, **kw)
+
+    def listen(
+        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
+    ) -> Subscription:
+        """Subscribe, with a quality of service that the user can override."""
+        return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=qos.overridable())
 
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **kw: Any) -> Any:
         """Make a timer; see the class for exceptions that leave the callback."""
