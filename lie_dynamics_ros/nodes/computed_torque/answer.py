@@ -27,7 +27,7 @@ class ControllerAnswer(NamedTuple):
         The motion desired at the stamp, in a stop that of the stop; `effort` is the trajectory's feed-forward.
     error, error_rate : ndarray
         Desired minus actual.
-    law : Wanted
+    law : LawEffort
         What the control law asks for, and its parts.
     wrench : ndarray
         Effort by which known external wrenches push the joints [N m, N].

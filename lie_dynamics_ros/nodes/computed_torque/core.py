@@ -42,7 +42,7 @@ class ComputedTorqueCore(Answering):
     ----------
     model : Model
         As described; what the options include is added.
-    options : Options
+    options : ComputedTorqueOptions
         Of `computed_torque_options`.
 
     Raises

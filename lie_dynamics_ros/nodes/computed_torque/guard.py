@@ -28,7 +28,7 @@ class Guard:
     soft : SoftLimits
     fastest, speed : ndarray, shape (n,)
         Velocity limits, infinite for none, and the same with 1 for none [rad/s, m/s].
-    options : Options
+    options : ComputedTorqueOptions
     """
 
     def __init__(

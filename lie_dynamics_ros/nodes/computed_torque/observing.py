@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ...core.arrays import Array
 from ...lie_dynamics.control import AdaptiveController, EffortHistory, SoftLimits
-from ...ros.wire.messages import Array
 from .gains import Gains
 
 
