@@ -80,8 +80,8 @@ def test_finds_torques_that_are_not_numbers(recording, model):
 def test_finds_answers_to_another_state_or_to_accelerations_that_nobody_sent(recording, model):
     account = recording.accounts[40]
     account.velocity[2] += 0.1
-    account.given[5] += 0.1
-    account.effort = inverse_dynamics(model, account.position, account.velocity, account.given) - account.wrench_effort
+    account.input[5] += 0.1
+    account.effort = inverse_dynamics(model, account.position, account.velocity, account.input) - account.wrench_effort
     recording.answers[40].efforts[:] = account.effort[::-1]
     state, acceleration = judge(recording, model).shortfalls
     assert "answer another state" in state and "accelerations that nobody sent" in acceleration
