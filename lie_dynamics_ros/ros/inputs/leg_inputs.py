@@ -11,7 +11,6 @@ from ...core.arrays import all_finite
 from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS, LegState
-from ..wire.messages import nanoseconds
 from .state_reader import StateFields
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ class LegInputs:
         self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
         self._without_rates = False
 
-    def read(self, message: JointState, now: int, age: float) -> LegState:
-        """Return the state in a message that arrived at a time [ns]; it is overwritten by the next one.
+    def read(self, message: JointState, stamp: int, now: int, age: float) -> LegState:
+        """Return the state of a time [ns] in a message; it is overwritten by the next one.
 
         Raises
         ------
@@ -55,7 +54,6 @@ class LegInputs:
         self._without_rates |= not moving
         if self._offsets is not None:
             fields.position += self._offsets
-        stamp = nanoseconds(message.header.stamp) or now
         return LegState(stamp, fields.position, fields.velocity if moving else None)
 
     def forget(self) -> None:

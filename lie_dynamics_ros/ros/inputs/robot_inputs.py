@@ -13,7 +13,7 @@ from ...core.external_wrenches import ExternalWrenches
 from ...core.joint_mapping import JointMapping
 from ...core.robot_state import RobotState
 from ...lie_dynamics import Model
-from ..wire.messages import nanoseconds, read_efforts
+from ..wire.messages import read_efforts
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ class RobotInputs:
         self._reader = JointStateReader(len(names))
         self._assumed: set[str] = set()
 
-    def read(self, message: JointState, now: int, age: float) -> RobotState:
+    def read(self, message: JointState, stamp: int, now: int, age: float) -> RobotState:
         """Return the state in a message.
 
         Parameters
         ----------
         message : JointState
-        now : int
-            Time of its arrival [ns].
+        stamp, now : int
+            Time of the state, and of its arrival [ns].
         age : float
             How old it was then [s]; 0 where that is not known.
 
@@ -91,7 +91,6 @@ class RobotInputs:
             effort, assumed = read_efforts(message, match)
             if assumed:
                 self._assumed.add("measured efforts")
-        stamp = nanoseconds(message.header.stamp) or now
         wrenches = self.wrenches.on_bodies(now, self.wrench_timeout)
         return RobotState(stamp, position, velocity, wrenches, age, now, effort)
 

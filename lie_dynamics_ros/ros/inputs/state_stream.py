@@ -42,8 +42,9 @@ class StateStream:
     node : ManagedNode
         With the parameters `STATE_TIMEOUT` and `response_times.DEADLINE`.
     answer : callable
-        Publishes the answer to a state, ``answer(message, now, age)`` with the time of arrival [ns] and how old it
-        was then [s], 0 where that is not known; raises `MessageError` or `LieDynamicsError` where there is none.
+        Publishes the answer to a state, ``answer(message, stamp, now, age)`` with its time (that of its arrival where
+        it has none), the time of its arrival [ns], and how old it was then [s], 0 where that is not known; raises
+        `MessageError` or `LieDynamicsError` where there is none.
     restart : callable
         Called when time ran backwards, as when a recording starts again: forgets what belongs to the time before.
     what : str
@@ -61,7 +62,7 @@ class StateStream:
     def __init__(
         self,
         node: ManagedNode,
-        answer: Callable[[JointState, int, float], None],
+        answer: Callable[[JointState, int, int, float], None],
         restart: Callable[[], None],
         what: str = "state",
     ) -> None:
@@ -120,9 +121,10 @@ class StateStream:
             if isinstance(message, bytes):
                 message = self._decode(message)
             age = self._times.check(nanoseconds(message.header.stamp), now, publisher)
-            self._answer(message, now, age * 1e-9 if self._times.timeout else 0.0)
+            stamp = now - age
+            self._answer(message, stamp, now, age * 1e-9 if self._times.timeout else 0.0)
             self._times.answered()
-            self._answered = now - age, begin
+            self._answered = stamp, begin
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
             if error.kind == BACKWARDS and self._begins_again():

@@ -31,7 +31,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     """Joint states in, answers out; subclasses fill in `read_options` and `publish`.
 
     A core has ``options``, ``with_options(options)``, ``answer(state)``, ``start()`` and ``forget()``, see `RobotCore`;
-    inputs have ``read(message, now, age)``, which makes a state of a message, and ``forget()``.
+    inputs have ``read(message, stamp, now, age)``, which makes a state of a message, and ``forget()``.
 
     Attributes
     ----------
@@ -123,10 +123,10 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
 
     # Messages.
 
-    def _on_state(self, message: JointState, now: int, age: float) -> None:
+    def _on_state(self, message: JointState, stamp: int, now: int, age: float) -> None:
         core = self.core
         assert core is not None
-        self.publish(core, core.answer(self.inputs.read(message, now, age)), message.header.stamp)
+        self.publish(core, core.answer(self.inputs.read(message, stamp, now, age)), message.header.stamp)
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""

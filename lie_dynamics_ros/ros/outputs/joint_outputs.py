@@ -44,10 +44,6 @@ class JointOutput(Output, ABC):
         self._form = SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
         self._values = self._form.numbers
 
-    def _fill(self, *runs: Array) -> None:
-        for own, values in zip(self._values, runs, strict=True):
-            own[:] = values if self._order is None else values[self._order]
-
     @abstractmethod
     def make(self, joints: list[str], *values: Sequence[float]) -> Any:
         """Make a message that holds ``values``, each of them in the order of the joints."""
@@ -64,7 +60,7 @@ class JointEfforts(JointOutput):
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in model order, under the time stamp of the state they answer."""
-        self._fill(values)
+        self._values[0][:] = values if self._order is None else values[self._order]
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -79,7 +75,7 @@ class JointAccelerations(JointOutput):
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish accelerations [rad/s^2 or m/s^2], in model order, under the stamp of their state."""
-        self._fill(values)
+        self._values[0][:] = values if self._order is None else values[self._order]
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -95,7 +91,9 @@ class JointErrors(JointOutput):
 
     def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
         """Publish errors [rad or m, and per s], in model order, under the stamp of their state."""
-        self._fill(position, velocity)
+        order = self._order
+        self._values[0][:] = position if order is None else position[order]
+        self._values[1][:] = velocity if order is None else velocity[order]
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -112,5 +110,5 @@ class EffortCommands(JointOutput):
 
     def publish(self, values: Array) -> None:
         """Publish efforts [N m or N], in model order."""
-        self._fill(values)
+        self._values[0][:] = values if self._order is None else values[self._order]
         self.send_serialized(self._form.unstamped())
