@@ -208,6 +208,7 @@ def test_the_key_follows_the_sources(tmp_path):
         "engine/simd.py": (True, True, True),  # compile.py uses it for straight helpers
         "dynamics/kernels/common/world.py": (False, True, False),
         "model/layout.py": (True, True, False),
+        "engine/width.py": (True, True, False),
         "stewart/tracking/kernels/tracker.py": (False, False, True),
         "engine/compile.py": (True, True, True),
     }.items():

@@ -4,6 +4,7 @@ What an entry point refuses, the public functions convert: so these must give th
 """
 
 import gc
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -34,7 +35,7 @@ from lie_dynamics_ros.lie_dynamics.dynamics.kernels import gravity as gravity_ke
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.plain import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
-from lie_dynamics_ros.lie_dynamics.engine.fastcall import entries as direct
+from lie_dynamics_ros.lie_dynamics.engine.fastcall import layout
 from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_platform
 
 ROUND_OFF = 1e-13  # what is converted may take the kernel of batches, whose sums are in another order
@@ -139,8 +140,10 @@ def test_any_form_of_leg_lengths_gives_the_same_pose(form):
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
 def test_numbers_of_other_kinds_are_converted(rng, model, dtype):
     state = rng.uniform(0.2, 3.0, (4, model.nv)).astype(dtype)
+    # Forward dynamics solves with the mass matrix: another order of sums may show as many times as it is conditioned.
+    bound = max(ROUND_OFF, np.finfo(float).eps * np.linalg.cond(mass_matrix(model, state[0].astype(float))))
     for name, function in functions(model).items():
-        assert relative(function(*state), function(*state.astype(float))) < ROUND_OFF, name
+        assert relative(function(*state), function(*state.astype(float))) < bound, name
 
 
 def test_wrong_shapes_and_numbers_still_get_their_errors(rng, model):
@@ -219,28 +222,30 @@ def test_books_of_the_interpreter_are_kept(rng, model):
 @compiled_only
 def test_the_layout_of_arrays_is_known_here():
     """Otherwise entry points would silently be those of numba's dispatcher, right but slower."""
-    assert direct.known_layout()
+    if os.environ.get(layout.SWITCH) == "0":
+        pytest.skip("nothing to compare: numba's dispatcher is asked for")
+    assert layout.known_layout()
 
 
 @compiled_only
-@pytest.mark.parametrize("name", ["_TYPE", "_DATA", "_NDIM", "_DIMS", "_DESCR", "_FLAGS", "_ORDER", "_NUMBER"])
+@pytest.mark.parametrize("name", ["TYPE", "DATA", "NDIM", "DIMS", "DESCR", "FLAGS", "ORDER", "NUMBER"])
 def test_another_layout_is_noticed(monkeypatch, name):
-    monkeypatch.setattr(direct, name, {"_TYPE": 16, "_ORDER": 24}.get(name, 8))
-    assert not direct.known_layout.__wrapped__()
+    monkeypatch.setattr(layout, name, {"TYPE": 16, "ORDER": 24}.get(name, 8))
+    assert not layout.known_layout.__wrapped__()
 
 
 @compiled_only
 def test_another_version_of_numpy_is_noticed(monkeypatch):
-    monkeypatch.setattr(direct, "_KNOWN_VERSIONS", (0x01,))
-    assert not direct.known_layout.__wrapped__()
+    monkeypatch.setattr(layout, "_KNOWN_VERSIONS", (0x01,))
+    assert not layout.known_layout.__wrapped__()
 
 
 ELSEWHERE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from lie_dynamics_ros.lie_dynamics.control.slotine_li import slotine_li_regressor
-from lie_dynamics_ros.lie_dynamics.engine.fastcall import entries as direct
-direct.known_layout = lambda: False
+from lie_dynamics_ros.lie_dynamics.engine.fastcall import layout
+layout.known_layout = lambda: False
 from engine import test_direct as shared
 import pytest
 raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", shared.__file__, "-k",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED, HELPER, LINKED
+from lie_dynamics_ros.lie_dynamics.engine.helpers import COMPILED, HELPER, LINKED
 
 if not COMPILED:
     pytest.skip("nothing is compiled in plain Python", allow_module_level=True)

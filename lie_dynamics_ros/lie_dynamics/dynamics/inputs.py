@@ -47,7 +47,7 @@ def evaluate(
     model : Model
         The model.
     batched : callable
-        Kernel made by `engine.batch.make_batch`.
+        Kernel made by `kernels.common.batch.make_batch`.
     inputs : dict
         "q" first (nq), then names and values of up to three arrays (nv), in the kernel's order.
     tails : list

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -9,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
-from .compile import HELPER
+from .helpers import HELPER
 from .simd import WIDTH
 
 _I32 = ir.IntType(32)
@@ -135,3 +137,21 @@ def register(shared_integer, workspace, vector_space, column_space, width):
     @overload(column_space)
     def _column_space(n, like):
         return lambda n, like: aligned_numbers(n).reshape((n, WIDTH))
+
+
+def for_one_state(function, name):
+    """Let compiled kernels run the decorated code in place of `function` where argument `name` holds a single state.
+
+    For tiles they run `function` itself.
+    """
+
+    def decorate(single):
+        def choose(*arguments):
+            return single if arguments[place].ndim == 1 else function
+
+        choose.__signature__ = inspect.signature(function)
+        place = list(choose.__signature__.parameters).index(name)
+        overload(function, jit_options=HELPER)(choose)
+        return function
+
+    return decorate

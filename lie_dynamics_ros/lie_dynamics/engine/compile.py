@@ -10,52 +10,18 @@ from __future__ import annotations
 import functools
 import os
 import re
-import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
-from .helper_compiler import helper_compiler
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-# "nnan" and "ninf" would break the checks for bad input, "reassoc" the range reduction of sin and cos.
-_FAST_MATH = {"contract", "nsz", "arcp"}
-
-try:
-    import numba
-
-    #: True when kernels are compiled, False when they run as plain Python.
-    COMPILED: bool = not getattr(numba.config, "DISABLE_JIT", False)
-    _njit: Any = numba.njit
-except ImportError:
-    COMPILED = False
-    warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
+from .helpers import COMPILED as COMPILED
+from .helpers import HELPER, OPTIONS, F, njit
+from .helpers import inline as inline
+from .helpers import outline as outline
 
 #: All kernels declared so far, in order, for compilation ahead of time.
 KERNELS: list[Any] = []
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
-#: For what no Python calls; wrappers would be a third of all time.
-LINKED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": helper_compiler}
-#: Options of helpers: they count no references.
-HELPER: Any = {**_OPTIONS, "_nrt": False, **LINKED}
-
-
-def inline(function: F) -> F:
-    """Make a helper that kernels call; it is compiled into each of them.
-
-    Helpers do not count references to the arrays they are given, which would cost more than their
-    arithmetic: so they cannot allocate, and kernels allocate for them.
-    """
-    return _njit(forceinline=True, **HELPER)(function) if COMPILED else function
-
-
-def outline(function: F) -> F:
-    """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
-    return _njit(forceinline=False, **HELPER)(function) if COMPILED else function
-
 
 def straight(function: F) -> F:
     """Make a helper like `inline` of code without branches or loops over values: its compilation takes no time.
@@ -149,10 +115,11 @@ def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: in
     """Return a callable that makes the entry point when it is called first, and then is little but that."""
 
     def load() -> Callable[..., Any]:
-        from .fastcall.entries import known_layout, make_entry
+        from .fastcall.entries import make_entry
+        from .fastcall.layout import known_layout
 
         if known_layout():
-            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER if quick else _OPTIONS, quick)
+            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER if quick else OPTIONS, quick)
         else:
             entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), quick)), signature, fresh, size)
         call.__setstate__((entry, (), {}, call.__dict__))  # type: ignore[attr-defined]
@@ -205,7 +172,7 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
 
     from .cache import enable_cache
 
-    dispatcher = _njit(**{**_OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
+    dispatcher = njit(**{**OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
     enable_cache(dispatcher, function)
     allowed: list[tuple[Any, ...]] = []
 
@@ -233,6 +200,8 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
 def environment_summary() -> str:
     """Return one line that tells how kernels run here, for reports and benchmarks."""
     if COMPILED:
+        import numba
+
         return f"numba {numba.__version__}"
     disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
     return "plain Python" + (" (NUMBA_DISABLE_JIT)" if disabled else " (no numba)")

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model.layout import LANES as LANES
 from .compile import COMPILED, straight
+from .width import LANES as LANES
 
 
 def is_symbol(x):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import COMPILED, HELPER, outline
+from .helpers import COMPILED, HELPER, outline
 from .lanes import LANES
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics.kernels.common.joints import check_quaternions
-from ..model.layout import N_QUATERNIONS
-from .compile import COMPILED, inline, outline
+from .helpers import COMPILED, inline, outline
 from .lanes import LANES, fetch_ahead
 
-BATCH_SIGNATURE = "(float64[:,::1], " + "float64[:,::1], " * 5 + "boolean[::1], float64[:,::1], float64[:,::1])"
 #: How many tiles ahead memory is asked for.
 _AHEAD = 4
 
@@ -22,17 +19,6 @@ _AHEAD = 4
 def tile_width(batch):
     """Return the number of states in a tile of a batch of this size."""
     return max(batch, 1)
-
-
-@outline
-def quaternions_fit(rows, q, start, stop):
-    """Tell whether the states `start` to `stop` - 1 have unit quaternions."""
-    good = True
-    if rows[0, N_QUATERNIONS] == 0.0:
-        return good
-    for s in range(start, stop):
-        good = good and check_quaternions(rows, q[s])
-    return good
 
 
 def load_tile(source, start, tile):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from .compile import inline
+from .helpers import inline
 
 #: Largest |x| [rad] for which the three-part reduction keeps full accuracy; see `make_sincos` for what lies beyond.
 REDUCTION_LIMIT = 1.0e5

@@ -15,6 +15,8 @@ through it, or slide; where slides follow turns about other axes, the point stay
 
 from __future__ import annotations
 
+from ..engine.width import LANES as LANES
+
 # Header, in row 0.
 N_Q = 0  # entries of q, with those appended for user-defined joints
 N_V = 1
@@ -51,7 +53,6 @@ ROW_SIZE = 48
 # After the rows come some of their columns once more, one after the other and each filled up with zeros to a multiple
 # of LANES, so that vectors of LANES rows can be read from them: row i is entry i - 1. Kernels find them behind the rows
 # that they are given, which therefore must be those of a `Model` and not a copy of them.
-LANES = 8
 PLACEMENT_C = 0  # nine
 ORIGIN_C = 9  # three
 AXIS_W_C = 12

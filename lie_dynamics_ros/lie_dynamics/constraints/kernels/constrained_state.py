@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import has_transform, subspace
 from ...dynamics.kernels.common.spatial import add, dot, scale, wrench_out
 from ...dynamics.kernels.forward_dynamics import (
@@ -22,7 +23,6 @@ from ...dynamics.kernels.forward_dynamics import (
     articulate,
     velocities_and_inertias,
 )
-from ...engine.batch import all_finite
 from ...engine.compile import inline, outline
 from ...engine.lanes import LANES, add3, get, get2, get3, get9, put2
 from ...model.layout import AXIS, AXIS_V, AXIS_W, KIND, N_V, NOT_FINITE, OK, PARENT, SINGULAR, STATUS_STEP

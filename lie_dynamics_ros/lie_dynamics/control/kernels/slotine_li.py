@@ -7,9 +7,9 @@ the world feel it.
 
 from __future__ import annotations
 
+from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import add_step, check_quaternions, constants9, has_transform, project
 from ...dynamics.kernels.common.spatial import rotate, unrotate, wrench_out
-from ...engine.batch import all_finite
 from ...engine.compile import kernel, outline
 from ...engine.lanes import get3, get9, put2, put3, workspace
 from ...geometry.kernels.coriolis_product import COLUMNS, RW, XV, XW, P, R, V, W, carry_reference, reference_wrench

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,
@@ -52,6 +51,7 @@ from ...model.layout import (
     STATUS_STEP,
     TOO_LARGE,
 )
+from .common.batch import all_finite, make_batch
 from .common.joints import (
     add_bias,
     add_step,

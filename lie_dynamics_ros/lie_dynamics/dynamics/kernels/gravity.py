@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel
 from ...engine.lanes import add3, get2, get3, get9, on_stack, put, put2, put3, single_workspace, stack_numbers
 from ...model.layout import (
@@ -18,6 +17,7 @@ from ...model.layout import (
     PARENT,
     TOO_LARGE,
 )
+from .common.batch import all_finite, make_batch
 from .common.joints import check_quaternions, constants3, has_transform, project
 from .common.spatial import add, cross, rotate, scale, unrotate
 from .common.steps import prepare_transforms, transform

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,
@@ -44,6 +43,7 @@ from ...model.layout import (
     PARENT,
     TOO_LARGE,
 )
+from .common.batch import all_finite, make_batch
 from .common.joints import (
     add_bias,
     add_step,

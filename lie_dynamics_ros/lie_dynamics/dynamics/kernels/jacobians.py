@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel, straight
 from ...engine.lanes import get, lift, put, shared_integer
 from ...model.layout import (
@@ -19,6 +18,7 @@ from ...model.layout import (
     OK,
     PARENT,
 )
+from .common.batch import all_finite, make_batch
 from .common.joints import check_quaternions, custom_rate, has_transform, is_custom, row_transform, subspace
 from .common.spatial import add, cross, matmul, rotate, scale, twist_cross, twist_into
 from .inverse_dynamics import NONE_GIVEN

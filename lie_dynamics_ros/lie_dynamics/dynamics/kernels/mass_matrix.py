@@ -11,7 +11,6 @@ the rotational inertia about the body frame's origin. D and l add up over a subt
 
 from __future__ import annotations
 
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,
@@ -42,6 +41,7 @@ from ...model.layout import (
     PARENT,
     TOO_LARGE,
 )
+from .common.batch import all_finite, make_batch
 from .common.joints import check_quaternions
 from .common.spatial import cross, dot, scale, sub, unrotate
 from .common.world import (

@@ -6,7 +6,6 @@ screws, inertias and the products of the two are computed for eight rows at once
 
 from __future__ import annotations
 
-from ...engine.batch import all_finite
 from ...engine.compile import COMPILED, inline, kernel, straight
 from ...engine.lanes import (
     at,
@@ -43,6 +42,7 @@ from ...model.layout import (
     SUBTREE_END_C,
     TOO_LARGE,
 )
+from .common.batch import all_finite
 from .common.joints import check_quaternions, has_transform, row_transform
 from .common.spatial import add, cross, dot, matmul, rotate, scale, sub, symmetric_times
 from .common.world import inertia_at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel, outline
 from ...engine.lanes import get, get2, get3, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
 from ...model.layout import (
@@ -21,6 +20,7 @@ from ...model.layout import (
     REFERENCE,
     TOO_LARGE,
 )
+from .common.batch import all_finite, make_batch
 from .common.joints import add_bias, add_step, check_quaternions, constants9, has_transform, row_transform
 from .common.spatial import add, cross, dot, scale, sub, twist_into, unrotate
 from .common.world import (

@@ -1,4 +1,4 @@
-"""What the compiled entry points of `direct` are made of: reading arrays from memory, making new ones."""
+"""What the compiled entry points of `entries` are made of: reading arrays from memory, making new ones."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numba
 from numba.core.ccallback import CFunc
 
-from ..compile import LINKED
-from .entries import (
-    _CONTIGUOUS_ALIGNED,
-    _DATA,
-    _DESCR,
-    _DIMS,
-    _FLAGS,
-    _NDIM,
-    _NUMBER,
-    _NUMBERS,
-    _ORDER,
-    _SWAPPED,
-    _TYPE,
+from ..helpers import LINKED
+from .layout import (
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    DIMS,
+    FLAGS,
+    NDIM,
+    NUMBER,
+    NUMBERS,
+    ORDER,
+    SWAPPED,
+    TYPE,
 )
 
 njit: Any = numba.njit  # its declared types know less than it takes
@@ -80,7 +80,7 @@ def _tools() -> dict[str, Any]:
         @make
         def view(typingctx: Any, address: Any) -> Any:
             def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                dims = load(builder, i64, args[0], i64(_DIMS))
+                dims = load(builder, i64, args[0], i64(DIMS))
                 shape = [load(builder, i64, dims, i64(8 * k)) for k in range(ndim)]
                 item = i64(context.get_abi_sizeof(context.get_data_type(dtype)))
                 strides = [item]
@@ -88,7 +88,7 @@ def _tools() -> dict[str, Any]:
                     strides.insert(0, builder.mul(strides[0], size))
                 array = arrayobj.make_array(kind)(context, builder)
                 numbers = context.get_data_type(dtype).as_pointer()
-                data = builder.inttoptr(load(builder, i64, args[0], i64(_DATA)), numbers)
+                data = builder.inttoptr(load(builder, i64, args[0], i64(DATA)), numbers)
                 arrayobj.populate_array(array, data, shape, strides, item, meminfo=None)
                 return array._getvalue()
 
@@ -103,7 +103,7 @@ def _tools() -> dict[str, Any]:
             maker = builder.inttoptr(load(builder, i64, args[0], i64(8)), kind.as_pointer())
             dims = builder.alloca(i64)
             builder.store(args[1], dims)
-            number, none = i32(_NUMBERS["float64"]), i64(0)
+            number, none = i32(NUMBERS["float64"]), i64(0)
             array_type = load(builder, i64, args[0], i64(0))
             return builder.call(maker, [array_type, i32(1), dims, number, none, none, i32(0), i32(0), none])
 
@@ -111,12 +111,12 @@ def _tools() -> dict[str, Any]:
 
     @helper
     def fits(constants: Any, x: Any, ndim: Any, number: Any) -> Any:
-        if word(x, _TYPE) != word(constants, 0) or half(x, _NDIM) != ndim:
+        if word(x, TYPE) != word(constants, 0) or half(x, NDIM) != ndim:
             return False
-        descr = word(x, _DESCR)
-        if half(descr, _NUMBER) != number or byte(descr, _ORDER) == _SWAPPED:
+        descr = word(x, DESCR)
+        if half(descr, NUMBER) != number or byte(descr, ORDER) == SWAPPED:
             return False
-        return half(x, _FLAGS) & _CONTIGUOUS_ALIGNED == _CONTIGUOUS_ALIGNED
+        return half(x, FLAGS) & CONTIGUOUS_ALIGNED == CONTIGUOUS_ALIGNED
 
     def external(name: str, result: Any, *arguments: Any) -> Any:
         return types.ExternalFunction(name, result(*arguments))

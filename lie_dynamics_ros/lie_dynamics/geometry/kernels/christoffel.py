@@ -13,6 +13,7 @@ is added.
 
 from __future__ import annotations
 
+from ...dynamics.kernels.common.batch import all_finite, make_batch
 from ...dynamics.kernels.common.spatial import add, cross, dot, scale, symmetric_times, times_skew, wrench_cross
 from ...dynamics.kernels.common.twists import get_twist, power
 from ...dynamics.kernels.common.world import (
@@ -29,7 +30,6 @@ from ...dynamics.kernels.common.world import (
 from ...dynamics.kernels.derivatives.derivative_terms import SECOND_SIZE, is_users, seen_from_world
 from ...dynamics.kernels.inverse_dynamics import NONE_GIVEN
 from ...dynamics.kernels.mass_matrix import clear
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get, get2, get3, get6, put, workspace
 from ...model.layout import BAD_SHAPE, FIRST, LAST, N_Q, N_QUATERNIONS, N_V, NOT_FINITE, OK, PARENT

@@ -11,6 +11,7 @@ with e half the trace of the rotational inertia: the Coriolis matrix of Christof
 
 from __future__ import annotations
 
+from ...dynamics.kernels.common.batch import all_finite, make_batch
 from ...dynamics.kernels.common.joints import (
     add_step,
     check_quaternions,
@@ -33,7 +34,6 @@ from ...dynamics.kernels.common.spatial import (
     twist_into,
     wrench_out,
 )
-from ...engine.batch import all_finite, make_batch
 from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,

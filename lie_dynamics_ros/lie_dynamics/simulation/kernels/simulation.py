@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import check_quaternions
 from ...dynamics.kernels.forward_dynamics import COLUMNS as _WORK_COLUMNS
-from ...engine.batch import all_finite
 from ...engine.compile import kernel
 from ...model.layout import ARMATURE, BAD_QUATERNION, N_V, NOT_FINITE, OK, STATUS_STEP
 from .steps import ACCELERATION, ARMATURES, REACTION, VECTORS, rkmk4, semi_implicit, variational

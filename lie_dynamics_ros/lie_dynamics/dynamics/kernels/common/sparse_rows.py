@@ -11,6 +11,8 @@ import numpy as np
 
 from ....engine.compile import COMPILED, inline, outline
 from ....engine.lanes import LANES
+from ....engine.streams import drain as drain
+from ....engine.streams import line_offset as line_offset
 from ....model.layout import BODY, N_V, PARENT
 
 #: Numbers of a result from which on it bypasses the caches: 16 MB, more than one core should claim of them.
@@ -56,56 +58,12 @@ def store_rows(tile, blocks, entries, width, start, target, offset, window):
     return bool(np.isfinite(target).all())
 
 
-def line_offset(numbers):
-    """Return the place of an array's first number in its cache line; in plain Python it does not matter."""
-    return 0
-
-
-def drain():
-    """Wait until all results have left the processor."""
-
-
 if COMPILED:
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
     from ....engine.blocks import store_block
     from ....engine.lanes import at as number_at
     from ....engine.lanes import place, place_vector_from
-    from ....engine.simd import LANES_T, lane_sum, load, splat, store
-
-    @intrinsic
-    def _stream(typing_context, flat, first, vector):
-        """Store a vector in the numbers from `first` on, a whole cache line, past the caches."""
-
-        def codegen(context, builder, sig, args):
-            data = context.make_array(sig.args[0])(context, builder, args[0]).data
-            pointer = builder.bitcast(builder.gep(data, [args[1]]), args[2].type.as_pointer())
-            written = builder.store(args[2], pointer, align=8 * LANES)
-            written.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
-            return context.get_dummy_value()
-
-        return types.void(flat, types.intp, LANES_T), codegen
-
-    @intrinsic
-    def drain(typing_context):  # noqa: D103
-        def codegen(context, builder, sig, args):
-            builder.fence("seq_cst")
-            return context.get_dummy_value()
-
-        return types.void(), codegen
-
-    @intrinsic
-    def line_offset(typing_context, numbers):
-        """Return the place of an array's first number in its cache line."""
-
-        def codegen(context, builder, sig, args):
-            data = context.make_array(sig.args[0])(context, builder, args[0]).data
-            address = builder.udiv(builder.ptrtoint(data, ir.IntType(64)), ir.Constant(ir.IntType(64), 8))
-            return builder.urem(address, ir.Constant(ir.IntType(64), LANES))
-
-        return types.intp(numbers), codegen
+    from ....engine.simd import lane_sum, load, splat, store
+    from ....engine.streams import stream
 
     @inline
     def _stride(width, size):
@@ -138,7 +96,7 @@ if COMPILED:
             _copy(window, first, min(line, first + width), flat, shift)
         if large:
             for j in range(line, last, LANES):
-                _stream(flat, j + shift, load(window, j // LANES))
+                stream(flat, j + shift, load(window, j // LANES))
         else:
             for j in range(line, last, LANES):
                 place_vector_from(flat, j + shift, load(window, j // LANES))

@@ -7,7 +7,7 @@ compute each transform where it is wanted.
 
 from __future__ import annotations
 
-from ....engine.compile import COMPILED, HELPER, inline
+from ....engine.compile import COMPILED, inline
 from ....engine.lanes import at, get, get3, get9, place, place_vector, put2, put3, put9, sincos, vector_at
 from ....model.layout import (
     AXIS,
@@ -44,9 +44,7 @@ def passing_transform(rows, i, q, work, column):
 
 
 if COMPILED:
-    from numba.extending import overload
-
-    from ....engine.access import stack_transforms
+    from ....engine.access import for_one_state, stack_transforms
 
     @inline
     def step_vectors(rows, q, b, out, start, stride):
@@ -83,27 +81,14 @@ if COMPILED:
                     put9(work, i, column, r)
                     put3(work, i, column + 9, p)
 
-    @overload(prepare_transforms, jit_options=HELPER)
+    @for_one_state(prepare_transforms, "q")
     def _prepare_transforms(rows, q, work, column):
-        if q.ndim == 1:
-            return lambda rows, q, work, column: fill_transforms(rows, q, work, column)
-        return lambda rows, q, work, column: None
+        return fill_transforms(rows, q, work, column)
 
-    @overload(transform, jit_options=HELPER)
+    @for_one_state(transform, "q")
     def _transform(rows, i, q, work, column):
-        if q.ndim == 1:
-            return lambda rows, i, q, work, column: (get9(work, i, column), get3(work, i, column + 9))
+        return get9(work, i, column), get3(work, i, column + 9)
 
-        def tile(rows, i, q, work, column):
-            r, p = row_transform(rows, i, q)
-            put9(work, i, column, r)
-            put3(work, i, column + 9, p)
-            return r, p
-
-        return tile
-
-    @overload(passing_transform, jit_options=HELPER)
+    @for_one_state(passing_transform, "q")
     def _passing_transform(rows, i, q, work, column):
-        if q.ndim == 1:
-            return lambda rows, i, q, work, column: (get9(work, i, column), get3(work, i, column + 9))
-        return lambda rows, i, q, work, column: row_transform(rows, i, q)
+        return get9(work, i, column), get3(work, i, column + 9)

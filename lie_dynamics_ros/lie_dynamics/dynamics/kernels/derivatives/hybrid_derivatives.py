@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....engine.batch import all_finite
 from ....engine.compile import inline, kernel, outline
 from ....engine.lanes import LANES, add3, column_space, get, get3, lift, put, put2, put3, vector_space, workspace
 from ....engine.shares import deal, numbers_of, share_space, state_of, vectors_of
-from ....engine.tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, store_line, tile_width
+from ....engine.tiles import load_tile, store_line, tile_width
 from ....model.layout import ARMATURE, BAD_QUATERNION, BAD_SHAPE, N_Q, N_V, NOT_FINITE, OK, PARENT
+from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
 from ..common.branch_solve import counts, factorize, list_paths, paths_size, solve_one
 from ..common.column_solve import (
     FEW,

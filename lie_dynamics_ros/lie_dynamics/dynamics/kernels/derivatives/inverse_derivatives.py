@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....engine.batch import all_finite
 from ....engine.compile import inline, kernel, outline
 from ....engine.lanes import LANES, get, get3, put, vector_space, workspace
-from ....engine.tiles import BATCH_SIGNATURE, load_tile, mark, quaternions_fit, store_marked, tile_width
+from ....engine.tiles import load_tile, mark, store_marked, tile_width
 from ....model.layout import ARMATURE, BAD_QUATERNION, BAD_SHAPE, FIRST, LAST, N_Q, N_V, NOT_FINITE, OK, PARENT
+from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
 from ..common.joints import check_quaternions
 from ..common.spatial import add, dot, wrench_cross
 from ..common.world import J, inertia_times

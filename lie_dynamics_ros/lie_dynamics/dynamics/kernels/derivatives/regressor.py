@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....engine.batch import all_finite
 from ....engine.compile import kernel, outline, straight
 from ....engine.lanes import get2, get3, get9, put, put2, vector_space, workspace
-from ....engine.tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, tile_width
+from ....engine.tiles import load_tile, tile_width
 from ....model.layout import BAD_QUATERNION, BAD_SHAPE, BODY, BODY_ROTATION, N_BODIES, N_Q, N_V, NOT_FINITE, OK, PARENT
+from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
 from ..common.joints import check_quaternions, constants9
 from ..common.sparse_rows import drain, line_offset, list_blocks, store_rows, window_size
 from ..common.spatial import add, cross, dot, matmul, scale

@@ -17,10 +17,10 @@ through the twist that y would give the base of k.
 
 from __future__ import annotations
 
-from ....engine.batch import make_batch
 from ....engine.compile import inline, outline, straight
 from ....engine.lanes import add3, add9, get, get2, get3, get6, get9, put, put2
 from ....model.layout import BODY, FIRST, GRAVITY, LAST, N_V, PARENT
+from ..common.batch import make_batch
 from ..common.spatial import cross, dot, rotate, scale, sub, symmetric_times, unrotate, wrench_out
 from ..common.twists import add_twist, bracket, clear_twist, get_twist, minus, on_wrench, plus, power, put_twist, times
 from ..common.world import (

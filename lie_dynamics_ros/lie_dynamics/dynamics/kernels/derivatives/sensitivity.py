@@ -15,7 +15,7 @@ import numpy as np
 
 from ....engine.compile import inline, kernel, outline
 from ....engine.lanes import get, get2, get3, get9, lift, put, put2, put3, vector_space, workspace
-from ....engine.tiles import load_tile, quaternions_fit, store_tile, tile_width
+from ....engine.tiles import load_tile, store_tile, tile_width
 from ....model import seeds
 from ....model.layout import (
     ARMATURE,
@@ -31,6 +31,7 @@ from ....model.layout import (
     Q_INDEX,
     REFERENCE,
 )
+from ..common.batch import quaternions_fit
 from ..common.joints import constants3, constants9, custom_rate, is_custom
 from ..common.spatial import add, cross, matmul, momentum, rotate, scale, sub, twist_into, wrench_out
 from ..common.twists import (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model.layout import BAD_QUATERNION, N_V, NOT_FINITE, OK
-from .compile import COMPILED, kernel, outline
-from .lanes import LANES, vector_space, workspace
-from .tiles import BATCH_SIGNATURE, load_tile, quaternions_fit, store_tile, tile_width
+from ....engine.compile import COMPILED, kernel, outline
+from ....engine.lanes import LANES, vector_space, workspace
+from ....engine.tiles import load_tile, store_tile, tile_width
+from ....model.layout import BAD_QUATERNION, N_QUATERNIONS, N_V, NOT_FINITE, OK
+from .joints import check_quaternions
+
+BATCH_SIGNATURE = "(float64[:,::1], " + "float64[:,::1], " * 5 + "boolean[::1], float64[:,::1], float64[:,::1])"
 
 
 def all_finite(numbers):
@@ -16,7 +19,7 @@ def all_finite(numbers):
 
 
 if COMPILED:
-    from .simd import lane_sum, load, splat
+    from ....engine.simd import lane_sum, load, splat
 
     @outline
     def all_finite(numbers):
@@ -32,6 +35,17 @@ if COMPILED:
         for i in range(whole * LANES, numbers.shape[0]):
             rest += numbers[i] * 0.0
         return rest == 0.0
+
+
+@outline
+def quaternions_fit(rows, q, start, stop):
+    """Tell whether the states `start` to `stop` - 1 have unit quaternions."""
+    good = True
+    if rows[0, N_QUATERNIONS] == 0.0:
+        return good
+    for s in range(start, stop):
+        good = good and check_quaternions(rows, q[s])
+    return good
 
 
 def make_batch(core, columns):

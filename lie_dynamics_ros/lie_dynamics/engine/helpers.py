@@ -1,0 +1,44 @@
+"""Helpers, which kernels call: numba's options for them, and whether numba is in use at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .helper_compiler import helper_compiler
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# "nnan" and "ninf" would break the checks for bad input, "reassoc" the range reduction of sin and cos.
+_FAST_MATH = {"contract", "nsz", "arcp"}
+
+try:
+    import numba
+
+    #: True when kernels are compiled, False when they run as plain Python.
+    COMPILED: bool = not getattr(numba.config, "DISABLE_JIT", False)
+    njit: Any = numba.njit
+except ImportError:
+    COMPILED = False
+    warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
+
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
+#: For what no Python calls; wrappers would be a third of all time.
+LINKED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": helper_compiler}
+#: Options of helpers: they count no references.
+HELPER: Any = {**OPTIONS, "_nrt": False, **LINKED}
+
+
+def inline(function: F) -> F:
+    """Make a helper that kernels call; it is compiled into each of them.
+
+    Helpers do not count references to the arrays they are given, which would cost more than their
+    arithmetic: so they cannot allocate, and kernels allocate for them.
+    """
+    return njit(forceinline=True, **HELPER)(function) if COMPILED else function
+
+
+def outline(function: F) -> F:
+    """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
+    return njit(forceinline=False, **HELPER)(function) if COMPILED else function
