@@ -65,5 +65,6 @@ def slotine_li_regressor(
 def _batch(rows: Array, q: Array, qd: Array, v: Array, _f_ext: Array, a: Array, _given: Any, y: Array, _z: Any) -> int:
     """Write Y of each state and return the worst status."""
     shape = (qd.shape[1], y.shape[1] // max(qd.shape[1], 1))
-    states = zip(q, qd, v, a, y, strict=True)
+    aligned = (np.require(x, requirements=("C", "A")) for x in (q, qd, v, a))  # the kernel takes no others
+    states = zip(*aligned, y, strict=True)
     return max((_single(rows, *state, out.reshape(shape)) for *state, out in states), default=layout.OK)
