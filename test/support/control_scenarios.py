@@ -197,10 +197,14 @@ def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, moving: boo
     }
 
 
-def learn(case: Case, q, mass: float = 1.5, seconds: float = 14.0, **values) -> dict:
-    """Carry a payload the model does not know: a second of passivity_based, then the mode, on exciting motion."""
+def learn(case: Case, q, mass: float = 1.5, seconds: float = 14.0, dry=0.0, viscous=0.0, **values) -> dict:
+    """Carry a payload the model does not know: a second of passivity_based, then the mode, on exciting motion.
+
+    Friction the model does not know either is given as parts of the effort limits, the viscous one at 1 rad/s.
+    """
     arm = arms.load(case.arm)
-    loop = case.loop(q, 0.0, payload(case.arm, mass), **{**values, "mode": "passivity_based"})
+    physics = {**payload(case.arm, mass), "friction": dry * arm.limit, "damping": viscous * arm.limit}
+    loop = case.loop(q, 0.0, physics, **{**values, "mode": "passivity_based"})
     before = loop.run(1.0)
     loop.core = loop.core.with_options(options(**values, mode=case.mode))
     held = loop.run(1.0)

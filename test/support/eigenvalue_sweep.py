@@ -23,16 +23,15 @@ SETTLED = 16
 def growths(name: str, count: int, rng: np.random.Generator) -> Iterator[tuple[tuple, float]]:
     """Yield what was judged (mode, phase, rate [Hz], delay [periods], pose) and how fast it grows [1/s].
 
-    The poses are those in which axes line up, and others at random. Learning from what efforts did is switched off: the
-    states from which gains are read follow from no efforts. Those of the arm do, so that around a rest at which the
-    estimate fits, what efforts did is predicted to first order, and nothing of it is learned.
+    The poses are those in which axes line up, and others at random. Mode adaptive learns as by default: from what
+    efforts did nothing to first order around rest, so the states that gains are read from need not follow from efforts.
     """
     arm, judge = arms.load(name), arms.physics(name)
     poses = [arm.aligned(k) for k in range(len(arms.ALIGNED[name]))]
     poses += [arm.random_pose(rng) for _ in range(count - len(poses))]
     plants = [linearised(judge, q) for q in poses]
     for mode, rate in itertools.product(MODES, RATES):
-        core, period = make_core(arm.model, mode=mode, adaptation_memory=0.0), round(1e9 / rate)
+        core, period = make_core(arm.model, mode=mode), round(1e9 / rate)
         for q, (A, B) in zip(poses, plants, strict=True):
             for stopped in (False, True) if mode in ("computed_torque", "adaptive") else (False,):
                 core.start()

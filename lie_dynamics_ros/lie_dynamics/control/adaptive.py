@@ -184,7 +184,7 @@ class AdaptiveController:
         """Learn from what efforts did since the last state; nothing without a memory.
 
         The step is bounded: for whatever data that obey the equations, period and state, the divergence to the truth
-        does not rise.
+        does not rise. Dry and viscous friction of the joints may act besides; from joints at rest nothing is learned.
 
         Parameters
         ----------

@@ -23,6 +23,10 @@ SMALLEST = 1e-4
 """Part of the scale of efforts below which equations count little: epsilon is its square."""
 SURPRISE = 3e-3
 """Part of the scale of efforts by which a prediction may miss before older equations are forgotten sooner."""
+REST = 0.1
+"""Speed of a joint at which its equation counts half [rad/s, m/s]."""
+DOUBT = 1.0
+"""Weight in epsilon of the square that the best fit leaves: what is shown no better than that is hardly learned."""
 FILTER = 10.0
 """How many times shorter than the memory the time of the filter is."""
 
@@ -36,8 +40,10 @@ class MomentumPrediction:
     F^T F and F^T f, forgotten with the memory, and up to as fast as the filter while a prediction misses by more than
     `SURPRISE`: then something new is carried, or something has pushed.
 
-    That efforts act earlier or later than thought is one more unknown in these equations, and eliminated. The
-    unknowns are coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`.
+    That efforts act earlier or later than thought is one more unknown in these equations, and eliminated; so are dry
+    and viscous friction of each joint. The equation of a joint that rests or turns round is left out, for what friction
+    holds there is not known; it counts the more, the faster the joint moves. The unknowns are coordinates r of each
+    body, the entries of R = W^-1 P W^-T of `InertiaSet`.
 
     Parameters
     ----------
@@ -68,8 +74,9 @@ class MomentumPrediction:
         self._parameters = np.ascontiguousarray(np.swapaxes(_turned(factor), 1, 2))  # of coordinates
         self._coordinates = np.linalg.inv(self._parameters)
         self._p, self._h = np.empty((2, n, m + 1)), np.empty((2, n, m + 1))
-        self._filtered, self._information = np.zeros((n, m + 2)), np.zeros((m + 2, m + 2))
-        self._rooms = np.empty((n, m + 2)), np.empty((m, m)), np.empty(m), np.empty(5)
+        self._filtered, self._information = np.zeros((n, m + 4)), np.zeros((m + 2, m + 2))
+        self._friction, self._velocity, self._left = np.zeros((n, 2, m + 4)), np.zeros((2, n)), 0.0
+        self._rooms = np.empty((n, m + 4)), np.empty((m + 2, m + 2)), np.empty((m + 1, m)), np.empty(m), np.empty(8)
         self.reset()
         q, zero = model.neutral(), np.zeros(n)
         for _ in range(2):  # so that nothing is compiled while a robot is controlled
@@ -78,7 +85,7 @@ class MomentumPrediction:
 
     def reset(self) -> None:
         """Forget all equations."""
-        self._filtered[:] = self._information[:] = 0.0
+        self._filtered[:] = self._information[:] = self._friction[:] = self._left = 0.0
         self._now, self._known = 0, False
 
     def slope(
@@ -114,19 +121,23 @@ class MomentumPrediction:
         p[:, -1] += self._armature * qd
         if self.model._actuation_terms is not None:
             h[:, -1] -= joint_losses(self.model, qd)
+        self._velocity[now] = qd
         known, self._now, self._known = self._known, now, True
         if not known or effort is None or period <= 0.0:
             return None
-        row, root, slope, numbers = self._rooms
-        numbers[:] = period, FILTER * period / self.memory, period / self.memory, SMALLEST**2, SURPRISE
+        row, left, root, slope, numbers = self._rooms
+        share = period / self.memory
+        numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left
         coordinates = (self._coordinates @ estimates[..., None]).reshape(-1)
         done = digest(
-            self._p[before], p, self._h[before], h, effort, shift, self._weight,
-            numbers, self._parameters, coordinates, row, self._filtered, self._information, root, slope,
+            self._p[before], p, self._h[before], h, self._velocity[before], self._velocity[now], effort,
+            shift, self._weight, numbers, self._parameters, coordinates, row, self._filtered,
+            self._information, self._friction, left, root, slope,
         )  # fmt: skip
         if done != 1:
             return None
-        if not math.isfinite(float(slope @ slope)):
+        self._left = float(numbers[7])
+        if not math.isfinite(float(slope @ slope) + self._left):
             self.reset()
             return None
         return np.asarray((slope.reshape(-1, 1, 10) @ self._coordinates).reshape(-1, 10))

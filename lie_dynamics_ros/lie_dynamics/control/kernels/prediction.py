@@ -6,73 +6,168 @@ import math
 
 from ...engine.compile import inline, kernel
 
-#: Square of efforts, over their scale, below which nothing is concluded from them about the delay.
-_NOTHING = 1e-13
+#: Keeps what nothing is known of from division by zero.
+_NOTHING = 1e-200
+#: Part of the square of a nuisance's column which may be round-off when others have been eliminated.
+_ALIKE = 1e-15
+#: Part of all information below which what is left of it may be round-off.
+_DIGITS = 1e-7
 
 
 @inline
-def _scaled(p_before, p_now, h_before, h_now, effort, shift, weight, period, row):
-    """Write the equations of a period, row (parameters, given part and effort, shift); False where not finite."""
-    m = p_now.shape[1] - 1
+def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
+    """Write the equations of a period (parameters, given part and effort, shift, dry, viscous); False if not finite.
+
+    That of a joint which rests or turns round is zero: what friction does then is not known, not even its sign.
+    """
+    m, period, rest = p_now.shape[1] - 1, numbers[0], numbers[5]
     for i in range(p_now.shape[0]):
+        speed = 0.5 * (qd_before[i] + qd_now[i])
+        moves = qd_before[i] * qd_now[i] > 0.0
+        share = weight[i] * speed * speed / (speed * speed + rest * rest) if moves else 0.0
         for j in range(m + 1):
-            row[i, j] = weight[i] * ((p_now[i, j] - p_before[i, j]) / period - 0.5 * (h_before[i, j] + h_now[i, j]))
-        row[i, m] = weight[i] * effort[i] - row[i, m]
-        row[i, m + 1] = weight[i] * shift[i]
-        for j in range(m + 2):
+            row[i, j] = share * ((p_now[i, j] - p_before[i, j]) / period - 0.5 * (h_before[i, j] + h_now[i, j]))
+        row[i, m] = share * effort[i] - row[i, m]
+        row[i, m + 1] = share * shift[i]
+        row[i, m + 2] = math.copysign(share, speed) / weight[i]
+        row[i, m + 3] = share * speed / weight[i]
+        for j in range(m + 4):
             if not math.isfinite(row[i, j] * row[i, j]):
                 return False
     return True
 
 
 @inline
-def _take_in(row, units, share, filtered):
+def _take_in(row, units, fade, filtered):
     """Filter the equations, with the coordinates as unknowns in place of parameters."""
-    m = filtered.shape[1] - 2
+    m, keep, share = filtered.shape[1] - 4, math.exp(-fade), -math.expm1(-fade)
     for i in range(filtered.shape[0]):
         for b in range(units.shape[0]):
             for j in range(10):
                 x = 0.0
                 for k in range(10):
                     x += row[i, 10 * b + k] * units[b, k, j]
-                filtered[i, 10 * b + j] += share * (x - filtered[i, 10 * b + j])
-        for j in range(m, m + 2):
-            filtered[i, j] += share * (row[i, j] - filtered[i, j])
+                filtered[i, 10 * b + j] = keep * filtered[i, 10 * b + j] + share * x
+        for j in range(m, m + 4):
+            filtered[i, j] = keep * filtered[i, j] + share * row[i, j]
 
 
 @inline
-def _solve(information, epsilon, root, slope):
-    """Replace `slope` by (A + epsilon)^-1 slope, by Cholesky; A without what the shift explains."""
+def _friction(own, m):
+    """Return the factors (a, b, c) by which the columns s and v of a joint are eliminated.
+
+    What they explain of x . y is a (s . x) (s . y) + b (v' . x) (v' . y) with v' = v - c s.
+    """
+    a = 1.0 / (own[0, m + 2] + _NOTHING)
+    c = own[0, m + 3] * a
+    left = max(own[1, m + 3] - c * own[0, m + 3], 0.0)
+    return a, 1.0 / (left + _ALIKE * own[1, m + 3] + _NOTHING), c
+
+
+@inline
+def _surprise(filtered, friction, coordinates):
+    """Return by how much the worst equation is missed, with the friction that explained most so far."""
+    m = coordinates.shape[0]
+    worst = 0.0
+    for i in range(filtered.shape[0]):
+        a, b, c = _friction(friction[i], m)
+        x, dry, viscous = -filtered[i, m], -friction[i, 0, m], -friction[i, 1, m]
+        for j in range(m):
+            x += filtered[i, j] * coordinates[j]
+            dry += friction[i, 0, j] * coordinates[j]
+            viscous += friction[i, 1, j] * coordinates[j]
+        x -= a * dry * filtered[i, m + 2] + b * (viscous - c * dry) * (filtered[i, m + 3] - c * filtered[i, m + 2])
+        worst = max(worst, abs(x))
+    return worst
+
+
+@inline
+def _remember(filtered, fade, information, friction):
+    """Put products of the filtered equations in place of a part 1 - exp(-fade) of the older ones."""
+    m, keep, share = filtered.shape[1] - 4, math.exp(-fade), -math.expm1(-fade)
+    for j in range(m + 2):
+        for k in range(j + 1):
+            x = 0.0
+            for i in range(filtered.shape[0]):
+                x += filtered[i, j] * filtered[i, k]
+            information[j, k] = keep * information[j, k] + share * x
+    for i in range(filtered.shape[0]):
+        for j in range(m + 4):
+            friction[i, 0, j] = keep * friction[i, 0, j] + share * filtered[i, m + 2] * filtered[i, j]
+            friction[i, 1, j] = keep * friction[i, 1, j] + share * filtered[i, m + 3] * filtered[i, j]
+
+
+@inline
+def _eliminate(information, friction, coordinates, left):
+    """Write the products of (F, F r - f), lower triangle (m + 1, m + 1), less what nuisances explain of them."""
+    m = coordinates.shape[0]
+    for j in range(m + 2):
+        for k in range(j + 1):
+            left[j, k] = information[j, k]
+    for j in range(m + 2):
+        miss = -information[max(j, m), min(j, m)]
+        for k in range(m):
+            miss += information[max(j, k), min(j, k)] * coordinates[k]
+        left[max(j, m), min(j, m)] = miss if j != m else -miss
+    for k in range(m):
+        left[m, m] += left[m, k] * coordinates[k]
+    for i in range(friction.shape[0]):
+        a, b, c = _friction(friction[i], m)
+        dry, viscous = -friction[i, 0, m], -friction[i, 1, m]
+        for k in range(m):
+            dry += friction[i, 0, k] * coordinates[k]
+            viscous += friction[i, 1, k] * coordinates[k]
+        for j in range(m + 2):
+            s = dry if j == m else friction[i, 0, j]
+            v = b * ((viscous if j == m else friction[i, 1, j]) - c * s)
+            s *= a
+            for k in range(j + 1):
+                x = dry if k == m else friction[i, 0, k]
+                left[j, k] -= s * x + v * ((viscous if k == m else friction[i, 1, k]) - c * x)
+    late = 1.0 / (max(left[m + 1, m + 1], 0.0) + _ALIKE * information[m + 1, m + 1] + _NOTHING)
+    for j in range(m + 1):
+        for k in range(j + 1):
+            left[j, k] -= late * left[m + 1, j] * left[m + 1, k]
+
+
+@inline
+def _solve(left, epsilon, root, slope):
+    """Replace `slope` by (A + epsilon)^-1 slope, by Cholesky; return the square that the best fit leaves."""
     m = slope.shape[0]
-    late = 1.0 / (information[m + 1, m + 1] + _NOTHING)
+    rest = left[m, m]
     for j in range(m):
         for k in range(j + 1):
-            x = information[j, k] - late * information[m + 1, j] * information[m + 1, k]
+            x = left[j, k]
             if k == j:
                 x += epsilon
             for i in range(k):
                 x -= root[j, i] * root[k, i]
             root[j, k] = x / root[k, k] if k < j else math.sqrt(max(x, epsilon))
     for j in range(m):
+        x = left[m, j]
         for k in range(j):
             slope[j] -= root[j, k] * slope[k]
+            x -= root[j, k] * root[m, k]
         slope[j] /= root[j, j]
+        root[m, j] = x / root[j, j]
+        rest -= root[m, j] * root[m, j]
     for j in range(m - 1, -1, -1):
         for k in range(j + 1, m):
             slope[j] -= root[k, j] * slope[k]
         slope[j] /= root[j, j]
+    return max(rest, 0.0)
 
 
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1],"
-    " float64[::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1],"
-    " float64[::1])",
+    " float64[::1], float64[::1], float64[::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1],"
+    " float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1])",
     quick=True,
 )
 def digest(
-    p_before, p_now, h_before, h_now, effort, shift, weight,
-    numbers, units, coordinates, row, filtered, information, root,
-    slope,
+    p_before, p_now, h_before, h_now, qd_before, qd_now, effort,
+    shift, weight, numbers, units, coordinates, row, filtered,
+    information, friction, left, root, slope,
 ):  # fmt: skip
     """Take in the equations of one period, and write the slope that the estimates go down.
 
@@ -80,57 +175,50 @@ def digest(
     ----------
     p_before, p_now, h_before, h_now : ndarray, shape (n, m + 1)
         Of `momentum_terms` at both ends of the period.
+    qd_before, qd_now : ndarray, shape (n,)
+        Velocities there [rad/s, m/s].
     effort, shift : ndarray, shape (n,)
         Mean of what acted on the joints in it, and what it would be more by if it acted a period earlier [N m, N].
     weight : ndarray, shape (n,)
         Of the joints' equations [1 / (N m), 1 / N].
-    numbers : ndarray, shape (5,)
-        Period [s], the same over the time of the filter and over the memory, epsilon, surprise.
+    numbers : ndarray, shape (8,)
+        Period [s], the same over the time of the filter and over the memory, epsilon, surprise, speed of rest
+        [rad/s, m/s], weight of what fits leave, what the last fit left; this is written.
     units : ndarray, shape (k, 10, 10)
         Parameters of the b-th body are `units[b]` times its coordinates.
     coordinates : ndarray, shape (m,)
         r, those of the estimates.
-    row : ndarray, shape (n, m + 2)
+    row : ndarray, shape (n, m + 4)
         Room to work in.
-    filtered : ndarray, shape (n, m + 2)
-        (F, f, g) of the filtered equations F r = f + x g, x being by how many periods efforts act earlier than thought.
+    filtered : ndarray, shape (n, m + 4)
+        (F, f, g, s, v) of the filtered equations F r = f + x g - c s - d v, x being by how many periods efforts act
+        earlier than thought, c and d dry and viscous friction of each joint.
     information : ndarray, shape (m + 2, m + 2)
         Mean of (F, f, g)^T (F, f, g), lower triangle.
-    root : ndarray, shape (m, m)
+    friction : ndarray, shape (n, 2, m + 4)
+        Mean of (s, v)^T (F, f, g, s, v) of each joint.
+    left : ndarray, shape (m + 2, m + 2)
+        Room to work in.
+    root : ndarray, shape (m + 1, m)
         Room to work in.
     slope : ndarray, shape (m,)
-        (A + epsilon)^-1 (A r - b), where A r = b are the equations of least squares without x.
+        (A + epsilon)^-1 (A r - b), where A r = b are the equations of least squares without x, c and d.
 
     Returns
     -------
     int
         1; 0 where a number is not finite, and nothing is taken in.
     """
-    n, m = p_now.shape[0], p_now.shape[1] - 1
-    share = -math.expm1(-numbers[1])
-    if not _scaled(p_before, p_now, h_before, h_now, effort, shift, weight, numbers[0], row):
+    m = p_now.shape[1] - 1
+    if not _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
         return 0
-    _take_in(row, units, share, filtered)
-    worst = 0.0
-    for i in range(n):
-        x = -filtered[i, m]
-        for j in range(m):
-            x += filtered[i, j] * coordinates[j]
-        worst = max(worst, abs(x))
-    worst /= numbers[4]
-    keep = min(share, -math.expm1(-numbers[2] * (1.0 + worst * worst)))
-    for j in range(m + 2):
-        for k in range(j + 1):
-            x = 0.0
-            for i in range(n):
-                x += filtered[i, j] * filtered[i, k]
-            information[j, k] += keep * (x - information[j, k])
-    late = 1.0 / (information[m + 1, m + 1] + _NOTHING)
+    _take_in(row, units, numbers[1], filtered)
+    worst = _surprise(filtered, friction, coordinates) / numbers[4]
+    _remember(filtered, min(numbers[1], numbers[2] * (1.0 + worst * worst)), information, friction)
+    _eliminate(information, friction, coordinates, left)
+    epsilon = numbers[3] + numbers[6] * numbers[7]
     for j in range(m):
-        x = -information[m, j] + late * information[m + 1, j] * information[m + 1, m]
-        for k in range(m):
-            a = information[max(j, k), min(j, k)] - late * information[m + 1, j] * information[m + 1, k]
-            x += a * coordinates[k]
-        slope[j] = x
-    _solve(information, numbers[3], root, slope)
+        epsilon += _DIGITS * information[j, j]
+        slope[j] = left[m, j]
+    numbers[7] = _solve(left, epsilon, root, slope)
     return 1
