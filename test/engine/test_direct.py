@@ -40,6 +40,9 @@ from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_plat
 
 ROUND_OFF = 1e-13  # what is converted may take the kernel of batches, whose sums are in another order
 TEST_FOLDER = Path(__file__).resolve().parent.parent
+entries_only = pytest.mark.skipif(
+    os.environ.get(layout.SWITCH) == "0", reason="nothing to compare: numba's dispatcher is asked for"
+)
 compiled_only = pytest.mark.skipif(not COMPILED, reason="kernels run as plain Python")
 
 
@@ -156,6 +159,7 @@ def test_wrong_shapes_and_numbers_still_get_their_errors(rng, model):
 
 
 @compiled_only
+@entries_only
 def test_an_entry_point_refuses_what_it_is_not_made_for(model):
     x, out = np.zeros(model.nv), np.ones(model.nv)
     kernel = kernels.inverse_dynamics
@@ -188,6 +192,7 @@ def test_results_are_new_and_owned_by_the_caller(rng, model):
 
 
 @compiled_only
+@entries_only
 def test_books_of_the_interpreter_are_kept(rng, model):
     """Neither arguments, nor results, nor what stands for a refusal gain or lose references over many calls."""
     good, bad = rng.uniform(-1.0, 1.0, model.nv), np.full(model.nv, np.nan)
@@ -220,10 +225,9 @@ def test_books_of_the_interpreter_are_kept(rng, model):
 
 
 @compiled_only
+@entries_only
 def test_the_layout_of_arrays_is_known_here():
     """Otherwise entry points would silently be those of numba's dispatcher, right but slower."""
-    if os.environ.get(layout.SWITCH) == "0":
-        pytest.skip("nothing to compare: numba's dispatcher is asked for")
     assert layout.known_layout()
 
 
