@@ -78,7 +78,7 @@ class Payload:
         if values["payload_mass"] > 0.0 and not values["payload_frame"]:
             raise ParameterError("payload_mass is set without payload_frame; expected a link or frame of the robot")
         return cls(
-            values["payload_frame"],
+            values["payload_frame"].removeprefix("/"),  # as older nodes send
             values["payload_mass"],
             tuple(values["payload_center_of_mass"]),
             tuple(values["payload_inertia"]),

@@ -7,9 +7,7 @@ up, is lost. Exceptions by signals would come in the middle of anything.
 from __future__ import annotations
 
 import signal
-import sys
 import threading
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -42,15 +40,3 @@ class EndSignals:
         self.heard = True
         for which in SIGNALS:
             signal.signal(which, signal.SIG_DFL)
-
-
-def end_quietly_while_importing(programs: tuple[str, ...]) -> None:
-    """Let signals end a process that is started as one of these programs, or by ``python -m``, without a traceback.
-
-    Whatever else imports the package keeps its handlers.
-    """
-    started = Path(sys.argv[0]).name if sys.argv else ""
-    if (started == "-m" or started in programs) and threading.current_thread() is threading.main_thread():
-        for which in SIGNALS:
-            if signal.getsignal(which) in (signal.SIG_DFL, signal.default_int_handler):
-                signal.signal(which, signal.SIG_DFL)

@@ -1,6 +1,6 @@
 """ROS 2 nodes, a folder each: the node with its entry point in `node`, what it computes in `core`, without ROS."""
 
-from ..core.signals import end_quietly_while_importing
+from ..core.quiet_imports import end_quietly_while_importing
 
 PROGRAMS = (
     "computed_torque",

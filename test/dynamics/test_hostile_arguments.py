@@ -202,6 +202,51 @@ def test_without_mass():
             function(model, [0.3])
 
 
+OF_ROOMS = [
+    (room, name)
+    for room in ("closed_form", "control", "geometry", "identification", "simulation")
+    for name in getattr(ld, room).__all__
+    if name not in ("Identification", "JointTerms")  # what identify found, and a type
+    and callable(getattr(getattr(ld, room), name))
+    and "model" in inspect.signature(getattr(getattr(ld, room), name)).parameters
+]
+
+
+@pytest.mark.parametrize(("room", "name"), OF_ROOMS)
+def test_what_is_no_model_is_refused_in_every_room(room, name):
+    function = getattr(getattr(ld, room), name)
+    parameters = inspect.signature(function).parameters.items()
+    given = {key: np.ones(4) for key, parameter in parameters if parameter.default is parameter.empty}
+    for value in HOSTILE["model"]:
+        with pytest.raises(ld.InputError, match="model: a Model is expected"):
+            function(**given | {"model": value})
+
+
+def test_identification_of_a_robot_without_joints():
+    states = np.zeros((5, 0))
+    found = ld.identification.identify(ModelBuilder().build("table"), states, states, states, states)
+    assert found.base.rank == 0
+    assert found.parameters.shape == (0, 10)
+
+
+@pytest.mark.parametrize("key", ["q", "qd", "tau", "f_ext"])
+def test_linearize_refuses_what_is_no_array_of_finite_numbers(key):
+    given = {name: GOOD[name] for name in ("model", "q", "qd", "tau", "f_ext")} | {"dt": 1e-3}
+    for value in hostile_arrays(key).values():
+        value, may_do = value if isinstance(value, tuple) else (value, False)
+        try:
+            ld.simulation.linearize(**given | {key: value})
+        except ld.LieDynamicsError:
+            continue
+        assert may_do, value
+
+
+@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, np.inf, None, "1", [1.0, 2.0], object()])
+def test_linearize_refuses_what_is_no_time(dt):
+    with pytest.raises(ld.InputError, match="dt: a positive time is expected"):
+        ld.simulation.linearize(MODEL, *(GOOD[name] for name in ("q", "qd", "tau")), dt)
+
+
 OVERFLOWS = (
     ("constraint_quantities", -1e200),
     ("constraint_bias", -1e200),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
+from ..model.arguments import require_model
 from ..model.model import Model
 from .inertia_set import STEEPEST, InertiaSet
 from .momentum_prediction import MomentumPrediction
@@ -77,6 +78,7 @@ class AdaptiveController:
         memory: float = 0.0,
         effort_scale: npt.ArrayLike = 1.0,
     ) -> None:
+        require_model(model)
         for name, value in (("gamma", gamma), ("payload", payload), ("reach", reach)):
             if not (np.isfinite(value) and value > 0.0):
                 raise InputError(f"{name}: a positive number is expected, got {value}", name=name, value=value)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.mass_matrix import gravity_force
+from ..model.arguments import require_model
 from ..model.model import Model
 from .kernels.laws import DONE, linear_law
 from .tracking_error import TrackingError, gains, gradient, tracking_error
@@ -52,6 +53,7 @@ def computed_torque(
     InputError, GroupError
         For bad input or negative gains; names the joint.
     """
+    require_model(model)
     error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
     return inverse_dynamics(
         model, q, qd, _acceleration(model, error, gains(model, kp, "kp"), gains(model, kd, "kd")), f_ext
@@ -91,6 +93,7 @@ class ComputedTorquePID:
         ki: npt.ArrayLike,
         limit: npt.ArrayLike = np.inf,
     ) -> None:
+        require_model(model)
         self.model = model
         self.kp, self.kd, self.ki = gains(model, kp, "kp"), gains(model, kd, "kd"), gains(model, ki, "ki")
         self.limit = np.broadcast_to(np.asarray(limit, np.float64), (model.nv,))
@@ -161,6 +164,7 @@ def feedforward_pd(
     [N m s/rad, N s/m] are in units of torque. The spring is that of `gradient` on ball and free joints. Other
     parameters and errors as `computed_torque`.
     """
+    require_model(model)
     error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
     spring = gradient(model, error.position, gains(model, kp, "kp"))
     ahead = inverse_dynamics(model, desired_q, desired_qd, desired_qdd)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ..dynamics.jacobians import jacobian
 from ..dynamics.losses import joint_losses
 from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
+from ..model.arguments import require_model
 from ..model.model import Model
 from .tracking_error import gains
 
@@ -39,6 +40,7 @@ class MomentumObserver:
     """
 
     def __init__(self, model: Model, bandwidth: npt.ArrayLike) -> None:
+        require_model(model)
         self.model = model
         self.bandwidth = gains(model, bandwidth, "bandwidth")
         self.reset()

@@ -12,6 +12,7 @@ from ..dynamics.kinematics import frame_pose
 from ..dynamics.mass_matrix import bias_force, mass_matrix
 from ..errors import InputError
 from ..lie import se3
+from ..model.arguments import require_model
 from ..model.model import Model
 from .tracking_error import gains
 
@@ -145,5 +146,6 @@ def posture_torque(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, posture: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike
 ) -> Array:
     """Return a secondary task: M (kp (posture - q) - kd qd) (nv,), for `null_torque` of `operational_space`."""
+    require_model(model)
     pull = gains(model, kp, "kp") * model.difference(q, posture) - gains(model, kd, "kd") * np.asarray(qd, np.float64)
     return np.asarray(mass_matrix(model, q) @ pull)

@@ -12,6 +12,7 @@ from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.losses import joint_losses
 from ..geometry.coriolis import coriolis_product
 from ..model import layout
+from ..model.arguments import require_model
 from ..model.model import Model
 from .kernels.laws import DONE, sliding_motion
 from .tracking_error import gains, position_rate, tracking_error
@@ -52,6 +53,7 @@ def sliding_reference(
     `rate` is Lambda [1/s], one number or (nv,), the same for all coordinates of a ball or free joint: e is then an
     eigenvector of the Jacobians of exp, and the error shrinks along itself. Other parameters as `tracking_error`.
     """
+    require_model(model)
     if model.nq == model.nv:
         n = model.nv
         out = SlidingReference(np.empty(n), np.empty(n), np.empty(n))
@@ -80,6 +82,7 @@ def slotine_li_force(
 
     Either C makes dM/dt - 2 C skew, as the proof of `passivity_based` wants.
     """
+    require_model(model)
     force = inverse_dynamics(model, q, model._zero, reference_acceleration)
     force = force + coriolis_product(model, q, qd, reference_velocity, method)
     return force if model._actuation_terms is None else np.asarray(force + joint_losses(model, qd))
@@ -117,6 +120,7 @@ def passivity_based(
     InputError, GroupError
         For bad input or gains; names the joint.
     """
+    require_model(model)
     r = sliding_reference(model, q, qd, desired_q, desired_qd, desired_qdd, rate)
     force = slotine_li_force(model, q, qd, r.velocity, r.acceleration, method)
     return np.asarray(force - gains(model, kd, "kd") * r.sliding)

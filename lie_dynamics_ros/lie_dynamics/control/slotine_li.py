@@ -46,6 +46,7 @@ def slotine_li_regressor(
     InputError, GroupError
         For bad input; names the joint. InputError for coupled mimic joints, which have no bodies of their own.
     """
+    require_model(model)
     if model._plain:
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]

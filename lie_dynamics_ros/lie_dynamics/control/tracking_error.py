@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import se3, so3
+from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import Joint
 
@@ -63,6 +64,7 @@ def tracking_error(
     InputError
         For a wrong shape, NaN or infinity; names the joint.
     """
+    require_model(model)
     rate, wanted = np.asarray(qd, np.float64), np.asarray(desired_qd, np.float64)
     acceleration = np.asarray(desired_qdd, np.float64)
     if model.nq == model.nv:
@@ -97,6 +99,7 @@ def gradient(model: Model, position: Array, gain: Array) -> Array:
     Its power de . (J_l^-T K e) is the rate of that function, which makes it the restoring force of a spring; with one
     gain for a whole ball joint it is K e.
     """
+    require_model(model)
     force: Array = gain * position
     for joint in _manifold_joints(model):
         jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
@@ -107,6 +110,7 @@ def gradient(model: Model, position: Array, gain: Array) -> Array:
 
 def position_rate(model: Model, error: TrackingError) -> Array:
     """Return de/dt = J_l(e)^-1 de (..., nv) of the position error."""
+    require_model(model)
     rate = np.array(error.velocity)
     for joint in _manifold_joints(model):
         jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import se3, so3
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from .hermite import hermite, powers
@@ -58,6 +59,7 @@ class Trajectory:
         qd: npt.ArrayLike | None = None,
         qdd: npt.ArrayLike | None = None,
     ) -> None:
+        require_model(model)
         self.model = model
         self.times = np.array(times, np.float64)
         self.q = np.atleast_2d(checked(q, model.nq, "q", model))

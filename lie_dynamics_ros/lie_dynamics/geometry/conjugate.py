@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.mass_matrix import coriolis_matrix, mass_matrix
+from ..model.arguments import require_model
 from ..model.model import Model
 from .curvature import curvature_tensor
 
@@ -36,6 +37,7 @@ def jacobi_fields(
     duration : float
         Time up to which the spread is wanted [s].
     """
+    require_model(model)
     from scipy.integrate import solve_ivp
 
     n = model.nv
@@ -59,6 +61,7 @@ def jacobi_fields(
 
 def first_conjugate_time(model: Model, path: Callable[[Any], Sequence[Array]], duration: float) -> float:
     """Return the first time up to `duration` at which the spread is singular, or infinity; see `jacobi_fields`."""
+    require_model(model)
     from scipy.optimize import brentq, minimize_scalar
 
     spread = jacobi_fields(model, path, duration)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..dynamics.kinematics import frame_pose
 from ..errors import InputError
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from .curvature import scalar_curvature
@@ -67,6 +68,7 @@ def curvature_map(
     InputError
         For two indices that are not two different coordinates; otherwise as `curvature_tensor`.
     """
+    require_model(model)
     (i, first), (j, second) = x, y
     if not (0 <= i < model.nv and 0 <= j < model.nv and i != j):
         raise InputError(f"x and y: two different coordinates of {model.nv} are expected, got {i} and {j}")

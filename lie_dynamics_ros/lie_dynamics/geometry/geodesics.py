@@ -14,6 +14,7 @@ from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, LieDynamicsError
 from ..model import layout
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.coordinates import require_coordinates, require_independent
 from ..model.model import Model
@@ -139,6 +140,7 @@ def geodesic(
     GeodesicError
         If none was found.
     """
+    require_model(model)
     require_coordinates(model, "a geodesic")
     require_independent(model, "a geodesic")
     a, b = checked(start, model.nq, "start", model), checked(goal, model.nq, "goal", model)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..model.arguments import require_model
 from ..model.model import Model
 from .regression import JointTerms, compressed, parameter_names, recording
 
@@ -121,6 +122,7 @@ def base_parameters(
     InputError
         For bad input.
     """
+    require_model(model)
     if (q is None) != (qd is None) or (q is None) != (qdd is None):
         raise InputError("base parameters: q, qd and qdd are expected together, or none of them")
     names = parameter_names(model, terms)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from . import consistency
@@ -128,6 +129,7 @@ def identify(
     InputError
         For bad input, or a body without mass.
     """
+    require_model(model)
     motion = recording(model, q, qd, qdd, slide)
     force = checked(tau, model.nv, "tau", model)
     if force.shape != motion[1].shape:
@@ -153,7 +155,7 @@ def identify(
         if unknown_noise:
             x = known.copy()
             x[columns[list(base.independent)]] += values
-            freedom = max(len(force) - base.rank / model.nv, 1.0)
+            freedom = max(len(force) - base.rank / max(model.nv, 1), 1.0)
             noise = np.sqrt(_squares(model, motion, terms, force, x) / freedom)
             noise = np.maximum(noise, 1e-6 * scale)
     assert noise is not None

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 
@@ -77,6 +78,7 @@ def filtered_motion(
     InputError
         For bad input, uneven times, too few samples, or a cutoff that is not below half the sampling rate.
     """
+    require_model(model)
     from scipy.signal import butter, sosfiltfilt
 
     positions, forces = checked(q, model.nq, "q", model), checked(tau, model.nv, "tau", model)

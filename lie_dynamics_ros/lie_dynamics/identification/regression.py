@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..dynamics.derivatives.parameters import INERTIAL_PARAMETERS
 from ..dynamics.derivatives.regressor import torque_regressor
 from ..errors import InputError
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 
@@ -27,6 +28,7 @@ _CHUNK = 512
 
 def parameter_names(model: Model, terms: JointTerms = ()) -> tuple[str, ...]:
     """Return a name for each column of `regression`, such as "m(forearm)" or "damping(elbow)"."""
+    require_model(model)
     _check_terms(terms)
     coordinates = [
         joint.name if joint.type.nv == 1 else f"{joint.name}[{k}]"
@@ -69,6 +71,7 @@ def regression(
     InputError
         For bad input, or a term that there is not.
     """
+    require_model(model)
     _check_terms(terms)
     Y = torque_regressor(model, q, qd, qdd)
     rates, accelerations = checked(qd, model.nv, "qd", model), checked(qdd, model.nv, "qdd", model)

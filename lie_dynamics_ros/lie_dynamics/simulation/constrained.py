@@ -9,6 +9,7 @@ from ..constraints.constraint_set import ConstraintSet
 from ..constraints.forward import constrained_forward_dynamics
 from ..constraints.projection import project_to_constraints
 from ..errors import InputError
+from ..model.arguments import require_model
 from ..model.model import Model
 from .integrators import integrate_motion
 from .joint_physics import JointPhysics, joint_forces
@@ -60,6 +61,7 @@ def simulate_constrained(
     SingularityError
         If the start is far from closed, or a step leaves it far from closed: a smaller step is expected.
     """
+    require_model(model)
     if not (np.isfinite(step) and step > 0.0):
         raise InputError(f"step: a positive time is expected, got {step}", name="step", value=step)
     count = round(duration / step)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import se3, so3
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 
@@ -31,6 +32,7 @@ def semi_implicit_step(
     model: Model, acceleration: Acceleration, time: float, q: Array, qd: Array, step: float
 ) -> tuple[Array, Array]:
     """Return the state after a step of semi-implicit Euler: qd first, then q exp(h qd) with the new qd. Order 1."""
+    require_model(model)
     after = qd + step * np.asarray(acceleration(time, q, qd))
     return model.integrate(q, step * after), after
 
@@ -43,6 +45,7 @@ def rkmk4_step(
     With q = q0 exp(u) it is the classical Runge-Kutta method for (u, qd), where du/dt is qd times the inverse of the
     right Jacobian of exp at u; on axis joints it is the classical method for (q, qd).
     """
+    require_model(model)
     u = np.zeros(model.nv)
     ku, kv = u, u
     sum_u, sum_v = np.zeros(model.nv), np.zeros(model.nv)
@@ -107,6 +110,7 @@ def integrate_motion(
     InputError
         For bad input; names the joint.
     """
+    require_model(model)
     if method not in _STEPS:
         raise InputError(f"method: one of {list(_STEPS)} is expected, got {method!r}", name="method", value=method)
     advance = _STEPS[method]

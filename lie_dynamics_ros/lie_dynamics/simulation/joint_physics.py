@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
+from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from .kernels import joint_physics as columns
@@ -115,6 +116,7 @@ def joint_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.
     For accelerations given as a function: add them to the torques. Semi-implicit Euler as `simulate` runs it does not
     use them: it treats damping and stops implicitly, and its friction sticks.
     """
+    require_model(model)
     q, qd = np.asarray(q, np.float64), np.asarray(qd, np.float64)
     position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
     position[..., model._vector_v] = q[..., model._vector_q]

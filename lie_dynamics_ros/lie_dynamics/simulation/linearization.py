@@ -11,7 +11,9 @@ import numpy.typing as npt
 from ..dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives
 from ..errors import InputError
 from ..lie import se3, so3
+from ..lie._arrays import as_numbers
 from ..model import layout
+from ..model.arguments import number_of, require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.pack import copied
@@ -95,14 +97,14 @@ def linearize(
         As `forward_dynamics`; also for an unknown integrator, a step that is not positive, or friction in `joints` that
         would have to stick.
     """
-    if not (np.isfinite(dt) and dt > 0.0):
-        raise InputError(f"dt: a positive time is expected, got {dt}", name="dt", value=dt)
+    require_model(model)
+    dt = number_of("dt", dt, "a positive time", lambda step: 0.0 < step < np.inf)
     steps = {"semi_implicit": _semi_implicit, "rkmk4": _rkmk4}
     if integrator not in steps:
         raise InputError(f"integrator: one of {list(steps)} is expected, got {integrator!r}", name="integrator")
     q, qd = checked(q, model.nq, "q", model), checked(qd, model.nv, "qd", model)
     tau = checked(tau, model.nv, "tau", model)
-    wrench = None if f_ext is None else np.asarray(f_ext, dtype=np.float64)
+    wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")
     shapes = [q.shape[:-1], qd.shape[:-1], tau.shape[:-1]] + ([] if wrench is None else [wrench.shape[:-2]])
     try:
         batch = np.broadcast_shapes(*shapes)

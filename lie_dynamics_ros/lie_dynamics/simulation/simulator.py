@@ -13,6 +13,7 @@ from ..dynamics.forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..dynamics.inputs import _check_quaternions
 from ..errors import InputError, SimulationError
 from ..model import layout
+from ..model.arguments import require_model
 from ..model.configuration import checked, require_finite
 from ..model.model import Model
 from ..model.pack import copied
@@ -83,6 +84,7 @@ class Simulator:
         method: Method = "semi_implicit",
         joints: JointPhysics | None = None,
     ) -> None:
+        require_model(model)
         if method not in _METHODS:
             raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method")
         if not (np.isfinite(step) and step > 0.0):

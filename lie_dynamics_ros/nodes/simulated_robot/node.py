@@ -214,6 +214,7 @@ class SimulatedRobot(ManagedNode):
         step = self._simulate if self._simulation is not None else self._step
         period = 1.0 / self.settings["rate"]
         self._timer = self.create_timer(period, step, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.get_logger().info(f"publishing joint states of {self._robot}")
 
     def _restart(self) -> None:
         if self._simulation is not None:

@@ -125,6 +125,7 @@ class SimulatedStewart(ManagedNode):
         self._timer = self.create_timer(
             1.0 / self.settings["rate"], self._step, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self.get_logger().info(f"publishing leg lengths of {frames_of(self.settings)[1]}")
 
     def deactivate(self) -> None:
         """Stop."""
@@ -169,7 +170,7 @@ class SimulatedStewart(ManagedNode):
     def _checked(self, message: PoseStamped) -> Any:
         frame = message.header.frame_id
         expected = frames_of(self.settings)[0]
-        if frame not in ("", expected):
+        if frame.removeprefix("/") not in ("", expected):
             raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
         pose = pose_to_matrix(message.pose)
         margins = self._platform.leg_margins(self._platform.leg_lengths(pose))
@@ -195,7 +196,7 @@ class SimulatedStewart(ManagedNode):
         report.values["states per second"] = f"{rate:.1f}"
         if self._motion is None:
             return
-        report.hardware = self.settings["platform_frame"]
+        report.hardware = frames_of(self.settings)[1]
         report.values["length noise [m]"] = f"{self.settings['length_noise']:g}"
         if self._refused:
             report.add(diagnostics.ERROR, self._refused)

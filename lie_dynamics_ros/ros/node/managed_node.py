@@ -247,6 +247,11 @@ class ManagedNode(LifecycleNode):
         _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if answer], LAST_ANSWERS)
         _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if not answer], LAST_WORDS)
 
+    def destroy_node(self) -> None:
+        """Let go of what was settled, where nobody deactivated the node."""
+        unsettle(self)
+        super().destroy_node()
+
     # Diagnostics.
 
     def report(self, period: float) -> Report:

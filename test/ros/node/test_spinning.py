@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -203,3 +204,32 @@ def test_a_process_that_hangs_while_it_leaves_is_ended_and_says_where():
     done = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "Timeout (0:00:05)!" in done.stderr and "destroy_node" in done.stderr
+
+
+def test_until_signals_are_quiet_next_to_nothing_is_imported():
+    """Without `site`, which imports what it likes."""
+    code = "import sys; import lie_dynamics_ros.nodes; print(*sys.modules)"
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    ours = {name for name in done.stdout.split() if name.startswith("lie_dynamics_ros.")}
+    assert ours == {"lie_dynamics_ros.core", "lie_dynamics_ros.core.quiet_imports", "lie_dynamics_ros.nodes"}
+    assert not {"pathlib", "typing", "threading", "numpy", "rclpy"} & set(done.stdout.split())
+
+
+DESTROYED = """
+import gc
+import rclpy
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+
+rclpy.init()
+node = ManagedNode("destroyed", ())
+assert node.trigger_configure().name == node.trigger_activate().name == "SUCCESS"
+assert gc.get_freeze_count() > 0
+node.destroy_node()
+assert gc.get_freeze_count() == 0
+"""
+
+
+def test_an_active_node_that_is_destroyed_leaves_garbage_collection_as_it_was():
+    done = subprocess.run([sys.executable, "-c", DESTROYED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
