@@ -64,8 +64,8 @@ class Remembering:
     def __init__(self, K, W):
         self.K, self.W, self.z = K, W, np.zeros(len(K))
 
-    def answer(self, stamp, q, qd):
-        x = np.concatenate([q, qd])
+    def answer(self, state):
+        x = np.concatenate([state.position, state.velocity])
         effort, self.z = self.K @ x + self.z, self.z + self.W @ x
         return SimpleNamespace(effort=effort)
 

@@ -7,7 +7,7 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 NODES = TESTS / "nodes"
-HARNESS = ("node_harness.py", "node_services.py")
+HARNESS = ("node_harness.py", "node_services.py", "witness.py")
 FILES = sorted(path for path in NODES.rglob("*.py") if path.name not in HARNESS)
 RACES = {
     "create_publisher": "Bench.publisher, which waits for a listener",

@@ -129,8 +129,8 @@ def test_gravity_compensation_lets_the_robot_be_guided(bench):
 
 def test_hold_brings_the_robot_to_rest(bench):
     loop = Loop(bench, stop_time=0.2)
-    loop.trajectories.publish(trajectory(ARM_JOINTS, [3.0], [MIDDLE + 0.5], [np.zeros(7)]))
-    bench.wait(lambda: loop.position()[0] > 0.1, "the robot to move")
+    loop.trajectories.publish(trajectory(ARM_JOINTS, [20.0], [MIDDLE + 0.5], [np.zeros(7)]))  # slow: hold comes in it
+    bench.wait(lambda: loop.position()[0] > 0.01, "the robot to move")
     assert loop.call(f"{loop.control}/hold").success
     known = stamp_of(bench.together(loop.states))
     state = bench.wait(lambda: (s := bench.together(loop.states)) and stamp_of(s) > known + 10**9 and s, "a second")
