@@ -36,8 +36,6 @@ RESERVATION = DomainReservation()
 RESERVATION.apply(os.environ)
 DEADLINE = 120.0
 
-after_shutdown = launch_testing.post_shutdown_test()
-
 
 def description(name, **arguments):
     """The launch file of that name with arguments, ready to test."""
@@ -100,6 +98,7 @@ class LaunchedTest(unittest.TestCase):
             self.wait(lambda name=name: self.state(name) == "active", f"{name} to be active")
 
 
+@launch_testing.post_shutdown_test()  # so are the classes made from it
 class EndsCleanly(unittest.TestCase):
     """What holds after the shutdown of every launch file."""
 

@@ -30,6 +30,5 @@ class TestBringup(launched.LaunchedTest):
         self.wait(lambda: [p.node_name for p in publishers(topic)] == ["simulated_robot"], "the accelerations")
 
 
-@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

@@ -63,6 +63,5 @@ class TestControl(launched.LaunchedTest):
         self.assertEqual(value.double_value, 0.25)
 
 
-@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

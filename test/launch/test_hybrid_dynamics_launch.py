@@ -44,6 +44,5 @@ class TestHybridDynamics(launched.LaunchedTest):
         self.assertEqual(value.string_value, "zero_acceleration")
 
 
-@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

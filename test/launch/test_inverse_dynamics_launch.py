@@ -33,6 +33,5 @@ class TestInverseDynamics(launched.LaunchedTest):
         self.assertFalse(values[2].bool_value)
 
 
-@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

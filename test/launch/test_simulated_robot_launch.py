@@ -28,6 +28,5 @@ class TestSimulatedRobot(launched.LaunchedTest):
         self.assertEqual(value.double_value, 100.0)
 
 
-@launched.after_shutdown
 class TestAfterwards(launched.EndsCleanly):
     pass

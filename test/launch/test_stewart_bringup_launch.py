@@ -1,9 +1,7 @@
-"""The launch file of both Stewart nodes, by launch_testing; runs where launch is there and colcon has built this."""
+"""The launch file of both Stewart nodes: poses come out of leg lengths, with the frames and the noise asked for."""
 
+import launched
 import pytest
-from launched import EndsCleanly, LaunchedTest, after_shutdown, description  # first: skips this where it cannot run
-
-# isort: split
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 
 NAMESPACE = "hall/platform"
@@ -11,10 +9,12 @@ NAMESPACE = "hall/platform"
 
 @pytest.mark.launch_test
 def generate_test_description():
-    return description("stewart_bringup", namespace=NAMESPACE, rate="200.0", base_frame="floor", length_noise="0.0001")
+    return launched.description(
+        "stewart_bringup", namespace=NAMESPACE, rate="200.0", base_frame="floor", length_noise="0.0001"
+    )
 
 
-class TestStewartBringup(LaunchedTest):
+class TestStewartBringup(launched.LaunchedTest):
     namespace = NAMESPACE
 
     def test_poses_come_and_are_those_of_the_platform(self):
@@ -35,6 +35,5 @@ class TestStewartBringup(LaunchedTest):
         self.wait_active("simulated_stewart", "stewart_pose")
 
 
-@after_shutdown
-class TestAfterwards(EndsCleanly):
+class TestAfterwards(launched.EndsCleanly):
     pass
