@@ -88,6 +88,13 @@ def test_the_same_numbers(case, tmp_path):
         assert relative(plain[name], value) < limit, name
 
 
+def test_compilation_ahead_says_that_there_is_nothing_to_compile():
+    program = f"import runpy, sys; {WITHOUT_NUMBA}; runpy.run_module('lie_dynamics_ros.lie_dynamics.engine', run_name='__main__')"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "nothing to compile" in result.stdout
+
+
 STEP = 1e-30
 
 

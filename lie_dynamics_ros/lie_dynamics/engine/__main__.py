@@ -7,7 +7,6 @@ import sys
 import time
 
 from .ahead import compile_all
-from .cache import cache_root
 from .compile import COMPILED
 
 
@@ -16,6 +15,8 @@ def main() -> int:
     if not COMPILED:
         print("numba is not in use: nothing to compile")
         return 0
+    from .cache import cache_root  # imports numba
+
     if cache_root() is None:
         print("no folder for compiled kernels is writable: each process compiles its own")
         return 0

@@ -20,7 +20,7 @@ try:
     COMPILED: bool = not getattr(numba.config, "DISABLE_JIT", False)
     njit: Any = numba.njit
 except ImportError:
-    COMPILED = False
+    COMPILED, njit = False, None
     warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
 
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
