@@ -89,7 +89,8 @@ def test_the_same_numbers(case, tmp_path):
 
 
 def test_compilation_ahead_says_that_there_is_nothing_to_compile():
-    program = f"import runpy, sys; {WITHOUT_NUMBA}; runpy.run_module('lie_dynamics_ros.lie_dynamics.engine', run_name='__main__')"
+    run_it = "runpy.run_module('lie_dynamics_ros.lie_dynamics.engine', run_name='__main__')"
+    program = f"import runpy, sys; {WITHOUT_NUMBA}; {run_it}"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert "nothing to compile" in result.stdout
