@@ -57,7 +57,7 @@ def kernel(
     *signatures : str
         Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
     direct : bool
-        For kernels of single states, of one signature, which are called with what users give: `direct.py` tells how.
+        For kernels of single states, of one signature, which are called with what users give: `fastcall` tells how.
         Such a kernel may return -1 instead of raising TypeError.
     quick : bool
         Direct, for kernels that take microseconds: they keep the interpreter lock, and count no references, which would

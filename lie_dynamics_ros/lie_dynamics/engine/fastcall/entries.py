@@ -80,7 +80,7 @@ def make_entry(
 
 
 def _source(function: Any, kinds: Kinds, fresh: int, size: int, quick: bool) -> Any:
-    """Return the Python function that numba makes the entry point from; its names are those of `direct_tools`."""
+    """Return the Python function that numba makes the entry point from; its names are those of `tools`."""
     total, given = len(kinds), len(kinds) - fresh
     names = [f"a{k}" for k in range(total)]
     lines = ["def entry(block, arguments, count):", f"    constants = word(block, {DATA})"]
