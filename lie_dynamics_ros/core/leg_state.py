@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .arrays import Array
 
 LEGS = 6
 
 
-class LegState(NamedTuple):
+@dataclass(eq=False, slots=True)
+class LegState:
     """Lengths of the legs at one moment, in the order of the platform.
 
     Attributes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .arrays import Array
 
 
-class RobotState(NamedTuple):
+@dataclass(eq=False, slots=True)
+class RobotState:
     """One state of a robot in model order, and what else is known of that moment.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ...core.arrays import Array
 from .laws import LawEffort
@@ -12,7 +12,8 @@ OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "sto
 PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)
 
 
-class ControllerAnswer(NamedTuple):
+@dataclass(eq=False, slots=True)
+class ControllerAnswer:
     """The answer to one state; arrays (n,) in model order.
 
     Attributes

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.arrays import Array, all_finite
+from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.errors import MessageError
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
-from ...lie_dynamics.control.kernels.signals import within
+from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains
@@ -55,6 +55,7 @@ class Answering(RobotCore):
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._resting = RESTING * self._speed
         self._rest = np.full(n, AT_REST)
+        self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._times = SampleTimes()
         self._efforts = EffortStage(self.limit)
@@ -119,7 +120,7 @@ class Answering(RobotCore):
         wanted = law.effort + desired.effort
         if wrenches is not None:
             wanted = wanted - wrench
-        if not all_finite(wanted):
+        if within(wanted, self._largest) != 1:
             raise InputError(f"{wanted.tolist()}")
         limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
         return self._make(stamp, q, qd, desired, law, wrench, wanted, limited)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,8 @@ class HybridDynamicsOptions(RobotOptions):
         }
 
 
-class HybridAnswer(NamedTuple):
+@dataclass(eq=False, slots=True)
+class HybridAnswer:
     """The answer to one state; arrays of shape (n,) in model order.
 
     Attributes

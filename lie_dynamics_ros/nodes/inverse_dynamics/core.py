@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,8 @@ class InverseDynamicsOptions(RobotOptions):
         }
 
 
-class EffortAnswer(NamedTuple):
+@dataclass(eq=False, slots=True)
+class EffortAnswer:
     """The answer to one state; arrays of shape (n,) in model order.
 
     Attributes

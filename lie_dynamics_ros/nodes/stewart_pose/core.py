@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +76,8 @@ class StewartPoseOptions:
         )
 
 
-class PoseAnswer(NamedTuple):
+@dataclass(eq=False, slots=True)
+class PoseAnswer:
     """The answer to one state.
 
     Attributes
@@ -211,13 +212,13 @@ class StewartPoseCore:
         MessageError
             No start pose is known, and none fits the lengths.
         """
-        stamp, lengths, rates = state
+        stamp, lengths = state.stamp, state.lengths
         if self._tracker is None:
             self._tracker = self._first(lengths)
         if self._since is None:
             self._tracker = self._begun(self._tracker, lengths)
         dt = 0.0 if self._since is None else max(0.0, 1e-9 * (stamp - self._since))
-        tracked = self.last = self._tracker.update(lengths, rates, dt=dt)
+        tracked = self.last = self._tracker.update(lengths, state.rates, dt=dt)
         if tracked.valid or self._since is not None:
             self._since = stamp
         if self.withheld(tracked):
@@ -237,9 +238,9 @@ class StewartPoseCore:
 
     def withheld(self, tracked: TrackedPose) -> bool:
         """Tell whether a pose is not to be published."""
-        if tracked.status is TrackingStatus.AMBIGUOUS and not self.options.publish_ambiguous:
+        if not tracked.valid:
             return True
-        return not tracked.valid
+        return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
 
     def _first(self, lengths: Array) -> StewartTracker:
         """Tracker at the level pose that fits the first lengths best."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.arrays import all_finite
 from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS, LegState
+from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from .state_reader import StateFields
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class LegInputs:
         self._legs = JointMapping(legs)
         self._fields = StateFields(LEGS)
         self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
+        self._largest = np.full(LEGS, LARGEST)
+        within(self._largest, self._largest)  # what needs compiling is compiled now
         self._without_rates = False
 
     def read(self, message: JointState, stamp: int, now: int, age: float) -> LegState:
@@ -50,8 +52,9 @@ class LegInputs:
             Legs are missing or named twice, or a field has the wrong length.
         """
         fields = self._fields
-        moving = fields.fill(message, self._legs.match(message.name)) and all_finite(fields.velocity)
-        self._without_rates |= not moving
+        moving = fields.fill(message, self._legs.match(message.name)) and within(fields.velocity, self._largest) == 1
+        if not moving:
+            self._without_rates = True
         if self._offsets is not None:
             fields.position += self._offsets
         return LegState(stamp, fields.position, fields.velocity if moving else None)

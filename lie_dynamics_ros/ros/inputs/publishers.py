@@ -85,23 +85,28 @@ class Publishers:
     node : Node
     subscription : Subscription
         To the topic.
+
+    Attributes
+    ----------
+    latest : bytes
+        Publisher of the last message.
     """
 
     def __init__(self, node: Node, subscription: Subscription) -> None:
         self._node, self._subscription = node, subscription
-        self._latest = UNKNOWN
+        self.latest = UNKNOWN
         self._seen: set[bytes] = set()
         self._turns: set[bytes] = set()
 
     def heard(self, publisher: bytes) -> None:
         """Take note of a message."""
-        if publisher == self._latest:
+        if publisher == self.latest:
             return
         if publisher in self._seen:
-            self._turns |= {publisher, self._latest}
+            self._turns |= {publisher, self.latest}
         if len(self._seen) < MOST_COUNTED:
             self._seen.add(publisher)
-        self._latest = publisher
+        self.latest = publisher
 
     def take_several(self) -> tuple[str, ...]:
         """Nodes whose messages took turns since the last call; empty where all came from one publisher.
@@ -109,8 +114,8 @@ class Publishers:
         Where rclpy does not tell who they are, all that publish on the topic.
         """
         turns, self._turns = self._turns, set()
-        self._seen = {self._latest}
-        if not turns and (self._latest != UNKNOWN or self._subscription.get_publisher_count() < 2):
+        self._seen = {self.latest}
+        if not turns and (self.latest != UNKNOWN or self._subscription.get_publisher_count() < 2):
             return ()
         known = {
             bytes(end.endpoint_gid): f"{end.node_namespace.rstrip('/')}/{end.node_name}"

@@ -30,6 +30,7 @@ class StateFields:
     """
 
     def __init__(self, size: int) -> None:
+        self._size = size
         self.position, self.velocity = np.zeros(size), np.zeros(size)
         self._position, self._velocity = memoryview(self.position), memoryview(self.velocity)
 
@@ -42,11 +43,11 @@ class StateFields:
             Joints are missing or named twice, or a field has the wrong length.
         """
         position, velocity = message.position, message.velocity
-        size = len(self.position)
-        if match.identity and len(position) == size and len(velocity) in (size, 0):
+        size, given = self._size, len(velocity)
+        if match.identity and len(position) == size and (given == size or not given):
             # Copies of bytes between views cost a fraction of what numpy takes to look at an array.
             self._position[:] = position
-            if velocity:
+            if given:
                 self._velocity[:] = velocity
                 return True
             self.velocity.fill(0.0)
@@ -54,8 +55,8 @@ class StateFields:
         if not match.complete:
             raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
         self.position[:] = read_field(position, match, "position")
-        self.velocity[:] = read_field(velocity, match, "velocity") if velocity else 0.0
-        return bool(velocity)
+        self.velocity[:] = read_field(velocity, match, "velocity") if given else 0.0
+        return given > 0
 
 
 class JointStateReader:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from time import perf_counter
 
+from builtin_interfaces.msg import Time
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
@@ -42,9 +43,9 @@ class StateStream:
     node : ManagedNode
         With the parameters `STATE_TIMEOUT` and `response_times.DEADLINE`.
     answer : callable
-        Publishes the answer to a state, ``answer(message, stamp, now, age)`` with its time (that of its arrival where
-        it has none), the time of its arrival [ns], and how old it was then [s], 0 where that is not known; raises
-        `MessageError` or `LieDynamicsError` where there is none.
+        Publishes the answer to a state, ``answer(message, stamp, time, now, age)`` with its time stamp, its time (that
+        of its arrival where it has none) and that of its arrival [ns], and how old it was then [s], 0 where that is not
+        known; raises `MessageError` or `LieDynamicsError` where there is none.
     restart : callable
         Called when time ran backwards, as when a recording starts again: forgets what belongs to the time before.
     what : str
@@ -62,7 +63,7 @@ class StateStream:
     def __init__(
         self,
         node: ManagedNode,
-        answer: Callable[[JointState, int, int, float], None],
+        answer: Callable[[JointState, Time, int, int, float], None],
         restart: Callable[[], None],
         what: str = "state",
     ) -> None:
@@ -92,7 +93,7 @@ class StateStream:
         self.responses.reset()
         self._times.reset()
         self._last = self._answered = None
-        self._opened = time.perf_counter()
+        self._opened = perf_counter()
         self.open = True
         self._before = self.statistics.answered
         self._say_waiting()
@@ -107,24 +108,25 @@ class StateStream:
             return self._answered is not None
         stamp, arrival = self._answered
         oldest = self._times.timeout
-        return (time.perf_counter() - arrival) * 1e9 <= oldest and self._node.ros_time() - stamp <= oldest
+        return (perf_counter() - arrival) * 1e9 <= oldest and self._node.ros_time() - stamp <= oldest
 
     def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""
         if not self.open:
             return
-        begin = self._last = time.perf_counter()
-        statistics = self.statistics
+        begin = self._last = perf_counter()
+        statistics, times = self.statistics, self._times
         try:
             # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
             now = self._node.ros_time()
             if isinstance(message, bytes):
                 message = self._decode(message)
-            age = self._times.check(nanoseconds(message.header.stamp), now, publisher)
-            stamp = now - age
-            self._answer(message, stamp, now, age * 1e-9 if self._times.timeout else 0.0)
-            self._times.answered()
-            self._answered = stamp, begin
+            stamp = message.header.stamp
+            age = times.check(nanoseconds(stamp), now, publisher)
+            measured = now - age
+            self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
+            times.answered()
+            self._answered = measured, begin
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
             if error.kind == BACKWARDS and self._begins_again():
@@ -139,15 +141,18 @@ class StateStream:
             return
         finally:
             statistics.received += 1
-            self._publishers.heard(publisher)
+            if publisher != self._publishers.latest:
+                self._publishers.heard(publisher)
         statistics.answered += 1
-        duration = time.perf_counter() - begin
+        duration = perf_counter() - begin
         statistics.callback.add(duration)
         response = duration
         if age:
-            response = max(0.0, age * 1e-9 + duration)  # clocks of two machines differ
+            response += age * 1e-9
+            if response < 0.0:
+                response = 0.0  # clocks of two machines differ
             statistics.latency.add(response)
-        self.responses.add(response if self._times.timeout else duration)
+        self.responses.add(response if times.timeout else duration)
 
     def _begins_again(self) -> bool:
         """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
@@ -203,7 +208,7 @@ class StateStream:
         if self._last is None:
             report.add(diagnostics.WARN, self._say_waiting())
             return
-        silence = time.perf_counter() - self._last
+        silence = perf_counter() - self._last
         if silence > max(self._node.settings["state_timeout"], diagnostics.PERIOD):
             text = f"stale: no {self._what} received on {topic} for {silence:.1f} s"
             report.add(diagnostics.ERROR, text)

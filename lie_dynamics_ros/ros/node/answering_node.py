@@ -123,10 +123,10 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
 
     # Messages.
 
-    def _on_state(self, message: JointState, stamp: int, now: int, age: float) -> None:
+    def _on_state(self, message: JointState, stamp: Time, time: int, now: int, age: float) -> None:
         core = self.core
         assert core is not None
-        self.publish(core, core.answer(self.inputs.read(message, stamp, now, age)), message.header.stamp)
+        self.publish(core, core.answer(self.inputs.read(message, time, now, age)), stamp)
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""

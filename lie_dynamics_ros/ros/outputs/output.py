@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 from typing import Any
 
 from rclpy.node import Node
@@ -42,7 +42,7 @@ class Output:
     @property
     def heard(self) -> bool:
         """Whether somebody listens, as of `LISTENERS_AGE` ago at most: to ask costs as much as to publish."""
-        now = time.monotonic()
+        now = monotonic()
         if now - self._asked >= LISTENERS_AGE:
             self._asked = now
             self._heard = self._publisher.get_subscription_count() > 0

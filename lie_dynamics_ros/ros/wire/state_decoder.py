@@ -75,20 +75,23 @@ class StateLayout:
         self._put_length(data)
         self._put(data, 1)
 
-    def fits(self, data: bytes) -> bool:
-        """Tell whether a message has this form; behind its end may be anything, as middlewares leave it there."""
-        return len(data) >= self._size and int.from_bytes(data, "little") & self._mask == self._expected
-
     def holds(self, data: bytes) -> bool:
-        """Tell whether a message of this form has the numbers and the stamp that `message` has."""
+        """Tell whether a message has, where this form has them, the numbers and the stamp that `message` has."""
         same = READ_STAMP.unpack_from(data, HEAD) == (self._stamp.sec, self._stamp.nanosec)
         return same and all(field == data[place] for field, place in self._fields)
 
-    def read(self, data: bytes) -> None:
-        """Copy time stamp and numbers of a message of this form into `message`."""
-        self._stamp.sec, self._stamp.nanosec = READ_STAMP.unpack_from(data, HEAD)
+    def read(self, data: bytes) -> bool:
+        """Copy time stamp and numbers of a message into `message` where it has this form; tells whether it has.
+
+        Behind its end may be anything, as middlewares leave it there.
+        """
+        if len(data) < self._size or int.from_bytes(data, "little") & self._mask != self._expected:
+            return False
+        stamp = self._stamp
+        stamp.sec, stamp.nanosec = READ_STAMP.unpack_from(data, HEAD)
         for field, place in self._fields:
             field[:] = data[place]
+        return True
 
 
 class StateDecoder:
@@ -106,8 +109,7 @@ class StateDecoder:
             This is no joint state.
         """
         for layout in self._layouts:
-            if layout.fits(data):
-                layout.read(data)
+            if layout.read(data):
                 return layout.message
         if len(data) < SMALLEST_STATE:  # a head alone can crash the deserializer of Fast DDS, and with it the process
             raise MessageError("malformed", f"this is no serialized JointState, it has {len(data)} bytes only")
@@ -117,7 +119,7 @@ class StateDecoder:
             raise MessageError("malformed", f"this is no serialized JointState: {error}") from error
         layout = StateLayout(message, data[:HEAD])
         # Whatever is laid out otherwise, as by a machine with another byte order, is always left to rclpy.
-        if data.startswith(PLAIN_CDR) and layout.fits(data) and layout.holds(data):
+        if data.startswith(PLAIN_CDR) and layout.holds(data) and layout.read(data):
             if len(self._layouts) == LAYOUTS:
                 self._layouts.clear()
             self._layouts.append(layout)
