@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+ONE_WISH = 1.0
+"""Signals within this time after the first are the same wish [s]: a supervisor tells launch and the nodes to end, and
+launch tells the nodes too. What a node has to say at its end must not be lost by that."""
+
 
 class EndSignals:
-    """Notes the first signal that ends a process; the second one ends it at once. A context manager.
+    """Notes the first signal that ends a process; one more than `ONE_WISH` later ends it at once. A context manager.
 
     Attributes
     ----------
@@ -25,6 +30,7 @@ class EndSignals:
 
     def __init__(self) -> None:
         self.heard = False
+        self._since = 0.0
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> EndSignals:
@@ -37,6 +43,8 @@ class EndSignals:
             signal.signal(which, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.heard = True
-        for which in SIGNALS:
-            signal.signal(which, signal.SIG_DFL)
+        if not self.heard:
+            self.heard, self._since = True, time.monotonic()
+        elif time.monotonic() - self._since > ONE_WISH:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)

@@ -87,9 +87,9 @@ def test_no_traceback_at_any_moment_from_import_to_exit(how, moment):
 
 
 LAST_WORDS = """
-import sys, time
-import rclpy
+import os, signal, sys
 from std_msgs.msg import String
+from lie_dynamics_ros.core import signals
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
 from lie_dynamics_ros.ros.outputs.output import Output
 from lie_dynamics_ros.ros.node.spinning import run
@@ -106,15 +106,18 @@ class Talker(ManagedNode):
             raise ArithmeticError("nobody foresaw this")
 
     def deactivate(self):
+        if not {faulty}:
+            os.kill(os.getpid(), signal.SIGINT)  # a supervisor and launch both tell it
         self.output.send(String(data="last"))
 
+signals.ONE_WISH = 1000.0
 sys.exit(run(Talker))
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, None])
 def test_the_last_words_of_a_node_reach_those_who_listen(how):
-    """Ended by a signal, or deactivated by a fault in a callback, which does not end the process."""
+    """Ended by a signal that comes twice, or deactivated by a fault in a callback, which does not end the process."""
     reservation = DomainReservation()
     environment = dict(os.environ)
     reservation.apply(environment)
@@ -151,6 +154,17 @@ def test_the_last_words_of_a_node_reach_those_who_listen(how):
         node.destroy_node()
         context.try_shutdown()
         reservation.release()
+
+
+def test_another_signal_later_on_ends_a_process_at_once():
+    code = (
+        "import os, signal\nfrom lie_dynamics_ros.core import signals\nsignals.ONE_WISH = -1.0\n"
+        "with signals.EndSignals() as told:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    print(told.heard, flush=True)\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    print('survived', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, "True\n"), done.stderr
 
 
 SLIPS = {
