@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import StewartError
 from .inverse_kinematics import Array
 from .platform import StewartPlatform
+from .point_patterns import semi_regular_points
 
 
 def reference_platform(leg_limits: npt.ArrayLike | None = None) -> StewartPlatform:
@@ -61,25 +61,6 @@ def semi_regular_platform(
     return StewartPlatform(base, platform, leg_limits, home_pose=None if height is None else _level(height))
 
 
-def semi_regular_points(
-    base_radius: float, platform_radius: float, base_half_angle: float, platform_half_angle: float
-) -> tuple[Array, Array]:
-    """Return base and platform points (6, 3) [m] of `semi_regular_platform`, unchecked for singularity."""
-    for name, value in (("base_radius", base_radius), ("platform_radius", platform_radius)):
-        if not 0.0 < value < np.inf:
-            raise StewartError(f"{name} is {value}, expected a positive radius in metres")
-    for name, value in (("base_half_angle", base_half_angle), ("platform_half_angle", platform_half_angle)):
-        if not 0.0 <= value <= np.pi / 3.0:
-            raise StewartError(f"{name} is {value} rad, expected 0 to pi/3")
-    thirds = 2.0 * np.pi / 3.0
-    base_angles, platform_angles = [], []
-    for sector in range(3):
-        base_angles += [sector * thirds + base_half_angle, (sector + 1) * thirds - base_half_angle]
-        middle = (sector + 0.5) * thirds
-        platform_angles += [middle - platform_half_angle, middle + platform_half_angle]
-    return _circle(base_radius, base_angles), _circle(platform_radius, platform_angles)
-
-
 def dietmaier_platform() -> tuple[StewartPlatform, Array]:
     """Dietmaier's platform and the leg lengths (6,) [m] for which all 40 poses are real; published figures."""
     base = [
@@ -112,11 +93,6 @@ def griffis_duffy_platform() -> tuple[StewartPlatform, Array]:
     platform = [[0.0, 0.0], [0.5, h], [1.0, 2.0 * h], [1.5, h], [2.0, 0.0], [1.0, 0.0]]
     lengths = np.array([1.519640, 1.922131, 1.812880, 1.380117, 1.715536, 1.714524])
     return StewartPlatform(_flat(base), _flat(platform), allow_singular=True), lengths
-
-
-def _circle(radius: float, angles: list[float]) -> Array:
-    """Points (n, 3) on a circle in the plane z = 0."""
-    return np.array([[radius * np.cos(angle), radius * np.sin(angle), 0.0] for angle in angles])
 
 
 def _flat(points: list[list[float]]) -> Array:

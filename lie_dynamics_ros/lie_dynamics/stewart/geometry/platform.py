@@ -19,6 +19,7 @@ from . import inverse_kinematics as ik
 from .architecture import ArchitectureReport, architecture_report
 from .checks import N_LEGS, as_joint_centres, as_leg_limits, check_distinct_legs, extent, rms_radius
 from .inverse_kinematics import Array, TwistFrame
+from .yaml_files import read_yaml, write_yaml
 
 _SUSPICIOUS_SIZE = 50.0
 
@@ -94,14 +95,10 @@ class StewartPlatform:
         ------
         StewartError : unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
         """
-        from .yaml_files import read_yaml
-
         return cls(**read_yaml(source))
 
     def to_yaml(self) -> str:
         """YAML text from which `from_yaml` builds the same platform, to the last bit."""
-        from .yaml_files import write_yaml
-
         return write_yaml(self)
 
     @cached_property

@@ -22,6 +22,7 @@ from ...lie import quaternion, se3
 from ...yaml_sections import Section, read_section
 from ..errors import StewartError
 from .inverse_kinematics import Array
+from .point_patterns import semi_regular_points
 
 if TYPE_CHECKING:
     from .platform import StewartPlatform
@@ -75,8 +76,6 @@ def write_yaml(platform: StewartPlatform) -> str:
 
 def _semi_regular(design: Section) -> dict[str, Any]:
     """Joint points of a semi-regular design."""
-    from .designs import semi_regular_points
-
     design.need(_DESIGN_KEYS, "metres, radians")
     base, platform = semi_regular_points(**{key: design.number(key) for key in _DESIGN_KEYS})
     return {"base_points": base, "platform_points": platform}

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
-from ..tracking.kernels.reach import LENGTH_ROUNDING
 from .kernels import newton as nk
 from .kernels.certificate import BALL_SHARE, settle
 
@@ -37,7 +36,7 @@ def new_memory(
     if max_speed is not None:
         memory[nk.BOUNDED] = 1.0
         memory[nk.MAX_SPEED : nk.MAX_SPEED + 2] = max_speed
-    memory[nk.LENGTH_ERROR] = length_error + LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
+    memory[nk.LENGTH_ERROR] = length_error + nk.LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
     set_pose(memory, pose)
     return memory
 

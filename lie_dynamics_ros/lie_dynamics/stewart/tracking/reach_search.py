@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...lie import so3
 from ..solvers.kernels import newton as nk
-from .kernels.reach import LENGTH_ROUNDING, ROUNDING, SMALLEST
+from .kernels.reach import ROUNDING, SMALLEST
 from .kernels.reach_search import MOST, search
 
 Array = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ def poses_in_reach(memory: Array, lengths: Array, anchor: Anchor, budget: int = 
     joints[:, :3] = (memory[nk.BASE : nk.BASE + 18].reshape(6, 3) - centroid) @ R0
     joints[:, 3:6] = memory[nk.PLATFORM : nk.PLATFORM + 18].reshape(6, 3)
     joints[:, 6] = 0.5 * lengths * lengths
-    error = float(memory[nk.LENGTH_ERROR]) + LENGTH_ROUNDING * lengths
+    error = float(memory[nk.LENGTH_ERROR]) + nk.LENGTH_ROUNDING * lengths
     errors = error * (lengths + 0.5 * error)
     U, values, Vt = np.linalg.svd(jacobian_at_anchor(joints, radius))
     centroid_reach = ball.reach + 2.0 * away * np.sin(0.5 * ball.angle)

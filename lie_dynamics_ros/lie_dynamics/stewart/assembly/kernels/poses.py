@@ -28,8 +28,8 @@ from ...solvers.kernels.newton import (
     move,
     norm,
     row,
+    write_pose,
 )
-from ...tracking.kernels.tracker import write_pose
 
 Quaternion = tuple[float, float, float, float]
 

@@ -60,6 +60,9 @@ SHIFT_SIZE = 201  # |SHIFT| [m]
 BEFORE = 202  # last good pose before this update: quaternion 4, centroid 3
 SIZE = 209
 
+#: Rounding errors of lengths, as a share of lengths and of coordinates; near a singular pose they move it far.
+LENGTH_ROUNDING = 1e-15
+
 
 @inline
 def row(m: Array, start: int, i: int) -> Vec:
@@ -112,6 +115,20 @@ def rotation(m: Array) -> tuple[float, float, float, float, float, float, float,
         2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
         2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
     )  # fmt: skip
+
+
+@inline
+def write_pose(m: Array, out: Array, i: int) -> None:
+    """Write the pose of {B} in {N} into the first 16 columns of row i, by rows."""
+    R = rotation(m)
+    s = row(m, SHIFT, 0)
+    for k in range(3):
+        out[i, 4 * k] = R[3 * k]
+        out[i, 4 * k + 1] = R[3 * k + 1]
+        out[i, 4 * k + 2] = R[3 * k + 2]
+        out[i, 4 * k + 3] = m[POSITION + k] - (R[3 * k] * s[0] + R[3 * k + 1] * s[1] + R[3 * k + 2] * s[2])
+        out[i, 12 + k] = 0.0
+    out[i, 15] = 1.0
 
 
 @inline

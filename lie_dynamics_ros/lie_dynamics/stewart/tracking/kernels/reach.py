@@ -17,6 +17,7 @@ from ...solvers.kernels.newton import (
     BLUR,
     GAIN,
     LENGTH_ERROR,
+    LENGTH_ROUNDING,
     LIPSCHITZ,
     MAX_SPEED,
     RADIUS,
@@ -29,8 +30,6 @@ from ...solvers.kernels.newton import (
 
 #: Reach is lengthened by this share, and this share of the radius (rad), so that rounding does not shorten it.
 ROUNDING, SMALLEST = 1e-9, 1e-12
-#: Rounding errors of lengths, as a share of lengths and of coordinates; near a singular pose they move it far.
-LENGTH_ROUNDING = 1e-15
 #: Share of the proven distance to other poses that is used, so that rounding errors of it do no harm.
 _SAFE = 0.95
 

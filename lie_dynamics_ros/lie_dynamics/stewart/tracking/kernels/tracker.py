@@ -35,8 +35,8 @@ from ...solvers.kernels.newton import (
     cross,
     dot,
     misfit,
-    rotation,
     row,
+    write_pose,
 )
 from .path_following import ARRIVED, AT_SINGULARITY, follow
 from .reach import drop_anchor, only_pose_in_reach
@@ -103,20 +103,6 @@ def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
     m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
     settle(m)
     return status
-
-
-@inline
-def write_pose(m: Array, out: Array, i: int) -> None:
-    """Write the pose of {B} in {N}."""
-    R = rotation(m)
-    s = row(m, SHIFT, 0)
-    for k in range(3):
-        out[i, 4 * k] = R[3 * k]
-        out[i, 4 * k + 1] = R[3 * k + 1]
-        out[i, 4 * k + 2] = R[3 * k + 2]
-        out[i, 4 * k + 3] = m[POSITION + k] - (R[3 * k] * s[0] + R[3 * k + 1] * s[1] + R[3 * k + 2] * s[2])
-        out[i, 12 + k] = 0.0
-    out[i, 15] = 1.0
 
 
 @outline
