@@ -38,7 +38,8 @@ _HOMES = {
     "dynamics.inverse_dynamics": "inverse_dynamics",
     "dynamics.jacobians": "jacobian jacobian_rate",
     "dynamics.kinematics": "forward_kinematics frame_pose",
-    "dynamics.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate solve_mass_matrix",
+    "dynamics.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate",
+    "dynamics.mass_matrix_solution": "solve_mass_matrix",
     "dynamics.motion": (
         "body_accelerations body_velocities center_of_mass centroidal_momentum_matrix kinetic_energy "
         "momentum potential_energy total_mass"

@@ -47,14 +47,8 @@ from .dynamics.forward_dynamics import forward_dynamics, hybrid_dynamics
 from .dynamics.inverse_dynamics import inverse_dynamics
 from .dynamics.jacobians import jacobian, jacobian_rate
 from .dynamics.kinematics import forward_kinematics, frame_pose
-from .dynamics.mass_matrix import (
-    bias_force,
-    coriolis_matrix,
-    gravity_force,
-    mass_matrix,
-    mass_matrix_rate,
-    solve_mass_matrix,
-)
+from .dynamics.mass_matrix import bias_force, coriolis_matrix, gravity_force, mass_matrix, mass_matrix_rate
+from .dynamics.mass_matrix_solution import solve_mass_matrix
 from .dynamics.motion import (
     body_accelerations,
     body_velocities,

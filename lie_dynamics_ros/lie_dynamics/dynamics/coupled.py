@@ -8,6 +8,8 @@ import numpy.typing as npt
 from ..errors import InputError, SingularityError
 from ..model.configuration import require_finite, shaped
 from ..model.model import Model
+from .inverse_dynamics import inverse_dynamics
+from .mass_matrix import mass_matrix
 
 Array = npt.NDArray[np.float64]
 
@@ -26,9 +28,6 @@ def coupled_hybrid_dynamics(
     threads: int = 1,
 ) -> tuple[Array, Array]:
     """Return complete qdd and tau, as `hybrid_dynamics`, from M qdd + b = tau. Kim (33), (34)."""
-    from .inverse_dynamics import inverse_dynamics
-    from .mass_matrix import mass_matrix
-
     qdd, tau = shaped(qdd, model.nv, "qdd", model), shaped(tau, model.nv, "tau", model)
     matrix = mass_matrix(model, q, threads=threads)
     bias = inverse_dynamics(model, q, qd, model._zero, f_ext, threads=threads)

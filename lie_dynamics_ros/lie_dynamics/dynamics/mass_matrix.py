@@ -10,7 +10,6 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..model.arguments import require_model, zero_of
 from ..model.model import Model
-from .forward_dynamics import forward_dynamics
 from .inputs import evaluate
 from .inverse_dynamics import inverse_dynamics
 from .kernels.gravity import gravity_force as _gravity
@@ -136,18 +135,3 @@ def mass_matrix_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threa
     """Return dM/dt (..., nv, nv) along the rates `qd`: C + C^T, since dM/dt - 2 C is skew. Ploen (28)."""
     matrix = coriolis_matrix(model, q, qd, threads=threads)
     return np.asarray(matrix + np.swapaxes(matrix, -1, -2))
-
-
-def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, threads: int = 1) -> Array:
-    """Return x (..., nv) with M(q) x = `force` (..., nv), in O(n) for each vector and without forming M.
-
-    The articulated-body recursion of Kim Table 3 at rest and without gravity. Batch axes of `q` and `force` are
-    broadcast: pass `q` with one axis more to solve for several vectors at one configuration.
-
-    Raises
-    ------
-    InputError, GroupError, SingularityError
-        As `forward_dynamics`.
-    """
-    require_model(model)
-    return forward_dynamics(model._without_gravity(), q, model._zero, force, threads=threads)
