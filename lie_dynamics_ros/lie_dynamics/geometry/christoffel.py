@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
+from ..dynamics.derivatives.user_joint_subspaces import extend_twice
 from ..dynamics.inputs import evaluate
 from ..model.arguments import require_model
 from ..model.configuration import shaped
 from ..model.coordinates import require_coordinates
 from ..model.model import Model
-from ..model.user_derivatives import extend_twice
 from .kernels.christoffel import christoffel as _single
 from .kernels.christoffel import christoffel_batch as _batch
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.derivatives.user_joint_subspaces import extend_twice
 from ..dynamics.inputs import _check_quaternions
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
@@ -13,7 +14,6 @@ from ..model import layout
 from ..model.arguments import of_model
 from ..model.configuration import checked
 from ..model.model import Model
-from ..model.user_derivatives import extend_twice
 from .coupled import coupled_curvature, uncoupled_positions
 from .kernels.curvature import curvature as _kernel
 from .metric import cholesky, inverse_metric

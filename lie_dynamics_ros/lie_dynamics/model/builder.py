@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-
-import numpy as np
 import numpy.typing as npt
 
-from ..errors import DescriptionError
-from ..lie import SpatialInertia, se3
-from ..lie._arrays import numbers
-from .joint_types import JointType, fixed
+from .bodies import BodyTree
 from .model import Model
-from .pack import Body, pack
-from .structure import Frame, Joint, JointLimits
-
-Array = npt.NDArray[np.float64]
-#: Limits and losses of a joint, and what they are where nobody says.
-_LIMITS = {
-    "lower": -np.inf, "upper": np.inf, "velocity": np.inf, "effort": np.inf,
-    "acceleration": np.inf, "deceleration": np.inf, "jerk": np.inf,
-    "damping": 0.0, "friction": 0.0, "armature": 0.0,
-}  # fmt: skip
 
 
-@dataclass
-class _Draft:
-    """A moving body while the model is being built."""
-
-    joint: Joint
-    parent: int
-    placement: Array
-    inertia: SpatialInertia
-    limits: dict[str, Array]
-
-
-class ModelBuilder:
+class ModelBuilder(BodyTree):
     """Collects bodies, parents first, and makes a Model of them.
 
     Parameters
@@ -58,112 +30,8 @@ class ModelBuilder:
     def __init__(
         self, gravity: npt.ArrayLike = (0.0, 0.0, -9.81), world: str = "world", judge_inertias: bool = True
     ) -> None:
+        super().__init__(world, judge_inertias)
         self._gravity = gravity
-        self._judge_inertias = judge_inertias
-        self._world = world
-        self._bodies: list[_Draft] = []
-        self._frames: dict[str, Frame] = {world: Frame(world, -1, np.eye(4))}
-        self._joint_names: set[str] = set()
-        self._nq = self._nv = 0
-
-    def add(
-        self,
-        name: str,
-        parent: str | None = None,
-        joint: JointType | None = None,
-        placement: npt.ArrayLike | None = None,
-        inertia: SpatialInertia | None = None,
-        joint_name: str | None = None,
-        mimic: tuple[str, float, float] | None = None,
-        **limits: npt.ArrayLike,
-    ) -> ModelBuilder:
-        """Add a body and the joint that carries it.
-
-        Parameters
-        ----------
-        name : str
-            Name of the body.
-        parent : str, optional
-            Body or frame added before; the world when left out.
-        joint : JointType, optional
-            See `joint_types`; fixed when left out, and then the body becomes part of its parent.
-        placement : array-like, shape (4, 4), optional
-            T_parent_joint, the joint's frame (the body's frame at q = 0) seen from the parent's [m].
-        inertia : SpatialInertia, optional
-            In the body's frame; massless when left out.
-        joint_name : str, optional
-            Defaults to the body's name.
-        mimic : tuple, optional
-            (joint name, multiplier, offset) that the joint is meant to follow; kept as information.
-        **limits : float or array-like
-            lower, upper (per entry of q); velocity, effort, acceleration, deceleration, jerk, damping, friction,
-            armature (per entry of qd).
-
-        Returns
-        -------
-        ModelBuilder
-            This builder, so that calls can be chained.
-
-        Raises
-        ------
-        DescriptionError
-            For a name used twice, an unknown parent or limit, a limit of the wrong length, or what describes a joint
-            where the body has none.
-        InertiaError
-            For an inertia that no body can have; names the body.
-        GroupError
-            For a placement that is no rigid transform.
-        """
-        joint = fixed() if joint is None else joint
-        if not isinstance(joint, JointType):
-            raise DescriptionError(f"body {name!r}: a joint of `joint_types` is expected, got {joint!r}", name=name)
-        inertia = SpatialInertia.zero() if inertia is None else inertia
-        if self._judge_inertias:
-            inertia.check(name)
-        placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
-        if name in self._frames:
-            raise DescriptionError(
-                f"body {name!r} is there already: every body and frame needs a name of its own", name=name
-            )
-        parent = self._world if parent is None else parent
-        if parent not in self._frames:
-            raise DescriptionError(
-                f"body {name!r}: parent {parent!r} is unknown, known are {sorted(self._frames)}",
-                name=name,
-                value=parent,
-            )
-        if joint.nv == 0:
-            unused = [*(["mimic"] if mimic is not None else []), *limits]
-            if unused:
-                raise DescriptionError(
-                    f"body {name!r}: it has no joint that moves, so {', '.join(unused)} would have no effect", name=name
-                )
-            return self._weld(name, parent, placement, inertia)
-        joint_name = name if joint_name is None else joint_name
-        if joint_name in self._joint_names:
-            raise DescriptionError(
-                f"joint {joint_name!r} is there already: every joint needs a name of its own", name=joint_name
-            )
-        at = self._frames[parent]
-        index = len(self._bodies)
-        parent_body = self._world if at.body < 0 else self._bodies[at.body].joint.body
-        q_slice, v_slice = slice(self._nq, self._nq + joint.nq), slice(self._nv, self._nv + joint.nv)
-        record = Joint(joint_name, joint, index, name, parent_body, q_slice, v_slice, mimic)
-        given = _read_limits(joint_name, joint, limits)
-        self._bodies.append(_Draft(record, at.body, at.placement @ placement, inertia, given))
-        self._frames[name] = Frame(name, index, np.eye(4))
-        self._joint_names.add(joint_name)
-        self._nq, self._nv = q_slice.stop, v_slice.stop
-        return self
-
-    def _weld(self, name: str, parent: str, placement: Array, inertia: SpatialInertia) -> ModelBuilder:
-        at = self._frames[parent]
-        pose = at.placement @ placement
-        self._frames[name] = Frame(name, at.body, pose)
-        if at.body >= 0:
-            body = self._bodies[at.body]
-            body.inertia = body.inertia + inertia.transformed(pose)
-        return self
 
     def build(self, name: str = "robot") -> Model:
         """Return the model of the bodies added so far.
@@ -173,43 +41,4 @@ class ModelBuilder:
         InputError
             If gravity is no finite 3-vector.
         """
-        joints = tuple(draft.joint for draft in self._bodies)
-        limits = JointLimits(
-            **{key: np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS}
-        )
-        bodies = [Body(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
-        return Model(name, pack(bodies, self._nq, self._nv), joints, self._frames, limits).with_gravity(self._gravity)
-
-
-@cache
-def _filled(size: int, value: float) -> Array:
-    """Return an array (size,) of one value; the same for all who ask, who only read it."""
-    array = np.full(size, value)
-    array.flags.writeable = False
-    return array
-
-
-def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -> dict[str, Array]:
-    unknown = set(given) - set(_LIMITS)
-    if unknown:
-        raise DescriptionError(
-            f"joint {name!r}: unknown limits {sorted(unknown)}, known are {list(_LIMITS)}", name=name
-        )
-    limits = {}
-    for key, default in _LIMITS.items():
-        size = joint.nq if key in ("lower", "upper") else joint.nv
-        if key not in given:
-            limits[key] = _filled(size, default)
-            continue
-        value = numbers(given[key])
-        if value.shape not in ((), (size,)) or np.isnan(value).any():
-            raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
-        limits[key] = np.full(size, value)
-        if key not in ("lower", "upper") and (value < 0.0).any():
-            raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)
-    if (limits["lower"] > limits["upper"]).any():
-        raise DescriptionError(
-            f"joint {name!r}: lower limit {limits['lower'].tolist()} is above upper limit {limits['upper'].tolist()}",
-            name=name,
-        )
-    return limits
+        return Model(name, *self.parts()).with_gravity(self._gravity)

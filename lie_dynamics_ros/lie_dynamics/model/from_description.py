@@ -1,4 +1,4 @@
-"""From a robot description to a Model: order of the joints, floating base, welding."""
+"""From a robot description to the bodies of a Model: order of the joints, floating base, welding."""
 
 from __future__ import annotations
 
@@ -7,26 +7,23 @@ import math
 import numpy.typing as npt
 
 from . import joint_types
-from .builder import ModelBuilder
+from .bodies import BodyTree
 from .description import RATE_LIMITS, JointDescription, RobotDescription
 from .joint_types import JointType
-from .model import Model
 
 #: Name of the joint that a floating base gets.
 ROOT_JOINT = "root_joint"
 
 
-def model_from_description(
-    description: RobotDescription, floating_base: bool = False, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)
-) -> Model:
-    """Return the model of a description.
+def bodies_from_description(description: RobotDescription, floating_base: bool = False) -> BodyTree:
+    """Return the bodies of a description.
 
     A root link called "world" that is fixed is the inertial frame itself. Joints are taken depth first
     and siblings by joint name, so the order does not hang on that of the file.
     """
     names = {link.name for link in description.links}
     world = "world" if "world" not in names or (description.root == "world" and not floating_base) else "inertial_frame"
-    builder = ModelBuilder(gravity, world, judge_inertias=False)  # the reader has judged them, welded parts together
+    bodies = BodyTree(world, judge_inertias=False)  # the reader has judged them, welded parts together
     children: dict[str, list[JointDescription]] = {}
     for joint in description.joints:
         children.setdefault(joint.parent, []).append(joint)
@@ -34,13 +31,13 @@ def model_from_description(
     root = description.root
     base = joint_types.free() if floating_base else joint_types.fixed()
     if root != world:
-        builder.add(root, None, base, inertia=links[root].inertia, joint_name=ROOT_JOINT)
+        bodies.add(root, None, base, inertia=links[root].inertia, joint_name=ROOT_JOINT)
     waiting = sorted(children.get(root, ()), key=lambda joint: joint.name, reverse=True)
     while waiting:
         joint = waiting.pop()
         kind = _joint_type(joint)
         limits = {} if kind.nv == 0 else _limits(joint, kind)
-        builder.add(
+        bodies.add(
             joint.child,
             joint.parent,
             kind,
@@ -51,7 +48,7 @@ def model_from_description(
             **limits,
         )
         waiting += sorted(children.get(joint.child, ()), key=lambda child: child.name, reverse=True)
-    return builder.build(description.name)
+    return bodies
 
 
 def _joint_type(joint: JointDescription) -> JointType:

@@ -158,13 +158,14 @@ class Model:
         -----
         Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
         """
-        from .from_description import model_from_description
+        from .from_description import bodies_from_description
         from .urdf import read_urdf
         from .urdf_source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
         description = read_urdf(xml_or_path, package_dirs, inertia_check, size)
-        model = model_from_description(description, floating_base, gravity)
+        bodies = bodies_from_description(description, floating_base)
+        model = cls(description.name, *bodies.parts()).with_gravity(gravity)
         return model.with_coupled_mimics() if couple_mimics else model
 
     # -- names -----------------------------------------------------------------------------------------------------

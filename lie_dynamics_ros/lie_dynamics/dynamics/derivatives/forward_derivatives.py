@@ -11,7 +11,6 @@ from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ...model.user_derivatives import extend_twice
 from ..forward_dynamics import _mask
 from ..inputs import evaluate
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives as _single
@@ -21,6 +20,7 @@ from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..losses import joint_losses
 from ..plain import NO_MASK, NO_WRENCH
 from .coupled_derivatives import coupled_hybrid_derivatives
+from .user_joint_subspaces import extend_twice
 
 Array = npt.NDArray[np.float64]
 _empty = np.empty

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from ...model.arguments import require_model, zero_of
 from ...model.model import Model
-from ...model.user_derivatives import extend_twice
 from ..inputs import evaluate
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
 from ..plain import NO_WRENCH
+from .user_joint_subspaces import extend_twice
 
 Array = npt.NDArray[np.float64]
 _empty = np.empty

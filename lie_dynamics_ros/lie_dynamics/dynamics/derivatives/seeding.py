@@ -1,4 +1,4 @@
-"""From parameters to seeds: the table that the kernel of sensitivities reads (see `model.seeds`)."""
+"""From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from ...errors import InputError
 from ...lie import inertial_parameters, se3
-from ...model import layout, seeds
+from ...model import layout
 from ...model.joint_types import rotation_from_z
 from ...model.model import Model
 from ...model.structure import Joint
+from ..kernels.derivatives import seeds
 from .parameters import Change, Parameter
 from .user_joint_derivatives import rate_derivatives, subspace_derivatives
 

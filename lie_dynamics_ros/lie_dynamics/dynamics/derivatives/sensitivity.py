@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
-from ...model import seeds
 from ...model.arguments import of_model
 from ...model.configuration import checked, shaped
 from ...model.model import Model
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..inputs import _shaped_wrench, evaluate
+from ..kernels.derivatives import seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
 from .parameters import Parameter
 from .seeding import Seeding

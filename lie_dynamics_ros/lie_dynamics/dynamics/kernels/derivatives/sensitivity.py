@@ -16,7 +16,6 @@ import numpy as np
 from ....engine.compile import inline, kernel, outline
 from ....engine.lanes import get, get2, get3, get9, lift, put, put2, put3, vector_space, workspace
 from ....engine.tiles import load_tile, store_tile, tile_width
-from ....model import seeds
 from ....model.layout import (
     ARMATURE,
     BAD_QUATERNION,
@@ -61,6 +60,7 @@ from ..common.world import (
     velocities,
 )
 from ..inverse_dynamics import external_wrench
+from . import seeds
 
 # Columns of the workspace beyond those of `world` that are needed: acceleration with gravity, a body's own wrench and
 # that of all beyond it, its external wrench; then what belongs to one parameter: E, u, a and the change of the wrench.

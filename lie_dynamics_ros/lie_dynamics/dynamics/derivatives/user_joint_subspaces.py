@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .user_joints import extend
+from ...model.user_joints import extend
 
 if TYPE_CHECKING:
-    from .model import Model
-    from .structure import Joint
+    from ...model.model import Model
+    from ...model.structure import Joint
 
 Array = npt.NDArray[Any]
 

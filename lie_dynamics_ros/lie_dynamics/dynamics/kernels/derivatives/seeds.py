@@ -1,6 +1,6 @@
 """Layout of seeds: what a parameter changes in a tree to first order, one entry of a float64 table for each change.
 
-The kernel of `dynamics.kernels.derivatives.sensitivity` adds the entries up on its way through the tree. The entries of
+The kernel of `sensitivity` adds the entries up on its way through the tree. The entries of
 a parameter are sorted by row. See `dynamics.derivatives.seeding` for how they are made.
 """
 
