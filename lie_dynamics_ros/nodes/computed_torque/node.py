@@ -26,8 +26,8 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointErrors, JointOutput
 from ...ros.outputs.state_reports import StateReports
-from ...ros.requests.services import interfaces
 from ...ros.wire import qos
+from ...ros.wire.interface_package import interfaces
 from .answer import STOPPED, STOPPING, ControllerAnswer
 from .core import ComputedTorqueCore
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions

@@ -26,7 +26,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
-from ...ros.requests.services import interfaces
+from ...ros.wire.interface_package import interfaces
 from .core import UNNAMED, HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
 
 SETTINGS = (

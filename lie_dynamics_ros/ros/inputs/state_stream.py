@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
 from rclpy.clock import JumpThreshold, TimeJump
@@ -13,7 +14,6 @@ from sensor_msgs.msg import JointState
 from ...core.errors import MessageError, reason_of
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
-from ..node.managed_node import ManagedNode
 from ..outputs import diagnostics
 from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
 from ..outputs.response_times import ResponseTimes
@@ -22,6 +22,9 @@ from ..wire.messages import nanoseconds
 from ..wire.state_decoder import StateDecoder
 from .publishers import UNKNOWN, Publishers, subscribe
 from .state_times import BACKWARDS, StateTimes
+
+if TYPE_CHECKING:
+    from ..node.managed_node import ManagedNode
 
 STATE_TIMEOUT = Setting(
     "state_timeout",

@@ -11,7 +11,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
 
-from ..requests.services import interfaces
+from ..wire.interface_package import interfaces
 from .output import Output
 
 

@@ -6,7 +6,7 @@ never from what the node receives on topics, nor from what it leaves out of its 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,11 @@ from ...lie_dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
-from ..node.robot_node import RobotNode
 from ..wire.messages import wrench_to_array
 from .batches import Batch
+
+if TYPE_CHECKING:
+    from ..node.robot_node import RobotNode
 
 TYPES = {
     "inverse_dynamics": "ComputeInverseDynamics",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from rclpy.node import Node
@@ -12,21 +10,11 @@ from rclpy.node import Node
 from ...core.errors import NodeError, reason_of
 from ...lie_dynamics import LieDynamicsError
 from ..outputs.diagnostics import Report
+from ..wire.interface_package import INTERFACE_PACKAGE, interfaces
 from .worker import Worker
-
-INTERFACE_PACKAGE = "lie_dynamics_interfaces"
 
 Handler = Callable[[Any, Any], None]
 """Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""
-
-
-def interfaces(kind: str) -> ModuleType | None:
-    """Return the module of this project's messages ("msg") or services ("srv"); None where it is not installed."""
-    try:
-        module = importlib.import_module(f"{INTERFACE_PACKAGE}.{kind}")
-    except ImportError:
-        return None
-    return module if module.__file__ else None  # in a checkout, its sources look like a package without content
 
 
 class Services:
