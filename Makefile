@@ -31,6 +31,7 @@ demo:
 lint:
 	@$(IN_ENV) ruff check .
 	@$(IN_ENV) mypy
+	@$(IN_ENV) lint-imports --no-cache --no-logo
 
 test: lint
 	@$(IN_ENV) sh -c 'exec $(PYTEST) $${CI:+--require-all} $$TEST_ARGS'

@@ -54,7 +54,7 @@ setup(
             "sympy",
             "mujoco>=3.3",
         ],
-        "lint": ["ruff~=0.17.5", "mypy~=2.4.1"],
+        "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],
     },
     entry_points={
         "console_scripts": [

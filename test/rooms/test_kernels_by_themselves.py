@@ -1,0 +1,28 @@
+"""Kernels hold recursions: they import kernels, what the engine offers and layouts of tables, no algorithm.
+
+The direction of imports otherwise is import-linter's, see pyproject.toml.
+"""
+
+import ast
+from pathlib import Path
+
+from lie_dynamics_ros import lie_dynamics
+
+LIBRARY = Path(lie_dynamics.__file__).parent
+KERNELS = sorted(LIBRARY.glob("**/kernels/**/*.py"))
+
+
+def imported(file):
+    """Modules of the library that a file imports from, wherever in it, as paths from the library's folder."""
+    folder = file.relative_to(LIBRARY).parent.parts
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = (*folder[: len(folder) - node.level + 1], *(node.module.split(".") if node.module else ()))
+            yield from ((*base, alias.name) for alias in node.names)
+
+
+def test_kernels_import_no_algorithm():
+    assert len(KERNELS) > 40
+    for file in KERNELS:
+        for name in imported(file):
+            assert "kernels" in name or name[0] == "engine" or name[:2] == ("model", "layout"), (file, name)
