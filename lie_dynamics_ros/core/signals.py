@@ -22,6 +22,8 @@ launch tells the nodes too. What a node has to say at its end must not be lost b
 class EndSignals:
     """Notes the first signal that ends a process; one more than `ONE_WISH` later ends it at once. A context manager.
 
+    Once it is left, later signals are handled as before it; one that only repeats the wish is still not heard.
+
     Attributes
     ----------
     heard : bool
@@ -32,6 +34,7 @@ class EndSignals:
         self.heard = False
         self._since = 0.0
         self._before: dict[signal.Signals, Any] = {}
+        self._left = False
 
     def __enter__(self) -> EndSignals:
         if threading.current_thread() is threading.main_thread():
@@ -39,12 +42,15 @@ class EndSignals:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for which, handler in self._before.items():
-            signal.signal(which, handler)
+        self._left = True
+        if not self.heard:  # else the process is about to end, and launch may be telling it so right now
+            for which, handler in self._before.items():
+                signal.signal(which, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if not self.heard:
             self.heard, self._since = True, time.monotonic()
         elif time.monotonic() - self._since > ONE_WISH:
-            signal.signal(number, signal.SIG_DFL)
+            for which in SIGNALS:
+                signal.signal(which, self._before[which] if self._left else signal.SIG_DFL)
             signal.raise_signal(number)

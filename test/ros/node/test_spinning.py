@@ -22,7 +22,10 @@ from lie_dynamics_ros.ros.node.domain import DomainReservation
 TELLS_ITSELF = """
 import os, signal, sys
 from rclpy.node import Node
+from lie_dynamics_ros.core import signals
 from lie_dynamics_ros.ros.node.spinning import run
+
+signals.ONE_WISH = 60.0
 
 class Told(Node):
     def __init__(self):
@@ -40,7 +43,14 @@ if "{when}" == "made":
     Told.__init__ = lambda self: os.kill(os.getpid(), signal.{how})
 before = signal.getsignal(signal.SIGINT)
 code = run(Told)
-assert signal.getsignal(signal.SIGINT) is before
+os.kill(os.getpid(), signal.{how})  # the same wish once more
+signals.ONE_WISH = -1.0
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    [None for _ in range(1000)]
+    sys.exit("not heard")
+except KeyboardInterrupt:
+    assert signal.getsignal(signal.SIGINT) is before
 sys.exit(code)
 """
 
