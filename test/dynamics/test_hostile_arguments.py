@@ -229,6 +229,34 @@ def test_identification_of_a_robot_without_joints():
     assert found.parameters.shape == (0, 10)
 
 
+NO_NUMBERS = ("a", "1.0", None, np.nan, np.inf, [1.0, 2.0], -1.0, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "values"),
+    [
+        ("identify", "prior_weight", (*NO_NUMBERS, 0.0)),
+        ("identify", "bodies", (5, "link", [None], [{}], [99], ["nobody"])),
+        ("identify", "terms", (5, None, "damping", [[]], ["nothing"], ["damping", "damping"])),
+        ("base_parameters", "terms", (5, None, "damping", [[]], ["nothing"])),
+        ("base_parameters", "tolerance", NO_NUMBERS),
+        ("base_parameters", "seed", ("a", None, 0.5, -1, np.nan)),
+        ("regression", "terms", (5, None, "damping", [[]], ["nothing"])),
+        ("filtered_motion", "cutoff", (*NO_NUMBERS, 0.0)),
+        ("filtered_motion", "order", ("a", None, 0, 0.5, -1, np.nan)),
+        ("filtered_motion", "time", ("a", None, np.nan, np.full(200, np.inf), 1j * np.arange(200.0), ["1"] * 200)),
+    ],
+)
+def test_identification_refuses_settings_that_are_none(name, key, values):
+    model, function = GOOD["model"], getattr(ld.identification, name)
+    states = {"q": np.array([model.neutral()] * 200)} | {x: np.zeros((200, model.nv)) for x in ("qd", "qdd", "tau")}
+    given = {"model": model, "time": 0.01 * np.arange(200), "cutoff": 5.0} | states
+    given = {x: given[x] for x in inspect.signature(function).parameters if x in given}
+    for value in values:
+        with pytest.raises(ld.InputError):
+            function(**given | {key: value})
+
+
 @pytest.mark.parametrize("key", ["q", "qd", "tau", "f_ext"])
 def test_linearize_refuses_what_is_no_array_of_finite_numbers(key):
     given = {name: GOOD[name] for name in ("model", "q", "qd", "tau", "f_ext")} | {"dt": 1e-3}

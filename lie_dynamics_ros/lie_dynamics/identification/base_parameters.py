@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.arguments import require_model
+from ..model.arguments import count_of, number_of, require_model
 from ..model.model import Model
 from .regression import JointTerms, compressed, parameter_names, recording
 
@@ -126,6 +126,8 @@ def base_parameters(
     if (q is None) != (qd is None) or (q is None) != (qdd is None):
         raise InputError("base parameters: q, qd and qdd are expected together, or none of them")
     names = parameter_names(model, terms)
+    tolerance = number_of("tolerance", tolerance, "a number from 0 to 1", lambda x: 0.0 <= x < 1.0)
+    seed = count_of("seed", seed, 0, 2**63 - 1)
     if q is None or qd is None or qdd is None:
         rng = np.random.default_rng(seed)
         count = 2 * len(names) // max(model.nv, 1) + 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
-from ..model.arguments import require_model
+from ..model.arguments import number_of, require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from . import consistency
@@ -134,8 +134,7 @@ def identify(
     force = checked(tau, model.nv, "tau", model)
     if force.shape != motion[1].shape:
         raise InputError(f"tau: shape {motion[1].shape} of the recording is expected, got {force.shape}", name="tau")
-    if not (np.isfinite(prior_weight) and prior_weight > 0.0):
-        raise InputError(f"prior_weight: a positive number is expected, got {prior_weight}", name="prior_weight")
+    prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
     chosen = _bodies(model, bodies)
     names = parameter_names(model, terms)
     own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)]).reshape(-1, 10)
@@ -185,6 +184,8 @@ def identify(
 def _bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
     if bodies is None:
         return [b for b in range(model.n_bodies) if model.inertia(b).mass > 0.0]
+    if isinstance(bodies, str) or not isinstance(bodies, Iterable):
+        raise InputError(f"bodies: names or numbers of bodies are expected, got {bodies!r}", name="bodies")
     chosen = sorted({model._moving(b).body for b in bodies})
     for b in chosen:
         if model.inertia(b).mass <= 0.0:

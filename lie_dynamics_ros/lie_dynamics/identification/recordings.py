@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.arguments import require_model
+from ..lie._arrays import as_numbers
+from ..model.arguments import count_of, number_of, require_model
 from ..model.configuration import checked
 from ..model.model import Model
 
@@ -82,7 +83,9 @@ def filtered_motion(
     from scipy.signal import butter, sosfiltfilt
 
     positions, forces = checked(q, model.nq, "q", model), checked(tau, model.nv, "tau", model)
-    times = np.asarray(time, dtype=np.float64)
+    times = as_numbers(time, "time")
+    if np.iscomplexobj(times) or not np.isfinite(times).all():
+        raise InputError("time: finite real times are expected", name="time", value=time)
     n = len(times) if times.ndim == 1 else 0
     if positions.shape != (n, model.nq) or forces.shape != (n, model.nv):
         raise InputError(f"recording: n samples are expected, got {times.shape}, {positions.shape}, {forces.shape}")
@@ -90,8 +93,8 @@ def filtered_motion(
     if n < 3 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
         raise InputError("time: evenly spaced, growing times are expected", name="time", value=time)
     step = float(steps.mean())
-    if not 0.0 < cutoff < 0.5 / step:
-        raise InputError(f"cutoff: a frequency below {0.5 / step:g} Hz is expected, got {cutoff}", name="cutoff")
+    cutoff = number_of("cutoff", cutoff, f"a frequency below {0.5 / step:g} Hz", lambda x: 0.0 < x < 0.5 / step)
+    order = count_of("order", order, 1, 20)
     edge = int(np.ceil(2.0 / (cutoff * step)))
     if n < 4 * edge:
         raise InputError(f"recording: at least {4 * edge} samples are expected for a cutoff of {cutoff} Hz, got {n}")

@@ -83,7 +83,11 @@ def regression(
 
 
 def _check_terms(terms: JointTerms) -> None:
-    if isinstance(terms, str) or not set(terms) <= set(TERMS) or len(set(terms)) != len(terms):
+    try:
+        good = not isinstance(terms, str) and set(terms) <= set(TERMS) and len(set(terms)) == len(terms)
+    except TypeError:  # not to be counted, or not to be hashed
+        good = False
+    if not good:
         raise InputError(f"terms: some of {TERMS}, each once, are expected, got {terms!r}", name="terms", value=terms)
 
 
