@@ -1,0 +1,53 @@
+"""A transition that fails half-way leaves nothing open: no node answers states while it is said to be inactive."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import rclpy
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from lie_dynamics_ros.nodes.{module}.node import {node}
+
+rclpy.init()
+given = {{"robot_description": "package://lie_dynamics_ros/urdf/panda_arm.urdf", "autostart": False}}
+if "{module}" == "stewart_pose":
+    del given["robot_description"]  # its platform has a default
+node = {node}(parameter_overrides=[Parameter(name, value=value) for name, value in given.items()])
+assert node.trigger_configure().name == "SUCCESS", node.failure
+
+def fails(*_):
+    raise RuntimeError("on purpose")
+
+usual, node.stream._say_waiting = node.stream._say_waiting, fails  # the last that opening a stream does
+assert node.trigger_activate().name == "FAILURE"
+assert node.state == "inactive" and not node.stream.open
+assert node.answering is None
+
+node.stream._say_waiting = usual
+assert node.trigger_activate().name == "SUCCESS" and node.stream.open
+position = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0]
+node.stream.on_state(JointState(name=[f"panda_joint{{i}}" for i in range(1, 8)], position=position, velocity=[0.0] * 7))
+for publisher in node.publishers:
+    publisher.publish = fails
+node.trigger_deactivate()
+assert node.state == "inactive" and not node.stream.open
+assert node.answering is None
+"""
+NODES = {
+    "computed_torque": "ComputedTorqueNode",
+    "hybrid_dynamics": "HybridDynamicsNode",
+    "inverse_dynamics": "InverseDynamicsNode",
+    "stewart_pose": "StewartPoseNode",
+}
+
+
+@pytest.mark.parametrize("module", NODES)
+def test_what_fails_half_way_leaves_no_stream_open(ros, module):
+    program = PROGRAM.format(module=module, node=NODES[module])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
