@@ -97,7 +97,7 @@ def _demo(options: argparse.Namespace) -> int:
 def _conclude(showcases: Sequence[Showcase], folder: Path, reports: Reports, shortfalls: list[str]) -> int:
     figures = reports.figures()
     for showcase in showcases:
-        showcase.tape.play()  # where messages came faster than they could be read
+        showcase.recorder.tape.play()  # where messages came faster than they could be read
         conclusion = showcase.conclude(folder, figures)
         print("", *conclusion.lines, sep="\n")
         shortfalls += [f"{showcase.title}: {shortfall}" for shortfall in conclusion.shortfalls]

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
 from .processes import Children
-from .tape import Tape
+from .recording import Recorder, Verdict
 
 BAR = 20
 """Half the width of a bar, in characters."""
@@ -49,7 +49,7 @@ class Conclusion:
     """What came out: lines to print, and what fell short; empty where all is well."""
 
     lines: list[str]
-    shortfalls: list[str] = field(default_factory=list)
+    shortfalls: list[str]
 
 
 class Showcase(ABC):
@@ -63,40 +63,30 @@ class Showcase(ABC):
         Full names of the nodes it starts, as they stand in the diagnostics.
     processes : tuple of str
         What it calls them when it starts them.
+    recorder : Recorder
+        What they published.
     """
 
     title: str
     nodes: tuple[str, ...]
     processes: tuple[str, ...]
+    recorder: Recorder
 
     @abstractmethod
     def start(self, children: Children) -> None:
         """Start the nodes."""
 
-    @abstractmethod
-    def listen(self, node: Node) -> None:
-        """Subscribe to what they publish."""
-
     def direct(self, node: Node) -> None:
         """Make what `proceed` needs to take part in what happens: never kept waiting by what is recorded."""
         return
-
-    @property
-    @abstractmethod
-    def tape(self) -> Tape:
-        """What they published."""
 
     @abstractmethod
     def ready(self) -> bool:
         """Tell whether each topic has been heard that is there from the beginning: then nothing more is missed."""
 
-    @abstractmethod
     def counts(self) -> tuple[int, int]:
-        """Return how many states and how many answers have come since `begin`."""
-
-    @abstractmethod
-    def begin(self) -> None:
-        """Forget what has come so far: a fair recording begins here."""
+        """Return how many states and how many answers have come since the recording began."""
+        return len(self.recorder.states), len(self.recorder.answers)
 
     def proceed(self) -> None:
         """Do what is to be done at this time of the recording; called many times a second.
@@ -112,9 +102,9 @@ class Showcase(ABC):
         """Tell whether the recording may end."""
         return True
 
-    @abstractmethod
     def latencies(self) -> Sequence[float]:
         """Return the latest times from a state's stamp until its answer came [s]."""
+        return [answer.latency for answer in islice(reversed(self.recorder.answers.values()), 500)]
 
     @abstractmethod
     def line(self) -> str:
@@ -154,16 +144,34 @@ def bar(share: float) -> str:
     return f"{drawn if share < 0 else '':>{BAR}}|{drawn if share >= 0 else '':<{BAR}}"
 
 
-def answer_lines(
-    title: str, answered: int, states: int, latency: Sequence[float], node: Mapping[str, Any]
-) -> list[str]:
-    """Return the lines of a conclusion that all showcases of a stream have in common; ``latency`` in s."""
-    p50, p95, p99 = (1e6 * value for value in latency)
+def conclusion(
+    title: str, verdict: Verdict, node: Mapping[str, str], lines: Sequence[str], picture: Path
+) -> Conclusion:
+    """Return what came out: what all streams have in common, and ``lines`` of a showcase's own.
+
+    Parameters
+    ----------
+    title : str
+    verdict : Verdict
+    node : mapping
+        Key figures of the last diagnostics of the node that answers.
+    lines : sequence of str
+    picture : Path
+        Where it was drawn.
+    """
+    p50, p95, p99 = (1e6 * value for value in verdict.latency)
     inside, callback = (node.get(f"{name} p50 [us]", "-") for name in ("latency", "callback"))
     whole = f"p50 {inside} us, of which " if inside != "-" else ""  # unknown in simulated time
-    return [
-        f"{title}",
-        f"  states answered     {answered} of {states} ({answered / states:.2%})",
-        f"  state to answer     {whole}p50 {callback} us in the callback (as the node reports)",
-        f"  until it is here    p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (in this process)",
-    ]
+    answered, states = verdict.answered, verdict.states
+    return Conclusion(
+        [
+            title,
+            f"  states answered     {answered} of {states} ({answered / states:.2%})",
+            f"  state to answer     {whole}p50 {callback} us in the callback (as the node reports)",
+            f"  until it is here    p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (in this process)",
+            *lines,
+            f"  picture             {picture}",
+            *(f"  not judged          {remark}" for remark in verdict.remarks),
+        ],
+        verdict.shortfalls,
+    )

@@ -58,7 +58,7 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
     try:
         reports.listen(actor)
         for showcase in showcases:
-            showcase.listen(listener)
+            showcase.recorder.listen(listener)
             showcase.direct(actor)
         with interruption.deferred():
             _await_answers(showcases, reports, executors, children)
@@ -93,28 +93,28 @@ def _settle(showcases: Sequence[Showcase], executors: Sequence[Executor]) -> Non
     while time.monotonic() < end:
         _listen(showcases, executors)
     for showcase in showcases:
-        showcase.begin()
+        showcase.recorder.begin()
 
 
 def _listen(showcases: Sequence[Showcase], executors: Sequence[Executor]) -> None:
     """Take messages, as long as there are any but for a while, and read some of them."""
     end, waits = time.process_time() + READING, time.monotonic() + READING
     while (left := waits - time.monotonic()) > 0.0 or time.process_time() < end:
-        before = [showcase.tape.taken for showcase in showcases]
+        before = [showcase.recorder.tape.taken for showcase in showcases]
         listener, actor = executors
         actor.spin_once(timeout_sec=0.0)
         listener.spin_once(timeout_sec=max(0.0, left))
-        if left <= 0.0 and before == [showcase.tape.taken for showcase in showcases]:
+        if left <= 0.0 and before == [showcase.recorder.tape.taken for showcase in showcases]:
             break  # there are no more
     interruption.check()
     for showcase in showcases:
-        showcase.tape.play(READING / len(showcases))
+        showcase.recorder.tape.play(READING / len(showcases))
 
 
 def _drain(showcases: Sequence[Showcase], executor: Executor) -> None:
     """Take all that is here: what one topic says is judged by what others say."""
     taken = -1
-    while taken != (taken := sum(showcase.tape.taken for showcase in showcases)):
+    while taken != (taken := sum(showcase.recorder.tape.taken for showcase in showcases)):
         executor.spin_once(timeout_sec=READING)
 
 

@@ -17,9 +17,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from lie_dynamics_ros.demo import interruption
 from lie_dynamics_ros.demo.arm.check import judge
-from lie_dynamics_ros.demo.arm.recorder import Account, Answer, Recorder
+from lie_dynamics_ros.demo.arm.recorder import Account, Recorder
 from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
 from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.recording import Answer
 from lie_dynamics_ros.demo.reports import Reports
 from lie_dynamics_ros.demo.screen import Screen
 from lie_dynamics_ros.demo.showcase import Moment
@@ -67,13 +68,13 @@ def test_accepts_a_faultless_recording(recording, model):
 
 
 def test_finds_one_torque_that_is_off(recording, model):
-    recording.answers[40].efforts[3] *= 1.0 + 1e-9
+    recording.answers[40].values[3] *= 1.0 + 1e-9
     off, other = judge(recording, model).shortfalls
     assert "1 of 100 torque messages differ" in off and "1 of 100 torque messages are not those of" in other
 
 
 def test_finds_torques_that_are_not_numbers(recording, model):
-    recording.answers[40].efforts[3] = np.nan
+    recording.answers[40].values[3] = np.nan
     assert "differ" in judge(recording, model).shortfalls[0]
 
 
@@ -82,7 +83,7 @@ def test_finds_answers_to_another_state_or_to_accelerations_that_nobody_sent(rec
     account.velocity[2] += 0.1
     account.input[5] += 0.1
     account.effort = inverse_dynamics(model, account.position, account.velocity, account.input) - account.wrench_effort
-    recording.answers[40].efforts[:] = account.effort[::-1]
+    recording.answers[40].values[:] = account.effort[::-1]
     state, acceleration = judge(recording, model).shortfalls
     assert "answer another state" in state and "accelerations that nobody sent" in acceleration
 
@@ -128,8 +129,8 @@ def poses():
         error = root @ rng.normal(size=6)
         estimate = _pose(true[:3, 3] + error[:3], turn)
         estimate[:3, :3] = _pose(np.zeros(3), error[3:])[:3, :3] @ true[:3, :3]
-        recorder.truth[k] = true
-        recorder.estimates[k] = Estimate(estimate, root @ root.T, 1e-3)
+        recorder.states[k] = true
+        recorder.answers[k] = Estimate(estimate, 1e-3, root @ root.T)
         recorder.true_twists[k] = rng.normal(size=6)
         recorder.twists[k] = recorder.true_twists[k] + 1e-4
     return recorder
@@ -154,20 +155,20 @@ def test_accepts_poses_whose_errors_are_what_they_say(poses):
 
 
 def test_finds_one_pose_on_another_branch(poses):
-    poses.estimates[500].pose[2, 3] += 1e-2
+    poses.answers[500].values[2, 3] += 1e-2
     shortfalls = stewart.judge(poses).shortfalls
     assert "1 of 1000 poses are further from the truth" in shortfalls[0]
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_finds_covariances_that_are_wrong(poses, factor):
-    for estimate in poses.estimates.values():
+    for estimate in poses.answers.values():
         estimate.covariance = factor * estimate.covariance
     assert any("not what the covariances say" in shortfall for shortfall in stewart.judge(poses).shortfalls)
 
 
 def test_finds_poses_that_are_not_numbers(poses):
-    poses.estimates[500].pose[0, 0] = np.nan
+    poses.answers[500].values[0, 0] = np.nan
     assert "1 of 1000 poses" in stewart.judge(poses).shortfalls[0]
 
 
@@ -175,9 +176,9 @@ def test_finds_missing_twists_and_missing_answers(poses):
     poses.twists.clear()
     assert "0 came with a twist" in stewart.judge(poses).shortfalls[0]
     for k in range(10, 900):
-        del poses.estimates[k]
+        del poses.answers[k]
     assert (stewart.judge(poses).states, stewart.judge(poses).answered) == (1000, 110)
-    poses.estimates.clear()
+    poses.answers.clear()
     with pytest.raises(ShortfallError, match="1000 true poses and 0 estimates"):
         stewart.judge(poses)
 
@@ -203,7 +204,7 @@ def test_shows_torques_and_poses_within_the_terminal(model, recording, poses, tt
     monkeypatch.setenv("COLUMNS", "200")
     out = Terminal(tty)
     arm, platform = ArmShowcase(model, ARM, 250.0, "error"), StewartShowcase(250.0)
-    recording.answers[100].efforts[:] = [0.0, 0.0, 0.0, 0.0, 3.0, -41.5, 0.0]  # from the last joint to the first
+    recording.answers[100].values[:] = [0.0, 0.0, 0.0, 0.0, 3.0, -41.5, 0.0]  # from the last joint to the first
     arm.recorder, platform.recorder = recording, poses
     moment = Moment(500.0, 0.995, (2e-4, 5e-4))
     Screen(out).show(1.0, 10.0, [(arm, moment), (platform, moment)])

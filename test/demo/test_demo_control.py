@@ -11,6 +11,7 @@ from lie_dynamics_ros.demo.control.play import LEAD, Play
 from lie_dynamics_ros.demo.control.plot import draw
 from lie_dynamics_ros.demo.control.recorder import Recorder
 from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.recording import Answer
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.ros.model.robot_description import read_description
 
@@ -42,7 +43,7 @@ def recording(play):
             error = np.full(7, size * (0.01 if late else 1.0))
             recorder.states[stamp] = play.motion.at(np.array([round(t * 1e9) * 1e-9]), act.duration)[0][0] - error
             recorder.errors[stamp] = error
-            recorder.efforts[stamp] = position, 1e-3
+            recorder.answers[stamp] = Answer(position, 1e-3)
             if act.name == "adaptive":
                 recorder.masses[stamp] = play.own_mass + play.mass * (1.001 if late else 0.5)
     return recorder

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...lie_dynamics import Model, gravity_force, inverse_dynamics
+from .. import recording
 from ..errors import ShortfallError
 from .recorder import Recorder
 
@@ -15,7 +16,7 @@ TOLERANCE = 1e-12
 
 
 @dataclass
-class Verdict:
+class Verdict(recording.Verdict):
     """What the recording shows.
 
     Attributes
@@ -26,26 +27,15 @@ class Verdict:
         Torques of the node, and the part of the library's that gravity alone would take [N m or N].
     error : float
         Largest difference from the library, relative to the largest torque of the same state; NaN where not judged.
-    states, answered, judged : int
-        States sent while the node was answering, those answered, and answers held against the library.
-    latency : tuple of float
-        Percentiles 50, 95, 99 of the time from a state's stamp until its torques arrived here [s].
-    shortfalls : list of str
-        What fell short; empty where all is well.
-    remarks : list of str
-        What could not be judged.
+    judged : int
+        Answers held against the library.
     """
 
     times: np.ndarray
     efforts: np.ndarray
     gravity: np.ndarray
-    states: int
-    answered: int
-    latency: tuple[float, ...]
     judged: int = 0
     error: float = float("nan")
-    shortfalls: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
 
 
 def judge(recorder: Recorder, model: Model) -> Verdict:
@@ -56,19 +46,15 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
     ShortfallError
         There is next to nothing to check.
     """
-    stamps = sorted(stamp for stamp in recorder.answers if stamp in recorder.states)
+    stamps = recorder.answered()
     if len(stamps) < 2:
         raise ShortfallError(f"heard {len(recorder.states)} joint states and {len(stamps)} answers to them")
     q = np.array([_named(recorder.states[stamp][0], recorder.states[stamp][1], model) for stamp in stamps])
-    latency = np.array([recorder.answers[stamp].latency for stamp in stamps])
     verdict = Verdict(
         times=np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps]),
-        efforts=np.array([_named(recorder.names, recorder.answers[stamp].efforts, model) for stamp in stamps]),
+        efforts=np.array([_named(recorder.names, recorder.answers[stamp].values, model) for stamp in stamps]),
         gravity=gravity_force(model, q),
-        # The last few answers may still have been on their way when the recording ended.
-        states=sum(stamps[0] <= stamp <= stamps[-1] for stamp in recorder.states),
-        answered=len(stamps),
-        latency=tuple(float(p) for p in np.percentile(latency, (50, 95, 99))),
+        **recording.stream_of(recorder),
     )
     if not recorder.accountable:
         verdict.remarks.append("torques against the library: lie_dynamics_interfaces is not installed")
@@ -90,7 +76,7 @@ def _compare(recorder: Recorder, model: Model, stamps: list[int], verdict: Verdi
         np.array([_named(account.names, getattr(account, name), model) for account in accounts])
         for name in ("position", "velocity", "input", "wrench_effort", "effort")
     )
-    published = np.array([_named(recorder.names, recorder.answers[stamp].efforts, model) for stamp in stamps])
+    published = np.array([_named(recorder.names, recorder.answers[stamp].values, model) for stamp in stamps])
     sent = [np.array([_named(state[0], state[k], model) for state in states]) for k in (1, 2)]
     limit = np.where(model.limits.effort > 0.0, model.limits.effort, np.inf)
     expected = np.clip(inverse_dynamics(model, q, qd, input_) - wrench, -limit, limit)

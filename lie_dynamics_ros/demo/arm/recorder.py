@@ -12,17 +12,10 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...ros.wire.interface_package import interfaces
 from ...ros.wire.messages import nanoseconds
-from ..tape import Tape
+from .. import recording
+from ..recording import Answer
 
 NODE = "inverse_dynamics"
-
-
-@dataclass
-class Answer:
-    """One answer of the node: its efforts, and when they came after their state was stamped [s]."""
-
-    efforts: np.ndarray
-    latency: float
 
 
 @dataclass
@@ -44,15 +37,11 @@ class Account:
 
 
 @dataclass
-class Recorder:
-    """Everything that was heard on the topics of driver and node, by time stamp [ns].
+class Recorder(recording.Recorder):
+    """Of driver and node; states are names, positions and velocities, answers efforts.
 
     Attributes
     ----------
-    states : dict
-        Names, position and velocity of every joint state.
-    answers : dict
-        The answer to the state with the same time stamp.
     accounts : dict
         What the node says about that answer.
     accelerations : set of bytes
@@ -63,13 +52,10 @@ class Recorder:
         Whether the node tells what it answered: where its own message types are installed.
     """
 
-    states: dict[int, tuple[list[str], np.ndarray, np.ndarray]] = field(default_factory=dict)
-    answers: dict[int, Answer] = field(default_factory=dict)
     accounts: dict[int, Account] = field(default_factory=dict)
     accelerations: set[bytes] = field(default_factory=set)
     names: list[str] = field(default_factory=list)
     accountable: bool = True
-    tape: Tape = field(default_factory=Tape)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
@@ -81,12 +67,6 @@ class Recorder:
         self.accountable = type_ is not None
         if type_ is not None:
             subscribe(node, type_, f"{NODE}/dynamics_state", self._on_account)
-
-    def begin(self) -> None:
-        """Forget the states and answers so far; a fair recording begins here."""
-        self.states.clear()
-        self.answers.clear()
-        self.accounts.clear()
 
     def _on_state(self, message: JointState, _: float) -> None:
         stamp = nanoseconds(message.header.stamp)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from rclpy.node import Node
 
 from ...lie_dynamics import Model
 from ..processes import Children
-from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
-from ..tape import Tape
+from ..showcase import Conclusion, Showcase, bar, conclusion, kept
 from .check import judge
 from .plot import draw
 from .recorder import Recorder
@@ -52,40 +49,19 @@ class ArmShowcase(Showcase):
         children.start("simulated_robot", driver, {"~/joint_trajectory_point": points})
         children.start("inverse_dynamics", {**outputs, **both}, {})
 
-    def listen(self, node: Node) -> None:
-        """Subscribe."""
-        self.recorder.listen(node)
-
-    @property
-    def tape(self) -> Tape:
-        """What the recorder heard."""
-        return self.recorder.tape
-
     def ready(self) -> bool:
         """Tell whether each topic has been heard."""
         heard = self.recorder
         return bool(heard.answers and heard.accelerations and (heard.accounts or not heard.accountable))
 
-    def counts(self) -> tuple[int, int]:
-        """Return numbers of states and answers."""
-        return len(self.recorder.states), len(self.recorder.answers)
-
-    def begin(self) -> None:
-        """Begin the recording."""
-        self.recorder.begin()
-
-    def latencies(self) -> Sequence[float]:
-        """Return the latest latencies [s]."""
-        return [answer.latency for answer in islice(reversed(self.recorder.answers.values()), 500)]
-
     def _latest(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Position and efforts of the latest state that was answered, in model order."""
         recorder = self.recorder
-        stamp = next((stamp for stamp in reversed(recorder.answers) if stamp in recorder.states), None)
+        stamp = recorder.latest()
         if stamp is None:
             return None
         names, position, _ = recorder.states[stamp]
-        return self._ordered(names, position), self._ordered(recorder.names, recorder.answers[stamp].efforts)
+        return self._ordered(names, position), self._ordered(recorder.names, recorder.answers[stamp].values)
 
     def _ordered(self, names: list[str], values: np.ndarray) -> np.ndarray:
         by_name = dict(zip(names, values, strict=True))
@@ -128,13 +104,6 @@ class ArmShowcase(Showcase):
         """Hold every torque against the library."""
         verdict = judge(self.recorder, self.model)
         draw(verdict, self.model, folder / PICTURE)
+        lines = [f"  against the library largest relative difference {verdict.error:.1e} in {verdict.judged} messages"]
         node = reported.get("inverse_dynamics", {})
-        lines = answer_lines(
-            "arm: joint states in, torques out", verdict.answered, verdict.states, verdict.latency, node
-        )
-        lines += [
-            f"  against the library largest relative difference {verdict.error:.1e} in {verdict.judged} messages",
-            f"  picture             {folder / PICTURE}",
-        ]
-        lines += [f"  not judged          {remark}" for remark in verdict.remarks]
-        return Conclusion(lines, verdict.shortfalls)
+        return conclusion("arm: joint states in, torques out", verdict, node, lines, folder / PICTURE)

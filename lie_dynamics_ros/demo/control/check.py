@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from .. import recording
 from ..errors import ShortfallError
 from .play import LEAD, Play
 from .recorder import Recorder
@@ -28,8 +29,8 @@ FEWEST = 100
 
 
 @dataclass
-class Verdict:
-    """What the recording shows.
+class Verdict(recording.Verdict):
+    """What the recording shows; remarks say what would fall short, were the limits on learning meant for this robot.
 
     Attributes
     ----------
@@ -44,12 +45,6 @@ class Verdict:
         The last estimate, mean over the last part of the adaptive act [kg].
     reported : float
         Largest difference between the tracking error that the controller tells and the one seen from outside.
-    states, answered : int
-    latency : tuple of float
-        Percentiles 50, 95, 99 of the time from the arrival of a state here until that of its efforts [s].
-    shortfalls : list of str
-    remarks : list of str
-        What would fall short, were the limits on learning meant for this robot.
     """
 
     times: list[np.ndarray]
@@ -62,11 +57,6 @@ class Verdict:
     masses: np.ndarray
     payload: float
     reported: float
-    states: int
-    answered: int
-    latency: tuple[float, ...]
-    shortfalls: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
 
 
 def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
@@ -103,22 +93,22 @@ def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
     mass_stamps = np.array(sorted(recorder.masses), dtype=np.int64)
     masses = np.array([recorder.masses[s] for s in mass_stamps.tolist()]) - play.own_mass
     late = masses[mass_stamps >= last]
-    answered = sorted(s for s in recorder.efforts if s in recorder.states)
+    answered = recorder.answered()
     if not answered:
         raise ShortfallError(f"heard {len(recorder.states)} joint states and no efforts for them")
-    latency = np.array([recorder.efforts[s][1] for s in answered])
     verdict = Verdict(
-        times, errors, rms, largest,
+        times=times,
+        errors=errors,
+        rms=rms,
+        largest=largest,
         effort_times=(np.array(answered) - starts[0]) * 1e-9,
-        efforts=np.array([recorder.efforts[s][0] for s in answered]),
+        efforts=np.array([recorder.answers[s].values for s in answered]),
         mass_times=(mass_stamps - starts[0]) * 1e-9,
         masses=masses,
         payload=float(late.mean()) if len(late) else float("nan"),
         reported=reported,
-        states=int(((stamps >= answered[0]) & (stamps <= answered[-1])).sum()),
-        answered=len(answered),
-        latency=tuple(float(p) for p in np.percentile(latency, (50, 95, 99))),
-    )  # fmt: skip
+        **recording.stream_of(recorder),
+    )
     verdict.shortfalls += _shortfalls(verdict)
     (verdict.shortfalls if play.known else verdict.remarks).extend(_lessons(verdict, play))
     return verdict

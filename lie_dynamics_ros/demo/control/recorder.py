@@ -10,21 +10,19 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from ...ros.wire.messages import nanoseconds
-from ..tape import Tape
+from .. import recording
 
 NAMESPACE = "/control"
 
 
 @dataclass
-class Recorder:
-    """Everything that was heard, by time stamp in simulated time [ns]; joints in model order, as they are published.
+class Recorder(recording.Recorder):
+    """Of robot and controller, in simulated time; joints in model order, as they are published.
+
+    States are positions (n,) [rad, m], answers efforts (n,) [N m, N], with the time since their state had come.
 
     Attributes
     ----------
-    states : dict
-        Positions (n,) [rad, m].
-    efforts : dict
-        The controller's answers (n,) [N m, N], and when they came after their state had come [s].
     errors : dict
         Desired minus actual position (n,) [rad, m], as the controller says.
     masses : dict
@@ -33,12 +31,9 @@ class Recorder:
         Joints of the states.
     """
 
-    states: dict[int, np.ndarray] = field(default_factory=dict)
-    efforts: dict[int, tuple[np.ndarray, float]] = field(default_factory=dict)
     errors: dict[int, np.ndarray] = field(default_factory=dict)
     masses: dict[int, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    tape: Tape = field(default_factory=Tape)
     _arrivals: dict[int, float] = field(default_factory=dict)
 
     def listen(self, node: Node) -> None:
@@ -50,11 +45,6 @@ class Recorder:
         subscribe(node, JointState, f"{controller}/tracking_error", self._on_error)
         subscribe(node, InertiaStamped, f"{controller}/estimated_inertia", self._on_inertia)
 
-    def begin(self) -> None:
-        """Forget all that came so far; a fair recording begins here."""
-        for kept in (self.states, self.efforts, self.errors, self.masses, self._arrivals):
-            kept.clear()
-
     def _on_state(self, message: JointState, arrival: float) -> None:
         if not self.names:
             self.names = list(message.name)
@@ -65,7 +55,8 @@ class Recorder:
     def _on_efforts(self, message: JointState, arrival: float) -> None:
         stamp = nanoseconds(message.header.stamp)
         # They may overtake their state.
-        self.efforts[stamp] = np.array(message.effort), arrival - self._arrivals.get(stamp, arrival)
+        latency = arrival - self._arrivals.get(stamp, arrival)
+        self.answers[stamp] = recording.Answer(np.array(message.effort), latency)
 
     def _on_error(self, message: JointState, _: float) -> None:
         self.errors[nanoseconds(message.header.stamp)] = np.array(message.position)

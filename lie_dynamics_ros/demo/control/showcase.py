@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ from rclpy.node import Node
 
 from ...lie_dynamics import Model
 from ..processes import Children
-from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
-from ..tape import Tape
+from ..showcase import Conclusion, Showcase, bar, conclusion, kept
 from .check import EXACT_LIMIT, judge
 from .director import Director
 from .play import PATIENCE, Play
@@ -78,31 +76,14 @@ class ControlShowcase(Showcase):
         # All else is as the node comes: its defaults are what is shown.
         children.start("computed_torque", {"use_sim_time": True, **check, **topics}, {"__ns": NAMESPACE})
 
-    def listen(self, node: Node) -> None:
-        """Subscribe."""
-        self.recorder.listen(node)
-
     def direct(self, node: Node) -> None:
         """Make what the director needs."""
         self.director.listen(node)
 
-    @property
-    def tape(self) -> Tape:
-        """What the recorder heard."""
-        return self.recorder.tape
-
     def ready(self) -> bool:
         """Tell whether each topic has been heard; inertias come with the adaptive mode only."""
         recorder = self.recorder
-        return bool(recorder.states and recorder.efforts and recorder.errors)
-
-    def counts(self) -> tuple[int, int]:
-        """Return numbers of states and answers."""
-        return len(self.recorder.states), len(self.recorder.efforts)
-
-    def begin(self) -> None:
-        """Begin the recording."""
-        self.recorder.begin()
+        return bool(recorder.states and recorder.answers and recorder.errors)
 
     def proceed(self) -> None:
         """Begin the next act where it is time to."""
@@ -111,12 +92,8 @@ class ControlShowcase(Showcase):
     def done(self) -> bool:
         """Tell whether all acts are played and recorded."""
         end, recorder = self.director.end, self.recorder
-        heard = (recorder.states, recorder.efforts, recorder.errors, recorder.masses)
+        heard = (recorder.states, recorder.answers, recorder.errors, recorder.masses)
         return bool(end and all(next(reversed(kept), 0) > end for kept in heard))
-
-    def latencies(self) -> Sequence[float]:
-        """Return the latest latencies [s]."""
-        return [latency for _, latency in islice(reversed(self.recorder.efforts.values()), 500)]
 
     def _error(self) -> float:
         latest = next(reversed(self.recorder.errors.values()), None)
@@ -135,10 +112,10 @@ class ControlShowcase(Showcase):
     def table(self, rows: int) -> list[str]:
         """Return the act, and a line for each joint: desired, actual, error and torque."""
         recorder, act = self.recorder, self.director.act
-        stamp = next((s for s in reversed(recorder.efforts) if s in recorder.states and s in recorder.errors), None)
+        stamp = recorder.latest(recorder.errors)
         if stamp is None:
             return []
-        position, error, (efforts, _) = recorder.states[stamp], recorder.errors[stamp], recorder.efforts[stamp]
+        position, error, efforts = recorder.states[stamp], recorder.errors[stamp], recorder.answers[stamp].values
         names = self.play.model.joint_names
         width = max(map(len, names))
         story = "at rest" if act is None else f"act {len(self.director.starts)} of {len(self.play.acts)}: {act.story}"
@@ -155,24 +132,16 @@ class ControlShowcase(Showcase):
         """Judge all acts."""
         verdict = judge(self.recorder, self.play, self.director.starts)
         draw(verdict, self.play, folder / PICTURE)
-        lines = answer_lines(
-            "control: trajectories in, torques out, simulated motion",
-            verdict.answered,
-            verdict.states,
-            verdict.latency,
-            reported.get(self.nodes[1], {}),
-        )
         (exact, loaded, adapted), most = ([1e3 * x for x in values] for values in (verdict.rms, verdict.largest))
         mass = self.play.mass
         factor = reported.get(self.nodes[0], {}).get("real-time factor", "-")
-        lines += [
+        lines = [
             f"  real-time factor    {factor} in the end (each step waits for its command)",
             f"  exact model         tracking error {exact:.2f} mrad (rms of the joint farthest off), at most "
             f"{most[0]:.2f}; limit {1e3 * EXACT_LIMIT:g}",
             f"  unknown payload     {loaded:.1f} mrad, with {mass:.3g} kg at {self.play.link}",
             f"  adaptive            {adapted:.2f} mrad in the end, {adapted / loaded:.1%} of that",
             f"  payload found       {verdict.payload:.3f} kg ({verdict.payload / mass - 1.0:+.2%})",
-            f"  picture             {folder / PICTURE}",
         ]
-        lines += [f"  not judged          {remark}" for remark in verdict.remarks]
-        return Conclusion(lines, verdict.shortfalls)
+        title, node = "control: trajectories in, torques out, simulated motion", reported.get(self.nodes[1], {})
+        return conclusion(title, verdict, node, lines, folder / PICTURE)

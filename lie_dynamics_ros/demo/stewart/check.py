@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import recording
 from ..errors import ShortfallError
 from .recorder import Recorder
 
@@ -18,7 +19,7 @@ FEWEST = 20
 
 
 @dataclass
-class Verdict:
+class Verdict(recording.Verdict):
     """What the recording shows.
 
     Attributes
@@ -35,12 +36,6 @@ class Verdict:
         Mean square of the errors in the metric of their covariances; 6 where the covariances are right.
     twist_errors : ndarray, shape (m, 6)
         Of velocity and angular velocity [m/s, rad/s].
-    states, answered : int
-        States sent while the node was answering, and those answered.
-    latency : tuple of float
-        Percentiles 50, 95, 99 of the time from the stamp of the lengths until their pose arrived here [s].
-    shortfalls : list of str
-        What fell short; empty where all is well.
     """
 
     times: np.ndarray
@@ -50,10 +45,6 @@ class Verdict:
     deviations: np.ndarray
     square: float
     twist_errors: np.ndarray
-    states: int
-    answered: int
-    latency: tuple[float, ...]
-    shortfalls: list[str]
 
 
 def judge(recorder: Recorder) -> Verdict:
@@ -64,16 +55,15 @@ def judge(recorder: Recorder) -> Verdict:
     ShortfallError
         There is next to nothing to compare.
     """
-    stamps = sorted(stamp for stamp in recorder.estimates if stamp in recorder.truth)
+    stamps = recorder.answered()
     if len(stamps) < FEWEST:
-        raise ShortfallError(f"heard {len(recorder.truth)} true poses and {len(stamps)} estimates of them")
-    truth = np.array([recorder.truth[stamp] for stamp in stamps])
-    found = [recorder.estimates[stamp] for stamp in stamps]
-    estimates, covariances = np.array([e.pose for e in found]), np.array([e.covariance for e in found])
+        raise ShortfallError(f"heard {len(recorder.states)} true poses and {len(stamps)} estimates of them")
+    truth = np.array([recorder.states[stamp] for stamp in stamps])
+    found = [recorder.answers[stamp] for stamp in stamps]
+    estimates, covariances = np.array([e.values for e in found]), np.array([e.covariance for e in found])
     errors = pose_errors(truth, estimates)
     squares = np.einsum("ni,ni->n", errors, np.linalg.solve(covariances, errors[..., None])[..., 0])
     moving = sorted(set(recorder.twists) & set(recorder.true_twists))
-    sent = [stamp for stamp in recorder.truth if stamps[0] <= stamp <= stamps[-1]]
     verdict = Verdict(
         times=np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps]),
         truth=truth,
@@ -82,10 +72,7 @@ def judge(recorder: Recorder) -> Verdict:
         deviations=np.sqrt(np.diagonal(covariances, axis1=1, axis2=2)),
         square=float(squares.mean()),
         twist_errors=np.array([recorder.twists[s] - recorder.true_twists[s] for s in moving]).reshape(-1, 6),
-        states=len(sent),
-        answered=len(stamps),
-        latency=tuple(float(p) for p in np.percentile([e.latency for e in found], (50, 95, 99))),
-        shortfalls=[],
+        **recording.stream_of(recorder),
     )
     wrong = int((~(squares <= LARGEST)).sum())
     if wrong:

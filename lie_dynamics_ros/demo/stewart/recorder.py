@@ -9,39 +9,30 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TwistStamp
 from rclpy.node import Node
 
 from ...ros.wire.messages import nanoseconds, pose_to_matrix
-from ..tape import Tape
+from .. import recording
 
 NAMESPACE = "/stewart"
 
 
 @dataclass
-class Estimate:
-    """One pose of the node: (4, 4), its covariance (6, 6) in ROS's order, and when it came after its lengths [s]."""
+class Estimate(recording.Answer):
+    """One pose of the node, (4, 4), and its covariance (6, 6) in ROS's order."""
 
-    pose: np.ndarray
     covariance: np.ndarray
-    latency: float
 
 
 @dataclass
-class Recorder:
-    """Everything that was heard, by time stamp [ns].
+class Recorder(recording.Recorder):
+    """Of the simulated platform and the node; states are true poses (4, 4), answers `Estimate`.
 
     Attributes
     ----------
-    truth : dict
-        True poses, (4, 4).
-    estimates : dict
-        The node's answers to the lengths with the same time stamp.
     true_twists, twists : dict
         (linear, angular) in the axes of the base, (6,) [m/s, rad/s].
     """
 
-    truth: dict[int, np.ndarray] = field(default_factory=dict)
-    estimates: dict[int, Estimate] = field(default_factory=dict)
     true_twists: dict[int, np.ndarray] = field(default_factory=dict)
     twists: dict[int, np.ndarray] = field(default_factory=dict)
-    tape: Tape = field(default_factory=Tape)
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
@@ -52,18 +43,13 @@ class Recorder:
         subscribe(node, PoseWithCovarianceStamped, f"{estimator}/pose", self._on_estimate)
         subscribe(node, TwistStamped, f"{estimator}/twist", lambda m, _: _keep_twist(self.twists, m))
 
-    def begin(self) -> None:
-        """Forget all that came so far; a fair recording begins here."""
-        for kept in (self.truth, self.estimates, self.true_twists, self.twists):
-            kept.clear()
-
     def _on_truth(self, message: PoseStamped, _: float) -> None:
-        self.truth[nanoseconds(message.header.stamp)] = pose_to_matrix(message.pose)
+        self.states[nanoseconds(message.header.stamp)] = pose_to_matrix(message.pose)
 
     def _on_estimate(self, message: PoseWithCovarianceStamped, arrival: float) -> None:
         stamp = nanoseconds(message.header.stamp)
         covariance = np.array(message.pose.covariance).reshape(6, 6)
-        self.estimates[stamp] = Estimate(pose_to_matrix(message.pose.pose), covariance, arrival - stamp * 1e-9)
+        self.answers[stamp] = Estimate(pose_to_matrix(message.pose.pose), arrival - stamp * 1e-9, covariance)
 
 
 def _keep_twist(kept: dict[int, np.ndarray], message: TwistStamped) -> None:

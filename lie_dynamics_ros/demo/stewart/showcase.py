@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from rclpy.node import Node
 
 from ...lie_dynamics.lie import so3
 from ..processes import Children
-from ..showcase import Conclusion, Showcase, answer_lines, bar, kept
-from ..tape import Tape
+from ..showcase import Conclusion, Showcase, bar, conclusion, kept
 from .check import judge, pose_errors
 from .plot import draw
 from .recorder import NAMESPACE, Recorder
@@ -49,42 +46,21 @@ class StewartShowcase(Showcase):
         children.start("simulated_stewart", {"rate": self._rate, **MOTION, **noise, **topics}, here)
         children.start("stewart_pose", {"leg_noise": [LENGTH_NOISE], **kept(f"{node}/pose", f"{node}/twist")}, here)
 
-    def listen(self, node: Node) -> None:
-        """Subscribe."""
-        self.recorder.listen(node)
-
-    @property
-    def tape(self) -> Tape:
-        """What the recorder heard."""
-        return self.recorder.tape
-
     def ready(self) -> bool:
         """Tell whether each topic has been heard."""
         recorder = self.recorder
-        return bool(recorder.truth and recorder.estimates and recorder.true_twists and recorder.twists)
-
-    def counts(self) -> tuple[int, int]:
-        """Return numbers of states and answers."""
-        return len(self.recorder.truth), len(self.recorder.estimates)
-
-    def begin(self) -> None:
-        """Begin the recording."""
-        self.recorder.begin()
-
-    def latencies(self) -> Sequence[float]:
-        """Return the latest latencies [s]."""
-        return [estimate.latency for estimate in islice(reversed(self.recorder.estimates.values()), 500)]
+        return bool(recorder.states and recorder.answers and recorder.true_twists and recorder.twists)
 
     def _latest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
         """Return truth and estimate of the latest pose, as x, y, z, roll, pitch, yaw; its error and deviations."""
         recorder = self.recorder
-        stamp = next((stamp for stamp in reversed(recorder.estimates) if stamp in recorder.truth), None)
+        stamp = recorder.latest()
         if stamp is None:
             return None
-        truth, estimate = recorder.truth[stamp], recorder.estimates[stamp]
-        both = (np.concatenate((T[:3, 3], so3.to_rpy(T[:3, :3]))) for T in (truth, estimate.pose))
+        truth, estimate = recorder.states[stamp], recorder.answers[stamp]
+        both = (np.concatenate((T[:3, 3], so3.to_rpy(T[:3, :3]))) for T in (truth, estimate.values))
         deviations = np.sqrt(estimate.covariance.diagonal())
-        return (*both, pose_errors(truth, estimate.pose), deviations)  # type: ignore[return-value]
+        return (*both, pose_errors(truth, estimate.values), deviations)  # type: ignore[return-value]
 
     def line(self) -> str:
         """Return error and standard deviation of the position."""
@@ -117,26 +93,19 @@ class StewartShowcase(Showcase):
         """Hold every pose against the truth."""
         verdict = judge(self.recorder)
         draw(verdict, folder / PICTURE)
-        node = reported.get(self.nodes[1], {})
-        lines = answer_lines(
-            "stewart: leg lengths in, poses out", verdict.answered, verdict.states, verdict.latency, node
-        )
         position, rotation = (1e6 * _rms(verdict.errors[:, part]) for part in (slice(0, 3), slice(3, 6)))
-        lines.append(
+        lines = [
             f"  against the truth   {position:.0f} um and {rotation:.0f} urad (rms), with {1e6 * LENGTH_NOISE:.0f} um "
-            "noise in each leg"
-        )
-        lines.append(
-            f"  against covariance  mean square of the error {verdict.square:.2f}, expected 6 for six coordinates"
-        )
+            "noise in each leg",
+            f"  against covariance  mean square of the error {verdict.square:.2f}, expected 6 for six coordinates",
+        ]
         if len(verdict.twist_errors):
             speed, spin = (1e3 * _rms(verdict.twist_errors[:, part]) for part in (slice(0, 3), slice(3, 6)))
             lines.append(f"  twist               off by {speed:.2f} mm/s and {spin:.2f} mrad/s (rms)")
-        h, condition = (node.get(name, "-") for name in ("step h", "condition number"))
-        tracking = node.get("tracking", "-")
+        node = reported.get(self.nodes[1], {})
+        h, condition, tracking = (node.get(name, "-") for name in ("step h", "condition number", "tracking"))
         lines.append(f"  tracking            {tracking}, h = {h} of at most 0.5, condition number {condition}")
-        lines.append(f"  picture             {folder / PICTURE}")
-        return Conclusion(lines, verdict.shortfalls)
+        return conclusion("stewart: leg lengths in, poses out", verdict, node, lines, folder / PICTURE)
 
 
 def _rms(vectors: np.ndarray) -> float:

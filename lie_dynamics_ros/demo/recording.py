@@ -1,0 +1,114 @@
+"""What every showcase records, judges and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+
+from .tape import Tape
+
+
+@dataclass
+class Answer:
+    """What a node answered to a state, and how long after that [s]."""
+
+    values: np.ndarray
+    latency: float
+
+
+@dataclass
+class Recorder:
+    """All that came on the topics of a driver and a node, by time stamp [ns].
+
+    Attributes
+    ----------
+    states : dict
+        What the driver said.
+    answers : dict
+        `Answer` of the node to the state with the same time stamp.
+    tape : Tape
+    """
+
+    states: dict[int, Any] = field(default_factory=dict)
+    answers: dict[int, Any] = field(default_factory=dict)
+    tape: Tape = field(default_factory=Tape)
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Forget all that came by time stamp so far; a fair recording begins here."""
+        for kept in vars(self).values():
+            if isinstance(kept, dict):
+                kept.clear()
+
+    def answered(self) -> list[int]:
+        """Time stamps of the states that were answered, in order [ns]."""
+        return sorted(self.states.keys() & self.answers.keys())
+
+    def latest(self, *others: dict[int, Any]) -> int | None:
+        """Time stamp of the latest answer whose state, and what the ``others`` hold of it, came too [ns]."""
+        kept = (self.states, *others)
+        return next((stamp for stamp in reversed(self.answers) if all(stamp in k for k in kept)), None)
+
+
+@dataclass(kw_only=True)
+class Verdict:
+    """What a recording shows.
+
+    Attributes
+    ----------
+    states, answered : int
+        States sent while the node was answering, and those answered.
+    latency : tuple of float
+        Percentiles 50, 95, 99 of the time until the answer to a state arrived here [s].
+    shortfalls : list of str
+        What fell short; empty where all is well.
+    remarks : list of str
+        What was not judged.
+    """
+
+    states: int
+    answered: int
+    latency: tuple[float, ...]
+    shortfalls: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def stream_of(recorder: Recorder) -> dict[str, Any]:
+    """Return the fields of a `Verdict` on states, answers and latency; some state was answered."""
+    stamps = recorder.answered()
+    latencies = [recorder.answers[stamp].latency for stamp in stamps]
+    return {
+        # The last few answers may still have been on their way when the recording ended.
+        "states": sum(stamps[0] <= stamp <= stamps[-1] for stamp in recorder.states),
+        "answered": len(stamps),
+        "latency": tuple(float(p) for p in np.percentile(latencies, (50, 95, 99))),
+    }
+
+
+@contextmanager
+def picture(path: Path, title: str) -> Iterator[Any]:
+    """Write the figure that is drawn within, by the pyplot that this gives."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    yield plt
+    figure = plt.gcf()
+    for axes in figure.axes:
+        axes.tick_params(labelsize=8)
+        axes.grid(alpha=0.3)
+    figure.suptitle(title, fontsize=11)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
