@@ -1,4 +1,7 @@
-"""Benchmarks: each module with a function ``run`` answers one question; ``python -m benchmarks`` runs them all."""
+"""Benchmarks: each module with a function ``run``, or ``MEASURED`` for several nodes, answers one question.
+
+``python -m benchmarks`` runs them all.
+"""
 
 import os
 

@@ -15,26 +15,27 @@ from .results import machine, save
 
 def main(names: Sequence[str]) -> int:
     """Run, print and save; returns 1 where one could not be run. A target that is missed is shown, not a failure."""
-    found = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if not module.name.startswith("_")]
+    modules = [m.name for m in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.") if m.name.count(".") == 2]
+    found = {module.rpartition(".")[2]: module for module in modules}
     unknown = set(names) - set(found)
     if unknown:
         print(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(found)}", file=sys.stderr)
         return 2
     failed = []
     for name in names or found:
-        module = importlib.import_module(f"benchmarks.{name}")
-        if not hasattr(module, "run"):
-            continue
-        print(f"-- {name}", flush=True)
-        where = machine()
-        try:
-            figures, raw = module.run()
-        except Exception:
-            traceback.print_exc()
-            failed.append(name)
-            continue
+        module = importlib.import_module(found[name])
         title = (module.__doc__ or name).splitlines()[0].rstrip(".")
-        print(save(name, title, figures, where, raw), flush=True)
+        runs = {name: (title, module.run)} if hasattr(module, "run") else getattr(module, "MEASURED", {})
+        for result, (title, run) in runs.items():
+            print(f"-- {result}", flush=True)
+            where = machine()
+            try:
+                figures, raw = run()
+            except Exception:
+                traceback.print_exc()
+                failed.append(result)
+                continue
+            print(save(result, title, figures, where, raw), flush=True)
     if failed:
         print(f"could not be run: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

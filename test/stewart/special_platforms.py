@@ -8,7 +8,7 @@ import numpy as np
 from lie_dynamics_ros.lie_dynamics.stewart import griffis_duffy_platform
 from lie_dynamics_ros.lie_dynamics.stewart.geometry.point_patterns import semi_regular_points
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "stewart"))
 from stewart_platforms import FAMILIES, Case, random_rotation
 
 

@@ -21,7 +21,7 @@ from lie_dynamics_ros.lie_dynamics.stewart.assembly import modes as assembly
 from lie_dynamics_ros.lie_dynamics.stewart.assembly.classes import Placement, general_start, start_systems
 from lie_dynamics_ros.lie_dynamics.stewart.assembly.kernels.paths import equations
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "stewart"))
 from stewart_platforms import FAMILIES, random_case
 
 Q_C = oracle.pose_of((0, 0, 50), (20, 0, -30))

@@ -14,9 +14,9 @@ from lie_dynamics_ros.lie_dynamics import ConstraintSet, Loop, SpatialInertia
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, gough_stewart
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 
+from ..results import Figure, at_most
 from .library_bench import SWAP, Array, Robot, compare, median_times, np, pin, robots
 from .library_scaling import chain
-from .results import Figure, at_most
 
 LENGTHS = (20, 40, 60, 100, 200, 400)
 EXPONENT, STEWART = 1.1, 25.0

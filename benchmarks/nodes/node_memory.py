@@ -1,4 +1,4 @@
-"""Node inverse_dynamics: resident memory over 100,000 joint states."""
+"""Nodes: resident memory over 100,000 joint states."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .results import Figure, at_most
+from ..results import Figure, at_most
 from .ros_bench import Client, ros
-from .subjects import INVERSE_DYNAMICS, Subject
+from .subjects import HYBRID_DYNAMICS, INVERSE_DYNAMICS, STEWART_POSE, Subject, runs
 
 WARM_UP = 10_000
 STATES = 100_000
 STEPS = 10
 
 
-def run() -> tuple[list[Figure], Any]:
-    """Measure; returns figures and the memory after each tenth of the states."""
-    return measure(INVERSE_DYNAMICS)
-
-
 def measure(subject: Subject) -> tuple[list[Figure], Any]:
-    """Measure one node."""
+    """Measure one node; returns figures and the memory after each tenth of the states."""
     with ros() as children:
         children.start(subject.node, subject.parameters, {"__ns": f"/{subject.node}"})
         client = Client(subject.node, subject)
@@ -45,3 +40,8 @@ def _resident(process: int) -> int:
     """Resident memory of a process [bytes]."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+MEASURED = runs(
+    "node_memory", "resident memory over 100,000 states", measure, (INVERSE_DYNAMICS, HYBRID_DYNAMICS, STEWART_POSE)
+)

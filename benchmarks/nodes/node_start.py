@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .results import Figure, at_most
+from ..results import Figure, at_most
 from .ros_bench import Client, ros
 from .subjects import SUBJECTS, Subject
 

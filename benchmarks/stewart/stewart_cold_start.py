@@ -11,7 +11,7 @@ from lie_dynamics_ros.lie_dynamics.lie import so3
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform, solve_from_home
 from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
-from .results import Figure, at_least, at_most
+from ..results import Figure, at_least, at_most
 
 TARGETS = 10_000
 #: Poses agree when no entry differs by more than this.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
@@ -31,6 +32,8 @@ class Subject:
         What it is started with.
     make_answer : callable
         Makes a message as large as its answers, for the relay; by default an empty one, for types of fixed size.
+    results : str
+        What the names of its results begin with.
     """
 
     node: str
@@ -39,6 +42,7 @@ class Subject:
     make_state: Callable[[], JointState]
     parameters: dict[str, Any] = field(default_factory=dict)
     make_answer: Callable[[], Any] | None = None
+    results: str = ""
 
 
 def arm_state() -> JointState:
@@ -62,7 +66,13 @@ def leg_lengths() -> JointState:
 
 INVERSE_DYNAMICS = Subject("inverse_dynamics", JointState, "joint_efforts", arm_state, {"robot_description": ARM})
 HYBRID_DYNAMICS = Subject(
-    "hybrid_dynamics", JointTrajectory, "joint_accelerations", arm_state, {"robot_description": ARM}, arm_accelerations
+    "hybrid_dynamics",
+    JointTrajectory,
+    "joint_accelerations",
+    arm_state,
+    {"robot_description": ARM},
+    arm_accelerations,
+    "hybrid_",
 )
 COMPUTED_TORQUE = Subject(
     "computed_torque",
@@ -70,6 +80,14 @@ COMPUTED_TORQUE = Subject(
     "joint_efforts",
     arm_state,
     {"robot_description": ARM, "error_limit": 0.0, "velocity_tolerance": 100.0},
+    results="computed_torque_",
 )
-STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths)
+STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths, results="stewart_")
 SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, COMPUTED_TORQUE, STEWART_POSE)}
+
+
+def runs(
+    benchmark: str, question: str, measure: Callable[[Subject], Any], subjects: Iterable[Subject] = SUBJECTS.values()
+) -> dict[str, tuple[str, Callable[[], Any]]]:
+    """Return what a benchmark measures: by the name of its results their title, and what measures one node."""
+    return {f"{s.results}{benchmark}": (f"Node {s.node}: {question}", partial(measure, s)) for s in subjects}

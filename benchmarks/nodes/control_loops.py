@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .results import Figure, at_most
+from ..results import Figure, at_most
 
 ARMS = ("panda", "ur5", "xarm7")
 STOPS = 6
-TESTS = Path(__file__).parent.parent / "test"
+TESTS = Path(__file__).parents[2] / "test"
 
 
 def run(poses: int = 200) -> tuple[list[Figure], Any]:
@@ -26,7 +26,7 @@ def run(poses: int = 200) -> tuple[list[Figure], Any]:
     The tests sweep a thousand poses an arm (``pytest -m slow test/loop``).
     """
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
-    code = "import sys; from benchmarks.control_loops import judge; judge(sys.argv[1], int(sys.argv[2]))"
+    code = "import sys; from benchmarks.nodes.control_loops import judge; judge(sys.argv[1], int(sys.argv[2]))"
     figures, raw = [], {}
     for name in ARMS:
         found = subprocess.run(

@@ -12,9 +12,9 @@ from typing import Any
 
 import lie_dynamics_ros.lie_dynamics as library
 
+from ..results import Figure, at_least
 from .library_bench import Array, Robot, compare, np, pin, robots
 from .library_single import Pair, judged, masks, programs
-from .results import Figure, at_least
 
 STATES = 50
 BATCH = 256

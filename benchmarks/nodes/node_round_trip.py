@@ -1,4 +1,4 @@
-"""Node inverse_dynamics: round trip of a joint state at 1 kHz, against a bare relay.
+"""Each node that answers: round trip of a state at 1 kHz, against a bare relay that answers with the same type.
 
 The client, the node and the relay are three processes. Node and relay take turns, so that slow spells of the machine
 meet both; each pair of turns gives one ratio. Turns are short and many, since spells last for seconds.
@@ -10,27 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from .results import Figure, at_least, at_most
+from ..results import Figure, at_least, at_most
 from .ros_bench import Client, processor_time, ros
-from .subjects import INVERSE_DYNAMICS, Subject
+from .subjects import COMPUTED_TORQUE, Subject, runs
 
 RATE = 1000.0
 TURN = 1.0
 PAIRS = 36
 
 
-def run() -> tuple[list[Figure], Any]:
-    """Measure; returns figures and the percentiles of every turn."""
-    return measure(INVERSE_DYNAMICS)
-
-
-def measure(subject: Subject, ratio: float | None = 1.15, core: float = 20.0) -> tuple[list[Figure], Any]:
-    """Measure one node; its targets are the largest ratio to the relay, if any, and part of a core [%]."""
+def measure(subject: Subject) -> tuple[list[Figure], Any]:
+    """Measure one node; returns figures and the percentiles of every turn."""
     name = subject.node
+    # The controller answers with commands, besides the efforts that are timed.
+    ratio, core = (None, 25.0) if subject is COMPUTED_TORQUE else (1.15, 20.0)
     turns: dict[str, list[dict[str, float]]] = {"relay": [], name: []}
     busy = 0.0
     with ros() as children:
-        children.start("relay", {"subject": name}, {"__ns": "/relay"}, module="benchmarks.relay")
+        children.start("relay", {"subject": name}, {"__ns": "/relay"}, module="benchmarks.nodes.relay")
         children.start(name, subject.parameters, {"__ns": f"/{name}"})
         clients = {who: Client(who, subject) for who in turns}
         for client in clients.values():
@@ -62,3 +59,6 @@ def measure(subject: Subject, ratio: float | None = 1.15, core: float = 20.0) ->
         Figure("round trip of the relay, p99", float(np.median([r["p99 [us]"] for r in relay])), "us"),
     ]
     return figures, {"turns": turns, "ratios": ratios}
+
+
+MEASURED = runs("node_round_trip", "round trip of a state at 1 kHz, against a bare relay", measure)

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_platform
 
-from .results import Figure, at_least, at_most
+from ..results import Figure, at_least, at_most
 
 STEPS = 20_000
 MAX_SPEED = (1.0, 4.0)  # of the motion, m/s and rad/s

@@ -12,8 +12,8 @@ from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, joint_ty
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import forward_dynamics, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels.common import world
 
+from ..results import Figure, at_most
 from .library_bench import TALOS, median_times, np
-from .results import Figure, at_most
 
 LENGTHS = (30, 60, 100, 200, 400, 700, 1000)
 EXPONENT = 1.05

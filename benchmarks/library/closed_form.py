@@ -9,9 +9,9 @@ import lie_dynamics_ros.lie_dynamics as library
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree
 
+from ..results import Figure, at_most
 from .library_bench import PANDA, median_times, np
 from .library_scaling import chain
-from .results import Figure, at_most
 
 LENGTHS = (5, 7, 10, 14, 20, 28, 40)
 LONG = (100, 1000)

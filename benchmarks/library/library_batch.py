@@ -10,9 +10,9 @@ from typing import Any
 
 import lie_dynamics_ros.lie_dynamics as library
 
+from ..results import Figure, at_least
 from .library_bench import Robot, compare, median_times, np, pin, robots
 from .library_single import masks
-from .results import Figure, at_least
 
 STATES = 10_000
 ROUNDS = 31

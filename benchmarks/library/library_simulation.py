@@ -22,7 +22,7 @@ from lie_dynamics_ros.lie_dynamics.control import (
 from lie_dynamics_ros.lie_dynamics.lie import se3
 from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, simulate
 
-from .results import Figure, at_most
+from ..results import Figure, at_most
 
 REPEATS, CALLS = 9, 300
 

@@ -1,13 +1,13 @@
-"""Node inverse_dynamics: time in the callback beyond that of a bare relay.
+"""Each node that answers: time in the callback beyond that of a bare relay.
 
 Both callbacks are called in this process with the same messages, in turns; both publish over DDS to a listener. The
-node is given its messages serialized, as it receives them, the relay those that rclpy has made already.
+node is given its messages serialized, as it receives them, the relay those that rclpy has made already. What the node
+publishes besides has no listener.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,28 +16,32 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 
+from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
+from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsNode
 from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
+from lie_dynamics_ros.nodes.stewart_pose.node import StewartPoseNode
 from lie_dynamics_ros.ros.wire import qos
 
+from ..results import Figure, at_most
 from .relay import Relay
-from .results import Figure, at_most
 from .ros_bench import ros, stamp
-from .subjects import INVERSE_DYNAMICS, Subject
+from .subjects import Subject, runs
 
 TURNS = 200
 CALLS = 100
+NODES = {
+    "inverse_dynamics": InverseDynamicsNode,
+    "hybrid_dynamics": HybridDynamicsNode,
+    "computed_torque": ComputedTorqueNode,
+    "stewart_pose": StewartPoseNode,
+}
 
 
-def run() -> tuple[list[Figure], Any]:
-    """Measure; returns figures and the medians of all turns."""
-    return measure(INVERSE_DYNAMICS, InverseDynamicsNode)
-
-
-def measure(subject: Subject, make_node: Callable[..., Any]) -> tuple[list[Figure], Any]:
+def measure(subject: Subject) -> tuple[list[Figure], Any]:
     """Measure one node."""
     with ros():
         relay = Relay(subject)
-        node = make_node(parameter_overrides=[Parameter(k, value=v) for k, v in subject.parameters.items()])
+        node = NODES[subject.node](parameter_overrides=[Parameter(k, value=v) for k, v in subject.parameters.items()])
         node.trigger_configure()
         node.trigger_activate()
         listener: Node = rclpy.create_node("listener")
@@ -69,3 +73,6 @@ def measure(subject: Subject, make_node: Callable[..., Any]) -> tuple[list[Figur
         Figure("callback of the relay", float(np.median(times["relay"])), "us"),
     ]
     return figures, None
+
+
+MEASURED = runs("node_callback", "time in the callback beyond that of a bare relay", measure)

@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import Any
 
-from .results import Figure, at_most
+from ..results import Figure, at_most
 
 RUNS = 9
 FIRST_RESULT = """

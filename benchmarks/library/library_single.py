@@ -11,8 +11,8 @@ from typing import Any
 
 import lie_dynamics_ros.lie_dynamics as library
 
+from ..results import Figure, at_most
 from .library_bench import Array, Comparison, Robot, compare, loop, np, pin, robots
-from .results import Figure, at_most
 
 STATES = 50
 

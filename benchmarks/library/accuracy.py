@@ -24,9 +24,9 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.model import layout
 
+from ..results import Figure
 from . import _exact as exact
 from .library_bench import PANDA, Array
-from .results import Figure
 
 GRAVITY = (0.0, 0.0, -9.81)
 #: Its data hold four tables of nv^3 numbers, 32 GB for 1000 bodies.
@@ -97,9 +97,7 @@ class OfPinocchio:
             place, body = self.model.jointPlacements[k], self.model.inertias[k]
             R, inertia = exact.exact(place.rotation), exact.exact(body.inertia)
             found.append(
-                exact.Link.about_center(
-                    self.model.parents[k] - 1, R, place.translation, body.mass, body.lever, inertia
-                )
+                exact.Link.about_center(self.model.parents[k] - 1, R, place.translation, body.mass, body.lever, inertia)
             )
         return found
 

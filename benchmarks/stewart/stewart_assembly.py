@@ -23,7 +23,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
 )
 from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
-from .results import Figure, at_least, at_most
+from ..results import Figure, at_least, at_most
 from .stewart_platforms import FAMILIES, Case, random_case
 
 PLATFORMS = 65  # of each family

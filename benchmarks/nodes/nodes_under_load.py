@@ -16,8 +16,8 @@ import numpy as np
 
 from lie_dynamics_ros.ros.node.real_time import apply_real_time, usual_scheduling
 
+from ..results import Figure, at_least, at_most
 from .node_round_trip import RATE, TURN
-from .results import Figure, at_least, at_most
 from .ros_bench import Client, ros
 from .subjects import SUBJECTS, Subject
 
@@ -47,7 +47,7 @@ def _measure(subject: Subject, real_time: bool, busy: int) -> dict[str, dict[str
     trips: dict[str, list[float]] = {"relay": [], name: []}
     sent = dict.fromkeys(trips, 0)
     with ros() as children:
-        children.start("relay", {"subject": name, **priority}, {"__ns": "/relay"}, module="benchmarks.relay")
+        children.start("relay", {"subject": name, **priority}, {"__ns": "/relay"}, module="benchmarks.nodes.relay")
         children.start(name, {**subject.parameters, **priority}, {"__ns": f"/{name}"})
         clients = {who: Client(who, subject) for who in trips}
         for client in clients.values():
@@ -107,5 +107,3 @@ def _real_time() -> Iterator[None]:
         yield
     finally:
         usual_scheduling()
-
-

@@ -1,0 +1,1 @@
+"""The library, beside Pinocchio where that does the same."""

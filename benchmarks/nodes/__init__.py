@@ -1,0 +1,1 @@
+"""The nodes, beside a bare relay, over DDS."""
