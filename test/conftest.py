@@ -29,8 +29,6 @@ def rng(request):
 
 EXPLAINED = (
     "not among the ROS 2 wheels",  # launch and tf2: where they are installed, these tests run
-    "this node can use such states",
-    "nothing to compare",
     "no network namespaces here",  # not everybody may make them
 )
 """Parts of the reasons for which a test may be skipped everywhere."""

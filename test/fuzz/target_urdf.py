@@ -23,7 +23,7 @@ AGREE = 1e-8
 @cache
 def originals() -> tuple[str, ...]:
     """Texts to change: those of example-robot-data where it is installed, and the package's own."""
-    from model.robot_files import folder, urdf_files
+    from support.robots import folder, urdf_files
 
     import lie_dynamics_ros
 

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from robot_files import REASON, folder, urdf_files
+from support.robots import all_robots, path
 
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
@@ -36,14 +36,14 @@ UNKNOWN = {
     "panda_description/urdf/panda_collision.urdf": ("'mu_viscous' of <dynamics>", 7),
 }
 
-FILES = urdf_files() or [pytest.param("", marks=pytest.mark.skip(reason=REASON))]
+FILES = all_robots()
 
 
 def read_any(name):
     """Read a file, however unphysical; return the description and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        description = read_urdf(folder() / name, inertia_check="warn" if name in UNPHYSICAL else "error")
+        description = read_urdf(path(name), inertia_check="warn" if name in UNPHYSICAL else "error")
     assert all(warning.category is DescriptionWarning for warning in caught)
     return description, [str(warning.message) for warning in caught]
 
@@ -65,22 +65,21 @@ def poses_at_zero(description):
 
 
 def test_the_collection_is_the_one_known_here():
-    if not urdf_files():
-        pytest.skip(REASON)
-    assert len(urdf_files()) >= 69
-    assert {*UNPHYSICAL, EMPTY} <= set(urdf_files())
+    path(EMPTY)
+    assert len(FILES) >= 69
+    assert {*UNPHYSICAL, EMPTY} <= set(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_loads_or_is_refused_for_its_reason(name, capfd):
-    path = folder() / name
+    file = path(name)
     if name == EMPTY:
         with pytest.raises(DescriptionError, match="no links"):
-            read_urdf(path)
+            read_urdf(file)
     elif name in UNPHYSICAL:
         link, excess = UNPHYSICAL[name]
         with pytest.raises(InertiaError, match=f"link '{link}'.*triangle inequality.*inertia_check='warn'") as caught:
-            read_urdf(path)
+            read_urdf(file)
         low, middle, high = caught.value.value
         assert caught.value.name == link
         assert (high - low - middle) / high == pytest.approx(excess, rel=5e-3)
@@ -92,13 +91,11 @@ def test_loads_or_is_refused_for_its_reason(name, capfd):
     assert out == err == ""  # the parser's complaints about extensions do not reach the user
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [name for name in FILES if name != EMPTY])
 def test_agrees_with_pinocchio(name):
     pin = pytest.importorskip("pinocchio")
-    if name == EMPTY:
-        pytest.skip("nothing to compare: no robot in it")
     description, _ = read_any(name)
-    model = pin.buildModelFromUrdf(str(folder() / name), pin.JointModelFreeFlyer())
+    model = pin.buildModelFromUrdf(str(path(name)), pin.JointModelFreeFlyer())
     data = model.createData()
     q = pin.neutral(model)
     pin.framesForwardKinematics(model, data, q)
@@ -142,22 +139,18 @@ def test_agrees_with_pinocchio(name):
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_the_format_does_not_know_is_told(name):
-    if not urdf_files():
-        pytest.skip(REASON)
     (what, count), (told,) = UNKNOWN[name], read_any(name)[1]
     assert re.search(rf"attribute {what} \(joint '\w+' and {count - 1} more\)", told)
 
 
 def test_mimic_joints_without_a_master_are_coordinates_of_their_own():
-    if not urdf_files():
-        pytest.skip(REASON)
     description, told = read_any(MIMIC_ASTRAY)
     assert any("mimic joints follow joints that do not exist" in sentence for sentence in told)
     followers = [joint.name for joint in description.joints if joint.mimic is not None]
     assert followers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = Model.from_urdf(folder() / MIMIC_ASTRAY, inertia_check="ignore")
+        model = Model.from_urdf(path(MIMIC_ASTRAY), inertia_check="ignore")
     assert {*followers} < {*model.joint_names}
 
 
@@ -165,7 +158,5 @@ def test_mimic_joints_without_a_master_are_coordinates_of_their_own():
     "name", ["anymal_b_simple_description/robots/anymal.urdf", "hyq_description/robots/hyq_no_sensors.urdf"]
 )
 def test_placeholder_inertias_on_a_trunk_are_accepted_with_a_remark(name):
-    if not urdf_files():
-        pytest.skip(REASON)
     remarks = read_any(name)[0].remarks
     assert any("'base" in remark and "too small to matter" in remark for remark in remarks)

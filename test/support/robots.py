@@ -37,9 +37,12 @@ def path(robot):
 
 def all_robots():
     """Names of all URDF files, or one skipped parameter."""
-    if folder() is None:
-        return [pytest.param("", marks=pytest.mark.skip(reason="example-robot-data is not installed"))]
-    return sorted(str(file.relative_to(folder())) for file in folder().rglob("*.urdf"))
+    return urdf_files() or [pytest.param("", marks=pytest.mark.skip(reason="example-robot-data is not installed"))]
+
+
+def urdf_files():
+    """Names of all URDF files, relative to the folder; empty where it is not installed."""
+    return sorted(str(file.relative_to(folder())) for file in folder().rglob("*.urdf")) if folder() else []
 
 
 @cache
