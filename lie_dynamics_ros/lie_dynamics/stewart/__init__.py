@@ -34,6 +34,6 @@ from .tracking.path_following import level_home as level_home
 from .tracking.path_following import solve_from_home as solve_from_home
 from .tracking.result import TrackedPath as TrackedPath
 from .tracking.result import TrackedPose as TrackedPose
-from .tracking.result import TrackingError as TrackingError
-from .tracking.result import TrackingStatus as TrackingStatus
+from .tracking.status import TrackingError as TrackingError
+from .tracking.status import TrackingStatus as TrackingStatus
 from .tracking.tracker import StewartTracker as StewartTracker

@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
-from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
 from .kernels.approach import time_to_singularity
 from .kernels.covariance import covariances
+from .messages import message_for
 from .reach import Candidates
+from .status import BLAME_A_LEG, STATUS_OF_CODE, TrackingError, TrackingStatus
 
 Array = npt.NDArray[np.float64]
 
 _PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row
 #: Order of components: small rotations about x, y, z, then displacements along them.
 ANGULAR_FIRST = np.arange(6)
-
-
-class TrackingStatus(IntEnum):
-    """What is known of a pose, or why it is the last good one instead of that of the given lengths."""
-
-    TRACKED = tk.TRACKED
-    """The pose belongs to the lengths; with a bound of the speed it is certified."""
-    NOT_FINITE = tk.NOT_FINITE
-    """A length is NaN or infinite."""
-    NOT_POSITIVE = tk.NOT_POSITIVE
-    """A length is zero or negative."""
-    LEG_LIMIT = tk.LEG_LIMIT
-    """A length lies outside the limits of its leg."""
-    SINGULAR = tk.SINGULAR
-    """The way to the lengths meets a singularity: the branch ends there or meets others, and cannot be followed."""
-    NO_POSE = tk.NO_POSE
-    """The branch ends before the lengths are reached, and no pose near has these lengths."""
-    TOO_FAR = tk.TOO_FAR
-    """The lengths are so far away that more proven steps are needed than ``max_steps`` allows."""
-    AMBIGUOUS = tk.AMBIGUOUS
-    """Other poses with these lengths were within reach, or cannot be excluded: see the candidates."""
-    OUT_OF_REACH = tk.OUT_OF_REACH
-    """No pose with these lengths was within reach: a length, the time or the bound of the speed is wrong."""
-
-
-#: To look it up costs a fifth of what the enumeration takes.
-_STATUS_OF_CODE = {float(status): status for status in TrackingStatus}
-_BLAME_A_LEG = frozenset(
-    (TrackingStatus.NOT_FINITE, TrackingStatus.NOT_POSITIVE, TrackingStatus.LEG_LIMIT, TrackingStatus.NO_POSE)
-)
-
-
-class TrackingError(StewartError):
-    """Lengths that a tracker could not follow, raised by `TrackedPose.require` only."""
 
 
 class TrackedPath:
@@ -207,7 +173,7 @@ class TrackedPose:
     @property
     def status(self) -> TrackingStatus:
         """What became of the lengths."""
-        return _STATUS_OF_CODE[self._path._rows[self._row, tk.STATUS]]
+        return STATUS_OF_CODE[self._path._rows[self._row, tk.STATUS]]
 
     @property
     def continued(self) -> bool:
@@ -331,12 +297,12 @@ class TrackedPose:
     @property
     def leg(self) -> int | None:
         """Index, from 0, of the leg to blame, or of the one that misses most; None where it is no single leg."""
-        return int(self._number(tk.LEG)) if self.status in _BLAME_A_LEG else None
+        return int(self._number(tk.LEG)) if self.status in BLAME_A_LEG else None
 
     @property
     def message(self) -> str:
         """What happened, in a sentence."""
-        return _message(self)
+        return message_for(self)
 
     def require(self) -> TrackedPose:
         """Return itself when valid, raise TrackingError with the ``message`` otherwise."""
@@ -355,52 +321,6 @@ def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) 
     return out
 
 
-def _message(tracked: TrackedPose) -> str:
-    status = tracked.status
-    leg = int(tracked._number(tk.LEG))
-    length = tracked.lengths[leg]
-    error = tracked._number(tk.ERROR)
-    last = "the pose is the last good one"
-    if status is TrackingStatus.TRACKED:
-        what = ["not continued", "continued"][tracked.continued] + (", certified" if tracked.certified else "")
-        return f"tracked in {tracked.steps} proven step(s), h = {tracked.largest_h:.3g} of at most 0.5: {what}"
-    if status is TrackingStatus.AMBIGUOUS:
-        return _ambiguity(tracked)
-    if status is TrackingStatus.OUT_OF_REACH:
-        return f"no pose with these lengths was within reach at max_speed: check the lengths, dt and max_speed; {last}"
-    if status is TrackingStatus.NOT_FINITE:
-        return f"length of leg {leg + 1} is {length}, expected a number: check its sensor; {last}"
-    if status is TrackingStatus.NOT_POSITIVE:
-        return f"length of leg {leg + 1} is {length} m, expected a positive length; {last}"
-    if status is TrackingStatus.LEG_LIMIT:
-        low, high = tracked._path._platform.leg_limits[leg]
-        return (
-            f"length of leg {leg + 1} is {length:.6g} m, {1e3 * abs(error):.3g} mm "
-            f"{'above' if error > 0.0 else 'below'} its limits {low:.6g} to {high:.6g} m; {last}"
-        )
-    covered = f"{100.0 * tracked._number(tk.COVERED):.4g}% of the way from the last good lengths"
-    if status is TrackingStatus.SINGULAR:
-        return f"the platform would pass a singularity {covered}: which branch it takes there cannot be known; {last}"
-    if status is TrackingStatus.NO_POSE:
-        return (
-            f"no pose near has these lengths: the branch ends {covered}, and the best pose beyond misses leg "
-            f"{leg + 1} by {1e3 * error:.3g} mm; {last}"
-        )
-    if status is TrackingStatus.TOO_FAR:
-        return f"the lengths jumped too far: {tracked.steps} proven steps covered {covered}; {last}"
-    _unknown(status)
-
-
-def _ambiguity(tracked: TrackedPose) -> str:
-    count = len(tracked.candidates)
-    text = f"{count} pose{'s' if count > 1 else ''} with these lengths found within reach at max_speed"
-    if not tracked.candidates_complete:
-        text += ", and others cannot be excluded"
-    if tracked.continued:
-        return f"{text}; the pose is the continued one"
-    return f"{text}, none of them continued; the pose is the last good one"
-
-
 def _revived_path(
     rows: Array, platform: StewartPlatform, leg_covariance: Array, candidates: dict[int, Candidates]
 ) -> TrackedPath:
@@ -408,7 +328,3 @@ def _revived_path(
     path = TrackedPath(rows.copy(), platform, leg_covariance)
     path._candidates.update(candidates)
     return path
-
-
-def _unknown(status: Any) -> NoReturn:
-    raise AssertionError(f"no message for {status!r}")
