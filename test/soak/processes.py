@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from lie_dynamics_ros.demo.processes import Children
-from lie_dynamics_ros.ros.node.domain import QUICK_DISCOVERY, DomainReservation
+from lie_dynamics_ros.ros.node.domain import PROFILE, DomainReservation
 
 from .driver import FIRST
 from .link import DRIVER, Link
@@ -41,6 +41,8 @@ class Processes:
         os.environ["SOAK_COMMAND"], os.environ["SOAK_RECORD"] = str(self._command), str(directory / "record.jsonl")
         self._reservation = DomainReservation()
         self._reservation.apply(os.environ)
+        self._profile = next(key for key in os.environ if key.endswith("_DEFAULT_PROFILES_FILE"))
+        del os.environ[self._profile]  # as users have it: discovery as quick as in tests can lock up
         if not link.reason:
             os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
             os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # shared memory knows no namespaces
@@ -52,11 +54,10 @@ class Processes:
         if self._link.reason or name not in PARTICIPANTS:
             return self._link.prefix(NODES_SIDE)
         # Fast DDS counts participants in each namespace, and mistakes one of the same number as its own for itself.
-        text = QUICK_DISCOVERY.read_text()
         file = self._directory / f"{name}.xml"
+        text = PROFILE.read_text()
         file.write_text(text.replace("<rtps>", f"<rtps><participantID>{PARTICIPANTS[name]}</participantID>"))
-        variables = [f"{key}={file}" for key, value in os.environ.items() if value == str(QUICK_DISCOVERY)]
-        return [*self._link.prefix(DRIVER), "env", *variables]
+        return [*self._link.prefix(DRIVER), "env", f"{self._profile}={file}"]
 
     def start(self, name: str) -> None:
         """Start one of them."""

@@ -1,4 +1,4 @@
-"""A ROS domain of one's own, so that a demo, test or benchmark meets no other nodes."""
+"""Settings of DDS by the environment: a profile, and a ROS domain of one's own for demos, tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 FIRST, LAST = 1, 101
 """Domains whose ports stay below those that Linux gives to outgoing connections."""
 
-QUICK_DISCOVERY = Path(__file__).with_name("quick_discovery.xml")
+PROFILE, QUICK_DISCOVERY = (Path(__file__).with_name(f"{name}.xml") for name in ("profile", "quick_discovery"))
 
 
 class DomainReservation:
@@ -60,6 +60,11 @@ class DomainReservation:
     def release(self) -> None:
         """Free the domain."""
         self._lock.close()
+
+
+def set_profile(environment: MutableMapping[str, str]) -> None:
+    """Give Fast DDS the profile of this package, unless the user has one."""
+    environment.setdefault(_profiles_variable(environment), str(PROFILE))
 
 
 def _profiles_variable(environment: MutableMapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from ..wire import qos
 from ..wire.rclpy_private import lifecycle_state
 from .garbage import settle, unsettle
 from .parameters import Settings
+from .reach import END_WHEN_DEAF, Reach
 from .real_time import REAL_TIME_SETTINGS
 from .spinning import EXECUTORS
 
@@ -36,6 +37,7 @@ COMMON_SETTINGS = (
         choices=EXECUTORS,
     ),
     *REAL_TIME_SETTINGS,
+    END_WHEN_DEAF,
 )
 
 START_DELAY = 0.01
@@ -63,10 +65,13 @@ class ManagedNode(LifecycleNode):
     ----------
     ros_time : callable
         Returns the time [ns] of the node's clock.
+    reach : Reach or None
+        Tells whether the process can be reached, while it spins.
     """
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
         self.failure = ""
+        self.reach: Reach | None = None
         super().__init__(name, **kwargs)
         self.settings = Settings(
             self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
@@ -260,6 +265,13 @@ class ManagedNode(LifecycleNode):
         if self.failure:
             report.add(diagnostics.ERROR, self.failure)
         self.describe(report, period)
+        if self.reach is not None:
+            # A network left out matters where something is not heard.
+            left_out = diagnostics.WARN if report.level == diagnostics.OK else diagnostics.ERROR
+            for level, text in ((diagnostics.ERROR, self.reach.deaf), (left_out, self.reach.left_out)):
+                if text:
+                    report.add(level, text)
+                    self.get_logger().error(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
         return report
 
 

@@ -29,7 +29,7 @@ GROUP = "239.255.0.1"
 LOCAL = "127.0.0.1"
 PARTICIPANTS = 32
 """How many ports of this machine announcements go to where discovery is confined to it (rmw_fastrtps)."""
-DELAYS = (0.02, 0.06, 0.15, 0.4)
+DELAYS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 """After the first announcement of a newcomer [s]: it listens within a millisecond, on a busy machine later."""
 NEAR = 0.01
 """Announcements nearer to each other than this are one [s]."""
@@ -73,6 +73,7 @@ class Newcomers:
 
     def __init__(self, own: bytes, domain: int) -> None:
         self._own = own
+        self._heard: bool | None = None
         self._ways = [*_subnet(port(domain, 0)), *_machine(domain)]
         self._ended, self._end = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="newcomers", daemon=True)
@@ -92,6 +93,13 @@ class Newcomers:
         for each in (self._ended, *(way.socket for way in self._ways)):
             each.close()
 
+    def take_heard(self) -> bool | None:
+        """Tell whether DDS itself has announced this participant since the last call; None where it never was heard."""
+        heard = self._heard
+        if heard:
+            self._heard = False
+        return heard
+
     def _run(self) -> None:
         known: OrderedDict[bytes, None] = OrderedDict()
         due: list[float] = []
@@ -102,10 +110,11 @@ class Newcomers:
             if self._ended in ready:
                 return
             for heard in ready:
-                message = heard.recv(65535)
+                message, sender = heard.recvfrom(65535)
                 who = announced(message)
                 if who == self._own:
                     ways[heard].message = message
+                    self._heard = self._heard or sender[1] != heard.getsockname()[1]  # else repeated by this
                 elif who is not None:
                     if who not in known:
                         _add(due, time.monotonic())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import rclpy
 from rclpy.exceptions import ParameterException
@@ -16,8 +18,10 @@ from rclpy.signals import SignalHandlerOptions
 
 from ...core.errors import NodeError, start_problem
 from ...core.signals import EndSignals
+from .domain import set_profile
 from .garbage import GarbageBetweenCallbacks
 from .newcomers import Newcomers
+from .reach import END_WHEN_DEAF, Reach, all_active
 from .real_time import request_real_time, usual_scheduling
 
 SPIN_TIMEOUT = 0.2
@@ -65,6 +69,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         Exit code: 0, or 1 where ROS refuses the arguments or a node could not be made (the reason is printed, in one
         line) or the executor failed.
     """
+    set_profile(os.environ)
     with EndSignals() as signals:
         try:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -95,25 +100,37 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
 
 
 def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
-    chosen = next((n.get_parameter("executor").value for n in nodes if n.has_parameter("executor")), EXECUTORS[0])
-    executor = make_executor(chosen)
+    executor = make_executor(_first(nodes, "executor", EXECUTORS[0]))
     newcomers = Newcomers.of(nodes[0])
+    end_when_deaf = _first(nodes, END_WHEN_DEAF.name, END_WHEN_DEAF.default)
+    reach = Reach(newcomers, nodes, end_when_deaf)
     try:
         for node in nodes:
             executor.add_node(node)
+            if hasattr(node, "reach"):
+                node.reach = reach
         preparing = True  # reading robots and compiling kernels must not take the machine from those who answer
         with GarbageBetweenCallbacks() as garbage:
             while rclpy.ok() and not signals.heard:
                 executor.spin_once(timeout_sec=SPIN_TIMEOUT)
                 garbage.collect()
-                if preparing and all(getattr(node, "state", "active") == "active" for node in nodes):
+                if preparing and all_active(nodes):
                     preparing = False
                     request_real_time(nodes[0])
+                reach.look()
+                if reach.deaf and end_when_deaf:
+                    raise NodeError(reach.deaf)
         for node in nodes:
             executor.remove_node(node)
     finally:
+        reach.close()
         newcomers.close()
         executor.shutdown()
+
+
+def _first(nodes: Sequence[Node], name: str, otherwise: Any) -> Any:
+    """Return the parameter of the first node that has it."""
+    return next((node.get_parameter(name).value for node in nodes if node.has_parameter(name)), otherwise)
 
 
 def _say_last(node: Node) -> None:

@@ -63,6 +63,7 @@ def heard(listener, count):
 def test_a_newcomer_hears_each_announcement_and_those_who_are_known_none(domain):
     listener, sender = bind(*local(domain, 3)), bind("127.0.0.1", 0)
     speaker = Newcomers(OWN, domain)
+    assert speaker.take_heard() is None
     try:
         last = local(domain, PARTICIPANTS - 1)
         sender.sendto(rtps(OTHER), last)  # before there is anything to repeat
@@ -114,6 +115,10 @@ def test_announcements_go_by_multicast_where_they_were_heard_by_multicast(domain
             for message in (rtps(OWN), rtps(OTHER)):
                 sender.sendto(message, (GROUP, port(domain, 0)))
             found = [message for message, _ in heard(listener, 2 + len(DELAYS))]
+            assert speaker.take_heard() is True
+            sender.sendto(rtps(THIRD), (GROUP, port(domain, 0)))
+            heard(listener, 2)  # by now it has heard what it repeated itself for the other
+            assert speaker.take_heard() is False
         finally:
             speaker.close()
         assert found == [rtps(OWN), rtps(OTHER)] + [rtps(OWN)] * len(DELAYS)

@@ -1,0 +1,153 @@
+"""A process that cannot be reached any more says so, and ends where it is told to."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from lie_dynamics_ros.ros.node import reach
+from lie_dynamics_ros.ros.node.domain import PROFILE, DomainReservation, set_profile
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.node.reach import DEAF, LOOK, Reach, networks
+from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN, Report
+
+HOME = {("lo", "127.0.0.1")}
+LATE = ("eth0", "10.1.2.3")
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """What a `Reach` sees; `passes(seconds)` lets time pass and looks once."""
+    found = SimpleNamespace(time=0.0, networks=set(HOME), heard=None)
+    monkeypatch.setattr(reach, "time", SimpleNamespace(monotonic=lambda: found.time))
+    monkeypatch.setattr(reach, "networks", lambda: set(found.networks))
+    newcomers = SimpleNamespace(take_heard=lambda: found.heard)
+    found.reach = Reach(newcomers, [SimpleNamespace(state="inactive")], False)
+
+    def passes(seconds):
+        found.time += seconds
+        found.reach.look()
+
+    found.passes = passes
+    return found
+
+
+def test_dds_that_no_longer_announces_the_process_is_told(world):
+    looks = round(DEAF / LOOK)
+    for _ in range(2 * looks):
+        world.passes(LOOK)
+    assert world.reach.deaf == ""  # nothing was ever heard: other middleware
+    for heard, deaf in [(True, False)] + [(False, False)] * (looks - 1) + [(False, True)] * 3 + [(True, False)]:
+        world.heard = heard
+        world.passes(LOOK)
+        assert bool(world.reach.deaf) is deaf
+    world.heard = False
+    world.passes(100 * DEAF)  # the process was frozen
+    assert world.reach.deaf == ""
+    for _ in range(4 * looks):
+        world.passes(LOOK / 4)  # looks no more often than that
+    assert f"for {DEAF + LOOK:.0f} s" in world.reach.deaf
+
+
+def test_networks_that_come_up_later_are_told_and_those_that_come_back_are_not(world):
+    world.passes(LOOK)
+    world.networks.clear()
+    world.passes(LOOK)
+    assert world.reach.left_out == ""
+    world.networks.update({*HOME, LATE})
+    world.passes(LOOK)
+    assert "eth0 (10.1.2.3)" in world.reach.left_out and "lo" not in world.reach.left_out
+    world.networks.discard(LATE)
+    world.passes(LOOK)
+    assert world.reach.left_out == ""
+
+
+def test_networks_are_those_that_the_system_names():
+    assert ("lo", "127.0.0.1") in networks()
+
+
+@pytest.mark.parametrize(
+    ("before", "deaf", "left_out", "level"),
+    [(OK, "", "", OK), (OK, "", "late", WARN), (WARN, "", "late", ERROR), (OK, "stuck", "", ERROR)],
+)
+def test_it_is_in_the_diagnostics(before, deaf, left_out, level):
+    said = []
+
+    def describe(report: Report, _):
+        if before != OK:
+            report.add(before, "something else")
+
+    logger = SimpleNamespace(error=lambda text, **_: said.append(text))
+    node = SimpleNamespace(state="active", failure="", describe=describe, get_logger=lambda: logger)
+    node.reach = SimpleNamespace(deaf=deaf, left_out=left_out)
+    report = ManagedNode.report(node, 1.0)
+    assert report.level == level
+    assert said == [text for text in (deaf, left_out) if text] and set(said) <= set(report.reasons)
+
+
+STUCK = """
+import sys, threading
+from lie_dynamics_ros.ros.node import reach
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.node.spinning import run
+
+reach.LOOK, reach.DEAF = 0.05, 0.5
+
+class Node(ManagedNode):
+    def __init__(self):
+        super().__init__("stuck", ())
+        self.released = threading.Event()
+
+    def activate(self):
+        self.create_timer(0.2, self.wait_for_ever)
+
+    def wait_for_ever(self):
+        self.released.wait()
+
+if {silent}:
+    Node.wait_for_ever = lambda self: None
+    reach.Newcomers.take_heard = lambda self: False
+sys.exit(run(Node, sys.argv))
+"""
+
+
+def start(silent, end):
+    reservation = DomainReservation()
+    environment = dict(os.environ)
+    reservation.apply(environment)
+    command = [sys.executable, "-c", STUCK.format(silent=silent), "--ros-args", "-p", f"end_when_deaf:={end}"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    return process, reservation
+
+
+@pytest.mark.parametrize(("silent", "told"), [(False, "in wait_for_ever"), (True, "error: DDS has not announced")])
+def test_a_process_that_is_stuck_ends_where_it_is_told_to(silent, told):
+    process, reservation = start(silent, "true")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1 and told in errors
+    reservation.release()
+
+
+def test_a_callback_that_does_not_return_is_told():
+    process, reservation = start(False, "false")
+    try:
+        assert any("in wait_for_ever" in line for line in process.stderr)
+        assert process.poll() is None
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        reservation.release()
+
+
+def test_a_profile_of_the_user_is_kept():
+    environment = {"ROS_DISTRO": "kilted", "FASTDDS_DEFAULT_PROFILES_FILE": "mine.xml"}
+    set_profile(environment)
+    assert environment["FASTDDS_DEFAULT_PROFILES_FILE"] == "mine.xml"
+    del environment["FASTDDS_DEFAULT_PROFILES_FILE"]
+    set_profile(environment)
+    assert environment["FASTDDS_DEFAULT_PROFILES_FILE"] == str(PROFILE)
