@@ -43,10 +43,16 @@ PAIRS = (
         1.0,
         1.0,
     ),
-    Pair("forward_kinematics, poses left inside", "forward_kinematics(model, q)", "pin.forwardKinematics(m, d, q)"),
-    Pair("jacobian", "jacobian(model, q, last)", "pin.computeJointJacobian(m, d, q, last + 1)"),
-    Pair("center_of_mass", "center_of_mass(model, q)", "pin.centerOfMass(m, d, q)"),
-    Pair("kinetic_energy", "kinetic_energy(model, q, v)", "pin.computeKineticEnergy(m, d, q, v)"),
+    Pair(
+        "forward_kinematics, poses left inside",
+        "forward_kinematics(model, q)",
+        "pin.forwardKinematics(m, d, q)",
+        1.0,
+        1.0,
+    ),
+    Pair("jacobian", "jacobian(model, q, last)", "pin.computeJointJacobian(m, d, q, last + 1)", 1.0, 1.0),
+    Pair("center_of_mass", "center_of_mass(model, q)", "pin.centerOfMass(m, d, q)", 1.0, 1.0),
+    Pair("kinetic_energy", "kinetic_energy(model, q, v)", "pin.computeKineticEnergy(m, d, q, v)", 1.0, 1.0),
     Pair("solve_mass_matrix", "solve_mass_matrix(model, q, a)", "pin.computeMinverse(m, d, q) @ a"),
 )
 #: Hybrid dynamics against our own forward dynamics, whatever the mask.

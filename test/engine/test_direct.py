@@ -17,6 +17,7 @@ from support.sample_trees import chain, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
+    center_of_mass,
     christoffel_symbols,
     coriolis_matrix,
     forward_dynamics,
@@ -27,6 +28,8 @@ from lie_dynamics_ros.lie_dynamics import (
     hybrid_dynamics_derivatives,
     inverse_dynamics,
     inverse_dynamics_derivatives,
+    jacobian,
+    kinetic_energy,
     mass_matrix,
     torque_regressor,
 )
@@ -65,6 +68,9 @@ def functions(model):
         "mass": lambda q, a, b, c: mass_matrix(model, q),
         "coriolis": lambda q, a, b, c: coriolis_matrix(model, q, a),
         "poses": lambda q, a, b, c: forward_kinematics(model, q),
+        "jacobian": lambda q, a, b, c: jacobian(model, q, model.n_bodies - 1, "world"),
+        "center": lambda q, a, b, c: center_of_mass(model, q),
+        "energy": lambda q, a, b, c: kinetic_energy(model, q, a),
         "symbols": lambda q, a, b, c: christoffel_symbols(model, q),
         "regressor": lambda q, a, b, c: torque_regressor(model, q, a, b),
         "adaptive regressor": lambda q, a, b, c: slotine_li_regressor(model, q, a, b, c),

@@ -19,7 +19,6 @@ Array = npt.NDArray[np.float64]
 FrameKind = Literal["body", "world", "aligned"]
 
 _KINDS = {"body": BODY_FRAME, "world": WORLD_FRAME, "aligned": ALIGNED_FRAME}
-_empty = np.empty
 
 
 def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind = "body", *, threads: int = 1) -> Array:
@@ -51,15 +50,17 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
     GroupError
         For a quaternion in q that is not of unit norm.
     """
-    where = _where(model, body, frame)
     try:
-        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
-            out = _empty((6, model.nv))
-            if _single(model._rows, q, where, out) == 0:
+        where = model._where[body, frame]
+    except (AttributeError, KeyError, TypeError):
+        where = _where(model, body, frame)
+    try:
+        if model._plain:
+            out: Array | None = _single(model._rows, q, where)
+            if out is not None:
                 return out
-    except (AttributeError, TypeError, ValueError):
+    except (TypeError, ValueError):
         pass
-    require_model(model)
     inputs: dict[str, Any] = {"q": q, "qd": model._zero}
     (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, more=where)
     return matrix
@@ -92,10 +93,10 @@ def _where(model: Model, body: str | int, frame: str) -> Array:
         raise InputError(
             f"frame: one of {list(_KINDS)} is expected, got {frame!r}", name="frame", value=frame
         ) from None
+    require_model(model)
     try:
-        cached = model._where.get((body, kind))
-    except (AttributeError, TypeError):  # no model, or a name that is none
-        require_model(model)
+        cached = model._where.get((body, frame))
+    except TypeError:  # a name that is none
         cached = None
     if cached is None:
         found = model.frame(body)
@@ -103,5 +104,5 @@ def _where(model: Model, body: str | int, frame: str) -> Array:
         turn = model._rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if row else np.eye(3)
         pose = found.placement
         cached = np.concatenate([[row, kind], (turn @ pose[:3, :3]).ravel(), turn @ pose[:3, 3]])
-        model._where[body, kind] = cached  # the same for every copy of the model: placements never change
+        model._where[body, frame] = cached  # the same for every copy of the model: placements never change
     return cached

@@ -11,8 +11,6 @@ from .inputs import evaluate
 from .kernels.kinematics import forward_kinematics as _single
 from .kernels.kinematics import forward_kinematics_batch as _batch
 
-_empty = np.empty
-
 
 def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> npt.NDArray[np.float64]:
     """Return the pose of every body in the world frame.
@@ -39,9 +37,9 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
         For a quaternion in q that is not of unit norm.
     """
     try:
-        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
-            out = _empty((model.n_bodies, 4, 4))
-            if _single(model._rows, q, out) == 0:
+        if model._plain:
+            out: npt.NDArray[np.float64] | None = _single(model._rows, q)
+            if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass

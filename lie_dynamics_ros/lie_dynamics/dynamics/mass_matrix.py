@@ -20,7 +20,6 @@ from .kernels.mass_matrix import mass_matrix_batch as _mass_batch
 from .kernels.mass_matrix_columns import mass_matrix as _mass
 
 Array = npt.NDArray[np.float64]
-_empty = np.empty
 _METHODS = {"christoffel": np.array([False]), "ploen": np.array([True])}
 
 
@@ -47,10 +46,9 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
         As `inverse_dynamics`.
     """
     try:
-        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
-            n = model.nv
-            out = _empty((n, n))
-            if _mass(model._rows, q, out) == 0:
+        if model._plain:
+            out: Array | None = _mass(model._rows, q)
+            if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
@@ -119,10 +117,9 @@ def coriolis_matrix(
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
     try:
-        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
-            n = model.nv
-            out = _empty((n, n))
-            if _coriolis(model._rows, q, qd, ploen, out) == 0:
+        if model._plain:
+            out: Array | None = _coriolis(model._rows, q, qd, ploen)
+            if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass

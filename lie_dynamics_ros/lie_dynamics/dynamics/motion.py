@@ -10,22 +10,23 @@ import numpy.typing as npt
 from ..errors import InputError, SingularityError
 from ..model import layout
 from ..model.arguments import of_model, require_model, zero_of
-from ..model.configuration import checked
 from ..model.model import Model
 from .inputs import evaluate
 from .kernels.motion import (
     SUM_ANGULAR,
     SUM_COM,
-    SUM_ENERGY,
     SUM_LINEAR,
     SUM_MASS,
     SUM_SIZE,
     body_motion_batch,
     body_sums,
     body_sums_batch,
+    center_of_mass_batch,
     centroidal_matrix_batch,
+    kinetic_energy_batch,
 )
-from .mass_matrix import mass_matrix
+from .kernels.motion import center_of_mass as _center
+from .kernels.motion import kinetic_energy as _energy
 
 Array = npt.NDArray[np.float64]
 
@@ -83,11 +84,15 @@ def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Ar
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
+    _require_mass(model)
+    inputs: dict[str, Any] = {"q": q, "qd": qd}
+    return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
+
+
+def _require_mass(model: Model) -> None:
     require_model(model)
     if total_mass(model) == 0.0:
         raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
-    inputs: dict[str, Any] = {"q": q, "qd": qd}
-    return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
 
 
 @of_model
@@ -104,17 +109,30 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
     SingularityError
         If no body has mass. Other errors as `forward_kinematics`.
     """
-    return _sums(model, q, zero_of(model), threads)[..., SUM_COM : SUM_COM + 3].copy()
+    try:
+        if model._plain:
+            out: Array | None = _center(model._rows, q)
+            if out is not None:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    _require_mass(model)
+    return evaluate(model, center_of_mass_batch, {"q": q}, [(3,)], threads=threads)[0]
 
 
 def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
     try:
-        return _sums(model, q, qd, threads)[..., SUM_ENERGY].copy()
-    except SingularityError:  # no mass: rotors may have energy all the same
-        rates = checked(qd, model.nv, "qd", model)
-        momenta = (mass_matrix(model, q, threads=threads) @ rates[..., None])[..., 0]
-        return np.asarray(0.5 * (momenta * rates).sum(axis=-1))
+        if model._plain:
+            out: Array | None = _energy(model._rows, q, qd)
+            if out is not None:
+                return out.reshape(())
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    inputs: dict[str, Any] = {"q": q, "qd": qd}
+    (energy,) = evaluate(model, kinetic_energy_batch, inputs, [(1,)], threads=threads)
+    return energy[..., 0]
 
 
 def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
@@ -167,6 +185,5 @@ def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int =
     SingularityError
         If no body has mass. Other errors as `forward_kinematics`.
     """
-    if total_mass(model) == 0.0:
-        raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
+    _require_mass(model)
     return evaluate(model, centroidal_matrix_batch, {"q": q}, ["columns"], threads=threads)[0]

@@ -23,6 +23,7 @@ from .helpers import outline as outline
 #: All kernels declared so far, in order, for compilation ahead of time.
 KERNELS: list[Any] = []
 
+
 def straight(function: F) -> F:
     """Make a helper like `inline` of code without branches or loops over values: its compilation takes no time.
 
@@ -43,12 +44,12 @@ def kernel(
 
 @overload
 def kernel(
-    *signatures: str, quick: bool, fresh: int, size: int
+    *signatures: str, quick: bool, fresh: int, size: int | tuple[int, ...]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
 def kernel(
-    *signatures: str, quick: bool = False, direct: bool = False, fresh: int = 0, size: int = 0
+    *signatures: str, quick: bool = False, direct: bool = False, fresh: int = 0, size: int | tuple[int, ...] = 0
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an entry point, compiled lazily for the given numba signatures and no others.
 
@@ -62,10 +63,12 @@ def kernel(
     quick : bool
         Direct, for kernels that take microseconds: they keep the interpreter lock, and count no references, which would
         cost more than it gives. Such a kernel cannot allocate.
-    fresh, size : int
-        How many of the last arguments of a quick kernel may be left out. They are vectors; the number of their entries
-        stands in this column of the first row of the first argument. The call then makes them, and returns them, or
+    fresh : int
+        How many of the last arguments of a quick kernel may be left out. The call then makes them, and returns them, or
         None unless the status is zero.
+    size : int or tuple of int
+        Shape of each of these, an entry for each axis: it stands in this column of the first row of the first argument,
+        or is `fixed`.
 
     Returns
     -------
@@ -73,13 +76,14 @@ def kernel(
         Decorator. The decorated kernel raises TypeError, and compiles nothing, when it is
         called with any other types: its caller then converts the arguments and tries again.
     """
+    sizes = size if isinstance(size, tuple) else (size,)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not COMPILED:
-            return _with_fresh(_interpreted(function, signatures), signatures[0], fresh, size)
+            return _with_fresh(_interpreted(function, signatures), signatures[0], fresh, sizes)
         made: Callable[..., Any]
         if quick or direct:
-            made = _direct(function, signatures[0], quick, fresh, size)
+            made = _direct(function, signatures[0], quick, fresh, sizes)
         else:
             made = _lazy_dispatcher(function, signatures, False)
         KERNELS.append(made)
@@ -88,12 +92,17 @@ def kernel(
     return decorate
 
 
+def fixed(count: int) -> int:
+    """Return what stands for a fixed number of entries in `size` of a kernel."""
+    return -count
+
+
 def _kinds(signature: str) -> list[tuple[str, int]]:
     """Return types and numbers of axes of the arguments."""
     return [(kind, sizes.count(",") + 1) for kind, sizes in re.findall(r"(\w+)\[([^]]*)\]", signature)]
 
 
-def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, size: int) -> Callable[..., Any]:
+def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, sizes: tuple[int, ...]) -> Callable[..., Any]:
     """Let the last arguments of a kernel be left out."""
     if fresh == 0:
         return function
@@ -103,7 +112,8 @@ def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, size: 
     def call(*args: Any) -> Any:
         if len(args) == total:
             return function(*args)
-        made = tuple(np.empty(int(args[0][0, size])) for _ in range(fresh))
+        shape = tuple(int(args[0][0, size]) if size >= 0 else -size for size in sizes)
+        made = tuple(np.empty(shape) for _ in range(fresh))
         if function(*args, *made) != 0:
             return None
         return made if fresh > 1 else made[0]
@@ -111,7 +121,7 @@ def _with_fresh(function: Callable[..., Any], signature: str, fresh: int, size: 
     return call
 
 
-def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: int, size: int) -> Any:
+def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: int, sizes: tuple[int, ...]) -> Any:
     """Return a callable that makes the entry point when it is called first, and then is little but that."""
 
     def load() -> Callable[..., Any]:
@@ -119,9 +129,9 @@ def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: in
         from .fastcall.layout import known_layout
 
         if known_layout():
-            entry = make_entry(function, _kinds(signature), (fresh, size), HELPER if quick else OPTIONS, quick)
+            entry = make_entry(function, _kinds(signature), (fresh, sizes), HELPER if quick else OPTIONS, quick)
         else:
-            entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), quick)), signature, fresh, size)
+            entry = _with_fresh(_native(_lazy_dispatcher(function, (signature,), quick)), signature, fresh, sizes)
         call.__setstate__((entry, (), {}, call.__dict__))  # type: ignore[attr-defined]
         return entry
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...engine.compile import inline, kernel, straight
+from ...engine.compile import fixed, inline, kernel, straight
 from ...engine.lanes import get, lift, put, shared_integer
 from ...model.layout import (
     AXIS,
@@ -114,7 +114,7 @@ def jacobian_core(rows, q, qd, where, _c, _d, _given, out, rate, _work):
         i = int(rows[i, PARENT])
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True)
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(fixed(6), N_V))
 def jacobian(rows, q, where, out):
     """Write J (6, nv) of one state to `out` and return a status of `layout`."""
     if q.shape[0] != rows[0, N_Q] or out.shape[1] != rows[0, N_V]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...engine.compile import inline, kernel
+from ...engine.compile import fixed, inline, kernel
 from ...engine.lanes import get3, get9, on_stack, put, put2, put3, put9, single_workspace, stack_numbers
 from ...model.layout import (
     BAD_QUATERNION,
@@ -67,7 +67,7 @@ def forward_kinematics_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         put(out, k + 15, 1.0)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", quick=True)
+@kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", quick=True, fresh=1, size=(N_BODIES, fixed(4), fixed(4)))
 def forward_kinematics(rows, q, out):
     """Write the poses (n_bodies, 4, 4) of one state to `out` and return a status of `layout`."""
     if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_BODIES]:

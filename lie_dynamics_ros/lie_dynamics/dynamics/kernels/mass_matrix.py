@@ -162,7 +162,9 @@ def coriolis_core(rows, q, qd, _b, _c, _d, given, out, _z, work):
             add3(work, parent, L, l)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1])", quick=True)
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1])", quick=True, fresh=1, size=(N_V, N_V)
+)
 def coriolis(rows, q, qd, ploen, out):
     """Write C (nv, nv) of one state to `out` and return a status of `layout`."""
     n = rows[0, N_V]

@@ -190,7 +190,7 @@ else:
         mass_matrix_core(rows, q, q, q, q, q, NONE_GIVEN, out, out, work)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[:,::1])", quick=True)
+@kernel("(float64[:,::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(N_V, N_V))
 def mass_matrix(rows, q, out):
     """Write M (nv, nv) of one state to `out` and return a status; BAD_SHAPE for what only batches can do."""
     if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_V] or out.shape[1] != rows[0, N_V]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...engine.compile import inline, kernel, outline
-from ...engine.lanes import get, get2, get3, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
+from ...engine.compile import fixed, inline, kernel, outline
+from ...engine.lanes import add3, get, get2, get3, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
 from ...model.layout import (
     ARMATURE,
     BAD_QUATERNION,
@@ -11,6 +11,9 @@ from ...model.layout import (
     BODY,
     BODY_ROTATION,
     FIRST,
+    INERTIA,
+    MASS,
+    MOMENT,
     N_Q,
     N_TREES,
     N_V,
@@ -21,8 +24,18 @@ from ...model.layout import (
     TOO_LARGE,
 )
 from .common.batch import all_finite, make_batch
-from .common.joints import add_bias, add_step, check_quaternions, constants9, has_transform, row_transform
-from .common.spatial import add, cross, dot, scale, sub, twist_into, unrotate
+from .common.joints import (
+    add_bias,
+    add_step,
+    check_quaternions,
+    constants3,
+    constants6,
+    constants9,
+    has_transform,
+    row_transform,
+)
+from .common.spatial import add, cross, dot, momentum, rotate, scale, sub, twist_into, unrotate
+from .common.steps import passing_transform, prepare_transforms, transform
 from .common.world import (
     COLUMNS,
     INERTIA_COLUMNS,
@@ -44,8 +57,12 @@ from .mass_matrix import clear
 # Columns of the workspace of `body_motion_core`.
 _W, _V, _DW, _DV, _AW, _AV, _COLUMNS = 0, 3, 6, 9, 12, 15, 18
 
-#: Entries of what `body_sums_core` writes: total mass, centre of mass, momentum about it, kinetic energy.
-SUM_MASS, SUM_COM, SUM_ANGULAR, SUM_LINEAR, SUM_ENERGY, SUM_SIZE = 0, 1, 4, 7, 10, 11
+#: Entries of what `body_sums_core` writes: total mass, centre of mass, momentum about it.
+SUM_MASS, SUM_COM, SUM_ANGULAR, SUM_LINEAR, SUM_SIZE = 0, 1, 4, 7, 10
+
+# Columns of the workspaces of `center_of_mass_core`, mass and first moment beyond, and of `kinetic_energy_core`.
+_R, _MASS, _MOMENT, _CENTER_COLUMNS = 0, 12, 13, 16
+_TWIST, _ENERGY_COLUMNS = 12, 18
 
 
 @inline
@@ -116,15 +133,11 @@ def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
     velocities(rows, qd, work)
     own_inertias(rows, work)
     zero = lift(0.0, get(q, 0))
-    mass, energy = zero, zero
+    mass = zero
     moment, angular, linear = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
     for i in range(1, n + 1):
-        x = get(qd, i - 1)
-        energy = energy + rows[i, ARMATURE] * x * x
         if rows[i, BODY] >= 0.0:
-            w, v = get3(work, i, V), get3(work, i, V + 3)
-            m, f = inertia_times(work, i, w, v)
-            energy = energy + dot(m, w) + dot(f, v)
+            m, f = inertia_times(work, i, get3(work, i, V), get3(work, i, V + 3))
             angular, linear = add(angular, m), add(linear, f)
             mass = mass + get2(work, i, MASS_C)
             moment = add(moment, get3(work, i, MOMENT_C))
@@ -136,11 +149,64 @@ def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
     angular = sub(angular, cross(com, linear))
     com = add(add(com, origin[1]), origin[0])
     put(out, SUM_MASS, mass)
-    put(out, SUM_ENERGY, 0.5 * energy)
     for k in range(3):
         put(out, SUM_COM + k, com[k])
         put(out, SUM_ANGULAR + k, angular[k])
         put(out, SUM_LINEAR + k, linear[k])
+
+
+@inline
+def kinetic_energy_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
+    """Fill `out` (1) with qd^T M qd / 2: bodies by their twists in their own frames, and rotors."""
+    clear(out)
+    n = int(rows[0, N_V])
+    if n == 0:
+        return
+    prepare_transforms(rows, q, work, _R)
+    for k in range(6):
+        put2(work, 0, _TWIST + k, 0.0)
+    energy = lift(0.0, get(qd, 0))
+    for i in range(1, n + 1):
+        parent = int(rows[i, PARENT])
+        w, v = get3(work, parent, _TWIST), get3(work, parent, _TWIST + 3)
+        if has_transform(rows, i):
+            r, p = passing_transform(rows, i, q, work, _R)
+            w, v = twist_into(r, p, w, v)
+        x = get(qd, i - 1)
+        w, v = add_step(rows, i, q, w, v, x)
+        put3(work, i, _TWIST, w)
+        put3(work, i, _TWIST + 3, v)
+        energy = energy + rows[i, ARMATURE] * x * x
+        if rows[i, BODY] >= 0.0:
+            m, f = momentum(rows[i, MASS], constants3(rows, i, MOMENT), constants6(rows, i, INERTIA), w, v)
+            energy = energy + dot(m, w) + dot(f, v)
+    put(out, 0, 0.5 * energy)
+
+
+@inline
+def center_of_mass_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+    """Fill `out` (3) with the centre of mass in the world: masses and first moments of all bodies, leaves first."""
+    clear(out)
+    n = int(rows[0, N_V])
+    if n == 0:
+        return
+    prepare_transforms(rows, q, work, _R)
+    put2(work, 0, _MASS, 0.0)
+    for k in range(3):
+        put2(work, 0, _MOMENT + k, 0.0)
+    for i in range(1, n + 1):
+        put2(work, i, _MASS, rows[i, MASS])
+        put3(work, i, _MOMENT, constants3(rows, i, MOMENT))
+    for i in range(n, 0, -1):
+        mass, h, parent = get2(work, i, _MASS), get3(work, i, _MOMENT), int(rows[i, PARENT])
+        if has_transform(rows, i):
+            r, p = transform(rows, i, q, work, _R)
+            h = add(rotate(r, h), scale(mass, p))
+        put2(work, parent, _MASS, get2(work, parent, _MASS) + mass)
+        add3(work, parent, _MOMENT, h)
+    mass, h = get2(work, 0, _MASS), get3(work, 0, _MOMENT)
+    for k in range(3):
+        put(out, k, h[k] / mass)
 
 
 @outline
@@ -211,6 +277,39 @@ def body_sums(rows, q, qd, out):
     return OK if all_finite(out) else NOT_FINITE
 
 
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=fixed(1))
+def kinetic_energy(rows, q, qd, out):
+    """Write the kinetic energy of one state to `out` (1) and return a status of `layout`."""
+    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or qd.shape[0] == 0 or out.shape[0] != 1:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    if not on_stack(qd.shape[0] + 1, _ENERGY_COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, qd.shape[0] + 1, _ENERGY_COLUMNS, q)
+    kinetic_energy_core(rows, q, qd, q, q, q, NONE_GIVEN, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True, fresh=1, size=fixed(3))
+def center_of_mass(rows, q, out):
+    """Write the centre of mass of one state to `out` (3) and return a status of `layout`."""
+    if q.shape[0] != rows[0, N_Q] or q.shape[0] == 0 or out.shape[0] != 3:
+        return BAD_SHAPE
+    if not check_quaternions(rows, q):
+        return BAD_QUATERNION
+    n = int(rows[0, N_V]) + 1
+    if not on_stack(n, _CENTER_COLUMNS):
+        return TOO_LARGE
+    scratch = stack_numbers()
+    work = single_workspace(scratch, n, _CENTER_COLUMNS, q)
+    center_of_mass_core(rows, q, q, q, q, q, NONE_GIVEN, out, out, work)
+    return OK if all_finite(out) else NOT_FINITE
+
+
+kinetic_energy_batch = make_batch(kinetic_energy_core, _ENERGY_COLUMNS)
+center_of_mass_batch = make_batch(center_of_mass_core, _CENTER_COLUMNS)
 body_motion_batch = make_batch(body_motion_core, _COLUMNS)
 body_sums_batch = make_batch(body_sums_core, COLUMNS)
 centroidal_matrix_batch = make_batch(centroidal_matrix_core, INERTIA_COLUMNS)

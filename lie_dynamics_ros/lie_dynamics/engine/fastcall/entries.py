@@ -38,7 +38,7 @@ _kept: list[Any] = []  # what the interpreter only points to
 
 
 def make_entry(
-    function: Callable[..., int], kinds: Kinds, fresh: tuple[int, int], options: dict[str, Any], quick: bool
+    function: Callable[..., int], kinds: Kinds, fresh: tuple[int, tuple[int, ...]], options: dict[str, Any], quick: bool
 ) -> Callable[..., Any]:
     """Compile the entry point of a kernel, or load it, and return it as a function of the interpreter.
 
@@ -48,10 +48,10 @@ def make_entry(
         The kernel, a function that returns a status.
     kinds : list of (name, int)
         Types and numbers of axes of its arguments.
-    fresh : (int, int)
-        How many of its last arguments may be left out, and the column of the first row of the first argument that
-        holds the number of their entries. The entry point then makes these vectors and returns them in place of the
-        status, or None unless that is zero.
+    fresh : (int, tuple of int)
+        How many of its last arguments may be left out, and their shape: columns of the first row of the first argument
+        that hold it, or negative numbers for what is `fixed`. The entry point then makes these arrays and returns them
+        in place of the status, or None unless that is zero.
     options : dict
         Options for numba.
     quick : bool
@@ -79,11 +79,12 @@ def make_entry(
     return make(ctypes.addressof(definition), block, None)  # type: ignore[no-any-return]
 
 
-def _source(function: Any, kinds: Kinds, fresh: int, size: int, quick: bool) -> Any:
+def _source(function: Any, kinds: Kinds, fresh: int, sizes: tuple[int, ...], quick: bool) -> Any:
     """Return the Python function that numba makes the entry point from; its names are those of `tools`."""
     total, given = len(kinds), len(kinds) - fresh
     names = [f"a{k}" for k in range(total)]
     lines = ["def entry(block, arguments, count):", f"    constants = word(block, {DATA})"]
+    shape = ", ".join(f"int(row[0, {size}])" if size >= 0 else str(-size) for size in sizes)
     wrong = f"return from_long({_MISFIT})"
     lines.append(f"    if count != {total}" + (f" and count != {given}: {wrong}" if fresh else f": {wrong}"))
     if fresh:
@@ -91,14 +92,14 @@ def _source(function: Any, kinds: Kinds, fresh: int, size: int, quick: bool) -> 
     for k, (kind, ndim) in enumerate(kinds):
         indent = "    "
         if k >= given:
-            lines += [f"    if count == {given}:", f"        {names[k]} = new_vector(constants, size)"]
+            lines += [f"    if count == {given}:", f"        {names[k]} = new_array_{len(sizes)}(constants, {shape})"]
             lines += [f"        if {names[k]} == 0:"] + [f"            drop({name})" for name in names[given:k]]
             lines += ["            return 0", "    else:"]
             indent = "        "
         lines.append(f"{indent}{names[k]} = word(arguments, {8 * k})")
         lines.append(f"{indent}if not fits(constants, {names[k]}, {ndim}, {NUMBERS[kind]}): {wrong}")
         if k == 0 and fresh:
-            lines.append(f"    size = int(array_float64_2(a0)[0, {size}])")
+            lines.append("    row = array_float64_2(a0)")
     arrays = ", ".join(f"array_{kind}_{ndim}({name})" for name, (kind, ndim) in zip(names, kinds, strict=True))
     if quick:
         lines.append(f"    status = kernel({arrays})")

@@ -96,18 +96,28 @@ def _tools() -> dict[str, Any]:
 
         return view
 
-    @make
-    def new_vector(typingctx: Any, constants: Any, size: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(i64, [i64, i32, i64.as_pointer(), i32, i64, i64, i32, i32, i64])
-            maker = builder.inttoptr(load(builder, i64, args[0], i64(8)), kind.as_pointer())
-            dims = builder.alloca(i64)
-            builder.store(args[1], dims)
-            number, none = i32(NUMBERS["float64"]), i64(0)
-            array_type = load(builder, i64, args[0], i64(0))
-            return builder.call(maker, [array_type, i32(1), dims, number, none, none, i32(0), i32(0), none])
+    def generate_new(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(i64, [i64, i32, i64.as_pointer(), i32, i64, i64, i32, i32, i64])
+        maker = builder.inttoptr(load(builder, i64, args[0], i64(8)), kind.as_pointer())
+        ndim = len(args) - 1
+        dims = builder.alloca(i64, ndim)
+        for k in range(ndim):
+            builder.store(args[1 + k], builder.gep(dims, [i32(k)]))
+        number, none = i32(NUMBERS["float64"]), i64(0)
+        array_type = load(builder, i64, args[0], i64(0))
+        return builder.call(maker, [array_type, i32(ndim), dims, number, none, none, i32(0), i32(0), none])
 
-        return types.int64(types.int64, types.int64), generate
+    @make
+    def new_array_1(typingctx: Any, constants: Any, i: Any) -> Any:
+        return types.int64(*[types.int64] * 2), generate_new
+
+    @make
+    def new_array_2(typingctx: Any, constants: Any, i: Any, j: Any) -> Any:
+        return types.int64(*[types.int64] * 3), generate_new
+
+    @make
+    def new_array_3(typingctx: Any, constants: Any, i: Any, j: Any, k: Any) -> Any:
+        return types.int64(*[types.int64] * 4), generate_new
 
     @helper
     def fits(constants: Any, x: Any, ndim: Any, number: Any) -> Any:
@@ -149,6 +159,7 @@ def _tools() -> dict[str, Any]:
         for dtype in ("float64", "boolean", "int64")
         for ndim in (1, 2, 3)
     }
-    tools = {"word": word, "fits": fits, "new_vector": new_vector, "drop": drop, "hold": hold, "pair": pair}
+    tools = {"word": word, "fits": fits, "drop": drop, "hold": hold, "pair": pair}
+    tools |= {"new_array_1": new_array_1, "new_array_2": new_array_2, "new_array_3": new_array_3}
     tools |= {"release": release, "take_back": take_back, "no_memory": no_memory}
     return {**views, **tools, "from_long": external("PyLong_FromLongLong", types.int64, types.int64)}
