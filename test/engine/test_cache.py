@@ -1,4 +1,4 @@
-"""The disk cache of compiled kernels, in processes of their own with a small kernel and a folder of the test's own."""
+"""The disk cache of compiled kernels, in processes of their own with small kernels and a folder of the test's own."""
 
 import ast
 import os
@@ -7,7 +7,9 @@ import shutil
 import stat
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,38 +17,40 @@ import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
 
 if COMPILED:
-    from lie_dynamics_ros.lie_dynamics.engine.cache import source_files
+    from lie_dynamics_ros.lie_dynamics.engine import cache as kernel_cache
 
 LIBRARY = Path(lie_dynamics_ros.__file__).resolve().parent / "lie_dynamics"
 pytestmark = pytest.mark.skipif(not COMPILED, reason="numba is not in use")
 
-TOY = """
-from lie_dynamics_ros.lie_dynamics.engine.compile import kernel
-
+IMPORT = "from lie_dynamics_ros.lie_dynamics.engine.compile import kernel"
+KERNEL = """
 @kernel("(float64[::1],)")
-def double(x):
+def {name}(x):
     for i in range(x.size):
-        x[i] *= {factor}
+        x[i] *= 2.0
     return 0
 """
 PROGRAM = """
 import sys, numpy as np
 sys.path.insert(0, sys.argv[1])
-from toy import double
+import toy
 from lie_dynamics_ros.lie_dynamics.engine.cache import cache_folder, source_hash
 x = np.ones(3)
-assert double(x) == 0
-print(int(x[0]), sum(double.stats.cache_hits.values()), cache_folder("toy"), source_hash("toy"))
+kernels = [value for name, value in vars(toy).items() if name.startswith("double")]
+assert not any(double(x) for double in kernels)
+hits = sum(sum(double.stats.cache_hits.values()) for double in kernels)
+print(int(x[0]), hits, cache_folder("toy"), source_hash("toy"))
 """
 
 
 @pytest.fixture
 def toy(tmp_path):
-    """Run the program: returns (factor, cache hits, folder, hash)."""
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "toy.py").write_text(TOY.format(factor=2))
+    """Run the program, by default with one kernel: returns (factor, cache hits, folder, hash)."""
+    code = tmp_path / "code"
+    code.mkdir()
 
-    def run(**environment):
+    def run(kernels=("double",), **environment):
+        (code / "toy.py").write_text(IMPORT + "".join(KERNEL.format(name=name) for name in kernels))
         environment = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), **environment}
         kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "LIE_DYNAMICS_CACHE_DIR")}
         result = subprocess.run(
@@ -98,15 +102,22 @@ def test_a_folder_that_cannot_be_made_is_passed_over(toy, tmp_path):
     assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "taken"))[:3] == (2, 0, "None")
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x80\x04 this is no index", None], ids=["empty", "garbage", "cut short"])
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_damaged_files_are_compiled_anew(toy, tmp_path, suffix, damage):
-    cache = {"LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
-    toy(**cache)
-    (file,) = (tmp_path / "cache").rglob(f"*{suffix}")
-    file.write_bytes(file.read_bytes()[:-20] if damage is None else damage)
-    assert toy(**cache)[0] == 2
-    assert toy(**cache)[:2] == (2, 1)  # and mended
+DAMAGES = {"empty": b"", "garbage": b"\x80\x04 this is no index", "cut": None}
+
+
+def test_damaged_files_are_compiled_anew(toy, tmp_path):
+    """A kernel for each damage to each of its files, and one that is left whole."""
+    damaged = {
+        f"double_{damage}_{suffix}": (DAMAGES[damage], suffix) for damage in DAMAGES for suffix in ("nbi", "nbc")
+    }
+    kernels = ("double", *damaged)
+    cache = {"kernels": kernels, "LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
+    assert toy(**cache)[:2] == (2**7, 0)
+    for name, (damage, suffix) in damaged.items():
+        (file,) = (tmp_path / "cache").rglob(f"*{name}*.{suffix}")
+        file.write_bytes(file.read_bytes()[:-20] if damage is None else damage)
+    assert toy(**cache)[:2] == (2**7, 1)
+    assert toy(**cache)[:2] == (2**7, 7)  # and mended
 
 
 def test_a_disk_that_is_full(toy, tmp_path):
@@ -178,28 +189,34 @@ def test_old_versions_are_dropped_but_a_few(toy, tmp_path):
     assert {p.name for p in cache.iterdir()} == {f"toy-{key}", *others, *(f"toy-{k:016x}" for k in (4, 5, 6))}
 
 
-def test_the_key_follows_the_sources(tmp_path):
+@pytest.fixture
+def forgetful():
+    """Let what is known of sources be read anew, now and after the test."""
+
+    def forget():
+        kernel_cache._file_and_imports.cache_clear()
+        kernel_cache.source_hash.cache_clear()
+
+    forget()
+    yield forget
+    forget()
+
+
+def test_the_key_follows_the_sources(tmp_path, monkeypatch, forgetful):
     """A copy of the library with a source changed has another hash for the modules that import it, and no others."""
-    copy = tmp_path / "copy" / "lie_dynamics_ros"
-    shutil.copytree(LIBRARY, copy / "lie_dynamics", ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "__init__.py").touch()
-    modules = (
-        "dynamics.kernels.inverse_dynamics",
-        "dynamics.kernels.mass_matrix",
-        "stewart.tracking.kernels.tracker",
-    )
-    program = (
-        "import importlib\nfrom lie_dynamics_ros.lie_dynamics.engine.cache import source_hash\n"
-        f"for name in {modules}:\n"
-        "    module = importlib.import_module('lie_dynamics_ros.lie_dynamics.' + name)\n"
-        "    print(source_hash(module.__name__))"
-    )
+    copy = tmp_path / "lie_dynamics"
+    shutil.copytree(LIBRARY, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    kernels = {
+        "inverse dynamics": "dynamics/kernels/inverse_dynamics.py",
+        "mass matrix": "dynamics/kernels/mass_matrix.py",
+        "tracker": "stewart/tracking/kernels/tracker.py",
+    }
+    for name, file in kernels.items():
+        monkeypatch.setitem(sys.modules, f"copy of {name}", SimpleNamespace(__file__=str(copy / file)))
 
     def keys():
-        return subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path / "copy",
-            env={**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, "LIE_DYNAMICS_CACHE_DIR": ""},
-        ).stdout.split()  # fmt: skip
+        forgetful()
+        return [kernel_cache.source_hash(f"copy of {name}") for name in kernels]
 
     before = keys()
     for name, changes in {
@@ -212,7 +229,7 @@ def test_the_key_follows_the_sources(tmp_path):
         "stewart/tracking/kernels/tracker.py": (False, False, True),
         "engine/compile.py": (True, True, True),
     }.items():
-        with (copy / "lie_dynamics" / name).open("a") as file:
+        with (copy / name).open("a") as file:
             file.write("# more\n")
         after = keys()
         assert tuple(a != b for a, b in zip(before, after, strict=True)) == changes, name
@@ -222,14 +239,15 @@ def test_the_key_follows_the_sources(tmp_path):
 def test_all_relative_imports_are_seen():
     """The files found are those that the syntax trees of all kernel modules import."""
 
+    @cache
     def imported(file):
+        found = []
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and node.level:
                 folder = file.parents[node.level - 1]
                 target = folder.joinpath(*(node.module or "").split("."))
-                for path in (target, *(target / alias.name for alias in node.names)):
-                    if path.with_suffix(".py").is_file():
-                        yield path.with_suffix(".py")
+                found += [p.with_suffix(".py") for p in (target, *(target / alias.name for alias in node.names))]
+        return [path for path in found if path.is_file()]
 
     for file in (file for file in LIBRARY.rglob("*.py") if {"engine", "kernels"} & set(file.parts)):
         known, waiting = set(), [file]
@@ -238,4 +256,4 @@ def test_all_relative_imports_are_seen():
             if here not in known:
                 known.add(here)
                 waiting += imported(here)
-        assert source_files(file) == sorted(known), file
+        assert kernel_cache.source_files(file) == sorted(known), file
