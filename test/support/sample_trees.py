@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -70,7 +72,7 @@ def _adjoint_inverse(T):
 
 
 def custom_of_screws(twists):
-    """A user-defined joint whose functions multiply exponentials, with dS/dt by a complex step."""
+    """A user-defined joint whose functions multiply exponentials; of each q they are computed once."""
     twists = np.atleast_2d(twists)
 
     def transform(q):
@@ -79,15 +81,24 @@ def custom_of_screws(twists):
             T = T @ screw(x, qi)
         return T
 
-    def subspace(q):
-        columns, T = [], np.eye(4)
-        for x, qi in zip(twists[::-1], q[::-1], strict=True):
-            columns.append(_adjoint_inverse(T) @ x)
+    @lru_cache(5000)
+    def columns(numbers):
+        """S, and its derivatives along each coordinate: dS_i/dq_k is the bracket of S_i and S_k for the i before k."""
+        found, T = [], np.eye(4)
+        for x, qi in zip(twists[::-1], np.frombuffer(numbers)[::-1], strict=True):
+            found.append(_adjoint_inverse(T) @ x)
             T = screw(x, qi) @ T
-        return np.array(columns[::-1]).T
+        S = np.array(found[::-1]).T
+        w, v = S[:3], S[3:]
+        cross = lambda a, b: np.cross(a[:, :, None], b[:, None, :], axis=0)  # noqa: E731
+        bracket = np.concatenate([cross(w, w), cross(w, v) + cross(v, w)])  # [.., i, k]
+        return S, bracket * np.triu(np.ones((len(twists),) * 2), 1)
+
+    def subspace(q):
+        return columns(np.asarray(q, float).tobytes())[0]
 
     def rate(q, qd):
-        return subspace(q + 1e-30j * qd).imag / 1e-30
+        return columns(np.asarray(q, float).tobytes())[1] @ qd
 
     return joint_types.custom(len(twists), transform, subspace, rate)
 
