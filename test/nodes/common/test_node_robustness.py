@@ -31,15 +31,19 @@ def shared(module_bench, case):
 
 
 @pytest.fixture
-def start(bench, case):
-    """Start the node, wait until it answers; returns its name and answers."""
+def begin(shared, case):
+    """Let the shared node begin afresh with another ``state_timeout``, and wait until it answers; returns all three."""
+    bench, node, answers = shared
 
-    def start(**parameters):
-        node, answers = case.start(bench, **parameters)
+    def restart(timeout):
+        for transition in ("deactivate", "activate"):
+            assert bench.change_state(node, transition)
+        assert bench.set(node, state_timeout=timeout).successful
         bench.ask(lambda: case.state(bench), answers)
-        return node, answers
+        return shared
 
-    return start
+    yield restart
+    restart(60.0)
 
 
 SENT = Counter()
@@ -117,34 +121,34 @@ def test_answers_states_without_a_time_stamp(shared, case):
 
 # So far off that no machine that stands still for a while makes it right.
 @pytest.mark.parametrize(("offset", "kind"), [(-1000 * SECOND, "stale"), (1000 * SECOND, "from the future")])
-def test_does_not_answer_states_of_another_time(bench, case, start, offset, kind):
-    node, answers = start(state_timeout=0.5)
+def test_does_not_answer_states_of_another_time(case, begin, offset, kind):
+    bench, node, answers = begin(0.5)
     # Steady from one to the next, so that only their age is wrong.
     stamps = send_until_dropped(bench, node, lambda: case.state(bench, stamp=bench.now() + offset), kind)
     bench.ask(lambda: case.state(bench), answers)
     assert not stamps & {stamp_of(answer) for answer in answers}
 
 
-def test_answers_old_states_where_the_timeout_is_off(bench, case, start):
-    _, answers = start(state_timeout=0.0)
+def test_answers_old_states_where_the_timeout_is_off(case, begin):
+    bench, _, answers = begin(0.0)
     stamp = bench.now() + 100 * SECOND
     assert stamp_of(bench.ask(lambda: case.state(bench, stamp=stamp), answers)) == stamp
 
 
-def test_says_when_states_stop_coming(bench, start):
-    node, _ = start()
+def test_says_when_states_stop_coming(begin):
+    bench, node, _ = begin(0.5)
     bench.wait_status(node, lambda s, v: s.level == b"\x02" and "stale: no " in s.message, "silence")
 
 
-def test_stops_when_time_runs_backwards_and_resumes_when_it_runs_forwards(bench, case, start):
-    node, answers = start(state_timeout=0.0)
-    begin = bench.now() + 10 * SECOND
-    bench.ask(lambda: case.state(bench, stamp=begin), answers)
+def test_stops_when_time_runs_backwards_and_resumes_when_it_runs_forwards(case, begin):
+    bench, node, answers = begin(0.0)
+    first = bench.now() + 10 * SECOND
+    bench.ask(lambda: case.state(bench, stamp=first), answers)
     before = {stamp_of(answer) for answer in answers}
-    going_back = iter(range(begin - SECOND, 0, -SECOND))
+    going_back = iter(range(first - SECOND, 0, -SECOND))
     stamps = send_until_dropped(bench, node, lambda: case.state(bench, stamp=next(going_back)), "time ran backwards")
     assert not stamps & {stamp_of(answer) for answer in answers}
-    going_on = iter(range(next(going_back), begin, 1000))
+    going_on = iter(range(next(going_back), first, 1000))
     answer = bench.ask(lambda: case.state(bench, stamp=next(going_on)), answers)
     assert stamp_of(answer) not in before
     case.check(answer)
