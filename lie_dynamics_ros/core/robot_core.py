@@ -40,6 +40,8 @@ class RobotCore(ABC):
         The model with all that the options include.
     limit : ndarray, shape (n,)
         Effort limits; the largest float for none [N m or N].
+    acceleration : ndarray, shape (n,)
+        That the robot is made to have until the next state, by what is known here [rad/s^2 or m/s^2].
     saturated : ndarray of bool, shape (n,)
         Joints whose efforts were limited since `take_saturated` was called.
 
@@ -56,7 +58,7 @@ class RobotCore(ABC):
         check_coordinates(model)
         self.model = model
         n = len(model.joint_names)
-        self.zero = np.zeros(n)
+        self.zero = self.acceleration = np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
         limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
         self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)

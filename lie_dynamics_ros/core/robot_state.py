@@ -25,6 +25,8 @@ class RobotState:
         When it arrived, by the clock that stamps are held against [ns].
     effort : ndarray, shape (n,), or None
         Measured efforts [N m or N]; None where they were not asked for.
+    filter_time : float
+        Time constant of the `VelocityFilter` that velocities come from [s]; 0 where they are measured.
     """
 
     stamp: int
@@ -34,3 +36,4 @@ class RobotState:
     age: float = 0.0
     arrival: int = 0
     effort: Array | None = None
+    filter_time: float = 0.0

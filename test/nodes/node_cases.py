@@ -16,6 +16,8 @@ from node_robots import ARM, ARM_JOINTS, oracle
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+AT_REST = {"velocity_source": "measured"}
+"""Velocities that are absent are zero, wherever the robot was before."""
 SPECIAL = (0.0, -0.0, math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-308, 1e160)
 
 
@@ -167,7 +169,7 @@ def _true_pose() -> np.ndarray:
 CASES = (
     Case(
         module="inverse_dynamics",
-        parameters={"robot_description": ARM},
+        parameters={"robot_description": ARM, **AT_REST},
         answer=JointState,
         topic="joint_efforts",
         names=ARM_JOINTS,
@@ -181,6 +183,7 @@ CASES = (
         # Without a spring and stops, a robot at rest is told what holds it up, wherever it was before.
         parameters={
             "robot_description": ARM,
+            **AT_REST,
             "kp": [0.0],
             "kd": [0.0],
             "error_limit": 0.0,
@@ -197,7 +200,7 @@ CASES = (
     ),
     Case(
         module="hybrid_dynamics",
-        parameters={"robot_description": ARM},
+        parameters={"robot_description": ARM, **AT_REST},
         answer=JointTrajectory,
         topic="joint_accelerations",
         names=ARM_JOINTS,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
 
 from .mujoco_arm import MujocoArm
 
@@ -68,6 +69,28 @@ class Record:
         return np.abs(np.diff(self.effort, axis=0)).max(axis=0)
 
 
+class Encoders:
+    """Positions in steps, and no velocities: these are found as the nodes do, with the parameters' defaults.
+
+    Parameters
+    ----------
+    size : int
+    resolution : float
+        Of positions [rad, m].
+    time : float
+        Constant of the filter [s].
+    """
+
+    def __init__(self, size: int, resolution: float = 1e-4, time: float = 0.005) -> None:
+        self._resolution, self._filter = resolution, VelocityFilter(size, time)
+
+    def state(self, stamp: int, q: np.ndarray, acceleration: np.ndarray) -> RobotState:
+        """Return the state at a time [ns] as a node sees it."""
+        seen, velocity = self._resolution * np.round(q / self._resolution), np.full(len(q), np.nan)
+        self._filter.fill(stamp, seen, velocity, acceleration)
+        return RobotState(stamp, seen, velocity, filter_time=self._filter.time)
+
+
 class ControlLoop:
     """States to the controller, its efforts to the arm, late by a delay.
 
@@ -81,9 +104,12 @@ class ControlLoop:
         States per second [Hz].
     delay : float
         From a state to its effort [periods], a multiple of one half; until the first arrives, gravity is compensated.
+    encoders : Encoders, optional
+        What is seen of the arm; else all of it.
     """
 
-    def __init__(self, arm: MujocoArm, core, rate: float, delay: float = 0.0) -> None:
+    def __init__(self, arm: MujocoArm, core, rate: float, delay: float = 0.0, encoders: Encoders | None = None) -> None:
+        self._encoders = encoders
         self.arm, self.core, self.period = arm, core, 1.0 / rate
         self._half = round(0.5 * self.period / arm.model.opt.timestep)
         assert np.isclose(2 * self._half * arm.model.opt.timestep, self.period, rtol=1e-12), "half periods are steps"
@@ -109,12 +135,15 @@ class ControlLoop:
         """One state, its answer, and what the arm does until the next."""
         arm = self.arm
         q, qd = arm.q, arm.qd
-        answer = self.core.answer(RobotState(self.stamp, q, qd))
+        state = RobotState(self.stamp, q, qd)
+        if self._encoders is not None:
+            state = self._encoders.state(self.stamp, q, self.core.acceleration)
+        answer = self.core.answer(state)
         effort = np.array(answer.effort)
         assert np.isfinite(effort).all()
         wanted = answer.desired
         motion = (np.array(x) for x in (wanted.position, wanted.velocity, wanted.acceleration))
-        self._rows.append((self.time, q, qd, effort, np.array(answer.error), *motion, str(self.core.phase)))
+        self._rows.append((self.time, q, qd, effort, np.array(wanted.position) - q, *motion, str(self.core.phase)))
         self._buffer.append((2 * self._ticks + self._late, effort))
         for half in (0, 1):
             while self._buffer and self._buffer[0][0] <= 2 * self._ticks + half:

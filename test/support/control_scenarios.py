@@ -13,7 +13,7 @@ import numpy as np
 from lie_dynamics_ros.core.errors import MessageError
 
 from . import arms
-from .control_loop import ControlLoop, Record
+from .control_loop import ControlLoop, Encoders, Record
 from .cores import DEFAULTS, make_core, options, sine
 
 REST = 1e-3
@@ -41,13 +41,13 @@ class Case:
     def __str__(self) -> str:
         return f"{self.arm}-{self.mode}-{self.rate:g}Hz-{self.delay:g}"
 
-    def loop(self, q, qd=0.0, physics=None, **values) -> ControlLoop:
+    def loop(self, q, qd=0.0, physics=None, encoders: Encoders | None = None, **values) -> ControlLoop:
         """Return a loop that starts in a state."""
         arm = arms.load(self.arm)
         simulated = arm.simulated(**(physics or {}))
         simulated.set(q, qd)
         values.setdefault("mode", self.mode)
-        return ControlLoop(simulated, make_core(arm.model, **values), self.rate, self.delay)
+        return ControlLoop(simulated, make_core(arm.model, **values), self.rate, self.delay, encoders)
 
 
 def payload(name: str, mass: float = 1.5) -> dict:

@@ -16,6 +16,7 @@ from .soft_limits import SoftLimits
 from .stop_plan import StopPlan
 from .tracking_error import TrackingError, gradient, position_rate, tracking_error
 from .trajectory import Trajectory, TrajectoryPoint
+from .velocity_filter import Sampling, VelocityFilter, velocity_delay, velocity_noise, velocity_pole
 
 __all__ = [
     "AdaptiveController",
@@ -24,6 +25,7 @@ __all__ = [
     "LimitedEffort",
     "MomentumObserver",
     "SampleTimes",
+    "Sampling",
     "SlidingReference",
     "SoftLimits",
     "StopPlan",
@@ -31,6 +33,7 @@ __all__ = [
     "TrackingError",
     "Trajectory",
     "TrajectoryPoint",
+    "VelocityFilter",
     "computed_torque",
     "damper_limit",
     "feedforward_pd",
@@ -52,4 +55,7 @@ __all__ = [
     "slotine_li_regressor",
     "spectral_radius",
     "tracking_error",
+    "velocity_delay",
+    "velocity_noise",
+    "velocity_pole",
 ]

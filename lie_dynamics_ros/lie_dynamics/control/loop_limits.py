@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from .sampled_loop import damper_limit, sampled_loop, spectral_radius
+import numpy as np
+
+from .sampled_loop import Array, damper_limit, sampled_loop, spectral_radius
 
 MARGIN = 2.0
 """By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""
 LONGEST = 1e6
 """Period beyond which nobody asks [s]."""
-_HALVINGS = 40
+_HALVINGS = 24
 
 
-def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0) -> bool:
+def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0, pole: float | None = None) -> bool:
     """Tell whether one axis with these gains is stable at a delay and without, also with gains off by `MARGIN`.
 
     Parameters
@@ -26,20 +28,31 @@ def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0
     kp, kd, ki : float
         Gains of position, velocity and integral [1/s^2, 1/s, 1/s^3]. An axis without kp and ki needs a velocity that
         is stable; without any gain it is left alone.
+    pole : float, optional
+        Of the filter that velocities come from, see `sampled_loop`.
     """
     delays = {0.0, delay}
-    if kp == ki == 0.0:
+    if kp == ki == 0.0 and (pole is None or kd == 0.0):
         return all(MARGIN * kd * period <= damper_limit(d) for d in delays)
     factors = (MARGIN,) if ki == 0.0 else (1.0 / MARGIN, 1.0, MARGIN)
-    return all(spectral_radius(sampled_loop(period, d, k * kp, k * kd, k * ki)) < 1.0 for d in delays for k in factors)
+    loops = (sampled_loop(period, d, k * kp, k * kd, k * ki, 1.0, pole) for d in delays for k in factors)
+    if kp == ki == 0.0:
+        return all(_damps(loop) for loop in loops)
+    return all(spectral_radius(loop) < 1.0 for loop in loops)
+
+
+def _damps(loop: Array) -> bool:
+    """Tell whether a loop is stable but for its position, whose eigenvalue is 1."""
+    values = np.linalg.eigvals(loop)
+    return bool(np.abs(np.delete(values, np.argmin(np.abs(values - 1.0)))).max() < 1.0)
 
 
 @lru_cache(maxsize=4096)
-def largest_period(kp: float, kd: float, ki: float, delay: float) -> float:
+def largest_period(kp: float, kd: float, ki: float, delay: float, pole: float | None = None) -> float:
     """Return the longest period [s] at which `is_robust` holds for these gains; 0 for none, inf for next to no gains.
 
     Gains (s^2 kp, s kd, s^3 ki) do at the period h what (kp, kd, ki) do at s h: so this also tells by what factor s the
-    bandwidth must come down where a period is longer.
+    bandwidth must come down where a period is longer, with the same pole.
     """
     if kp == kd == ki == 0.0:
         return math.inf
@@ -47,25 +60,25 @@ def largest_period(kp: float, kd: float, ki: float, delay: float) -> float:
     if high > LONGEST:
         return math.inf
     low = 1e-3 * high  # closer to a continuous loop round-off decides
-    if not is_robust(low, delay, kp, kd, ki):
+    if not is_robust(low, delay, kp, kd, ki, pole):
         return 0.0
-    while is_robust(high, delay, kp, kd, ki):
+    while is_robust(high, delay, kp, kd, ki, pole):
         if high > LONGEST:
             return math.inf
         high *= 2.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if is_robust(middle, delay, kp, kd, ki) else (low, middle)
+        low, high = (middle, high) if is_robust(middle, delay, kp, kd, ki, pole) else (low, middle)
     return low
 
 
-def largest_damping(rate: float, period: float, delay: float) -> float:
+def largest_damping(rate: float, period: float, delay: float, pole: float | None = None) -> float:
     """Return the largest a [1/s] for which gains kp = a Lambda, kd = a + Lambda are robust, Lambda being `rate` [1/s].
 
     That is the loop of `passivity_based` along a direction in which M^-1 Kd has the eigenvalue a. Zero where Lambda by
     itself is too much.
     """
-    return _largest_damping(_rounded(rate * period), delay) / period
+    return _largest_damping(_rounded(rate * period), delay, pole) / period
 
 
 def _rounded(x: float) -> float:
@@ -74,12 +87,12 @@ def _rounded(x: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _largest_damping(rate: float, delay: float) -> float:
-    if rate == 0.0:
+def _largest_damping(rate: float, delay: float, pole: float | None) -> float:
+    if rate == 0.0 and pole is None:
         return min(damper_limit(delay), damper_limit(0.0)) / MARGIN
     low, high = 0.0, 2.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        good = is_robust(1.0, delay, middle * rate, middle + rate)
+        good = is_robust(1.0, delay, middle * rate, middle + rate, 0.0, pole)
         low, high = (middle, high) if good else (low, middle)
     return low

@@ -24,6 +24,7 @@ def sampled_loop(
     damping: npt.ArrayLike,
     integral: npt.ArrayLike = 0.0,
     mass: npt.ArrayLike = 1.0,
+    pole: float | None = None,
 ) -> Array:
     """Return the matrix that takes the state of the sampled loop from one sample to the next, exactly.
 
@@ -35,12 +36,15 @@ def sampled_loop(
         From a sample until its effort acts, in periods; any number >= 0.
     stiffness, damping, integral, mass : array-like, shape () or (n, n)
         Kp, Kd, Ki and M. The integral is that of trapezoids, as in `ComputedTorquePID`.
+    pole : float, optional
+        `velocity_pole` of the filter that finds velocities in positions; none where they are measured.
 
     Returns
     -------
     ndarray, shape (k, k)
         On the state (p, v, w, u_1, u_2, ...): w is the integral before half a step of p, u_j the acceleration that was
-        commanded j samples ago, as many as the delay takes. Without integral there is no w.
+        commanded j samples ago, as many as the delay takes. Without integral there is no w. With a pole, the filter's
+        position and velocity of the sample before come last.
 
     Raises
     ------
@@ -55,12 +59,22 @@ def sampled_loop(
     whole = math.floor(delay)
     part = delay - whole
     past = whole + (part > 0.0)
-    size = 2 + integrates + past
+    size = 2 + integrates + past + 2 * (pole is not None)
     loop = np.zeros((size, n, size, n))
     p, v, w, u = 0, 1, 2, 2 + integrates
     command = np.zeros((n, size, n))  # u_0, the acceleration commanded now
     command[:, p] = -np.linalg.solve(M, Kp + 0.5 * h * Ki)
-    command[:, v] = -np.linalg.solve(M, Kd)
+    damp = -np.linalg.solve(M, Kd)
+    if pole is None:
+        command[:, v] = damp
+    else:
+        found = u + past
+        gain, move = np.array([1.0 - pole * pole, (1.0 - pole) ** 2 / h]), np.array([[1.0, h], [0.0, 1.0]])
+        keep = move - np.outer(gain, move[0])
+        for row in (0, 1):
+            loop[found + row, :, p] = gain[row] * one
+            loop[found + row, :, found], loop[found + row, :, found + 1] = keep[row, 0] * one, keep[row, 1] * one
+        command += np.einsum("ij,jkl->ikl", damp, loop[found + 1])
     if integrates:
         command[:, w] = -np.linalg.solve(M, Ki)
         loop[w, :, w], loop[w, :, p] = one, h * one

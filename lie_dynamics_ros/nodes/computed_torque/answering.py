@@ -16,7 +16,7 @@ from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits,
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
 from .efforts import EffortStage, Limited
-from .gains import STOP_SHARE, USUAL_PERIOD, Gains, make_gains
+from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .guard import Guard
 from .laws import LawEffort, Laws
 from .learning import least_weight
@@ -63,6 +63,7 @@ class Answering(RobotCore):
         self.phase, self.reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self._last: int | None = None  # stamp of the last state [ns]
+        self._filter_time = 0.0  # of the last state [s]
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
         self._moved = False  # whether the mode changed and the robot is to stay where it is
@@ -90,7 +91,7 @@ class Answering(RobotCore):
             Not even gravity compensation is finite for this state.
         """
         stamp, position, velocity, wrenches = state.stamp, state.position, state.velocity, state.wrenches
-        period = self._elapse(stamp, position, state.age)
+        period = self._elapse(state)
         player, options = self.player, self.options
         assert player is not None
         self._settle()
@@ -125,8 +126,9 @@ class Answering(RobotCore):
         limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
         return self._make(stamp, q, qd, desired, law, wrench, wanted, limited)
 
-    def _elapse(self, stamp: int, position: Array, age: float) -> float:
+    def _elapse(self, state: RobotState) -> float:
         """Take note of a state; return the time since the one before [s], 0 where there was none."""
+        stamp, position = state.stamp, state.position
         period = 0.0 if self._last is None else max(0.0, (stamp - self._last) * 1e-9)
         gap = self.options.gap
         if self.player is None or (gap and period > gap):
@@ -138,8 +140,11 @@ class Answering(RobotCore):
             self.player = TrajectoryPlayer(position, self.options.start_tolerance)
             self._times.reset()
             period = 0.0
-        elif period and self._times.add(period, age):
+        elif period and self._times.add(period, state.age):
             self._watch_times()
+        if state.filter_time != self._filter_time:
+            self._filter_time = state.filter_time
+            self._suit_gains()
         self._last, self._position = stamp, position
         return period
 
@@ -193,8 +198,9 @@ class Answering(RobotCore):
     ) -> ControllerAnswer:
         options = self.options
         total = limited.total
+        self.acceleration = desired.acceleration
         self._observer.note(stamp, total, wrench)
-        if options.mode == "adaptive":
+        if options.mode == "adaptive" and not self._filter_time:  # positions do not tell how momentum changed so fast
             self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
         return ControllerAnswer(
             stamp, options.mode, self.phase, self.reason, position, velocity, desired,
@@ -228,7 +234,8 @@ class Answering(RobotCore):
         options = self.options
         period = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
         delay = self._times.delay(options.delay)
-        gains = make_gains(self._numbers, self._stop_extra, period, delay)
+        pole = filter_pole(self._filter_time, period)
+        gains = make_gains(self._numbers, self._stop_extra, period, delay, pole)
         self._laws.set_gains(gains)
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
             self._learning_cap = gains.cap

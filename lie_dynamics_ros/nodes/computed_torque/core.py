@@ -147,7 +147,7 @@ class ComputedTorqueCore(Answering):
 
     def forget(self) -> None:
         """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
-        self.player, self._last = None, None
+        self.player, self._last, self.acceleration = None, None, self.zero
         self._times.reset()
         self._efforts.forget()
         self._observer.forget()

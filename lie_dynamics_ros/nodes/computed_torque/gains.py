@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...lie_dynamics.control import (
     limited_damping_matrix,
     sampled_loop,
     spectral_radius,
+    velocity_pole,
 )
 
 USUAL_PERIOD = 0.004
@@ -40,6 +42,8 @@ class Gains:
     ----------
     period, delay : float
         Of the loop they suit [s, periods].
+    pole : float or None
+        Of the filter that velocities come from; None where they are measured.
     kp, kd, ki : ndarray
         Of mode computed_torque.
     factor : float
@@ -58,6 +62,7 @@ class Gains:
 
     period: float
     delay: float
+    pole: float | None
     kp: Array
     kd: Array
     ki: Array
@@ -81,7 +86,14 @@ class Gains:
         return max(self.stop, min(STOP_HASTE * self.stop, self.guide_cap))
 
 
-def make_gains(wanted: dict[str, Array], stop_extra: Array, period: float, delay: float) -> Gains:
+def filter_pole(time: float, period: float) -> float | None:
+    """Return about the pole of a velocity filter, one of few, so that what was found for them can be kept."""
+    return velocity_pole(2.0 ** (round(16.0 * math.log2(time / period)) / 16.0), 1.0) if time else None
+
+
+def make_gains(
+    wanted: dict[str, Array], stop_extra: Array, period: float, delay: float, pole: float | None = None
+) -> Gains:
     """Return the gains for a loop.
 
     Parameters
@@ -92,18 +104,20 @@ def make_gains(wanted: dict[str, Array], stop_extra: Array, period: float, delay
         Damping of stops besides the mass matrix [N m s/rad, N s/m].
     period, delay : float
         [s, periods].
+    pole : float or None
+        Of the filter that velocities come from.
     """
+    loop = period, delay, pole
     kp, kd, ki = wanted["kp"], wanted["kd"], wanted["ki"]
-    factor = min(_factor(*g, period, delay) for g in set(zip(kp.tolist(), kd.tolist(), ki.tolist(), strict=True)))
+    factor = min(_factor(*g, *loop) for g in set(zip(kp.tolist(), kd.tolist(), ki.tolist(), strict=True)))
     rates, converge = wanted["sliding_rate"], wanted["convergence_rate"]
     slide, fastest = float(rates.min()), float(converge.max())
-    slide_factor = _pair_factor(slide, fastest, period, delay)
-    stop_factor = _pair_factor(STOP_DAMPING, STOP_RATE, period, delay)
+    slide_factor = _pair_factor(slide, fastest, *loop)
+    stop_factor = _pair_factor(STOP_DAMPING, STOP_RATE, *loop)
     stop, stop_slide = stop_factor * STOP_RATE, stop_factor * STOP_DAMPING
     slide *= slide_factor
     return Gains(
-        period,
-        delay,
+        *loop,
         kp=factor**2 * kp,
         kd=factor * kd,
         ki=factor**3 * ki,
@@ -112,25 +126,25 @@ def make_gains(wanted: dict[str, Array], stop_extra: Array, period: float, delay
         slide=slide,
         extra=wanted["sliding_damping"],
         extra_rates=slide_factor * rates - slide,
-        cap=CAP_SHARE * largest_damping(slide_factor * fastest, period, delay) - slide,
+        cap=CAP_SHARE * largest_damping(slide_factor * fastest, *loop) - slide,
         slide_factor=slide_factor,
         guide=wanted["guiding_damping"],
-        guide_cap=CAP_SHARE * largest_damping(0.0, period, delay),
+        guide_cap=CAP_SHARE * largest_damping(0.0, *loop),
         stop=stop,
         stop_slide=stop_slide,
         stop_extra=stop_extra,
-        stop_cap=CAP_SHARE * largest_damping(stop, period, delay) - stop_slide,
+        stop_cap=CAP_SHARE * largest_damping(stop, *loop) - stop_slide,
     )
 
 
-def _factor(kp: float, kd: float, ki: float, period: float, delay: float) -> float:
-    return min(1.0, largest_period(kp, kd, ki, delay) / period)
+def _factor(kp: float, kd: float, ki: float, period: float, delay: float, pole: float | None) -> float:
+    return min(1.0, largest_period(kp, kd, ki, delay, pole) / period)
 
 
-def _pair_factor(damping: float, rate: float, period: float, delay: float) -> float:
+def _pair_factor(damping: float, rate: float, period: float, delay: float, pole: float | None) -> float:
     """Return by what factor both rates must come down, with room for damping besides."""
     damping *= SPARE
-    return _factor(damping * rate, damping + rate, 0.0, period, delay)
+    return _factor(damping * rate, damping + rate, 0.0, period, delay, pole)
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,7 @@ def examine(model: Model, position: Array, gains: Gains, mode: str, stopping: bo
         allowed = g.stop + g.stop_slide + g.stop_cap
     elif mode == "computed_torque":
         Kp, Kd, Ki = M * g.kp, M * g.kd, M * g.ki
-        allowed = float(g.kd.max()) if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay)
+        allowed = float(g.kd.max()) if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay, g.pole)
     elif mode == "gravity_compensation":
         Kd = limited_damping_matrix(M, g.guide, g.guide_cap)
         Kp, Ki, allowed = np.zeros_like(M), np.zeros_like(M), g.guide_cap
@@ -171,4 +185,4 @@ def examine(model: Model, position: Array, gains: Gains, mode: str, stopping: bo
         Kp, Kd, Ki = Kd * g.converge, Kd + M * g.converge, np.zeros_like(M)
         allowed = float(g.converge.max()) + g.slide + g.cap
     rate = float(np.abs(np.linalg.eigvals(np.linalg.solve(M, Kd))).max())
-    return LoopReport(spectral_radius(sampled_loop(g.period, g.delay, Kp, Kd, Ki, M)), rate, allowed)
+    return LoopReport(spectral_radius(sampled_loop(g.period, g.delay, Kp, Kd, Ki, M, g.pole)), rate, allowed)

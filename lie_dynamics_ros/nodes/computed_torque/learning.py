@@ -81,7 +81,7 @@ def learning_rate(gains: Gains) -> float:
     rate = LEARNING_SHARE * gains.slide
     for _ in range(20):
         if all(
-            is_robust(gains.period, gains.delay, a * (converge + rate), a + converge, a * rate * converge)
+            is_robust(gains.period, gains.delay, a * (converge + rate), a + converge, a * rate * converge, gains.pole)
             for a in (gains.slide, gains.slide + max(gains.cap, 0.0))
         ):
             return rate

@@ -223,7 +223,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             report.add(
                 diagnostics.WARN,
                 f"the bandwidth is brought down to {100.0 * factor:.0f} % of what the gains ask for: a period of "
-                f"{gains.period * 1e3:.2f} ms and a delay of {gains.delay:g} periods carry no more",
+                f"{gains.period * 1e3:.2f} ms and a delay of {gains.delay:g} periods carry no more"
+                + ("" if gains.pole is None else ", with velocities found in positions"),
             )
 
 

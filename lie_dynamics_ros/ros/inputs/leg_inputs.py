@@ -52,7 +52,8 @@ class LegInputs:
             Legs are missing or named twice, or a field has the wrong length.
         """
         fields = self._fields
-        moving = fields.fill(message, self._legs.match(message.name)) and within(fields.velocity, self._largest) == 1
+        fields.fill(message, self._legs.match(message.name))
+        moving = within(fields.velocity, self._largest) == 1
         if not moving:
             self._without_rates = True
         if self._offsets is not None:

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array
 from ...core.errors import ConfigurationError
 from ...core.external_wrenches import ExternalWrenches
 from ...core.joint_mapping import JointMapping
 from ...core.robot_state import RobotState
+from ...core.setting import Setting
 from ...lie_dynamics import Model
+from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ..wire.messages import read_efforts
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
+
+NAMED = 100
+"""Joints that the log and the diagnostics name; nobody reads more."""
+VELOCITY_SOURCES = ("auto", "measured", "filtered")
+USUAL_TIME = 0.005
+"""Time constant of velocities found in positions [s]."""
+VELOCITY_SETTINGS = (
+    Setting(
+        "velocity_source",
+        VELOCITY_SOURCES[0],
+        "Velocities of joints: measured, and found in positions where they are absent or NaN; all measured, with zero "
+        "where they are absent; or all found in positions, for drivers whose velocities are noisy.",
+        choices=VELOCITY_SOURCES,
+    ),
+    Setting(
+        "velocity_filter_time",
+        USUAL_TIME,
+        "Time constant of velocities that are found in positions [s].",
+        low=1e-4,
+        high=1.0,
+    ),
+)
 
 
 class RobotInputs:
@@ -50,6 +75,12 @@ class RobotInputs:
         Age [ns] beyond which they count as none; 0 for no limit.
     with_effort : bool
         Whether states need measured efforts.
+    velocity_source : str
+        One of `VELOCITY_SOURCES`.
+    velocities : VelocityFilter
+        Finds velocities in positions.
+    acceleration : ndarray, shape (n,), or None
+        That the robot is expected to have had since the last state [rad/s^2, m/s^2].
     """
 
     def __init__(self, model: Model, joints: Sequence[str]) -> None:
@@ -59,10 +90,15 @@ class RobotInputs:
         self.order: NDArray[np.intp] | None = None
         if self.joints != names:
             self.order = np.array([names.index(joint) for joint in self.joints], dtype=np.intp)
+        self._names = names
         self._states, self.commands = JointMapping(names), JointMapping(names)
         self.unnamed = JointMapping(names).match(self.joints)
         self.wrenches, self.wrench_timeout = ExternalWrenches(model), 0
         self.with_effort = False
+        turns = [model.joint(name).kind == "continuous" for name in names]
+        self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(names), USUAL_TIME, turns)
+        self.acceleration: Array | None = None
+        self._estimates = False
         self._reader = JointStateReader(len(names))
         self._assumed: set[str] = set()
 
@@ -83,20 +119,48 @@ class RobotInputs:
             The message does not hold a state of the robot.
         """
         match = self._states.match(message.name)
-        position, velocity, assumed = self._reader.read(message, match)
-        if assumed:
+        position, velocity, unknown = self._reader.read(message, match)
+        source, filter_ = self.velocity_source, self.velocities
+        if unknown and source == "measured":
+            velocity[np.isnan(velocity)] = 0.0
             self._assumed.add("velocities")
+        if filter_.fill(stamp, position, velocity, self.acceleration, source == "filtered"):
+            self._estimates = True
         effort = None
         if self.with_effort:
             effort, assumed = read_efforts(message, match)
             if assumed:
                 self._assumed.add("measured efforts")
         wrenches = self.wrenches.on_bodies(now, self.wrench_timeout)
-        return RobotState(stamp, position, velocity, wrenches, age, now, effort)
+        time = filter_.time if self._estimates else 0.0
+        return RobotState(stamp, position, velocity, wrenches, age, now, effort, time)
 
     def forget(self) -> None:
-        """Forget the wrenches, because time no longer says how old they are."""
+        """Forget wrenches and positions before, because time no longer says how old they are."""
         self.wrenches.clear()
+        self.velocities.forget()
+        self._estimates = False
+
+    def describe(self, values: dict[str, Any]) -> None:
+        """Write into a diagnostic report how states came since the last one, and where velocities came from."""
+        found, time = self.velocities.take_sampling(), self.velocities.time
+        if not found.periods:
+            return
+        period, names = found.period, [name for name, filled in zip(self._names, found.filled, strict=True) if filled]
+        values["state period [ms]"] = (
+            f"mean {period * 1e3:.3f}, standard deviation {found.jitter * 1e3:.3f}, longest {found.longest * 1e3:.3f}"
+        )
+        if not np.isnan(found.resolution).all():
+            joint = int(np.nanargmax(found.resolution))
+            values["smallest change of a position"] = (
+                f"at most {found.resolution[joint]:.2g} rad or m ({self._names[joint]})"
+            )
+        values["velocities found in positions"] = "none"
+        if names:
+            values["velocities found in positions"] = (
+                f"{', '.join(names[:NAMED])}; {velocity_delay(time, period) * 1e3:.2f} ms late, "
+                f"with {velocity_noise(time, period):.0f} 1/s times the noise of positions"
+            )
 
     def take_assumed(self) -> tuple[str, ...]:
         """Return what was absent or NaN in states, and taken as zero, since the last call."""

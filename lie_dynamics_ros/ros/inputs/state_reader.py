@@ -1,7 +1,8 @@
-"""Joint states into arrays: position and velocity by joint, with nothing in them that is no number."""
+"""Joint states into arrays: position and velocity by joint, with nothing in them that is no number but NaN."""
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
-from ...lie_dynamics.control.kernels.signals import ASSUMED, BAD_POSITION, BAD_VELOCITY, clean_state
+from ...lie_dynamics.control.kernels.signals import BAD_POSITION, BAD_VELOCITY, UNKNOWN_VELOCITY, check_state
 from ..wire.messages import read_field
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class StateFields:
         self.position, self.velocity = np.zeros(size), np.zeros(size)
         self._position, self._velocity = memoryview(self.position), memoryview(self.velocity)
 
-    def fill(self, message: JointState, match: JointMatch) -> bool:
-        """Copy the fields in model order, and tell whether there are velocities; without, they are zero.
+    def fill(self, message: JointState, match: JointMatch) -> None:
+        """Copy the fields in model order; velocities that are absent are NaN.
 
         Raises
         ------
@@ -49,14 +50,13 @@ class StateFields:
             self._position[:] = position
             if given:
                 self._velocity[:] = velocity
-                return True
-            self.velocity.fill(0.0)
-            return False
+            else:
+                self.velocity.fill(nan)
+            return
         if not match.complete:
             raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
         self.position[:] = read_field(position, match, "position")
-        self.velocity[:] = read_field(velocity, match, "velocity") if given else 0.0
-        return given > 0
+        self.velocity[:] = read_field(velocity, match, "velocity") if given else nan
 
 
 class JointStateReader:
@@ -73,19 +73,20 @@ class JointStateReader:
 
     def __init__(self, size: int) -> None:
         self._free, self._used = StateFields(size), StateFields(size)
-        clean_state(self._free.position, self._free.velocity)  # what needs compiling is compiled now
+        check_state(self._free.position, self._free.velocity)  # what needs compiling is compiled now
 
     def read(self, message: JointState, match: JointMatch) -> tuple[Array, Array, bool]:
         """Position [rad or m] and velocity [rad/s or m/s] of a JointState in model order, each of shape (n,).
 
-        A velocity field that is absent, and single velocities that are NaN (ros2_control sends both), count as zero.
+        Velocities are NaN where they are absent: ros2_control leaves out the field, or sends NaN for single joints.
 
         Returns
         -------
         position : ndarray, shape (n,)
         velocity : ndarray, shape (n,)
-        assumed : bool
-            Whether any velocity had to be taken as zero.
+            The caller may change it.
+        unknown : bool
+            Whether any velocity is NaN.
 
         Raises
         ------
@@ -94,11 +95,11 @@ class JointStateReader:
             is infinite, for which numbers beyond `LARGEST` of `control.kernels.signals` count.
         """
         fields = self._free
-        moving = fields.fill(message, match)
-        found = clean_state(fields.position, fields.velocity)
+        fields.fill(message, match)
+        found = check_state(fields.position, fields.velocity)
         if found == BAD_POSITION:
             raise MessageError("not finite", "positions that are not finite numbers")
         if found == BAD_VELOCITY:
             raise MessageError("not finite", "velocities that are infinite")
         self._free, self._used = self._used, fields
-        return fields.position, fields.velocity, found == ASSUMED or not moving
+        return fields.position, fields.velocity, found == UNKNOWN_VELOCITY

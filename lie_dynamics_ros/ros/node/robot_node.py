@@ -6,15 +6,17 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 
 from ...core.errors import RequestError
 from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import Model
-from ..inputs.robot_inputs import RobotInputs
+from ..inputs.robot_inputs import NAMED, VELOCITY_SETTINGS, RobotInputs
 from ..model.model_loading import INERTIA_CHECK, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
@@ -34,6 +36,7 @@ ROBOT_SETTINGS = (
     INERTIA_CHECK,
     *MODEL_SETTINGS,
     *ANSWER_SETTINGS,
+    *VELOCITY_SETTINGS,
     Setting(
         "wrench_timeout",
         0.1,
@@ -42,9 +45,6 @@ ROBOT_SETTINGS = (
         high=3600.0,
     ),
 )
-
-NAMED = 100
-"""Joints that the log and the diagnostics name; nobody reads more."""
 
 Core = TypeVar("Core", bound=RobotCore)
 
@@ -106,9 +106,16 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         """Answer by this core from now on."""
         inputs.wrench_timeout = round(self.settings["wrench_timeout"] * 1e9)
         inputs.with_effort = core.uses_effort
+        inputs.velocity_source = self.settings["velocity_source"]
+        inputs.velocities.time = self.settings["velocity_filter_time"]
         super().serve(inputs, core)
 
     # Messages.
+
+    def _on_state(self, message: JointState, stamp: Time, time: int, now: int, age: float) -> None:
+        assert self.core is not None and self.inputs is not None
+        self.inputs.acceleration = self.core.acceleration
+        super()._on_state(message, stamp, time, now, age)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         inputs = self.inputs
@@ -153,6 +160,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         report.values["external wrenches at"] = ", ".join(inputs.wrenches.frames) or "none"
         if self.answering is None:
             return
+        inputs.describe(report.values)
         for what in inputs.take_assumed():
             report.add(diagnostics.WARN, f"{what} are absent or NaN and taken as zero")
         saturated = core.take_saturated()

@@ -71,8 +71,8 @@ def test_matches_joints_by_name(bench, arm):
     assert_torques(answer, oracle(ARM, Q, QD))
 
 
-def test_takes_absent_and_nan_velocities_as_zero_and_says_so(bench, arm):
-    node, answers = arm()
+def test_takes_absent_and_nan_velocities_as_zero_where_asked_to_and_says_so(bench, arm):
+    node, answers = arm(velocity_source="measured")
     answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q), answers)
     assert_torques(answer, oracle(ARM, Q))
     bench.send_until(

@@ -32,8 +32,8 @@ JOINTS = ("a", "b", "c")
 
 def read(names, position, velocity=()):
     message = JointState(name=list(names), position=list(position), velocity=list(velocity))
-    q, qd, assumed = JointStateReader(len(JOINTS)).read(message, JointMapping(JOINTS).match(message.name))
-    return not assumed, q.tolist(), qd.tolist()
+    q, qd, unknown = JointStateReader(len(JOINTS)).read(message, JointMapping(JOINTS).match(message.name))
+    return not unknown, q.tolist(), qd.tolist()
 
 
 def test_reads_in_model_order():
@@ -41,9 +41,14 @@ def test_reads_in_model_order():
     assert read("cxab", [3, 9, 1, 2], [6, 9, 4, 5]) == (True, [1, 2, 3], [4, 5, 6])
 
 
-def test_absent_and_nan_velocities_are_zero():
-    assert read("abc", [1, 2, 3]) == (False, [1, 2, 3], [0, 0, 0])
-    assert read("cab", [3, 1, 2], [math.nan, 4, 5]) == (False, [1, 2, 3], [4, 5, 0])
+def test_absent_velocities_are_nan():
+    for found, expected in (
+        (read("abc", [1, 2, 3]), [math.nan] * 3),
+        (read("cab", [3, 1, 2]), [math.nan] * 3),
+        (read("cab", [3, 1, 2], [math.nan, 4, 5]), [4, 5, math.nan]),
+    ):
+        assert found[:2] == (False, [1, 2, 3])
+        np.testing.assert_array_equal(found[2], expected)
 
 
 def test_nan_of_other_joints_does_not_matter():
@@ -88,8 +93,8 @@ def test_a_refused_state_changes_nothing_that_was_read(order, position, velocity
         with pytest.raises(MessageError):
             state(position, velocity)
         assert (q == kept[0]).all() and (qd == kept[1]).all()
-    newer, _, assumed = state([4, 3, 2, 1], [])
-    assert assumed and not np.shares_memory(newer, q)
+    newer, _, unknown = state([4, 3, 2, 1], [])
+    assert unknown and not np.shares_memory(newer, q)
     assert (q == kept[0]).all()
 
 

@@ -11,8 +11,8 @@ from ...engine.compile import kernel
 
 Array = npt.NDArray[np.float64]
 
-#: What `clean_state` found: nothing, velocities that are NaN, now zero, or numbers that no state has.
-CLEAN, ASSUMED, BAD_POSITION, BAD_VELOCITY = 0, 1, 2, 3
+#: What `check_state` found: numbers, velocities that are NaN besides, or numbers that no state has.
+GOOD, UNKNOWN_VELOCITY, BAD_POSITION, BAD_VELOCITY = 0, 1, 2, 3
 #: Largest speed towards a limit, over the distance to it [1/s].
 APPROACH = 5.0
 #: Larger numbers count as infinite: their squares are.
@@ -20,16 +20,15 @@ LARGEST = 1e150
 
 
 @kernel("(float64[::1], float64[::1])", quick=True)
-def clean_state(position: Array, velocity: Array) -> int:
-    """Put zero in place of velocities that are NaN, and tell what a state (n,), (n,) holds besides finite numbers."""
-    found = CLEAN
+def check_state(position: Array, velocity: Array) -> int:
+    """Tell what a state (n,), (n,) holds besides finite numbers."""
+    found = GOOD
     for i in range(position.shape[0]):
         if not abs(position[i]) <= LARGEST:
             return BAD_POSITION
     for i in range(velocity.shape[0]):
         if math.isnan(velocity[i]):
-            velocity[i] = 0.0
-            found = ASSUMED
+            found = UNKNOWN_VELOCITY
         elif not abs(velocity[i]) <= LARGEST:
             return BAD_VELOCITY
     return found

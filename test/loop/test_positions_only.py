@@ -1,0 +1,76 @@
+"""Arms in MuJoCo whose driver sends positions in steps of 1e-4 rad and no velocities, defaults throughout.
+
+A few cases in every run; all arms, modes and loops with ``-m slow``.
+"""
+
+import numpy as np
+import pytest
+from support import arms
+from support import control_scenarios as scenarios
+from support.control_loop import Encoders
+from support.control_scenarios import Case
+
+LOOPS = ((1000.0, 0.0), (1000.0, 1.0), (500.0, 1.0), (250.0, 1.0))
+MOVING = ("computed_torque", "passivity_based", "adaptive")
+FEW = [
+    Case("panda", "computed_torque", 1000.0, 0.0),
+    Case("ur5", "computed_torque", 1000.0, 1.0),
+    Case("xarm7", "passivity_based", 250.0, 1.0),
+    Case("panda", "adaptive", 500.0, 1.0),
+]
+ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MOVING for loop in LOOPS]
+WORSE = 3.0
+"""How many times larger errors may be than with exact velocities."""
+STEP = 1e-4
+"""Of positions [rad]."""
+
+
+def judge(case, q, rng):
+    n = len(q)
+    exact, found = scenarios.trajectory(case, q), scenarios.trajectory(case, q, encoders=Encoders(n, STEP))
+    where = f"{found} in place of {exact} at {q.tolist()}"
+    assert found["error"] < WORSE * max(exact["error"], STEP), where
+    assert found["phases"] == exact["phases"] and found["limits"] <= 1.0 + 1e-9, where
+    assert found["last error"] < exact["last error"] + 2 * STEP, where
+    stop = scenarios.stop(case, q, scenarios.allowed_velocity(arms.load(case.arm), q, rng), encoders=Encoders(n, STEP))
+    assert stop["phase"] == "stopped" and stop["limits"] <= 1.0 + 1e-9, f"{stop} at {q.tolist()}"
+    assert stop["drift"] < 1e-3, f"{stop} at {q.tolist()}"
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_errors_are_below_three_times_those_with_exact_velocities(case, rng):
+    judge(case, arms.load(case.arm).aligned(0), rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_errors_of_all_arms_modes_and_loops(case, rng):
+    arm = arms.load(case.arm)
+    for q in (arm.aligned(0), arm.random_pose(rng, 0.3)):
+        judge(case, q, rng)
+
+
+@pytest.mark.parametrize("rate", [1000.0, 250.0])
+def test_an_arm_at_rest_stays_where_it_is(rate, rng):
+    """Steps of a position become efforts, which stay small: a part of a hundredth of the limits."""
+    for mode in ("gravity_compensation", *MOVING):
+        case = Case("panda_arm", mode, rate, 1.0)
+        arm = arms.load(case.arm)
+        q = arm.random_pose(rng, 0.3)
+        loop = case.loop(q, 1e-3 * rng.uniform(-1, 1, 7), encoders=Encoders(7, STEP))
+        record = loop.run(1.5).since(0.5)
+        assert np.abs(record.q - q).max() < 20 * STEP and record.speed.max() < 0.02
+        assert (np.ptp(record.effort, axis=0) < 0.05 * arm.limit).all()
+
+
+def test_gains_give_way_to_the_filter():
+    """Guiding is damped by what the loop carries with the filter; with measured velocities by more."""
+    case = Case("panda_arm", "gravity_compensation", 250.0, 1.0)
+    caps = {}
+    for time in (0.0, 0.005, 0.05):
+        q = arms.load(case.arm).aligned(0)
+        loop = case.loop(q, encoders=Encoders(7, STEP, time) if time else None)
+        loop.run(0.1)
+        caps[time] = loop.core.gains.guide_cap
+        assert loop.core.loop().radius < 1.0 + 1e-9
+    assert caps[0.0] > caps[0.005] > caps[0.05] > 0.0
