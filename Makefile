@@ -4,8 +4,9 @@
 IN_ENV := ./tools/environment.sh
 export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 
-# A worker for each core; the tests of a file stay together, for they may share nodes.
-PYTEST := python -m pytest --numprocesses=auto --dist=loadscope
+# The tests of a file stay together, for they may share nodes; test/conftest.py says how many workers there are, and
+# in which order they take the files.
+PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
 .PHONY: help setup demo test test-all lint bench study fuzz soak policies clean
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from pathlib import Path
 
 # Before numpy is loaded: on small matrices and a busy machine threads of BLAS wait for each other, fifty times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -25,6 +26,24 @@ settings.load_profile("repository")
 def rng(request):
     """A random generator of the test's own: the same in every run, whatever other tests run."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+
+
+LONGEST = ("demo", "nodes", "soak", "fuzz", "ros", "engine", "stewart", "control", "geometry")
+"""Folders whose files take longest, the longest first: no worker begins with them while the others have finished."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """More than cores: tests of nodes wait most of the time, for discovery and for reports once a second."""
+    return 3 * (os.cpu_count() or 1) // 2
+
+
+def pytest_collection_modifyitems(items):
+    def rank(item):
+        folders = item.path.relative_to(Path(__file__).parent).parts
+        return next((k for k, folder in enumerate(LONGEST) if folder in folders), len(LONGEST))
+
+    items.sort(key=rank)
 
 
 EXPLAINED = (
