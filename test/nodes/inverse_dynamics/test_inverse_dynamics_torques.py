@@ -11,6 +11,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from lie_dynamics_ros.nodes.inverse_dynamics.node import SETTINGS
+
 RNG = np.random.default_rng(20)
 Q, QD, QDD = RNG.uniform(-1, 1, 7), RNG.uniform(-2, 2, 7), RNG.uniform(-5, 5, 7)
 LONG = 3600.0
@@ -31,16 +33,34 @@ def torques_turn(bench, answers, send, new, *old):
     assert_torques(bench.turns(ask, new, *old, numbers=lambda a: a.effort), new)
 
 
-@pytest.fixture
-def arm(bench):
-    """Start the node on the arm; returns a function that starts it with parameters, and its answers."""
+USUAL = {setting.name: setting.default for setting in SETTINGS if setting.when != "at start"}
 
-    def start(**parameters):
-        node = bench.start("inverse_dynamics", robot_description=ARM, **parameters)
-        answers = bench.listen(JointState, f"{node}/joint_efforts")
+
+@pytest.fixture
+def bench(module_bench):
+    return module_bench
+
+
+@pytest.fixture(scope="module")
+def shared(module_bench):
+    """A node that begins afresh for each test, and its answers."""
+    outputs = {"publish_commands": True, "publish_gravity_efforts": True}
+    node = module_bench.start("inverse_dynamics", robot_description=ARM, **outputs)
+    module_bench.wait_state(node, "active")
+    return node, module_bench.listen(JointState, f"{node}/joint_efforts")
+
+
+@pytest.fixture
+def arm(bench, shared):
+    """Return a function that lets the node begin with some parameters, and returns it and its answers."""
+    node, answers = shared
+
+    def begin(**parameters):
+        bench.again(node, **{**USUAL, "robot_description": ARM, **parameters})
+        answers.clear()
         return node, answers
 
-    return start
+    return begin
 
 
 def test_answers_a_state_with_its_torques_and_its_stamp(bench, arm):
@@ -151,7 +171,7 @@ def test_gravity_vector_of_a_tilted_robot_changed_at_run_time(bench, arm):
 
 def test_selected_joints_commands_and_gravity_efforts(bench, arm):
     chosen = [ARM_JOINTS[3], ARM_JOINTS[1]]
-    node, answers = arm(joints=chosen, publish_commands=True, publish_gravity_efforts=True)
+    node, answers = arm(joints=chosen)
     commands = bench.listen(Float64MultiArray, f"{node}/commands")
     gravity_efforts = bench.listen(JointState, f"{node}/gravity_efforts")
     answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
@@ -170,16 +190,12 @@ def test_selected_joints_commands_and_gravity_efforts(bench, arm):
 
 
 @pytest.mark.parametrize("compensated", [False, True])
-def test_limits_efforts_and_says_so(bench, compensated):
+def test_limits_efforts_and_says_so(bench, arm, compensated):
     # Holding the rod level takes 9.81 N m, an acceleration of 20 rad/s^2 another 12 N m; 5 N m are allowed.
     # What a driver adds against gravity counts towards the limit.
-    node = bench.start(
-        "inverse_dynamics",
-        robot_description=pendulum(effort=5.0),
-        driver_compensates_gravity=compensated,
-        acceleration_timeout=LONG,
+    node, answers = arm(
+        robot_description=pendulum(effort=5.0), driver_compensates_gravity=compensated, acceleration_timeout=LONG
     )
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
     points = bench.publisher(JointTrajectoryPoint, f"{node}/joint_trajectory_point")
     level = [np.pi / 2]
     gravity = oracle(pendulum(), level)[0]
@@ -198,9 +214,8 @@ def test_limits_efforts_and_says_so(bench, compensated):
     bench.turns(ask, oracle(pendulum(), level, qdd=[acceleration])[0] - added, gravity - added, numbers=np.array)
 
 
-def test_an_effort_limit_of_zero_counts_as_none(bench):
-    node = bench.start("inverse_dynamics", robot_description=pendulum(effort=0))
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
+def test_an_effort_limit_of_zero_counts_as_none(bench, arm):
+    _, answers = arm(robot_description=pendulum(effort=0))
     answer = bench.ask(lambda: bench.make_state(["swing"], [1.0]), answers)
     np.testing.assert_allclose(answer.effort, oracle(pendulum(), [1.0]), rtol=1e-12)
 
