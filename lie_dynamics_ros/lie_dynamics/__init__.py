@@ -36,6 +36,7 @@ _HOMES = {
         "bias_force_derivatives gravity_force_derivatives inverse_dynamics_derivatives"
     ),
     "dynamics.inverse_dynamics": "inverse_dynamics",
+    "dynamics.joint_friction": "JointFriction",
     "dynamics.jacobians": "jacobian jacobian_rate",
     "dynamics.kinematics": "forward_kinematics frame_pose",
     "dynamics.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate",

@@ -46,6 +46,7 @@ from .dynamics.external import external_wrench
 from .dynamics.forward_dynamics import forward_dynamics, hybrid_dynamics
 from .dynamics.inverse_dynamics import inverse_dynamics
 from .dynamics.jacobians import jacobian, jacobian_rate
+from .dynamics.joint_friction import JointFriction
 from .dynamics.kinematics import forward_kinematics, frame_pose
 from .dynamics.mass_matrix import bias_force, coriolis_matrix, gravity_force, mass_matrix, mass_matrix_rate
 from .dynamics.mass_matrix_solution import solve_mass_matrix
@@ -88,6 +89,7 @@ __all__ = [
     "GroupError",
     "InertiaError",
     "InputError",
+    "JointFriction",
     "LieDynamicsError",
     "Loop",
     "Model",

@@ -134,6 +134,11 @@ class Section:
             found.append(self._part(f"{name} {k} in {self.where}{label}", entry, None))
         return found
 
+    def named_sections(self, key: str, name: str, keys: tuple[str, ...]) -> dict[str, Section]:
+        """Return the mappings, whose keys are known, in the mapping at a key, called `name` and what leads to each."""
+        entries = self._part(f"{key} in {self.where}", self._values.get(key), None)._values
+        return {of: self._part(f"{name} {quoted(of)} in {self.where}", entry, keys) for of, entry in entries.items()}
+
     def text_or_section(self, key: str, keys: tuple[str, ...]) -> str | Section:
         """Return the text or the mapping at a key."""
         value = self._values.get(key)

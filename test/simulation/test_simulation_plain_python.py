@@ -5,6 +5,7 @@ from support.compare import relative
 from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
+from lie_dynamics_ros.lie_dynamics import JointFriction
 from lie_dynamics_ros.lie_dynamics.control import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, simulate
 
@@ -19,9 +20,11 @@ def evaluate():
     joints = JointPhysics.none(model).changed(
         damping=np.full(model.nv, 0.2), friction=np.full(model.nv, 0.5), upper=np.full(model.nv, 0.3),
         stop_stiffness=np.full(model.nv, 50.0), stop_damping=np.full(model.nv, 1.0),
+        law=JointFriction(np.full(model.nv, 0.1), 0.2, 0.4, 0.5, 0.05),
     )  # fmt: skip
     f_ext = rng.normal(size=(model.n_bodies, 6))
-    out = {"regressor": slotine_li_regressor(model, q, qd, v, a)}
+    out = {"friction": joints.law.force(qd, v), "transmitted": joints.law.transmitted(v, qd)}
+    out |= {"regressor": slotine_li_regressor(model, q, qd, v, a)}
     for method in ("semi_implicit", "rkmk4", "variational"):
         motion = simulate(
             model, q, qd, v, duration=0.005, method=method, joints=joints, qdd=a, prescribed=given, f_ext=f_ext

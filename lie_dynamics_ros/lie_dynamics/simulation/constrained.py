@@ -76,7 +76,7 @@ def simulate_constrained(
         held = np.asarray(tau(k * step, x, v), np.float64) if callable(tau) else constant
 
         def acceleration(_time: float, a: Array, b: Array, held: Array = held) -> Array:
-            total = held if joints is None else held + joint_forces(joints, model, a, b)
+            total = held if joints is None else held + joint_forces(joints, model, a, b, held)
             return constrained_forward_dynamics(model, constraints, a, b, total, f_ext).qdd
 
         accelerations[k], forces[k] = acceleration(k * step, x, v), held

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..dynamics.joint_friction import JointFriction, apply
+from ..dynamics.kernels import friction
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..model.arguments import require_model
@@ -41,6 +44,8 @@ class JointPhysics:
         [N m/rad, N m s/rad, ...].
     friction_speed : float
         Speed s [rad/s or m/s] of regularised friction, f qd / sqrt(qd^2 + s^2), for integrators that need it.
+    law : JointFriction, optional
+        Friction besides that: two sides, Stribeck's curve, load; its `smoothing_speed` counts for compensation alone.
     """
 
     damping: Array
@@ -50,6 +55,7 @@ class JointPhysics:
     stop_stiffness: Array
     stop_damping: Array
     friction_speed: float = 1e-3
+    law: JointFriction | None = None
 
     def __post_init__(self) -> None:
         for name in ("damping", "friction", "lower", "upper", "stop_stiffness", "stop_damping"):
@@ -64,6 +70,8 @@ class JointPhysics:
             object.__setattr__(self, name, value)
         if not (np.isfinite(self.friction_speed) and self.friction_speed > 0.0):
             raise InputError(f"friction_speed: a positive speed is expected, got {self.friction_speed}")
+        if self.law is not None and self.law.damping.shape != self.damping.shape:
+            raise InputError(f"law: {self.damping.size} coordinates are expected, got {self.law.damping.size}")
         _freeze_arrays(self)
 
     @classmethod
@@ -102,25 +110,43 @@ class JointPhysics:
         """Return a copy with other values, e.g. ``changed(friction=0.5 * physics.friction)``."""
         return replace(self, **values)
 
+    @cached_property
     def _table(self) -> Array:
         table = np.zeros((columns.SIZE, self.damping.size))
-        table[columns.DAMPING], table[columns.FRICTION] = self.damping, self.friction
+        if self.law is not None:
+            table[: friction.SIZE] = self.law._table
+        table[friction.DAMPING] += self.damping
+        table[friction.FORWARD : friction.STATIC_BACKWARD + 1] += self.friction
+        table[friction.SMOOTHING_SPEED] = self.friction_speed
         table[columns.LOWER], table[columns.UPPER] = self.lower, self.upper
         table[columns.STOP_STIFFNESS], table[columns.STOP_DAMPING] = self.stop_stiffness, self.stop_damping
         return table
 
+    def _stops(self, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return the forces of stops on the joints, and rates, each (..., nv)."""
+        q, qd = np.asarray(q, np.float64), np.asarray(qd, np.float64)
+        position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
+        position[..., model._vector_v] = q[..., model._vector_q]
+        depth = np.maximum(position - self.upper, 0.0) + np.minimum(position - self.lower, 0.0)
+        return -self.stop_stiffness * depth - np.where(depth * qd > 0.0, self.stop_damping * qd, 0.0), qd
 
-def joint_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
-    """Return the forces (..., nv) of damping, regularised friction and stops on the joints [N m, N].
 
-    For accelerations given as a function: add them to the torques. Semi-implicit Euler as `simulate` runs it does not
-    use them: it treats damping and stops implicitly, and its friction sticks.
+def joint_forces(
+    physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike = 0.0
+) -> Array:
+    """Return the forces (..., nv) of damping, smooth friction and stops on the joints [N m, N].
+
+    For accelerations given as a function: add them to the torques `tau`, which friction by load depends on.
+    Semi-implicit Euler as `simulate` runs it does not use them: it treats damping and stops implicitly, and its
+    friction sticks.
     """
     require_model(model)
-    q, qd = np.asarray(q, np.float64), np.asarray(qd, np.float64)
-    position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
-    position[..., model._vector_v] = q[..., model._vector_q]
-    depth = np.maximum(position - physics.upper, 0.0) + np.minimum(position - physics.lower, 0.0)
-    dry = physics.friction * qd / np.sqrt(qd * qd + physics.friction_speed**2)
-    damper = np.where(depth * qd > 0.0, physics.stop_damping * qd, 0.0)
-    return np.asarray(-physics.damping * qd - dry - physics.stop_stiffness * depth - damper)
+    stops, rates = physics._stops(model, q, qd)
+    force = np.asarray(tau, np.float64)
+    return apply(friction.transmitted_force, physics._table, rates, force + stops) - force
+
+
+def drive_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, transmitted: Array) -> Array:
+    """Return the forces (..., nv) of drives whose joints get `transmitted`, losses and stops included [N m, N]."""
+    stops, rates = physics._stops(model, q, qd)
+    return transmitted - stops + apply(friction.friction_force, physics._table, rates, transmitted)

@@ -123,6 +123,8 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
         return
     if not isinstance(joints, JointPhysics) or joints.damping.size != model.nv:
         raise InputError(f"joints: a JointPhysics of {model.nv} coordinates is expected, got {joints!r}", name="joints")
+    if joints.law is not None:
+        raise InputError("joints: no law is expected, whose friction by load has no derivative", name="joints")
     if integrator == "semi_implicit" and _is_implicit(model) and joints.friction.any():
         raise InputError(
             "joints: dry friction that sticks has no derivative where it begins to; none is expected in semi_implicit "

@@ -18,7 +18,7 @@ from ..model.configuration import checked, require_finite
 from ..model.model import Model
 from ..model.pack import copied
 from .integrators import integrate_motion
-from .joint_physics import JointPhysics, joint_forces
+from .joint_physics import JointPhysics, drive_forces, joint_forces
 from .kernels import simulation as kernels
 
 Array = npt.NDArray[np.float64]
@@ -108,7 +108,7 @@ class Simulator:
                 damping=self.joints.damping + damping, friction=self.joints.friction + friction
             )
             self.model = model.with_joint_terms(armature=bool(model._rows[1:, layout.ARMATURE].any()))
-        self._table = self.joints._table()
+        self._table = self.joints._table
         count = self.model._rows.shape[0]
         self._scratch = copied(self.model._table)[:count]
         self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0))._table)[:count]
@@ -193,7 +193,7 @@ class Simulator:
         acceleration, force = np.empty((count, n)), np.empty((count, n))
         settings = np.zeros(kernels.SETTINGS)
         settings[kernels.STEP], settings[kernels.SUBSTEPS] = self.step_size, substeps
-        settings[kernels.METHOD], settings[kernels.FRICTION_SPEED] = _METHODS[self.method], self.joints.friction_speed
+        settings[kernels.METHOD] = _METHODS[self.method]
         status = kernels.simulate(
             model._rows,
             self._scratch,
@@ -237,13 +237,12 @@ class Simulator:
             t, a = tau[min(k, len(tau) - 1)], qdd[min(k, len(qdd) - 1)]
 
             def motion(_time: float, x: Array, xd: Array, t: Array = t, a: Array = a) -> Array:
-                total = t + np.where(given, 0.0, joint_forces(self.joints, self.model, x, xd))
+                total = t + np.where(given, 0.0, joint_forces(self.joints, self.model, x, xd, t))
                 return hybrid_dynamics(self.model, x, xd, a, total, given, f_ext)[0]
 
-            loss = joint_forces(self.joints, self.model, q[-1], qd[-1])
-            total = t + np.where(given, 0.0, loss)
+            total = t + np.where(given, 0.0, joint_forces(self.joints, self.model, q[-1], qd[-1], t))
             acceleration[k], exerted = hybrid_dynamics(self.model, q[-1], qd[-1], a, total, given, f_ext)
-            force[k] = np.where(given, exerted - loss, t)
+            force[k] = np.where(given, drive_forces(self.joints, self.model, q[-1], qd[-1], exerted), t)
             end = integrate_motion(
                 self.model, motion, q[-1], qd[-1], step=self.step_size, steps=substeps, method=method
             )

@@ -1,17 +1,18 @@
 """Damping, dry friction and stops at the joints, as the steps use them.
 
-`joints` is a table with a row for each of the quantities below and a column for each velocity coordinate.
+`joints` is a table with the rows of `friction` and one for each of the quantities below, and a column for each velocity
+coordinate.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...dynamics.kernels import friction
+from ...dynamics.kernels.friction import DAMPING, dry_friction, is_dry, smooth_side, transmitted
 from ...engine.compile import inline, outline
 from ...model.layout import AXIS, KIND, N_V, Q_INDEX
 
-DAMPING, FRICTION, LOWER, UPPER, STOP_STIFFNESS, STOP_DAMPING = 0, 1, 2, 3, 4, 5
-SIZE = 6
+LOWER, UPPER, STOP_STIFFNESS, STOP_DAMPING = range(friction.SIZE, friction.SIZE + 4)
+SIZE = friction.SIZE + 4
 
 
 @inline
@@ -29,17 +30,22 @@ def position(rows, i, q):
 
 
 @outline
-def smooth_forces(rows, joints, friction_speed, q, qd, tau, out):
-    """Write tau less damping, friction f qd / sqrt(qd^2 + s^2), and stops, whose damper acts on the way in only."""
+def smooth_forces(rows, joints, q, qd, tau, given, out):
+    """Write tau less damping, smooth friction, and stops, whose damper acts on the way in only.
+
+    Friction by load is left out where the acceleration is given: the force there is not known yet.
+    """
     for i in range(1, int(rows[0, N_V]) + 1):
         j = i - 1
         v = qd[j]
         x = penetration(rows, joints, i, position(rows, i, q))
         force = tau[j] - joints[DAMPING, j] * v
-        if joints[FRICTION, j] > 0.0:
-            force -= joints[FRICTION, j] * v / np.sqrt(v * v + friction_speed * friction_speed)
         if x != 0.0:
             force -= joints[STOP_STIFFNESS, j] * x
             if x * v > 0.0:
                 force -= joints[STOP_DAMPING, j] * v
+        if is_dry(joints, j):
+            side = smooth_side(joints, j, v)
+            load = 0.0 if given[j] else side * joints[friction.LOAD, j]
+            force = transmitted(force, side * dry_friction(joints, j, v, side), load)
         out[j] = force

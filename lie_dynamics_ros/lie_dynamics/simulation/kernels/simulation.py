@@ -16,7 +16,7 @@ from .variational import COLUMNS as _TREE_COLUMNS
 SEMI_IMPLICIT, RKMK4, VARIATIONAL = 0, 1, 2
 
 #: Entries of `settings`.
-STEP, SUBSTEPS, METHOD, FRICTION_SPEED, SETTINGS = 0, 1, 2, 3, 4
+STEP, SUBSTEPS, METHOD, SETTINGS = 0, 1, 2, 3
 
 #: A status: the equations of a variational step have no solution that was found.
 NOT_SOLVED = 6
@@ -50,13 +50,10 @@ def simulate(model, rows, weightless, joints, tau, qdd, given, f_ext, settings, 
             if method == SEMI_IMPLICIT:
                 semi_implicit(rows, joints, h, q, qd, t, f_ext, a, given, held, vec, work)
             elif method == RKMK4:
-                rkmk4(
-                    rows, joints, settings[FRICTION_SPEED], h, q, qd, t, f_ext, a, given, other_q, other_qd, vec, work
-                )
+                rkmk4(rows, joints, h, q, qd, t, f_ext, a, given, other_q, other_qd, vec, work)
             elif not variational(
-                rows, weightless, joints, settings[FRICTION_SPEED], h, q, qd, t, f_ext, none, a, given,
-                other_q, other_qd, vec, work, tree,
-            ):  # fmt: skip
+                rows, weightless, joints, h, q, qd, t, f_ext, none, a, given, other_q, other_qd, vec, work, tree
+            ):
                 return (NOT_SOLVED if all_finite(qd) else NOT_FINITE) + STATUS_STEP * k
             if not all_finite(qd):
                 return NOT_FINITE + STATUS_STEP * k

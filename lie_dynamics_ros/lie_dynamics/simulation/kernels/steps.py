@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...dynamics.kernels.forward_dynamics import hybrid_dynamics_core
+from ...dynamics.kernels.friction import DAMPING, LOAD, SMOOTHING_SPEED, dry_friction, is_dry, smooth_side, transmitted
 from ...dynamics.kernels.inverse_dynamics import NONE_GIVEN, inverse_dynamics_core
 from ...engine.compile import inline, outline
 from ...model.layout import ARMATURE, N_V
-from .joint_physics import DAMPING, FRICTION, STOP_DAMPING, STOP_STIFFNESS, penetration, position, smooth_forces
+from .joint_physics import STOP_DAMPING, STOP_STIFFNESS, penetration, position, smooth_forces
 from .manifold import move, tangent_rate
 from .variational import body_steps, joint_momenta, place
 
@@ -60,17 +61,24 @@ def _implicit_forces(rows, joints, h, q, qd, tau, given, vec):
 
 
 @inline
+def _sliding(joints, j, qd, side):
+    """Return how large dry friction of joint `j` is, unloaded, where it slides to a side; from rest where it turns."""
+    return dry_friction(joints, j, qd[j] if qd[j] * side > 0.0 else 0.0, side)
+
+
+@inline
 def _revise(rows, joints, h, i, q, qd, held, vec):
     """Tell whether the assumption about joint `i` (sticks, slips, stop pushes) was wrong, and change it."""
     j = i - 1
-    limit = joints[FRICTION, j]
     after = qd[j] + h * vec[ACCELERATION, j]
-    if limit > 0.0:
+    if is_dry(joints, j):
         if held[j]:
             need = vec[REACTION, j] - vec[_FORCE, j]
+            side = -1.0 if need > 0.0 else 1.0
+            limit = dry_friction(joints, j, 0.0, side) + joints[LOAD, j] * abs(vec[REACTION, j])
             if abs(need) > limit * (1.0 + 1e-9):
                 held[j] = False
-                vec[_SIDE, j] = -1.0 if need > 0.0 else 1.0
+                vec[_SIDE, j] = side
                 return True
         elif after * vec[_SIDE, j] < 0.0:
             held[j] = True
@@ -101,7 +109,7 @@ def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, wor
         held[j] = given[j]
         vec[_COMMAND, j] = qdd[j] if given[j] else 0.0
         vec[_SIDE, j] = vec[_RELEASED, j] = 0.0
-        if joints[FRICTION, j] > 0.0 and not given[j]:
+        if is_dry(joints, j) and not given[j]:
             if qd[j] == 0.0:
                 held[j] = True
             else:
@@ -109,7 +117,8 @@ def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, wor
     for trial in range(8 + 4 * n):
         _implicit_forces(rows, joints, h, q, qd, tau, given, vec)
         for j in range(n):
-            vec[_A, j] = vec[_FORCE, j] - joints[FRICTION, j] * vec[_SIDE, j]
+            side = vec[_SIDE, j]
+            vec[_A, j] = transmitted(vec[_FORCE, j], side * _sliding(joints, j, qd, side), side * joints[LOAD, j])
         accelerations(rows, q, qd, vec[_A], f_ext, vec[_COMMAND], held, vec[ACCELERATION], vec[REACTION], work)
         settled = True
         for i in range(1, n + 1):
@@ -124,14 +133,15 @@ def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, wor
         qd[j] = 0.0 if held[j] and not given[j] else qd[j] + h * vec[ACCELERATION, j]
         if given[j]:
             side = 1.0 if before + qd[j] > 0.0 else (-1.0 if before + qd[j] < 0.0 else 0.0)
-            vec[REACTION, j] += joints[DAMPING, j] * before + joints[FRICTION, j] * side
+            dry = dry_friction(joints, j, before, side) + joints[LOAD, j] * abs(vec[REACTION, j])
+            vec[REACTION, j] += joints[DAMPING, j] * before + dry * side
         else:
             vec[REACTION, j] = tau[j]
     move(rows, q, qd, h, q)
 
 
 @outline
-def rkmk4(rows, joints, speed, h, q, qd, tau, f_ext, qdd, given, other_q, other_qd, vec, work):
+def rkmk4(rows, joints, h, q, qd, tau, f_ext, qdd, given, other_q, other_qd, vec, work):
     """Advance q and qd by the Runge-Kutta-Munthe-Kaas method of order four, forces held over the step."""
     n = qd.shape[0]
     for j in range(n):
@@ -144,7 +154,7 @@ def rkmk4(rows, joints, speed, h, q, qd, tau, f_ext, qdd, given, other_q, other_
             other_qd[j] = qd[j] + part * vec[_KV, j]
         move(rows, q, vec[_U], 1.0, other_q)
         tangent_rate(rows, vec[_U], other_qd, vec[_KU])
-        smooth_forces(rows, joints, speed, other_q, other_qd, tau, vec[_RATE])
+        smooth_forces(rows, joints, other_q, other_qd, tau, given, vec[_RATE])
         accelerations(rows, other_q, other_qd, vec[_RATE], f_ext, qdd, given, vec[_KV], vec[_A], work)
         for j in range(n):
             vec[_SUM_U, j] += weight * vec[_KU, j]
@@ -152,20 +162,27 @@ def rkmk4(rows, joints, speed, h, q, qd, tau, f_ext, qdd, given, other_q, other_
             if stage == 0:
                 vec[ACCELERATION, j] = vec[_KV, j]
                 # of a coordinate whose acceleration is given: the force it takes, with what the joint takes
-                vec[REACTION, j] = vec[_A, j] + tau[j] - vec[_RATE, j] if given[j] else tau[j]
+                vec[REACTION, j] = tau[j]
+                if given[j]:
+                    load = smooth_side(joints, j, qd[j]) * joints[LOAD, j] if is_dry(joints, j) else 0.0
+                    vec[REACTION, j] += vec[_A, j] - vec[_RATE, j] + load * abs(vec[_A, j])
     move(rows, q, vec[_SUM_U], 1.0, q)
     for j in range(n):
         qd[j] += vec[_SUM_V, j]
 
 
 @inline
-def _loss(rows, joints, speed, j, q, v):
-    """Return damping, that of a stop too, and regularised friction of joint `j` as a coefficient of v."""
+def _loss(rows, joints, j, q, v, tau):
+    """Return damping, that of a stop too, and smooth friction of joint `j` as a coefficient of v."""
     slope = joints[DAMPING, j]
     if penetration(rows, joints, j + 1, position(rows, j + 1, q)) * v > 0.0:
         slope += joints[STOP_DAMPING, j]
-    if joints[FRICTION, j] > 0.0:
-        slope += joints[FRICTION, j] / np.sqrt(v * v + speed * speed)
+    if is_dry(joints, j):
+        side, speed = smooth_side(joints, j, v), joints[SMOOTHING_SPEED, j]
+        dry, load = dry_friction(joints, j, v, side), joints[LOAD, j]
+        if load > 0.0:
+            dry += load * abs(transmitted(tau - slope * v, side * dry, side * load))
+        slope += dry / np.sqrt(v * v + speed * speed)
     return slope
 
 
@@ -180,9 +197,7 @@ def _kick(rows, weightless, joints, h, q, tau, f_ext, given, vec, work):
 
 
 @outline
-def variational(
-    rows, weightless, joints, speed, h, q, qd, tau, f_ext, none, qdd, given, other_q, other_qd, vec, work, tree
-):
+def variational(rows, weightless, joints, h, q, qd, tau, f_ext, none, qdd, given, other_q, other_qd, vec, work, tree):
     """Advance q and qd by the variational integrator of `variational`; tell whether its equations were solved.
 
     The momenta on leaving q must be those on arriving there plus half the impulses. The mean velocity x that gives them
@@ -202,7 +217,7 @@ def variational(
         body_steps(rows, h, tree)
         joint_momenta(rows, q, False, x, tree, vec[_A])
         for j in range(n):
-            slope = 0.0 if given[j] else 0.5 * h * _loss(rows, joints, speed, j, q, x[j])
+            slope = 0.0 if given[j] else 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j])
             vec[REACTION, j] = 2.0 * (vec[_A, j] - vec[_P, j]) / h  # what the motion asks of a joint, at its start
             weightless[j + 1, ARMATURE] = vec[ARMATURES, j] + slope
             vec[_B, j] = vec[_P, j] - vec[_A, j] - slope * x[j]
@@ -224,7 +239,7 @@ def variational(
     joint_momenta(rows, other_q, True, x, tree, vec[_P])
     for j in range(n):
         if not given[j]:
-            vec[_P, j] -= 0.5 * h * _loss(rows, joints, speed, j, q, x[j]) * x[j]
+            vec[_P, j] -= 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j]) * x[j]
         weightless[j + 1, ARMATURE] = vec[ARMATURES, j]
         vec[_X, j] = qd[j] + h * qdd[j] if given[j] else 0.0
     _kick(rows, weightless, joints, h, other_q, tau, f_ext, given, vec, work)
@@ -233,7 +248,8 @@ def variational(
         side = 1.0 if other_qd[j] > 0.0 else (-1.0 if other_qd[j] < 0.0 else 0.0)
         if given[j]:
             mean = 0.5 * vec[REACTION, j] + (vec[_A, j] - vec[_P, j]) / h
-            vec[REACTION, j] = mean + joints[DAMPING, j] * other_qd[j] + joints[FRICTION, j] * side
+            dry = dry_friction(joints, j, other_qd[j], side) + joints[LOAD, j] * abs(mean)
+            vec[REACTION, j] = mean + joints[DAMPING, j] * other_qd[j] + dry * side
         else:
             vec[REACTION, j] = tau[j]
         vec[ACCELERATION, j] = (other_qd[j] - qd[j]) / h
