@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lie_dynamics import Model
+from ..lie_dynamics import JointFriction, Model
+from .arrays import Array
 from .errors import ConfigurationError
 from .robot_options import RobotOptions
 from .robot_state import RobotState
@@ -27,6 +28,8 @@ class RobotCore(ABC):
     ----------
     model : Model
         Every joint must have one coordinate, because a JointState has one position per joint.
+    friction : JointFriction, optional
+        Of its drives, besides the losses that the options include.
 
     Raises
     ------
@@ -54,9 +57,9 @@ class RobotCore(ABC):
     options: RobotOptions
     dynamics: Model
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, friction: JointFriction | None = None) -> None:
         check_coordinates(model)
-        self.model = model
+        self.model, self.friction = model, friction
         n = len(model.joint_names)
         self.zero = self.acceleration = np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
@@ -82,6 +85,14 @@ class RobotCore(ABC):
         other = copy.copy(self)
         other.set_options(options)
         return other
+
+    def drive_effort(self, rate: Array, effort: Array) -> Array:
+        """Return what drives exert at rates (..., n) so that the bodies get an effort (..., n) [N m or N]."""
+        return effort if self.friction is None else effort + self.friction.force(rate, effort)
+
+    def body_effort(self, rate: Array, effort: Array) -> Array:
+        """Return what the bodies get of the drives' effort (..., n) at rates (..., n) [N m or N]."""
+        return effort if self.friction is None else self.friction.transmitted(effort, rate)
 
     @abstractmethod
     def answer(self, state: RobotState) -> Any:

@@ -22,6 +22,13 @@ MODEL_SETTINGS = (
     ),
     Setting("include_damping", False, "Include the viscous damping that the URDF gives."),
     Setting("include_friction", False, "Include the dry friction that the URDF gives; zero for a joint at rest."),
+    Setting(
+        "friction_file",
+        "",
+        "Friction of the joints, in place of what the URDF gives: YAML text, a file path, file:///path or "
+        "package://name/path. Empty: none.",
+        "while unconfigured",
+    ),
     Setting("payload_frame", "", "Link or frame that carries the payload; read where payload_mass is not zero."),
     Setting(
         "payload_mass",
@@ -113,6 +120,11 @@ class RobotOptions:
     @staticmethod
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
+        if values["friction_file"] and (values["include_damping"] or values["include_friction"]):
+            raise ParameterError(
+                "friction_file is set with include_damping or include_friction; expected one of them, or the joints "
+                "would have friction twice"
+            )
         gravity = tuple(values["gravity"])
         if len(gravity) != 3:
             raise ParameterError(f"gravity has {len(gravity)} entries; expected 3 (x, y, z)")

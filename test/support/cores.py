@@ -21,9 +21,9 @@ def options(**values) -> ComputedTorqueOptions:
     return found
 
 
-def make_core(model, **values) -> ComputedTorqueCore:
+def make_core(model, friction=None, **values) -> ComputedTorqueCore:
     """Return a core for a model."""
-    return ComputedTorqueCore(model, options(**values))
+    return ComputedTorqueCore(model, options(**values), friction)
 
 
 def sine(center, amplitude, frequency, seconds: float, lead: float = 0.0, step: float = 0.05) -> JointPoints:

@@ -176,6 +176,13 @@ class JointFriction:
 def apply(kernel: Callable[..., int], table: Array, qd: npt.ArrayLike, force: npt.ArrayLike) -> Array:
     """Return what a kernel of `kernels.friction` writes, for any batch; raises InputError."""
     n = table.shape[1]
+    if type(qd) is np.ndarray is type(force) and qd.shape == force.shape == (n,):
+        try:
+            out = np.empty((1, n))
+            if kernel(table, qd[None], force[None], out) == 1:
+                return np.asarray(out[0])
+        except TypeError:
+            pass
     rates, forces = numbers(qd), numbers(force)
     try:
         shape = np.broadcast_shapes(rates.shape, forces.shape, (n,))
@@ -184,10 +191,9 @@ def apply(kernel: Callable[..., int], table: Array, qd: npt.ArrayLike, force: np
     except ValueError:
         raise InputError(f"shape (..., {n}) is expected, got {rates.shape} and {forces.shape}") from None
     rates, forces = (rows_of(np.array(np.broadcast_to(a, shape), order="C")) for a in (rates, forces))
-    if not (np.isfinite(rates).all() and np.isfinite(forces).all()):
-        raise InputError("rates and forces: finite numbers are expected", name="qd")
     out = np.empty_like(rates)
-    kernel(table, rates, forces, out)
+    if kernel(table, rates, forces, out) != 1:
+        raise InputError("rates and forces: finite numbers are expected", name="qd")
     return out.reshape(shape)
 
 

@@ -11,7 +11,7 @@ from ...core.dynamics_answer import effort_of_wrenches
 from ...core.errors import MessageError
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
-from ...lie_dynamics import InputError, LieDynamicsError, Model, gravity_force, inverse_dynamics
+from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
@@ -46,8 +46,8 @@ class Answering(RobotCore):
     _far_stop: Array  # errors beyond which a stop holds the robot where it is
     _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
 
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
+    def __init__(self, model: Model, friction: JointFriction | None) -> None:
+        super().__init__(model, friction)
         limits, n = model.limits, len(model.joint_names)
         self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
         limited = self.limit < np.finfo(float).max
@@ -217,7 +217,7 @@ class Answering(RobotCore):
     def _judge(self, piece: Piece, desired: Desired) -> None:
         check_motion(piece, self.motion_limits)
         if self.options.check_dynamics and self.options.saturate:
-            check_dynamics(piece, desired, self.motion_limits, self.dynamics)
+            check_dynamics(piece, desired, self.motion_limits, self.dynamics, self.drive_effort)
 
     def _enter(self, phase: str, reason: str) -> None:
         if phase != self.phase:

@@ -14,7 +14,7 @@ from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
-from ...lie_dynamics import LieDynamicsError, Model, SpatialInertia, gravity_force
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.kernels.signals import within
 from .answer import HOLDING, OFF, STOPPED, STOPPING
@@ -44,6 +44,8 @@ class ComputedTorqueCore(Answering):
         As described; what the options include is added.
     options : ComputedTorqueOptions
         Of `computed_torque_options`.
+    friction : JointFriction, optional
+        Of the drives; compensated at desired velocities.
 
     Raises
     ------
@@ -60,8 +62,8 @@ class ComputedTorqueCore(Answering):
         The desired motion; None before the first state.
     """
 
-    def __init__(self, model: Model, options: ComputedTorqueOptions) -> None:
-        super().__init__(model)
+    def __init__(self, model: Model, options: ComputedTorqueOptions, friction: JointFriction | None = None) -> None:
+        super().__init__(model, friction)
         self._set_options(options, None)
 
     # Options.
@@ -88,6 +90,7 @@ class ComputedTorqueCore(Answering):
             make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None),
             ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"]),
             self._soft,
+            self.friction,
         )
         if before is not None and same_mode and before.options.numbers["ki"] == options.numbers["ki"]:
             laws.pid.integral = before._laws.pid.integral

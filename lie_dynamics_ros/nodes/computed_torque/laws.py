@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics import Model, gravity_force, inverse_dynamics, mass_matrix
+from ...lie_dynamics import JointFriction, Model, gravity_force, inverse_dynamics, mass_matrix
 from ...lie_dynamics.control import (
     AdaptiveController,
     ComputedTorquePID,
@@ -26,7 +26,7 @@ class LawEffort(NamedTuple):
     Attributes
     ----------
     effort : ndarray
-        Gravity included, feed-forward and external wrenches not [N m, N].
+        Gravity and friction included, feed-forward and external wrenches not [N m, N].
     velocity, acceleration : ndarray
         The reference motion whose dynamics are part of it [rad/s, m/s and rad/s^2, m/s^2].
     damping : ndarray
@@ -51,10 +51,20 @@ class Laws:
     pid : ComputedTorquePID
         Of mode computed_torque.
     soft : SoftLimits
+    friction : JointFriction or None
+        Compensated at desired velocities, under the efforts of the desired motion: a function of time alone, which no
+        gain has a part in.
     """
 
-    def __init__(self, model: Model, learner: AdaptiveController, pid: ComputedTorquePID, soft: SoftLimits) -> None:
-        self.model, self.learner, self.pid, self.soft = model, learner, pid, soft
+    def __init__(
+        self,
+        model: Model,
+        learner: AdaptiveController,
+        pid: ComputedTorquePID,
+        soft: SoftLimits,
+        friction: JointFriction | None,
+    ) -> None:
+        self.model, self.learner, self.pid, self.soft, self._friction = model, learner, pid, soft, friction
         self._zero = np.zeros(model.nv)
         self.gains: Gains
         self._differ = False  # whether rates of damping differ between joints
@@ -70,11 +80,18 @@ class Laws:
 
     def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> LawEffort:
         """Return what a mode asks for, ``period`` [s] after the state before."""
-        if mode == "computed_torque":
-            return self._computed_torque(q, qd, desired, period)
         if mode == "gravity_compensation":
             return self._guiding(q, qd)
-        return self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
+        if mode == "computed_torque":
+            law = self._computed_torque(q, qd, desired, period)
+        else:
+            law = self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
+        return law if self._friction is None else self._with_friction(law, *desired[:3])
+
+    def _with_friction(self, law: LawEffort, q: Array, qd: Array, qdd: Array) -> LawEffort:
+        assert self._friction is not None
+        friction = self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
+        return law._replace(effort=law.effort + friction)
 
     def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
@@ -114,4 +131,5 @@ class Laws:
         acceleration = plan[2] + g.stop * rate + g.stop_slide * sliding
         damping = limited_damping(mass_matrix(self.model, q), g.stop_extra, g.stop_cap, sliding)
         effort = inverse_dynamics(self.model, q, qd, acceleration) + damping
-        return LawEffort(effort, qd, acceleration, damping)
+        law = LawEffort(effort, qd, acceleration, damping)
+        return law if self._friction is None else self._with_friction(law, *plan)

@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping
-from ...lie_dynamics import Model
+from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.inputs.trajectories import read_joint_trajectory
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
@@ -64,9 +64,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return ComputedTorqueOptions(**ComputedTorqueOptions.read(values))
 
-    def make_core(self, model: Model, options: Any) -> ComputedTorqueCore:
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ComputedTorqueCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return ComputedTorqueCore(model, options)
+        return ComputedTorqueCore(model, options, friction)
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -80,8 +80,10 @@ def check_motion(piece: Piece, limits: MotionLimits) -> None:
         _check_polynomials(sign * bend, spans, hardest, "an acceleration of", piece, limits, sign)
 
 
-def check_dynamics(piece: Piece, desired: Desired, limits: MotionLimits, model: Model) -> None:
-    """Refuse a trajectory whose inverse dynamics exceed the effort limits; raises MessageError.
+def check_dynamics(
+    piece: Piece, desired: Desired, limits: MotionLimits, model: Model, drive_effort: Callable[[Array, Array], Array]
+) -> None:
+    """Refuse a trajectory whose efforts, friction of the drives included, exceed the limits; raises MessageError.
 
     It is held against them at `SAMPLES` times at most, with the other joints at rest where they are desired now.
     """
@@ -91,7 +93,7 @@ def check_dynamics(piece: Piece, desired: Desired, limits: MotionLimits, model: 
     qd, qdd, ahead = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
     for k, t in enumerate(times):
         piece.write(piece.start + round(t * 1e9), Desired(q[k], qd[k], qdd[k], ahead[k]))
-    tau = inverse_dynamics(model, q, qd, qdd) + ahead
+    tau = drive_effort(qd, inverse_dynamics(model, q, qd, qdd)) + ahead
     over = np.abs(tau) > _loose(limits.effort)
     over[:, np.setdiff1d(np.arange(q.shape[1]), piece.joints)] = False  # others are not the trajectory's doing
     if over.any():

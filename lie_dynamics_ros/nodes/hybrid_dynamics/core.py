@@ -17,7 +17,7 @@ from ...core.latest import Latest
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...lie_dynamics import Model, gravity_force, hybrid_dynamics
+from ...lie_dynamics import JointFriction, Model, gravity_force, hybrid_dynamics
 from ...lie_dynamics.control.kernels.signals import within
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
@@ -76,8 +76,8 @@ class HybridDynamicsCore(RobotCore):
 
     options: HybridDynamicsOptions
 
-    def __init__(self, model: Model, options: HybridDynamicsOptions) -> None:
-        super().__init__(model)
+    def __init__(self, model: Model, options: HybridDynamicsOptions, friction: JointFriction | None = None) -> None:
+        super().__init__(model, friction)
         n = len(model.joint_names)
         self.command: Latest[HybridCommand] = Latest()
         self._all: NDArray[np.bool_] = np.ones(n, dtype=bool)
@@ -118,9 +118,7 @@ class HybridDynamicsCore(RobotCore):
     def explain(self, answer: HybridAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""
         model, state, input_ = self.dynamics, answer.state, answer.input
-        _, before = hybrid_dynamics(
-            model, state.position, state.velocity, input_, input_, answer.prescribed, state.wrenches
-        )
+        _, before = self._solve(state, input_, input_, answer.prescribed)
         return DynamicsAnswer(
             position=state.position,
             velocity=state.velocity,
@@ -149,13 +147,23 @@ class HybridDynamicsCore(RobotCore):
             return command.prescribed, command.input
         return command.prescribed, np.where(command.named, command.input, measured)
 
+    def _solve(
+        self, state: RobotState, acceleration: Array, effort: Array, prescribed: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and efforts of drives, of which the acceleration or the effort is given."""
+        velocity, given = state.velocity, self.body_effort(state.velocity, effort)
+        accelerations, efforts = hybrid_dynamics(
+            self.dynamics, state.position, velocity, acceleration, given, prescribed, state.wrenches
+        )
+        if self.friction is not None:
+            efforts = np.where(prescribed, self.drive_effort(velocity, efforts), effort)
+        return accelerations, efforts
+
     def _within_limits(self, state: RobotState, input_: Array, prescribed: NDArray[np.bool_]) -> tuple[Array, Array]:
-        model, saturate, effort = self.dynamics, self.options.saturate, input_
+        saturate, effort = self.options.saturate, input_
         # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
         while True:
-            accelerations, efforts = hybrid_dynamics(
-                model, state.position, state.velocity, input_, effort, prescribed, state.wrenches
-            )
+            accelerations, efforts = self._solve(state, input_, effort, prescribed)
             if within(accelerations, self._any) != 1:
                 raise MessageError("not finite", "the state leads to accelerations that are not finite")
             if within(efforts, self.limit) == 1:

@@ -17,7 +17,7 @@ from ...core.dynamics_answer import DynamicsAnswer
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
-from ...lie_dynamics import Model
+from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
@@ -73,9 +73,9 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return HybridDynamicsOptions.from_values(values)
 
-    def make_core(self, model: Model, options: Any) -> HybridDynamicsCore:
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> HybridDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return HybridDynamicsCore(model, options)
+        return HybridDynamicsCore(model, options, friction)
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""

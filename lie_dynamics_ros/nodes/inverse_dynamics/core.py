@@ -15,7 +15,7 @@ from ...core.latest import Latest
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...lie_dynamics import Model, gravity_force, inverse_dynamics
+from ...lie_dynamics import JointFriction, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.kernels.signals import within
 
 
@@ -55,12 +55,15 @@ class EffortAnswer:
         What is published [N m or N].
     gravity : ndarray, or None
         The efforts against gravity alone, where they were needed on the way.
+    friction : ndarray, or None
+        The efforts against friction of the drives.
     """
 
     state: RobotState
     acceleration: Array
     effort: Array
     gravity: Array | None
+    friction: Array | None = None
 
 
 class InverseDynamicsCore(RobotCore):
@@ -69,14 +72,15 @@ class InverseDynamicsCore(RobotCore):
     Attributes
     ----------
     desired : Latest
-        The acceleration last received, shape (n,) in model order [rad/s^2 or m/s^2].
+        The acceleration last received, shape (n,) in model order [rad/s^2 or m/s^2], and the velocity that came with
+        it [rad/s or m/s], or None.
     """
 
     options: InverseDynamicsOptions
 
-    def __init__(self, model: Model, options: InverseDynamicsOptions) -> None:
-        super().__init__(model)
-        self.desired: Latest[Array] = Latest()
+    def __init__(self, model: Model, options: InverseDynamicsOptions, friction: JointFriction | None = None) -> None:
+        super().__init__(model, friction)
+        self.desired: Latest[tuple[Array, Array | None]] = Latest()
         self.set_options(options)
 
     def set_options(self, options: InverseDynamicsOptions) -> None:
@@ -105,18 +109,23 @@ class InverseDynamicsCore(RobotCore):
             The state leads to efforts that are not finite.
         """
         options = self.options
-        acceleration = self.desired.at(state.arrival, options.acceleration_timeout)
-        if acceleration is None:
-            acceleration = self.zero
+        acceleration, velocity = self.desired.at(state.arrival, options.acceleration_timeout) or (self.zero, None)
+        rub: Array | None = None
         gravity: Array | None = None
         if options.gravity_only:
             effort = gravity = self.gravity_efforts(state.position)
         else:
             model = self._weightless if options.driver_compensates_gravity else self.dynamics
             effort = inverse_dynamics(model, state.position, state.velocity, acceleration, state.wrenches)
+            if self.friction is not None:
+                if options.driver_compensates_gravity:
+                    gravity = self.gravity_efforts(state.position)
+                load = effort if gravity is None else effort + gravity
+                rub = self.friction.force(state.velocity if velocity is None else velocity, load)
+                effort = effort + rub
         if within(effort, self.limit) != 1 or (options.driver_compensates_gravity and options.saturate):
             effort, gravity = self._limited(effort, state.position, gravity)
-        return EffortAnswer(state, acceleration, effort, gravity)
+        return EffortAnswer(state, acceleration, effort, gravity, rub)
 
     def explain(self, answer: EffortAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""
@@ -126,6 +135,8 @@ class InverseDynamicsCore(RobotCore):
             velocity, acceleration, wrenches = self.zero, self.zero, None
         gravity = self.gravity_efforts(position)
         before = inverse_dynamics(self.dynamics, position, velocity, acceleration, wrenches)
+        if answer.friction is not None:
+            before = before + answer.friction
         return DynamicsAnswer(
             position=position,
             velocity=velocity,

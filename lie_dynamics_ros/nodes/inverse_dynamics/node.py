@@ -17,7 +17,7 @@ from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
-from ...lie_dynamics import Model
+from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -25,7 +25,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
-from ...ros.wire.messages import read_accelerations
+from ...ros.wire.messages import read_rates
 from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions
 
 SETTINGS = (
@@ -70,9 +70,9 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return InverseDynamicsOptions.from_values(values)
 
-    def make_core(self, model: Model, options: Any) -> InverseDynamicsCore:
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> InverseDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return InverseDynamicsCore(model, options)
+        return InverseDynamicsCore(model, options, friction)
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""
@@ -103,7 +103,11 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
             self.stream.accept(lambda: self._desire(core, first_point(message), match(message.joint_names)))
 
     def _desire(self, core: InverseDynamicsCore, point: JointTrajectoryPoint, match: JointMatch) -> None:
-        core.desired.put(read_accelerations(point.accelerations, match, core.model.nv), self.ros_time())
+        n, velocity = core.model.nv, None
+        acceleration = read_rates(point.accelerations, match, n, "accelerations")
+        if core.friction is not None and point.velocities:
+            velocity = read_rates(point.velocities, match, n, "velocities")
+        core.desired.put((acceleration, velocity), self.ros_time())
 
     # Diagnostics.
 

@@ -13,7 +13,7 @@ from ...core.arrays import Array
 from ...core.commands import ACCELERATION, EFFORT, HOLD
 from ...core.errors import ParameterError
 from ...core.robot_options import RobotOptions
-from ...lie_dynamics import LieDynamicsError, Model
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.simulation import JointPhysics, Simulator
 from .delayed_commands import DelayedCommands
 from .sine_motion import SineMotion
@@ -60,12 +60,13 @@ class SimulationOptions(RobotOptions):
                 )
         return self.payload.put_on(model).with_gravity(self.gravity)
 
-    def physics(self, model: Model) -> JointPhysics:
+    def physics(self, model: Model, friction: JointFriction | None) -> JointPhysics:
         """Return what the joints do besides moving."""
         found = JointPhysics.from_model(model, damping=self.damping, friction=self.friction, stops=self.stops)
         return found.changed(
             damping=found.damping + np.array(self.extra_damping),
             friction=found.friction + np.array(self.extra_friction),
+            law=friction,
         )
 
 
@@ -85,6 +86,8 @@ class RobotSimulation:
         Of the noise.
     delay : int
         Steps from a command until it takes effect.
+    friction : JointFriction, optional
+        Of the drives, besides what the options say.
 
     Attributes
     ----------
@@ -99,9 +102,16 @@ class RobotSimulation:
     """
 
     def __init__(
-        self, model: Model, options: SimulationOptions, step: float, start: tuple[float, ...], seed: int, delay: int = 0
+        self,
+        model: Model,
+        options: SimulationOptions,
+        step: float,
+        start: tuple[float, ...],
+        seed: int,
+        delay: int = 0,
+        friction: JointFriction | None = None,
     ) -> None:
-        self.model, self.step = model, step
+        self.model, self.step, self.friction = model, step, friction
         n = len(model.joint_names)
         if len(start) not in (0, 1, n):
             raise ParameterError(f"initial_position has {len(start)} entries; expected 1 or {n}, one for each joint")
@@ -119,7 +129,7 @@ class RobotSimulation:
 
     def set_options(self, options: SimulationOptions) -> None:
         """Apply options; raises ParameterError, and then leaves all as it was, where the robot cannot have them."""
-        self._simulator.set_model(options.apply(self.model), options.physics(self.model))
+        self._simulator.set_model(options.apply(self.model), options.physics(self.model, self.friction))
         self.options = options
 
     def reset(self) -> None:

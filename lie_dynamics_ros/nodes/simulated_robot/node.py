@@ -23,6 +23,7 @@ from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ...ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
+from ...ros.model.friction_loading import load_friction
 from ...ros.model.model_loading import load_model
 from ...ros.model.robot_description import read_description
 from ...ros.node.managed_node import ManagedNode
@@ -78,7 +79,7 @@ class SimulatedRobot(ManagedNode):
         """Check parameter values against each other and against the robot; raises ParameterError."""
         options = SimulationOptions.from_values(values)
         if self._simulation is not None:
-            options.physics(options.apply(self._simulation.model))
+            options.physics(options.apply(self._simulation.model), None)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
@@ -103,13 +104,14 @@ class SimulatedRobot(ManagedNode):
         for name, usual in (("real_time_factor", 1.0), ("lock_step", False)):
             if settings[name] != usual and self._clock_publisher is None:
                 raise ConfigurationError(f"{name} is {settings[name]} without publish_clock")
+        friction = load_friction(settings["friction_file"], model)
         zeros = [0.0] * len(names)
         self._state = JointState(name=list(names), position=zeros, velocity=zeros)
         if settings["mode"] == "dynamics":
             step = 1.0 / (settings["rate"] * settings["substeps"])
             start = tuple(settings["initial_position"]) if settings["start"] == "initial_position" else ()
             delay = steps_of_delay(settings["command_delay"], settings["substeps"])
-            simulation = RobotSimulation(model, self._options(), step, start, settings["seed"], delay)
+            simulation = RobotSimulation(model, self._options(), step, start, settings["seed"], delay, friction)
             problem = warm_up(simulation)
             if problem:
                 self.get_logger().warning(f"under efforts alone the robot cannot be simulated: {problem}")

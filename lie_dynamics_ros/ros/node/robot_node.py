@@ -15,8 +15,9 @@ from ...core.errors import RequestError
 from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
 from ...core.setting import Setting
-from ...lie_dynamics import Model
+from ...lie_dynamics import JointFriction, Model
 from ..inputs.robot_inputs import NAMED, VELOCITY_SETTINGS, RobotInputs
+from ..model.friction_loading import load_friction
 from ..model.model_loading import INERTIA_CHECK, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
@@ -68,7 +69,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     # For subclasses to fill in.
 
     @abstractmethod
-    def make_core(self, model: Model, options: Any) -> Core:
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> Core:
         """Prepare everything for a robot; raises with the reason where that cannot be done. Changes nothing else."""
 
     @abstractmethod
@@ -88,7 +89,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         joints = [joint for joint in values["joints"] if joint]
         model = load_model(description, values["inertia_check"], self.get_logger())
         options: RobotOptions = self.read_options(values)
-        core = self.make_core(model, options)
+        core = self.make_core(model, options, load_friction(values["friction_file"], model))
         return RobotInputs(model, joints), core
 
     def use(self, robot: tuple[RobotInputs, Core]) -> None:
@@ -157,6 +158,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         report.values["gravity [m/s^2]"] = ", ".join(f"{g:g}" for g in self.settings["gravity"])
         mass = self.settings["payload_mass"]
         report.values["payload"] = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"
+        report.values["friction of joints"] = "none" if core.friction is None else "friction_file"
         report.values["external wrenches at"] = ", ".join(inputs.wrenches.frames) or "none"
         if self.answering is None:
             return

@@ -1,6 +1,7 @@
 """The dynamics of one robot as services, for many states in one call.
 
 Answers follow from the parameters that say what the dynamics include (gravity, payload, losses), and from the request;
+friction of drives counts in efforts, not in matrices and derivatives;
 never from what the node receives on topics, nor from what it leaves out of its own outputs.
 """
 
@@ -59,8 +60,8 @@ class DynamicsServices:
         for name in names:
             self._node.offers.offer(TYPES[name], f"~/compute_{name}", getattr(self, name), self._node.worker)
 
-    def _begin(self, request: Any, response: Any) -> tuple[Model, Batch, Array]:
-        """Model, states and their positions; fills in what all responses have."""
+    def _begin(self, request: Any, response: Any) -> tuple[RobotCore, Model, Batch, Array]:
+        """Core, its model, states and their positions; fills in what all responses have."""
         core: RobotCore = self._node.require_core()
         limit = self._node.settings["max_batch"]
         batch = Batch(JointMapping(core.model.joint_names), request.joint_names, request.count, request.position, limit)
@@ -68,39 +69,42 @@ class DynamicsServices:
         response.count = batch.count
         if hasattr(response, "rows"):
             response.rows = response.cols = len(batch.names)
-        return core.dynamics, batch, batch.read("position", request.position)
+        return core, core.dynamics, batch, batch.read("position", request.position)
 
     def inverse_dynamics(self, request: Any, response: Any) -> None:
         """Answer ComputeInverseDynamics."""
-        model, batch, q = self._begin(request, response)
+        core, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
         qdd = batch.read("acceleration", request.acceleration, optional=True)
-        response.effort = batch.write(inverse_dynamics(model, q, qd, qdd, _on_bodies(model, request)))
+        tau = inverse_dynamics(model, q, qd, qdd, _on_bodies(model, request))
+        response.effort = batch.write(core.drive_effort(qd, tau))
 
     def forward_dynamics(self, request: Any, response: Any) -> None:
         """Answer ComputeForwardDynamics."""
-        model, batch, q = self._begin(request, response)
+        core, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
         tau = batch.read("effort", request.effort, optional=True)
-        response.acceleration = batch.write(forward_dynamics(model, q, qd, tau, _on_bodies(model, request)))
+        force = core.body_effort(qd, tau)
+        response.acceleration = batch.write(forward_dynamics(model, q, qd, force, _on_bodies(model, request)))
 
     def hybrid_dynamics(self, request: Any, response: Any) -> None:
         """Answer ComputeHybridDynamics."""
-        model, batch, q = self._begin(request, response)
+        core, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
         prescribed, qdd, tau = _hybrid_input(batch, request)
-        qdd, tau = hybrid_dynamics(model, q, qd, qdd, tau, prescribed, _on_bodies(model, request))
+        force = core.body_effort(qd, tau)
+        qdd, force = hybrid_dynamics(model, q, qd, qdd, force, prescribed, _on_bodies(model, request))
         response.acceleration = batch.write(qdd)
-        response.effort = batch.write(tau)
+        response.effort = batch.write(np.where(prescribed, core.drive_effort(qd, force), tau))
 
     def mass_matrix(self, request: Any, response: Any) -> None:
         """Answer ComputeMassMatrix."""
-        model, batch, q = self._begin(request, response)
+        _, model, batch, q = self._begin(request, response)
         response.mass_matrix = batch.write_matrices(mass_matrix(model, q))
 
     def bias_force(self, request: Any, response: Any) -> None:
         """Answer ComputeBiasForce."""
-        model, batch, q = self._begin(request, response)
+        _, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
         response.bias = batch.write(bias_force(model, q, qd))
         response.gravity = batch.write(gravity_force(model, q))
@@ -108,7 +112,7 @@ class DynamicsServices:
 
     def dynamics_derivatives(self, request: Any, response: Any) -> None:
         """Answer ComputeDynamicsDerivatives."""
-        model, batch, q = self._begin(request, response)
+        _, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
         f_ext = _on_bodies(model, request)
         kind = request.dynamics

@@ -84,8 +84,8 @@ def _without_nan(values: Array, what: str) -> tuple[Array, bool]:
     return values, True
 
 
-def read_accelerations(values: Sequence[float], match: JointMatch, joints: int) -> Array:
-    """Read desired accelerations [rad/s^2 or m/s^2] into a new array in model order, shape (joints,).
+def read_rates(values: Sequence[float], match: JointMatch, joints: int, what: str) -> Array:
+    """Read desired accelerations or velocities, as `what` says, into a new array in model order, shape (joints,).
 
     Joints that the message does not name get zero.
 
@@ -97,14 +97,14 @@ def read_accelerations(values: Sequence[float], match: JointMatch, joints: int) 
     if match.duplicated:
         raise MessageError("desired accelerations", match.problem)
     if len(values) != match.size:
-        raise MessageError("desired accelerations", f"{len(values)} accelerations for {match.size} joints")
+        raise MessageError("desired accelerations", f"{len(values)} {what} for {match.size} joints")
     given = np.asarray(values)
     if not all_finite(given):
-        raise MessageError("desired accelerations", "accelerations that are not finite numbers")
-    accelerations = np.zeros(joints)
+        raise MessageError("desired accelerations", f"{what} that are not finite numbers")
+    found = np.zeros(joints)
     named = match.indices >= 0
-    accelerations[named] = given[match.indices[named]]
-    return accelerations
+    found[named] = given[match.indices[named]]
+    return found
 
 
 def wrench_to_array(wrench: Wrench) -> Array:

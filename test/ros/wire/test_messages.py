@@ -22,7 +22,7 @@ from lie_dynamics_ros.ros.wire.messages import (
     fill_twist,
     nanoseconds,
     pose_to_matrix,
-    read_accelerations,
+    read_rates,
     twist_to_array,
     wrench_to_array,
 )
@@ -107,13 +107,13 @@ def test_a_message_is_not_kept():
 
 def test_reads_accelerations_of_some_joints():
     match = JointMapping(JOINTS).match(["c", "x", "a"])
-    assert read_accelerations([3.0, 9.0, 1.0], match, 3).tolist() == [1.0, 0.0, 3.0]
+    assert read_rates([3.0, 9.0, 1.0], match, 3, "accelerations").tolist() == [1.0, 0.0, 3.0]
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0, math.nan], [math.inf] * 3])
 def test_refuses_unusable_accelerations(values):
     with pytest.raises(MessageError):
-        read_accelerations(values, JointMapping(JOINTS).match(list(JOINTS)), 3)
+        read_rates(values, JointMapping(JOINTS).match(list(JOINTS)), 3, "accelerations")
 
 
 def test_all_finite():

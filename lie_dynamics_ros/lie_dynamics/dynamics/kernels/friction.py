@@ -48,23 +48,27 @@ _SIGNATURE = "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1])"
 
 @kernel(_SIGNATURE, quick=True)
 def friction_force(table, qd, force, out):
-    """Write the friction of rates qd (k, n) of joints whose bodies get `force` (k, n)."""
+    """Write the friction of rates qd (k, n) of joints whose bodies get `force` (k, n); return 1 where all is finite."""
+    total = 0.0
     for s in range(qd.shape[0]):
         for j in range(qd.shape[1]):
             v = qd[s, j]
             side = smooth_side(table, j, v)
             dry = dry_friction(table, j, v, side) + table[LOAD, j] * abs(force[s, j])
             out[s, j] = table[DAMPING, j] * v + side * dry
-    return 0
+            total += out[s, j] * 0.0
+    return 1 if total == 0.0 else 0
 
 
 @kernel(_SIGNATURE, quick=True)
 def transmitted_force(table, qd, force, out):
-    """Write what bodies get of the drives' `force` (k, n) at rates qd (k, n)."""
+    """Write what bodies get of the drives' `force` (k, n) at rates qd (k, n); return 1 where all is finite."""
+    total = 0.0
     for s in range(qd.shape[0]):
         for j in range(qd.shape[1]):
             v = qd[s, j]
             side = smooth_side(table, j, v)
             dry = side * dry_friction(table, j, v, side)
             out[s, j] = transmitted(force[s, j] - table[DAMPING, j] * v, dry, side * table[LOAD, j])
-    return 0
+            total += out[s, j] * 0.0
+    return 1 if total == 0.0 else 0
