@@ -221,6 +221,39 @@ class Bench(ServiceCalls):
         return self.wait(turned, f"an answer of {new}")
 
 
+class SharedNode:
+    """A process that several tests share: for each of them the node begins afresh, as it comes but for some parameters.
+
+    Parameters
+    ----------
+    bench : Bench
+    module : str
+        Of the node.
+    settings : sequence of Setting
+        Its parameters, with their defaults.
+    at_start : dict
+        Parameters that it keeps.
+    """
+
+    def __init__(self, bench: Bench, module: str, settings: Sequence[Any], **at_start: Any) -> None:
+        self.bench, self._usual = bench, {s.name: s.default for s in settings if s.when != "at start"}
+        self.name = bench.start(module, autostart=False, **at_start)
+
+    def end(self) -> None:
+        """Leave it unconfigured."""
+        for transition in ("deactivate", "cleanup"):
+            self.bench.change_state(self.name, transition)
+
+    def begin(self, **parameters: Any) -> str:
+        """Let it be active with these parameters; returns its name."""
+        self.end()
+        result = self.bench.set(self.name, **{**self._usual, **parameters})
+        assert result.successful, result.reason
+        for transition in ("configure", "activate"):
+            assert self.bench.change_state(self.name, transition)
+        return self.name
+
+
 def tails(topics: Sequence[list[Any]]) -> Callable[[], list[list[Any]]]:
     """Return a function that returns what has come on each topic since now."""
     begins = [len(topic) for topic in topics]

@@ -95,15 +95,6 @@ class ServiceCalls:
         request = SetParametersAtomically.Request(parameters=parameters)
         return self.call(SetParametersAtomically, f"{node}/set_parameters_atomically", request).result
 
-    def again(self, node: str, **parameters: Any) -> None:
-        """Let a node that several tests share begin afresh, with some parameters and the others as they are."""
-        for transition in ("deactivate", "cleanup"):
-            self.change_state(node, transition)
-        result = self.set(node, **parameters)
-        assert result.successful, result.reason
-        for transition in ("configure", "activate"):
-            assert self.change_state(node, transition)
-
     def set_raw(self, node: str, message: ParameterMessage) -> Any:
         request = SetParameters.Request(parameters=[message])
         return self.call(SetParameters, f"{node}/set_parameters", request).results[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
-from node_harness import stamp_of
+from node_harness import SharedNode, stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle, pendulum
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -33,9 +33,6 @@ def torques_turn(bench, answers, send, new, *old):
     assert_torques(bench.turns(ask, new, *old, numbers=lambda a: a.effort), new)
 
 
-USUAL = {setting.name: setting.default for setting in SETTINGS if setting.when != "at start"}
-
-
 @pytest.fixture
 def bench(module_bench):
     return module_bench
@@ -45,20 +42,19 @@ def bench(module_bench):
 def shared(module_bench):
     """A node that begins afresh for each test, and its answers."""
     outputs = {"publish_commands": True, "publish_gravity_efforts": True}
-    node = module_bench.start("inverse_dynamics", robot_description=ARM, **outputs)
-    module_bench.wait_state(node, "active")
-    return node, module_bench.listen(JointState, f"{node}/joint_efforts")
+    node = SharedNode(module_bench, "inverse_dynamics", SETTINGS, **outputs)
+    return node, module_bench.listen(JointState, f"{node.name}/joint_efforts")
 
 
 @pytest.fixture
-def arm(bench, shared):
+def arm(shared):
     """Return a function that lets the node begin with some parameters, and returns it and its answers."""
     node, answers = shared
 
     def begin(**parameters):
-        bench.again(node, **{**USUAL, "robot_description": ARM, **parameters})
+        node.begin(**{"robot_description": ARM, **parameters})
         answers.clear()
-        return node, answers
+        return node.name, answers
 
     return begin
 

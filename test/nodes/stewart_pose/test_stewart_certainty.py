@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from node_harness import stamp_of
+from node_harness import SharedNode, stamp_of
 from node_platforms import HOME, LEGS, as_numbers, lengths, pose_at, rotation
 from std_srvs.srv import Trigger
+
+from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 
 SPEED = {"max_speed": [1.0, 4.0], "length_error": 0.0, "state_timeout": 0.0}
 STEP = 2_000_000  # between time stamps [ns]
@@ -24,12 +26,19 @@ def crossing(t):
 class Follower:
     """Sends leg lengths at times of its own and hears what becomes of each."""
 
-    def __init__(self, bench, **parameters):
+    def __init__(self, bench):
         self.bench = bench
-        self.node = bench.start("stewart_pose", **parameters)
+        self.shared = SharedNode(bench, "stewart_pose", SETTINGS)
+        self.node = self.shared.name
         self.poses = bench.listen(PoseWithCovarianceStamped, f"{self.node}/pose", 1000)
         self.statuses = bench.listen(DiagnosticArray, f"{self.node}/status", 1000)
-        self.stamp = bench.now()
+
+    def begin(self, **parameters):
+        """Let the node begin afresh with these parameters."""
+        self.shared.begin(**parameters)
+        self.poses.clear()
+        self.statuses.clear()
+        self.stamp = self.bench.now()
 
     def go(self, T, rates=()):
         """Send the lengths of a pose until they are heard of; return the status and its values."""
@@ -49,22 +58,31 @@ class Follower:
         return status.status[0], {v.key: v.value for v in status.status[0].values}
 
 
-def test_certified_with_a_bound_and_continued_without(bench):
+@pytest.fixture(scope="module")
+def bench(module_bench):
+    return module_bench
+
+
+@pytest.fixture(scope="module")
+def follower(bench):
+    return Follower(bench)
+
+
+def test_certified_with_a_bound_and_continued_without(bench, follower):
     for parameters, word in ((SPEED, "certified"), ({"state_timeout": 0.0}, "continued")):
-        follower = Follower(bench, **parameters)
+        follower.begin(**parameters)
         for x in np.linspace(0.0, 0.01, 11):
             status, values = follower.go(pose_at([x, 0.0, 0.5], [0.0, 0.0, 0.0]))
             assert status.message == word
             assert values["certified"] == str(word == "certified").lower() and values["continued"] == "true"
             assert values["status"] == "TRACKED"
         bench.wait_status(follower.node, lambda s, v, word=word: v.get("tracking") == word, word)
-        bench.processes.pop().stop()
 
 
 @pytest.mark.parametrize("choice", ["withhold", "publish"])
-def test_ambiguous_poses_are_withheld_or_flagged(bench, choice):
+def test_ambiguous_poses_are_withheld_or_flagged(bench, follower, choice):
     times = np.arange(1.5, 1.58, 0.002)
-    follower = Follower(bench, **SPEED, when_ambiguous=choice, start_pose=as_numbers(crossing(times[0])))
+    follower.begin(**SPEED, when_ambiguous=choice, start_pose=as_numbers(crossing(times[0])))
     words = []
     for t in times:
         status, values = follower.go(crossing(t))
@@ -83,8 +101,8 @@ def test_ambiguous_poses_are_withheld_or_flagged(bench, choice):
     bench.wait_status(follower.node, told, "an ambiguity")
 
 
-def test_lengths_out_of_reach_are_refused_and_reset_begins_anew(bench):
-    follower = Follower(bench, **SPEED)
+def test_lengths_out_of_reach_are_refused_and_reset_begins_anew(bench, follower):
+    follower.begin(**SPEED)
     follower.go(HOME)
     status, values = follower.go(crossing(0.5))
     assert values["status"] == "OUT_OF_REACH" and "kept at the last good pose" in status.message
@@ -93,9 +111,9 @@ def test_lengths_out_of_reach_are_refused_and_reset_begins_anew(bench):
     assert values["certified"] == "true"
 
 
-def test_a_changed_option_keeps_what_is_not_known(bench):
+def test_a_changed_option_keeps_what_is_not_known(bench, follower):
     times = np.arange(1.55, 1.58, 0.002)
-    follower = Follower(bench, **SPEED, when_ambiguous="publish", start_pose=as_numbers(crossing(times[0])))
+    follower.begin(**SPEED, when_ambiguous="publish", start_pose=as_numbers(crossing(times[0])))
     for t in times:
         _, values = follower.go(crossing(t))
     assert values["status"] == "AMBIGUOUS"
@@ -104,8 +122,8 @@ def test_a_changed_option_keeps_what_is_not_known(bench):
     assert values["status"] == "AMBIGUOUS"
 
 
-def test_announces_a_singular_pose_ahead(bench):
-    follower = Follower(bench, **SPEED, start_pose=as_numbers(crossing(1.4)))
+def test_announces_a_singular_pose_ahead(bench, follower):
+    follower.begin(**SPEED, start_pose=as_numbers(crossing(1.4)))
     for t in np.arange(1.4, 1.44, 0.002):
         # What got lost is sent again: without rates the platform would seem to stand still.
         follower.go(crossing(t), (lengths(crossing(t + 1e-6)) - lengths(crossing(t - 1e-6))) / 2e-6)
@@ -117,8 +135,8 @@ def test_announces_a_singular_pose_ahead(bench):
     bench.wait_status(follower.node, told, "a singular pose ahead")
 
 
-def test_frames_have_their_prefix(bench):
-    follower = Follower(bench, state_timeout=0.0, frame_prefix="left/")
+def test_frames_have_their_prefix(bench, follower):
+    follower.begin(state_timeout=0.0, frame_prefix="left/")
     follower.go(HOME)
     bench.wait(lambda: follower.poses, "a pose")
     assert follower.poses[-1].header.frame_id == "left/stewart_base"
@@ -133,7 +151,7 @@ def test_frames_have_their_prefix(bench):
         ({"frame_prefix": "/left/"}, "frame_prefix is"),
     ],
 )
-def test_bad_parameters_are_refused_by_name(bench, parameters, words):
-    node = bench.start("stewart_pose", autostart=False)
-    answer = bench.set(node, **parameters)
+def test_bad_parameters_are_refused_by_name(bench, follower, parameters, words):
+    follower.shared.end()
+    answer = bench.set(follower.node, **parameters)
     assert not answer.successful and words in answer.reason
