@@ -34,6 +34,8 @@ STATE_TIMEOUT = Setting(
     high=3600.0,
 )
 
+SOON = 0.05
+"""While the last state is younger than this [s], the next one is near."""
 AGAIN = 500_000_000
 """Time stamps that go back by more than this [ns] may mean that a recording begins again."""
 
@@ -79,7 +81,7 @@ class StateStream:
         self._last: float | None = None  # steady time [s]
         self._answered: tuple[int, float] | None = None  # time of the last state answered [ns], steady time [s]
         self._before: int | None = None  # states answered before it was opened, until the first is
-        self._opened = 0.0  # steady time [s]
+        self._then: Callable[[], None] | None = None
         self.set_timeout()
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
         self._publishers = Publishers(node, self._subscription)
@@ -96,7 +98,6 @@ class StateStream:
         self.responses.reset()
         self._times.reset()
         self._last = self._answered = None
-        self._opened = perf_counter()
         self.open = True
         self._before = self.statistics.answered
         self._say_waiting()
@@ -156,6 +157,17 @@ class StateStream:
                 response = 0.0  # clocks of two machines differ
             statistics.latency.add(response)
         self.responses.add(response if times.timeout else duration)
+        if self._then is not None:
+            then, self._then = self._then, None
+            then()
+
+    def after_next(self, do: Callable[[], None]) -> None:
+        """Do something after the next answer, when it is longest until another state; at once where none come."""
+        if self._then is None and self.open and self._last is not None and perf_counter() - self._last < SOON:
+            self._then = do
+        else:
+            self._then = None
+            do()
 
     def _begins_again(self) -> bool:
         """Tell a recording that begins again from messages that overtook each other and from a clock that was set.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
@@ -127,6 +127,10 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         core = self.core
         assert core is not None
         self.publish(core, core.answer(self.inputs.read(message, time, now, age)), stamp)
+
+    def between_states(self, do: Callable[[], None]) -> None:
+        """Do something that takes long, when no state waits for it."""
+        self.stream.after_next(do)
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""

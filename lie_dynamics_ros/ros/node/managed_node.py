@@ -111,6 +111,10 @@ class ManagedNode(LifecycleNode):
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
 
+    def between_states(self, do: Callable[[], None]) -> None:
+        """Do something that takes long, when no state waits for it."""
+        do()
+
     # State.
 
     @property

@@ -20,8 +20,8 @@ from .newcomers import Newcomers
 
 DEAF = 20.0
 """A process that has not announced itself for so long [s] is taken for gone by the others (default of Fast DDS)."""
-LOOK = 2.0
-"""Between two looks [s]."""
+LOOK = 5.0
+"""Between two looks [s]; each takes a third of a millisecond."""
 
 END_WHEN_DEAF = Setting(
     "end_when_deaf",

