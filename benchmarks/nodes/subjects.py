@@ -51,6 +51,13 @@ def arm_state() -> JointState:
     return JointState(name=names, position=[0.1 * i for i in range(7)], velocity=[0.2 * i for i in range(7)])
 
 
+def arm_state_within_limits() -> JointState:
+    """One that a controller need not stop for."""
+    state = arm_state()
+    state.position = [0.1, 0.2, 0.3, -1.5, 0.5, 1.6, 0.7]
+    return state
+
+
 def arm_accelerations() -> JointTrajectory:
     """Accelerations of the arm."""
     point = JointTrajectoryPoint(accelerations=[0.1 * i for i in range(7)])
@@ -78,7 +85,7 @@ COMPUTED_TORQUE = Subject(
     "computed_torque",
     JointState,
     "joint_efforts",
-    arm_state,
+    arm_state_within_limits,
     {"robot_description": ARM, "error_limit": 0.0, "velocity_tolerance": 100.0},
     results="computed_torque_",
 )
