@@ -43,13 +43,13 @@ REACHES = {
     "bringup": {
         "robot_description": ["simulated_robot"],  # which publishes it for the others
         "rate": ["simulated_robot"],
-        "publish_clock": ["simulated_robot"],
+        "publish_clock": ["simulated_robot", "inverse_dynamics", "hybrid_dynamics"],  # who then live in its time
         "commands": ["simulated_robot", "inverse_dynamics"],
     },
     "control": {
         "robot_description": ["simulated_robot"],
         "rate": ["simulated_robot"],
-        "publish_clock": ["simulated_robot"],
+        "publish_clock": ["simulated_robot", "computed_torque"],
         "commands": ["simulated_robot", "computed_torque"],
         "mode": ["computed_torque"],
     },
@@ -169,6 +169,13 @@ def test_what_the_parts_of_a_composite_file_share():
         assert list(options_of("bringup", patch)) == ["simulated_robot", "inverse_dynamics"]
 
 
+@pytest.mark.parametrize(("given", "lives"), [({}, True), ({"use_sim_time": "false"}, False)])
+def test_who_answers_states_of_simulated_time_lives_in_it_unless_told_otherwise(given, lives, monkeypatch):
+    nodes = options_of("control", monkeypatch, publish_clock="true", **given)
+    assert {options["parameters"]["use_sim_time"] for options in nodes.values()} == {lives}
+    assert options_of("control", monkeypatch, publish_clock="false")["computed_torque"]["parameters"] == {}
+
+
 BAD = [
     ("bringup", {"rate": "fast"}, "rate is 'fast'; expected a number from 0.1 to 10000"),
     ("bringup", {"rate": "0"}, "rate is '0'; expected a number from 0.1"),
@@ -248,6 +255,10 @@ def test_what_launch_is_told(name, monkeypatch):
         boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics")
         assert boolean == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
         assert argument.kwargs["description"].endswith(".")
+        as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")
+        topic = argument.args[0] in ("commands", "accelerations", "joint_states")
+        elsewhere = topic or texts[argument.args[0]] or argument.args[0] in ("namespace", "config")
+        assert as_in_the_file is not bool(elsewhere)
         assert texts[argument.args[0]] in (argument.kwargs["choices"] or (texts[argument.args[0]],))
     given = {"robot_description": "<robot name='a: b'/>", "platform": "a: b\n", "use_sim_time": "true"}
     texts |= {key: value for key, value in given.items() if key in texts}

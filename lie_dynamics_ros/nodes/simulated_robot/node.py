@@ -156,11 +156,15 @@ class SimulatedRobot(ManagedNode):
 
     def _step(self) -> None:
         assert self._motion is not None
-        now = self.get_clock().now()
-        t = (now.nanoseconds - self._start) * 1e-9
-        self._position[:], self._velocity[:], self._acceleration[:] = self._motion.at(t)
+        if self._clock_publisher is None:
+            begin, stamp = self._start, int(self.get_clock().now().nanoseconds)
+        else:
+            begin = 0
+            stamp = round((time.perf_counter() - self._steady_start) * self.settings["real_time_factor"] * 1e9)
+            self._tell_time(stamp)
+        self._position[:], self._velocity[:], self._acceleration[:] = self._motion.at((stamp - begin) * 1e-9)
         self._points.send(self._point)
-        self._publish(now.nanoseconds)
+        self._publish(stamp)
 
     def _publish(self, stamp: int) -> None:
         header = self._state.header.stamp
@@ -168,6 +172,12 @@ class SimulatedRobot(ManagedNode):
         self._lock.published(stamp, time.perf_counter())
         self._states.send(self._state)
         self._published += 1
+
+    def _tell_time(self, stamp: int) -> None:
+        assert self._clock_publisher is not None
+        message = ClockMessage()
+        message.clock.sec, message.clock.nanosec = divmod(stamp, 1_000_000_000)
+        self._clock_publisher.publish(message)
 
     # Dynamics.
 
@@ -206,9 +216,7 @@ class SimulatedRobot(ManagedNode):
                 self._start = now - stamp  # the clock was set
             self._publish(self._start + stamp)
             return
-        message = ClockMessage()
-        message.clock.sec, message.clock.nanosec = divmod(stamp, 1_000_000_000)
-        self._clock_publisher.publish(message)
+        self._tell_time(stamp)
         self._publish(stamp)
 
     def _lose(self, lost: float) -> None:

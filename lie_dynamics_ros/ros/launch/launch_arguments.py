@@ -33,6 +33,8 @@ class Argument:
         Range of a number.
     default : str
         Value where none is given; an empty one leaves things as they are.
+    empty : str
+        What ``--show-args`` tells of an empty value.
     """
 
     description: str
@@ -41,6 +43,7 @@ class Argument:
     low: float = 0.0
     high: float = 0.0
     default: str = ""
+    empty: str = "as in the parameter file"
 
     def read(self, name: str, text: str) -> Any:
         """Return the value of a text that is not empty; raises ValueError, which names argument, value and rule."""
@@ -152,8 +155,8 @@ def whole(node: str) -> Part:
 def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str, Argument]:
     """Return the arguments of a launch file that starts these parts, with these defaults."""
     found = {
-        "namespace": Argument("Namespace of the nodes.", "name"),
-        "config": Argument("Parameter file for all nodes, in place of those of the package.", "file"),
+        "namespace": Argument("Namespace of the nodes.", "name", empty="none"),
+        "config": Argument("Parameter file for all nodes.", "file", empty="those of the package"),
     }
     for part in parts:
         node = LAUNCHED_NODES[part.node]
@@ -167,7 +170,10 @@ def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str
 def _argument(node: NodeFile, name: str) -> Argument:
     if name == "mode":
         return Argument("Mode of the node.", choices=node.modes)
-    return Argument(node.topics[name][1], "name") if name in node.topics else PARAMETERS[name]
+    if name in node.topics:
+        topic, description = node.topics[name]
+        return Argument(description, "name", empty=topic)
+    return PARAMETERS[name]
 
 
 def node_options(
@@ -190,6 +196,8 @@ def node_options(
             problems.append(str(error))
     if problems:
         raise ValueError("; ".join(problems))
+    if values.get("publish_clock"):  # who answers states that are stamped with simulated time lives in it
+        values.setdefault("use_sim_time", True)
     return [_options(part, values) for part in parts if not part.when or values.get(part.when)]
 
 

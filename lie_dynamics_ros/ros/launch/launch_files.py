@@ -24,7 +24,7 @@ def launch_description(*parts: Part, **defaults: str) -> Any:
 
     declared = []
     for name, argument in arguments.items():
-        empty = "" if argument.default else " Empty: as in the parameter file."
+        empty = "" if argument.default else f" Empty: {argument.empty}."
         choices = [*argument.choices, *([] if argument.default else [""])] if argument.choices else None
         declared.append(
             DeclareLaunchArgument(

@@ -17,10 +17,11 @@ from rclpy.subscription import Subscription
 
 from ...core.errors import reason_of
 from ...core.setting import Setting
+from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from ..wire import qos
-from ..wire.rclpy_private import lifecycle_state
+from ..wire.rclpy_private import given_parameters, lifecycle_state
 from .garbage import settle, unsettle
 from .parameters import Settings
 from .reach import END_WHEN_DEAF, Reach
@@ -41,6 +42,8 @@ COMMON_SETTINGS = (
 )
 
 START_DELAY = 0.01
+MOST_NAMED = 10
+"""Unknown parameters that the log names."""
 
 LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
 """Longest wait at the end for what was published to reach its subscribers [s]: answers, and the rest."""
@@ -143,6 +146,10 @@ class ManagedNode(LifecycleNode):
 
     def _start_once(self) -> None:
         self._start_timer.cancel()
+        unknown = [name for name in given_parameters(self) if not self.has_parameter(name)]
+        if unknown:
+            names = ", ".join(quoted(name) for name in sorted(unknown)[:MOST_NAMED])
+            self.get_logger().warning(f"not a parameter of this node, and of no effect: {names}")
         self.start()
 
     def _fail(self, reason: str) -> None:

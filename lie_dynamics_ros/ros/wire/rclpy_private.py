@@ -7,11 +7,20 @@ from typing import Any
 
 from rclpy.impl.rcutils_logger import RcutilsLogger as Logger
 from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
-__all__ = ["Logger", "lifecycle_state", "publish_functions", "respond_by", "take_message", "tell_message_info"]
+__all__ = [
+    "Logger", "given_parameters", "lifecycle_state", "publish_functions", "respond_by", "take_message",
+    "tell_message_info",
+]  # fmt: skip
+
+
+def given_parameters(node: Node) -> list[str]:
+    """Return the names of all parameters that the user gave a node, whether it has them or not."""
+    return list(node._parameter_overrides)
 
 
 def lifecycle_state(node: LifecycleNode) -> str:

@@ -103,3 +103,8 @@ def test_commands_of_two_controllers_at_once_are_both_obeyed(bench):
     bench.wait(both_at_once, "both commands to be obeyed")
     bench.executor.remove_node(node)
     node.destroy_node()
+
+
+def test_a_parameter_that_the_node_does_not_have_is_named(bench):
+    bench.start("simulated_robot", robot_description=pendulum(), ratee=5.0)
+    bench.wait(lambda: "of no effect: 'ratee'\n" in bench.processes[-1].output, "its name")
