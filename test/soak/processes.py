@@ -17,7 +17,7 @@ from .link import NODES as NODES_SIDE
 from .robots import ARM
 from .schedule import NODES, Disturbance
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Longest wait for a process to start or to end [s]."""
 PARTICIPANTS = {"driver": 40, "intruder": 41}
 """Numbers of the participants on the driver's side; the nodes begin at 0."""
