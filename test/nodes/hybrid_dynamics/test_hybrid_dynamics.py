@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
+from node_harness import SharedNode
 from node_robots import ARM, ARM_JOINTS, oracle, pendulum
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from lie_dynamics_ros.nodes.hybrid_dynamics.node import SETTINGS
 
 pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
 
@@ -20,13 +23,25 @@ NAN = math.nan
 
 
 @pytest.fixture
-def arm(bench):
-    """Start the node on the arm; returns its name and a function that asks for accelerations and efforts."""
+def bench(module_bench):
+    return module_bench
+
+
+@pytest.fixture(scope="module")
+def shared(module_bench):
+    """A node that begins afresh for each test, its accelerations and efforts."""
+    node = SharedNode(module_bench, "hybrid_dynamics", SETTINGS)
+    topics = (JointTrajectory, f"{node.name}/joint_accelerations"), (JointState, f"{node.name}/joint_efforts")
+    return node, *(module_bench.listen(*topic) for topic in topics)
+
+
+@pytest.fixture
+def arm(bench, shared):
+    """Let the node begin with the arm; returns its name and a function that asks for accelerations and efforts."""
+    shared_node, accelerations, efforts = shared
 
     def start(urdf=ARM, **parameters):
-        node = bench.start("hybrid_dynamics", robot_description=urdf, command_timeout=LONG, **parameters)
-        accelerations = bench.listen(JointTrajectory, f"{node}/joint_accelerations")
-        efforts = bench.listen(JointState, f"{node}/joint_efforts")
+        node = shared_node.begin(robot_description=urdf, command_timeout=LONG, **parameters)
 
         def ask(q=Q, qd=QD, names=ARM_JOINTS, tau=()):
             def state():

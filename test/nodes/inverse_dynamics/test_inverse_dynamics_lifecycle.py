@@ -6,8 +6,11 @@ import signal
 
 import numpy as np
 import pytest
+from node_harness import SharedNode
 from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle
 from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.nodes.inverse_dynamics.node import SETTINGS
 
 Q = np.linspace(-0.4, 0.6, 7)
 
@@ -53,6 +56,12 @@ def test_configure_waits_for_the_topic_and_then_says_that_nothing_came(bench):
     assert bench.state(node) == "inactive"
 
 
+@pytest.fixture(scope="module")
+def unconfigured(module_bench):
+    """A node that several tests share, and leave unconfigured, as it comes."""
+    return SharedNode(module_bench, "inverse_dynamics", SETTINGS)
+
+
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
@@ -64,12 +73,20 @@ def test_configure_waits_for_the_topic_and_then_says_that_nothing_came(bench):
         ("https://example.org/robot.urdf", "only package:// and file://"),
     ],
 )
-def test_does_not_configure_without_a_usable_robot_and_says_why(bench, description, reason):
-    node = bench.start("inverse_dynamics", robot_description=description)
+def test_does_not_configure_without_a_usable_robot_and_says_why(unconfigured, description, reason):
+    bench, node = unconfigured.bench, unconfigured.name
+    assert bench.set(node, robot_description=description).successful
+    assert not bench.change_state(node, "configure")
     bench.wait_status(node, lambda s, v: s.level == b"\x02" and reason in s.message, reason)
     assert bench.state(node) == "unconfigured"
-    assert not bench.change_state(node, "configure")
-    # Put right, it starts.
+    unconfigured.begin(robot_description="package://lie_dynamics_ros/urdf/panda_arm.urdf")
+    unconfigured.end()
+
+
+def test_begins_by_itself_once_its_robot_is_put_right(bench):
+    node = bench.start("inverse_dynamics", robot_description="/no/such/robot.urdf")
+    bench.wait_status(node, lambda s, v: s.level == b"\x02" and "/no/such/robot.urdf" in s.message, "the reason")
+    assert bench.state(node) == "unconfigured"
     assert bench.set(node, robot_description="package://lie_dynamics_ros/urdf/panda_arm.urdf").successful
     bench.wait_state(node, "active")
 
@@ -77,8 +94,10 @@ def test_does_not_configure_without_a_usable_robot_and_says_why(bench, descripti
 @pytest.mark.parametrize(
     ("joints", "reason"), [(["panda_joint1", "elbow"], "elbow"), (["panda_joint1"] * 2, "names a joint twice")]
 )
-def test_does_not_configure_with_joints_that_make_no_sense(bench, joints, reason):
-    node = bench.start("inverse_dynamics", robot_description=ARM, joints=joints)
+def test_does_not_configure_with_joints_that_make_no_sense(unconfigured, joints, reason):
+    bench, node = unconfigured.bench, unconfigured.name
+    assert bench.set(node, robot_description=ARM, joints=joints).successful
+    assert not bench.change_state(node, "configure")
     bench.wait_status(node, lambda s, v: s.level == b"\x02" and reason in s.message, reason)
     assert bench.state(node) == "unconfigured"
 

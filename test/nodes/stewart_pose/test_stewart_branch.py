@@ -7,27 +7,37 @@ import signal
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
-from node_harness import stamp_of
+from node_harness import SharedNode, stamp_of
 from node_platforms import BRANCH, HOME, LEGS, TEXT, TRUE, as_numbers, lengths, matrix_of, motion
 from std_srvs.srv import Trigger
 
-
-@pytest.fixture
-def start(bench):
-    """Start a node; returns its name and poses."""
-
-    def start(**parameters):
-        node = bench.start("stewart_pose", **parameters)
-        return node, bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
-
-    return start
+from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 
 
 @pytest.fixture(scope="module")
-def shared(module_bench):
-    """A node that several tests share, and its poses."""
-    node = module_bench.start("stewart_pose", platform=TEXT + "\nleg_limits: [0.1, 0.9]\n")
-    return module_bench, node, module_bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+def one(module_bench):
+    """A node that begins afresh for each test, and its poses."""
+    node = SharedNode(module_bench, "stewart_pose", SETTINGS)
+    return node, module_bench.listen(PoseWithCovarianceStamped, f"{node.name}/pose")
+
+
+@pytest.fixture
+def start(one):
+    """Return a function that lets the node begin with some parameters, and returns its bench, its name and poses."""
+    node, poses = one
+
+    def begin(**parameters):
+        node.begin(**parameters)
+        poses.clear()
+        return node.bench, node.name, poses
+
+    return begin
+
+
+@pytest.fixture
+def shared(start):
+    """The node with a platform whose legs have limits."""
+    return start(platform=TEXT + "\nleg_limits: [0.1, 0.9]\n")
 
 
 def go(bench, poses, T):
@@ -81,8 +91,8 @@ def test_follows_a_jump_across_the_workspace_by_the_way_that_is_proven(shared):
         near(go(bench, poses, T), T)
 
 
-def test_starts_from_the_pose_it_is_given(bench, start):
-    node, poses = start(start_pose=as_numbers(BRANCH))
+def test_starts_from_the_pose_it_is_given(start):
+    bench, node, poses = start(start_pose=as_numbers(BRANCH))
     assert np.abs(lengths(BRANCH) - lengths(TRUE)).max() < 1e-4  # the same lengths
     near(go(bench, poses, TRUE), BRANCH, atol=1e-4)
     # From the home pose, the same lengths mean the other one; but not before the next start.
@@ -91,8 +101,8 @@ def test_starts_from_the_pose_it_is_given(bench, start):
     assert bench.set(node, start_pose=as_numbers(BRANCH)).successful
 
 
-def test_reset_starts_again_from_the_start_pose(bench, start):
-    node, poses = start()
+def test_reset_starts_again_from_the_start_pose(start):
+    bench, node, poses = start()
     near(go(bench, poses, TRUE), TRUE)
     assert bench.set(node, start_pose=as_numbers(BRANCH)).successful
     near(go(bench, poses, TRUE), TRUE)
@@ -101,20 +111,22 @@ def test_reset_starts_again_from_the_start_pose(bench, start):
     near(go(bench, poses, TRUE), BRANCH, atol=1e-4)
 
 
-def test_reset_says_no_while_there_is_no_platform(bench, start):
-    node, _ = start(autostart=False)
+def test_reset_says_no_while_there_is_no_platform(one):
+    shared, _ = one
+    bench, node = shared.bench, shared.name
+    shared.end()
     answer = bench.call(Trigger, f"{node}/reset", Trigger.Request())
     assert not answer.success and "not configured" in answer.message
 
 
-def test_assumes_a_level_pose_where_nobody_gives_one_and_says_so(bench, start):
+def test_assumes_a_level_pose_where_nobody_gives_one_and_says_so(start):
     text = "\n".join(line for line in TEXT.splitlines() if not line.startswith("home_pose"))
-    node, poses = start(platform=text)
+    bench, node, poses = start(platform=text)
     near(go(bench, poses, TRUE), TRUE)
     bench.wait_status(node, lambda s, v: s.level >= b"\x01" and "level pose, assumed" in s.message, "an assumption")
 
 
-def test_an_old_message_does_not_restart_the_branch_but_a_recording_that_begins_again_does(bench, start):
+def test_an_old_message_does_not_restart_the_branch_but_a_recording_that_begins_again_does(bench):
     for timeout, restarts in ((0.5, "0"), (0.0, "1")):
         node = bench.start("stewart_pose", f"timeout_{restarts}", state_timeout=timeout)
         poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
