@@ -28,7 +28,7 @@ def rng(request):
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
-LONGEST = ("demo", "nodes", "soak", "fuzz", "ros", "engine", "stewart", "control", "geometry")
+LONGEST = ("demo", "nodes", "soak", "fuzz", "ros", "examples", "engine", "stewart", "control", "geometry")
 """Folders whose files take longest, the longest first: no worker begins with them while the others have finished."""
 
 

@@ -1,0 +1,56 @@
+"""The examples run, say what they should, and draw their pictures."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
+#: Options, what it says (regular expressions), and its pictures, where these are not one of its own name.
+EXAMPLES = {
+    "adaptive_payload": (["--duration", "2"], ["estimated payload"]),
+    "batch_evaluation": (["--states", "5000"], [r"panda_joint2 +largest holding torque"]),
+    "closed_form_curvature": (["--points", "9"], ["with counterweights: flat"]),
+    "closed_form_geodesics": ([], ["3R arm"], ["closed_form_geodesics_2r.png", "closed_form_geodesics_3r.png"]),
+    "five_bar": (
+        ["--duration", "0.2"],
+        ["loop closed to", "one motor: model 'five_bar': 3 independent constraints cannot hold 4"],
+    ),
+    "gravity_compensation": ([], ["before the push the arm moves by"]),
+    "hybrid_dynamics": (["--duration", "0.5"], ["accelerations given for 3 joints, torques for the other 4"]),
+    "stewart_calibration": ([], ["18 not identifiable"], []),
+    "stewart_platform": ([], ["forward kinematics   converged True"]),
+    "stewart_tracking": ([], ["all followed: True"]),
+    "stewart_workspace": (
+        ["--points", "25"],
+        ["condition number from"],
+        ["stewart_workspace_xz.png", "stewart_workspace_yaw_pitch.png"],
+    ),
+    "torque_optimal_motion": ([], ["weak motors: "]),
+    "urdf_torques": ([], [r"panda_joint2 +to hold +-?\d+\.\d+ +to move"]),
+}
+
+
+def test_all_examples_are_here():
+    """One is judged by what it identifies, in test_identification.py."""
+    assert {*EXAMPLES, "identification"} == {file.stem for file in FOLDER.glob("*.py")}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name, tmp_path, monkeypatch, capsys):
+    options, says, *rest = EXAMPLES[name]
+    pictures = rest[0] if rest else [f"{name}.png"]
+    output = ["--output", str(tmp_path)] if pictures else []
+    monkeypatch.setattr(sys, "argv", [name, *output, *options])
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    said = capsys.readouterr().out
+    assert all(re.search(words, said) for words in says), said
+    for figure in re.findall(r"to (\d\.\de[-+]\d+) (?:N m|J)", said):  # what should agree does
+        assert float(figure) < 1e-7
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.png")}
+    assert sorted(drawn) == pictures
+    assert all(picture.startswith(b"\x89PNG") and 3_000 < len(picture) < 400_000 for picture in drawn.values())
