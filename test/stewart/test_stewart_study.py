@@ -72,18 +72,16 @@ def test_random_targets_from_workspace_guesses():
     assert result.margin(50.0) == pytest.approx(196.0 * 0.5 / np.sqrt(120))
 
 
-def test_command_writes_tables_and_figures(tmp_path, capsys, monkeypatch):
+def test_command_writes_tables_and_figures(rows, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command.tables, "run_tables", lambda _: list(rows.values()))
     monkeypatch.setattr(command.basin_map, "METHODS", ("lm-r6", "auto"))
-    monkeypatch.setattr(paper, "STATES", paper.STATES[2:3])
     monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
     arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
     arguments += ["--resolution", "31"]
-    # One state only: the printed rows are cut to it as well.
-    monkeypatch.setattr(paper, "TABLE_2", {method: row[2:3] for method, row in paper.TABLE_2.items()})
-    monkeypatch.setattr(paper, "TABLE_3", {method: row[2:3] for method, row in paper.TABLE_3.items()})
     assert command.main(arguments) == 0
     text = (tmp_path / "r" / "stewart_study.md").read_text(encoding="utf-8")
-    assert "| GN-R6 | 100 | 100 | exact in all five states |" in text
+    percent = ", ".join(map(str, rows["gn-r6"].percent))
+    assert f"| GN-R6 | {percent} | {percent} | exact in all five states |" in text
     assert "20 random targets" in text and "No guess" in text
     assert text.strip() in capsys.readouterr().out
     for name in ("stewart_figure_6.png", "stewart_basins.png"):
