@@ -113,7 +113,7 @@ def test_unanswered_states_are_the_machines_doing(recording, model):
 
 def test_says_when_there_is_nothing_to_judge(recording, model):
     recording.answers.clear()
-    with pytest.raises(ShortfallError, match="heard 100 joint states and 0 answers"):
+    with pytest.raises(ShortfallError, match="received 100 joint states and 0 answers"):
         judge(recording, model)
 
 

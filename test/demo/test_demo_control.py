@@ -137,5 +137,5 @@ def test_says_when_acts_are_missing(recording, play):
     with pytest.raises(ShortfallError, match="only 2 of 3"):
         judge(recording, play, STARTS[:2])
     recording.states.clear()
-    with pytest.raises(ShortfallError, match="heard 0 joint states in act exact"):
+    with pytest.raises(ShortfallError, match="received 0 joint states in act exact"):
         judge(recording, play, STARTS)

@@ -48,7 +48,7 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
     """
     stamps = recorder.answered()
     if len(stamps) < 2:
-        raise ShortfallError(f"heard {len(recorder.states)} joint states and {len(stamps)} answers to them")
+        raise ShortfallError(f"received {len(recorder.states)} joint states and {len(stamps)} answers to them")
     q = np.array([_named(recorder.states[stamp][0], recorder.states[stamp][1], model) for stamp in stamps])
     verdict = Verdict(
         times=np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps]),

@@ -75,7 +75,7 @@ def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
         begin = start + round(LEAD * 1e9)
         inside = stamps[(stamps >= begin) & (stamps <= begin + act.duration * 1e9)]
         if len(inside) < FEWEST:
-            raise ShortfallError(f"heard {len(inside)} joint states in act {act.name}")
+            raise ShortfallError(f"received {len(inside)} joint states in act {act.name}")
         t = (inside - begin) * 1e-9
         error = play.motion.at(t, act.duration)[0] - np.array([recorder.states[s] for s in inside.tolist()])
         both = [k for k, s in enumerate(inside.tolist()) if s in recorder.errors]
@@ -95,7 +95,7 @@ def judge(recorder: Recorder, play: Play, starts: Sequence[int]) -> Verdict:
     late = masses[mass_stamps >= last]
     answered = recorder.answered()
     if not answered:
-        raise ShortfallError(f"heard {len(recorder.states)} joint states and no efforts for them")
+        raise ShortfallError(f"received {len(recorder.states)} joint states and no efforts for them")
     verdict = Verdict(
         times=times,
         errors=errors,

@@ -57,7 +57,7 @@ def judge(recorder: Recorder) -> Verdict:
     """
     stamps = recorder.answered()
     if len(stamps) < FEWEST:
-        raise ShortfallError(f"heard {len(recorder.states)} true poses and {len(stamps)} estimates of them")
+        raise ShortfallError(f"received {len(recorder.states)} true poses and {len(stamps)} estimates of them")
     truth = np.array([recorder.states[stamp] for stamp in stamps])
     found = [recorder.answers[stamp] for stamp in stamps]
     estimates, covariances = np.array([e.values for e in found]), np.array([e.covariance for e in found])

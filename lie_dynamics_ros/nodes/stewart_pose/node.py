@@ -281,7 +281,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         elif core.last is not None and core.last.status is TrackingStatus.AMBIGUOUS:
             report.add(diagnostics.ERROR, f"AMBIGUOUS: {core.describe(core.last)}")
         if core.start_is_assumed:
-            report.add(diagnostics.WARN, "nobody gave a home pose: tracking started from a level pose, assumed")
+            report.add(diagnostics.WARN, "no home pose was given: tracking started from a level pose, assumed")
         if self.inputs.take_without_rates():
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
 
