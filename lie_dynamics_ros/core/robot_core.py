@@ -60,6 +60,7 @@ class RobotCore(ABC):
     def __init__(self, model: Model, friction: JointFriction | None = None) -> None:
         check_coordinates(model)
         self.model, self.friction = model, friction
+        self._gravity: Array | None = None
         n = len(model.joint_names)
         self.zero = self.acceleration = np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
@@ -74,8 +75,18 @@ class RobotCore(ABC):
 
     def set_options(self, options: Any) -> None:
         """Apply options; raises ParameterError where the robot cannot have them. Changes no array in place."""
-        self.dynamics = options.apply(self.model)
+        self.dynamics = self.applied(options)
         self.options = options
+
+    def applied(self, options: Any) -> Model:
+        """Return the model with all that options include, under gravity as it was measured last, if it was."""
+        model: Model = options.apply(self.model)
+        return model if self._gravity is None else model.with_gravity(self._gravity)
+
+    def turn_gravity(self, gravity: Array) -> None:
+        """Go on under another gravity (3,), in the axes of the root link, which was measured [m/s^2]."""
+        self._gravity = gravity
+        self.dynamics = self.dynamics.with_gravity(gravity)
 
     def with_options(self, options: Any) -> Self:
         """Return a core for the same robot that goes on with other options, as ready as this one.

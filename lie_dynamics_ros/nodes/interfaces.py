@@ -46,7 +46,14 @@ COMMON = Interface(
 INTERFACES = {
     "inverse_dynamics": Interface(
         ("~/joint_efforts", "~/commands", "~/gravity_efforts", "~/dynamics_state"),
-        ("joint_states", "robot_description", "~/joint_trajectory_point", "~/joint_trajectory", "~/external_wrench"),
+        (
+            "joint_states",
+            "robot_description",
+            "~/joint_trajectory_point",
+            "~/joint_trajectory",
+            "~/external_wrench",
+            "imu",
+        ),
         (
             "~/set_payload",
             "~/compute_inverse_dynamics",
@@ -57,7 +64,7 @@ INTERFACES = {
     ),
     "hybrid_dynamics": Interface(
         ("~/joint_accelerations", "~/joint_efforts", "~/dynamics_state"),
-        ("joint_states", "robot_description", "~/command", "~/joint_trajectory", "~/external_wrench"),
+        ("joint_states", "robot_description", "~/command", "~/joint_trajectory", "~/external_wrench", "imu"),
         (
             "~/set_payload",
             "~/compute_hybrid_dynamics",
@@ -75,7 +82,7 @@ INTERFACES = {
             "~/controller_state",
             "~/trajectory_status",
         ),
-        ("joint_states", "robot_description", "~/joint_trajectory", "~/external_wrench"),
+        ("joint_states", "robot_description", "~/joint_trajectory", "~/external_wrench", "imu"),
         ("~/hold", "~/set_payload"),
     ),
     "stewart_pose": Interface(

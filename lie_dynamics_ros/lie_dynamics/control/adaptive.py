@@ -105,6 +105,12 @@ class AdaptiveController:
             self._prediction.reset()
         self._keep(self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self._chosen])))
 
+    def turn_gravity(self, model: Model) -> None:
+        """Go on with the same model under another gravity; what was learned, inertias, stays."""
+        self.model = model
+        if self._prediction is not None:
+            self._prediction.model = model
+
     def adopt(self, other: AdaptiveController) -> None:
         """Go on with what another controller has learned of the same bodies of the same robot, under other gains."""
         if self.bodies != other.bodies:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 POLICIES = ("scale", "clip")
+JUMP = 0.02
+"""By what part gravity may change from one measurement to the next before efforts are blended."""
 USUAL_ERROR_LIMIT = 0.5
 """Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m]."""
 
@@ -82,7 +84,7 @@ class ComputedTorqueCore(Answering):
     def _set_options(self, options: ComputedTorqueOptions, before: ComputedTorqueCore | None) -> None:
         """Apply options, and run all that is needed once, so that nothing is compiled while states come in."""
         model = self.model
-        dynamics = options.apply(model)
+        dynamics = self.applied(options)
         numbers = {name: _spread(values, model.nv) for name, values in options.numbers.items()}
         same_mode = before is not None and before.options.mode == options.mode
         laws = Laws(
@@ -109,6 +111,14 @@ class ComputedTorqueCore(Answering):
         self._moved |= before is not None and not same_mode
         self._efforts.change(options.blend_time)
         self._warm_up()
+
+    def turn_gravity(self, gravity: Array) -> None:
+        """Go on under another gravity (3,) [m/s^2]; after a jump of it efforts pass over smoothly."""
+        jump = float(np.linalg.norm(gravity - self.dynamics.gravity))
+        super().turn_gravity(gravity)
+        self._laws.turn_gravity(self.dynamics)
+        if jump > JUMP * float(np.linalg.norm(gravity)):
+            self._efforts.change(self.options.blend_time)
 
     def _warm_up(self) -> None:
         """Run every law once, and leave no trace of it."""

@@ -78,6 +78,11 @@ class Laws:
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
         self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
 
+    def turn_gravity(self, model: Model) -> None:
+        """Go on with the same model under another gravity; what was learned and integrated stays."""
+        self.model = self.pid.model = model
+        self.learner.turn_gravity(model)
+
     def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> LawEffort:
         """Return what a mode asks for, ``period`` [s] after the state before."""
         if mode == "gravity_compensation":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError
 from ...core.external_wrenches import ExternalWrenches
+from ...core.gravity_sensor import GravitySensor
 from ...core.joint_mapping import JointMapping
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
@@ -73,6 +74,8 @@ class RobotInputs:
         Wrenches that act on the robot.
     wrench_timeout : int
         Age [ns] beyond which they count as none; 0 for no limit.
+    gravity : GravitySensor
+        Which way is down, where an IMU tells.
     with_effort : bool
         Whether states need measured efforts.
     velocity_source : str
@@ -94,6 +97,7 @@ class RobotInputs:
         self._states, self.commands = JointMapping(names), JointMapping(names)
         self.unnamed = JointMapping(names).match(self.joints)
         self.wrenches, self.wrench_timeout = ExternalWrenches(model), 0
+        self.gravity = GravitySensor(model)
         self.with_effort = False
         turns = [model.joint(name).kind == "continuous" for name in names]
         self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(names), USUAL_TIME, turns)
@@ -138,6 +142,7 @@ class RobotInputs:
     def forget(self) -> None:
         """Forget wrenches and positions before, because time no longer says how old they are."""
         self.wrenches.clear()
+        self.gravity.clear()
         self.velocities.forget()
         self._estimates = False
 

@@ -16,6 +16,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
+from ..inputs.imu_input import IMU_SETTINGS, ImuInput
 from ..inputs.robot_inputs import NAMED, VELOCITY_SETTINGS, RobotInputs
 from ..model.friction_loading import load_friction
 from ..model.model_loading import INERTIA_CHECK, load_model
@@ -38,6 +39,7 @@ ROBOT_SETTINGS = (
     *MODEL_SETTINGS,
     *ANSWER_SETTINGS,
     *VELOCITY_SETTINGS,
+    *IMU_SETTINGS,
     Setting(
         "wrench_timeout",
         0.1,
@@ -65,6 +67,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         super().__init__(name, settings, **kwargs)
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
+        self._imu = ImuInput(self)
 
     # For subclasses to fill in.
 
@@ -155,7 +158,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
             return
         report.hardware = core.model.name
         report.values["joints"] = ", ".join(inputs.joints[:NAMED])
-        report.values["gravity [m/s^2]"] = ", ".join(f"{g:g}" for g in self.settings["gravity"])
+        self._imu.describe(report)
         mass = self.settings["payload_mass"]
         report.values["payload"] = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"
         report.values["friction of joints"] = "none" if core.friction is None else "friction_file"

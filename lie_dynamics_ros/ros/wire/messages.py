@@ -20,7 +20,7 @@ from ...lie_dynamics.lie import so3
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
     from geometry_msgs.msg import Pose, Transform, Twist, Wrench
-    from sensor_msgs.msg import JointState
+    from sensor_msgs.msg import Imu, JointState
 
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 """Place of each of ROS's six components (x, y, z, about x, about y, about z) among those of the library."""
@@ -105,6 +105,13 @@ def read_rates(values: Sequence[float], match: JointMatch, joints: int, what: st
     named = match.indices >= 0
     found[named] = given[match.indices[named]]
     return found
+
+
+def read_imu(message: Imu) -> tuple[Array | None, Array | None]:
+    """Return orientation x, y, z, w and acceleration (3,) [m/s^2]; None for what the message says is not measured."""
+    q, a = message.orientation, message.linear_acceleration
+    orientation = None if message.orientation_covariance[0] == -1.0 else np.array([q.x, q.y, q.z, q.w])
+    return orientation, None if message.linear_acceleration_covariance[0] == -1.0 else np.array([a.x, a.y, a.z])
 
 
 def wrench_to_array(wrench: Wrench) -> Array:
