@@ -77,6 +77,7 @@ INTERFACES = {
             "~/commands",
             "~/joint_efforts",
             "~/tracking_error",
+            "~/setpoint",
             "~/estimated_inertia",
             "~/phase",
             "~/controller_state",

@@ -17,6 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping
+from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.inputs.trajectories import read_joint_trajectory
@@ -24,7 +25,14 @@ from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointErrors, JointOutput
+from ...ros.outputs.joint_outputs import (
+    EffortCommands,
+    JointEfforts,
+    JointErrors,
+    JointOutput,
+    PointSetpoints,
+    StateSetpoints,
+)
 from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
 from ...ros.wire.interface_package import interfaces
@@ -32,8 +40,21 @@ from .answer import STOPPED, STOPPING, ControllerAnswer
 from .core import ComputedTorqueCore
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
+from .setpoints import Setpoint, make_setpoint
 
-SETTINGS = (*ROBOT_SETTINGS, *CONTROL_SETTINGS)
+SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
+SETTINGS = (
+    *ROBOT_SETTINGS,
+    *CONTROL_SETTINGS,
+    Setting(
+        "outputs",
+        "efforts",
+        "Efforts alone; or besides, on ~/setpoint, desired positions, velocities and the efforts that they take, for "
+        "drivers with a loop of their own, in a message of this type.",
+        "at start",
+        choices=tuple(SETPOINTS),
+    ),
+)
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
 
@@ -48,6 +69,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
         self._errors = JointErrors(self, "~/tracking_error")
+        kind = SETPOINTS[self.settings["outputs"]]
+        self._setpoints = kind and kind(self, "~/setpoint")
+        self._setpoint: Setpoint | None = None
         self._inertias = self.create_lifecycle_publisher(
             InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
         )
@@ -70,7 +94,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""
-        return self._efforts, self._commands, self._errors
+        return self._efforts, self._commands, self._errors, self._setpoints
 
     def use(self, robot: tuple[RobotInputs, ComputedTorqueCore]) -> None:
         """Control this robot from now on; while active, efforts pass over to the new ones smoothly."""
@@ -94,6 +118,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             command = core.last_command() if fresh else None
             if command is not None:
                 self._commands.publish(command)
+                if self._setpoints is not None and self._setpoint is not None:
+                    zero, stamp = core.zero, self.get_clock().now().to_msg()
+                    self._setpoints.publish(self._setpoint.position, zero, zero, command, stamp)
         except Exception as error:
             self.get_logger().error(f"no last command: {error}")
         core.end()
@@ -104,6 +131,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     def publish(self, core: ComputedTorqueCore, answer: ControllerAnswer, stamp: Time) -> None:
         """Publish the efforts; what is costly besides only where somebody listens."""
         self._commands.publish(answer.effort)
+        if self._setpoints is not None:
+            self._setpoint = make_setpoint(core, answer)
+            self._setpoints.publish(*self._setpoint, stamp)
         if self._efforts.heard:
             self._efforts.publish(answer.effort, stamp)
         if self._errors.heard:

@@ -44,6 +44,11 @@ class JointOutput(Output, ABC):
         self._form = SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
         self._values = self._form.numbers
 
+    def fill(self, *values: Array) -> None:
+        """Put numbers, each run in model order, into the message."""
+        for run, own in zip(self._values, values, strict=True):
+            run[:] = own if self._order is None else own[self._order]
+
     @abstractmethod
     def make(self, joints: list[str], *values: Sequence[float]) -> Any:
         """Make a message that holds ``values``, each of them in the order of the joints."""
@@ -60,7 +65,7 @@ class JointEfforts(JointOutput):
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in model order, under the time stamp of the state they answer."""
-        self._values[0][:] = values if self._order is None else values[self._order]
+        self.fill(values)
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -75,7 +80,7 @@ class JointAccelerations(JointOutput):
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish accelerations [rad/s^2 or m/s^2], in model order, under the stamp of their state."""
-        self._values[0][:] = values if self._order is None else values[self._order]
+        self.fill(values)
         self.send_serialized(self._form.stamped(stamp))
 
 
@@ -91,10 +96,42 @@ class JointErrors(JointOutput):
 
     def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
         """Publish errors [rad or m, and per s], in model order, under the stamp of their state."""
-        order = self._order
-        self._values[0][:] = position if order is None else position[order]
-        self._values[1][:] = velocity if order is None else velocity[order]
+        self.fill(position, velocity)
         self.send_serialized(self._form.stamped(stamp))
+
+
+class StateSetpoints(JointOutput):
+    """Publishes what a driver is to follow by name, as a JointState."""
+
+    TYPE = JointState
+    RUNS = 3
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
+        """Make a message."""
+        return JointState(name=joints, position=values[0], velocity=values[1], effort=values[2])
+
+    def publish(self, position: Array, velocity: Array, _: Array, effort: Array, stamp: Time) -> None:
+        """Publish positions, velocities and efforts [rad, m, and per s, N m, N] under the stamp of their state."""
+        self.fill(position, velocity, effort)
+        self.send_serialized(self._form.stamped(stamp))
+
+
+class PointSetpoints(JointOutput):
+    """Publishes what a driver is to follow as a JointTrajectoryPoint, which has neither names nor a time stamp."""
+
+    TYPE = JointTrajectoryPoint
+    RUNS = 4
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointTrajectoryPoint:
+        """Make a message."""
+        return JointTrajectoryPoint(
+            positions=values[0], velocities=values[1], accelerations=values[2], effort=values[3]
+        )
+
+    def publish(self, position: Array, velocity: Array, acceleration: Array, effort: Array, _: Time) -> None:
+        """Publish positions, velocities, accelerations and efforts [rad, m, per s, per s^2, N m, N], in model order."""
+        self.fill(position, velocity, acceleration, effort)
+        self.send_serialized(self._form.unstamped())
 
 
 class EffortCommands(JointOutput):
@@ -110,5 +147,5 @@ class EffortCommands(JointOutput):
 
     def publish(self, values: Array) -> None:
         """Publish efforts [N m or N], in model order."""
-        self._values[0][:] = values if self._order is None else values[self._order]
+        self.fill(values)
         self.send_serialized(self._form.unstamped())
