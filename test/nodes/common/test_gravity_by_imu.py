@@ -42,7 +42,7 @@ def test_the_direction_of_gravity_follows_the_base(bench, module):
     before = oracle(ARM, Q)
     answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, np.zeros(7)), answers)
     assert_close(answer.effort, before, 1e-10)
-    bench.wait_status(node, lambda s, v: s.level == b"\x01" and "no IMU message could be used yet" in s.message, "why")
+    bench.wait_status(node, lambda s, v: "no IMU message could be used yet" in s.message, "why")
     for roll, orientation in ((0.3, True), (-0.4, False)):
         base = Rotation.from_euler("xyz", [roll, 0.2, 1.0])
         expected = oracle(ARM, Q, gravity=base.inv().apply([0, 0, -9.81]))
