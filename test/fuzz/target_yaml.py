@@ -1,4 +1,4 @@
-"""Files of platforms and constraints, changed in values, structure and characters, and bombs."""
+"""Files of platforms, constraints and friction, changed in values, structure and characters, and bombs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 import lie_dynamics_ros
-from lie_dynamics_ros.lie_dynamics import ConstraintSet, LieDynamicsError, Model, StewartPlatform
+from lie_dynamics_ros.lie_dynamics import ConstraintSet, JointFriction, LieDynamicsError, Model, StewartPlatform
 
 from .target import DefectError, Target
 from .xml_mutations import mutated_text
@@ -36,6 +36,13 @@ VALUES: tuple[Any, ...] = (
     None, True, False, "false", "true", "1e3", "", "x" * 5000, 0, -1, 10**400, 1e308, -1e308, 5e-324, float("nan"),
     float("inf"), [], {}, [[]], [1], {"a": 1}, {1: 2}, [1.0] * 1000, "2024-01-01", b"\x00", "0x10", "1_000",
 )  # fmt: skip
+
+
+FRICTION = """
+joints:
+  panda_joint1: {damping: 0.5, friction: [1.2, 1.0], static_friction: [1.5, 1.3], stribeck_speed: 0.05}
+  panda_joint4: {friction: 0.7, load_friction: 0.03, smoothing_speed: 0.02}
+"""
 
 
 def bombs() -> tuple[str, ...]:
@@ -85,12 +92,16 @@ def read_loops(text: str) -> object:
     return ConstraintSet.from_yaml(arm(), text)
 
 
+def read_friction(text: str) -> object:
+    return JointFriction.from_yaml(text, arm())
+
+
 @cache
 def originals() -> tuple[tuple[str, Callable[[str], object]], ...]:
     """Texts to change, each with its reader."""
     shipped = sorted((Path(lie_dynamics_ros.__file__).parent / "platforms").glob("*.yaml"))
     texts = [path.read_text(encoding="utf-8") for path in shipped]
-    return (*((text, read_platform) for text in [*texts, DESIGN]), (LOOPS, read_loops))
+    return (*((text, read_platform) for text in [*texts, DESIGN]), (LOOPS, read_loops), (FRICTION, read_friction))
 
 
 class Subject(Target):

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from lie_dynamics_ros.core.commands import ACCELERATION, EFFORT, HOLD, POSITION
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
-from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.lie_dynamics import JointFriction, Model
 from lie_dynamics_ros.nodes.simulated_robot.core import RobotSimulation, SimulationOptions, steps_of_delay
 from lie_dynamics_ros.nodes.simulated_robot.node import SETTINGS
 from lie_dynamics_ros.ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
@@ -45,6 +45,24 @@ def test_efforts_accelerate_by_the_laws_of_mechanics():
     tell(robot, EFFORT, 2 * G * 0.5 * np.sin(0.5) + 0.6)  # inertia 0.6 kg m^2
     robot.advance(1)
     assert robot.state[1][0] == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_friction_of_the_drive_holds_the_robot_on_a_slope_and_lets_it_go_beyond():
+    model, needed = Model.from_urdf(pendulum()), 2 * G * 0.5 * np.sin(0.5)
+    friction = JointFriction([0.2], [[1.0], [2.0]], [[2.0], [3.0]], 0.1, 0.1)
+    options = SimulationOptions.from_values(VALUES)
+    least = needed - 3.0 - 0.1 * needed  # static friction backwards, grown by the load
+    for effort, moves in ((needed, 0), (least + 1e-6, 0), (least - 1e-6, -1)):
+        robot = RobotSimulation(model, options, 1e-3, (0.5,), 0, friction=friction)
+        tell(robot, EFFORT, effort)
+        robot.advance(200)
+        assert np.sign(robot.state[1][0]) == moves
+        if not moves:
+            assert robot.state[0][0] == 0.5
+    tell(robot, ACCELERATION, 1.0)
+    robot.advance(1)
+    transmitted = needed + 0.6  # inertia 0.6 kg m^2
+    assert robot.effort[0] == pytest.approx(transmitted + 2.0 + 0.1 * transmitted, rel=1e-3)
 
 
 def test_accelerations_and_positions_are_followed():
