@@ -114,6 +114,11 @@ class StateStream:
         oldest = self._times.timeout
         return (perf_counter() - arrival) * 1e9 <= oldest and self._node.ros_time() - stamp <= oldest
 
+    def hears(self) -> bool:
+        """Tell whether states come, where they are to be answered."""
+        longest = max(self._node.settings["state_timeout"], diagnostics.PERIOD)
+        return not self.open or (self._last is not None and perf_counter() - self._last <= longest)
+
     def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""
         if not self.open:
@@ -223,9 +228,8 @@ class StateStream:
         if self._last is None:
             report.add(diagnostics.WARN, self._say_waiting())
             return
-        silence = perf_counter() - self._last
-        if silence > max(self._node.settings["state_timeout"], diagnostics.PERIOD):
-            text = f"stale: no {self._what} received on {topic} for {silence:.1f} s"
+        if not self.hears():
+            text = f"stale: no {self._what} received on {topic} for {perf_counter() - self._last:.1f} s"
             report.add(diagnostics.ERROR, text)
             log.error(text, throttle_duration_sec=SAY_AGAIN)
 

@@ -128,6 +128,10 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         assert core is not None
         self.publish(core, core.answer(self.inputs.read(message, time, now, age)), stamp)
 
+    def hears(self) -> bool:
+        """Tell whether the node hears what it works on, as far as it needs to hear anything."""
+        return super().hears() and self.stream.hears()
+
     def between_states(self, do: Callable[[], None]) -> None:
         """Do something that takes long, when no state waits for it."""
         self.stream.after_next(do)

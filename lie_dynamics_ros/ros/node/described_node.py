@@ -232,6 +232,10 @@ class DescribedNode(ManagedNode):
         if "allow_robot_change" in names and self._from_topic and self.is_configured():
             self._change_robot()
 
+    def hears(self) -> bool:
+        """Tell whether there is a description, or the node needs none from the topic."""
+        return super().hears() and not (self._from_topic and self._published is None)
+
     def _say_waiting(self) -> str:
         text = f"waiting for a robot description on {self._subscription.topic_name}"
         self.get_logger().info(text, throttle_duration_sec=diagnostics.SAY_AGAIN)

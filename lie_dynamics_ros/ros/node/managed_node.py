@@ -114,6 +114,10 @@ class ManagedNode(LifecycleNode):
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
 
+    def hears(self) -> bool:
+        """Tell whether the node hears what it works on, as far as it needs to hear anything."""
+        return True
+
     def between_states(self, do: Callable[[], None]) -> None:
         """Do something that takes long, when no state waits for it."""
         do()
@@ -277,8 +281,7 @@ class ManagedNode(LifecycleNode):
             report.add(diagnostics.ERROR, self.failure)
         self.describe(report, period)
         if self.reach is not None:
-            # A network left out matters where something is not heard.
-            left_out = diagnostics.WARN if report.level == diagnostics.OK else diagnostics.ERROR
+            left_out = diagnostics.WARN if self.hears() else diagnostics.ERROR
             for level, text in ((diagnostics.ERROR, self.reach.deaf), (left_out, self.reach.left_out)):
                 if text:
                     report.add(level, text)

@@ -26,8 +26,8 @@ LOOK = 5.0
 END_WHEN_DEAF = Setting(
     "end_when_deaf",
     False,
-    "End with exit code 1, for a supervisor to start the process again, where DDS no longer announces it or a callback "
-    "does not return; otherwise this is only told.",
+    "End with exit code 1, for a supervisor to start the process again, where DDS no longer announces it, nothing is "
+    "heard and DDS leaves a network out, or a callback does not return; otherwise this is only told.",
     "at start",
 )
 
@@ -57,7 +57,7 @@ class Reach:
     def __init__(self, newcomers: Newcomers, nodes: Sequence[Node], end: bool) -> None:
         self._newcomers, self._nodes, self._end = newcomers, nodes, end
         self._known = networks()
-        self._next, self._silent = 0.0, 0
+        self._next, self._silent, self._apart = 0.0, 0, 0
         self.deaf = self.left_out = ""
 
     def look(self) -> None:
@@ -69,7 +69,7 @@ class Reach:
         if all_active(self._nodes):
             faulthandler.dump_traceback_later(DEAF, exit=self._end)  # needs no Python to run, which may be stuck
         else:
-            self.close()
+            faulthandler.cancel_dump_traceback_later()
         heard = self._newcomers.take_heard()
         self._silent = 0 if heard is None or heard else self._silent + 1
         self.deaf = self.left_out = ""
@@ -82,10 +82,13 @@ class Reach:
         if late:
             names = ", ".join(f"{name} ({address})" for name, address in sorted(late))
             self.left_out = f"DDS does not use {names}, up only since this process was started: start it again"
+        hear = all(node.hears() for node in self._nodes if hasattr(node, "hears"))
+        self._apart = self._apart + 1 if late and not hear else 0
 
-    def close(self) -> None:
-        """Stop looking."""
-        faulthandler.cancel_dump_traceback_later()
+    @property
+    def reason_to_end(self) -> str:
+        """Why starting the process again is better than to go on; empty where it is not."""
+        return self.deaf or (self.left_out if self._apart * LOOK >= DEAF else "")
 
 
 def all_active(nodes: Sequence[Node]) -> bool:

@@ -28,7 +28,8 @@ SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
 
 LEAVING = 5.0
-"""Longest time to leave DDS [s]. Fast DDS 3.2 can wait for itself for ever where several participants leave at once."""
+"""Longest time to leave DDS [s], and for each node to say its last before that. Fast DDS 3.2 can wait for itself for
+ever where several participants leave at once."""
 
 EXECUTORS = ("events", "single_threaded")
 
@@ -118,12 +119,12 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
                     preparing = False
                     request_real_time(nodes[0])
                 reach.look()
-                if reach.deaf and end_when_deaf:
-                    raise NodeError(reach.deaf)
+                if end_when_deaf and reach.reason_to_end:
+                    raise NodeError(reach.reason_to_end)
         for node in nodes:
             executor.remove_node(node)
     finally:
-        reach.close()
+        faulthandler.dump_traceback_later(LEAVING * (1 + len(nodes)), exit=True)  # each may say its last; then `_leave`
         newcomers.close()
         executor.shutdown()
 

@@ -49,13 +49,16 @@ def test_what_takes_long_follows_an_answer_and_is_never_forgotten(node, monkeypa
         stream.on_state(message)
 
     monkeypatch.setattr(state_stream, "SOON", 1000.0)
+    assert stream.hears()  # as far as it is open
     do = lambda: done.append("done")  # noqa: E731
     stream.after_next(do)
     assert done == ["done"]  # not open
     stream.start()
     stream.after_next(do)
     assert done == ["done"] * 2  # no state yet
+    assert not stream.hears()
     state(good=True)
+    assert stream.hears()
     stream.after_next(do)
     state(good=False)
     assert done[2:] == ["answer"]

@@ -14,7 +14,7 @@ from lie_dynamics_ros.ros.node import reach
 from lie_dynamics_ros.ros.node.domain import PROFILE, DomainReservation, set_profile
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
 from lie_dynamics_ros.ros.node.reach import DEAF, LOOK, Reach, networks
-from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN, Report
+from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN
 
 HOME = {("lo", "127.0.0.1")}
 LATE = ("eth0", "10.1.2.3")
@@ -27,7 +27,9 @@ def world(monkeypatch):
     monkeypatch.setattr(reach, "time", SimpleNamespace(monotonic=lambda: found.time))
     monkeypatch.setattr(reach, "networks", lambda: set(found.networks))
     newcomers = SimpleNamespace(take_heard=lambda: found.heard)
-    found.reach = Reach(newcomers, [SimpleNamespace(state="inactive")], False)
+    found.hears = True
+    nodes = [SimpleNamespace(state="inactive", hears=lambda: found.hears), SimpleNamespace()]
+    found.reach = Reach(newcomers, nodes, False)
 
     def passes(seconds):
         found.time += seconds
@@ -67,23 +69,33 @@ def test_networks_that_come_up_later_are_told_and_those_that_come_back_are_not(w
     assert world.reach.left_out == ""
 
 
+@pytest.mark.parametrize(("late", "hears", "ends"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_to_start_again_is_better_where_nothing_is_heard_and_a_network_is_left_out(world, late, hears, ends):
+    world.hears = hears
+    if late:
+        world.networks.add(LATE)
+    for _ in range(round(DEAF / LOOK)):
+        assert world.reach.reason_to_end == ""
+        world.passes(LOOK)
+    assert bool(world.reach.reason_to_end) is ends
+    world.hears = True
+    world.passes(LOOK)
+    assert world.reach.reason_to_end == ""
+
+
 def test_networks_are_those_that_the_system_names():
     assert ("lo", "127.0.0.1") in networks()
 
 
 @pytest.mark.parametrize(
-    ("before", "deaf", "left_out", "level"),
-    [(OK, "", "", OK), (OK, "", "late", WARN), (WARN, "", "late", ERROR), (OK, "stuck", "", ERROR)],
+    ("hears", "deaf", "left_out", "level"),
+    [(True, "", "", OK), (True, "", "late", WARN), (False, "", "late", ERROR), (True, "stuck", "", ERROR)],
 )
-def test_it_is_in_the_diagnostics(before, deaf, left_out, level):
+def test_it_is_in_the_diagnostics(hears, deaf, left_out, level):
     said = []
-
-    def describe(report: Report, _):
-        if before != OK:
-            report.add(before, "something else")
-
     logger = SimpleNamespace(error=lambda text, **_: said.append(text))
-    node = SimpleNamespace(state="active", failure="", describe=describe, get_logger=lambda: logger)
+    node = SimpleNamespace(state="active", failure="", describe=lambda *_: None, get_logger=lambda: logger)
+    node.hears = lambda: hears
     node.reach = SimpleNamespace(deaf=deaf, left_out=left_out)
     report = ManagedNode.report(node, 1.0)
     assert report.level == level
