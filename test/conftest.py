@@ -49,6 +49,7 @@ def pytest_collection_modifyitems(items):
 EXPLAINED = (
     "not among the ROS 2 wheels",  # launch and tf2: where they are installed, these tests run
     "no network namespaces here",  # not everybody may make them
+    "only root can give files away",
 )
 """Parts of the reasons for which a test may be skipped everywhere."""
 
