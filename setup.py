@@ -42,6 +42,7 @@ setup(
     install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60", "pyyaml"],
     extras_require={
         "demo": ["matplotlib"],
+        "retiming": ["toppra>=0.6.2"],
         "test": [
             "pytest>=7,<9",
             "pytest-xdist>=3.5",
@@ -53,6 +54,7 @@ setup(
             "matplotlib",
             "sympy",
             "mujoco>=3.3",
+            "toppra>=0.6.2",
         ],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],
     },

@@ -14,13 +14,14 @@ class Interface:
 
     Attributes
     ----------
-    publishes, subscribes, serves : tuple of str
-        Topics and services.
+    publishes, subscribes, serves, acts : tuple of str
+        Topics, services and actions.
     """
 
     publishes: tuple[str, ...] = ()
     subscribes: tuple[str, ...] = ()
     serves: tuple[str, ...] = ()
+    acts: tuple[str, ...] = ()
 
 
 COMMON = Interface(
@@ -83,8 +84,9 @@ INTERFACES = {
             "~/controller_state",
             "~/trajectory_status",
         ),
-        ("joint_states", "robot_description", "~/joint_trajectory", "~/external_wrench", "imu"),
-        ("~/hold", "~/set_payload"),
+        ("joint_states", "robot_description", "~/joint_trajectory", "~/external_wrench", "imu", "~/speed_scaling"),
+        ("~/hold", "~/set_payload", "~/check_trajectory"),
+        ("~/follow_joint_trajectory",),
     ),
     "stewart_pose": Interface(
         ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),

@@ -32,11 +32,12 @@ def policy(node: str, interface: Interface) -> str:
         ("topics", "publish", "topic", (*COMMON.publishes, *interface.publishes)),
         ("topics", "subscribe", "topic", (*COMMON.subscribes, *interface.subscribes)),
         ("services", "reply", "service", (*COMMON.serves, *interface.serves)),
+        ("actions", "execute", "action", interface.acts),
     )
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<policy version="{VERSION}">', "  <enclaves>"]
     lines += [f"    <enclave path={quoteattr(f'/lie_dynamics/{node}')}>", "      <profiles>"]
     lines += [f'        <profile ns="/" node={quoteattr(node)}>']
-    for group, right, item, names in entries:
+    for group, right, item, names in filter(lambda entry: entry[3], entries):
         lines.append(f'          <{group} {right}="ALLOW">')
         lines += [f"            <{item}>{name}</{item}>" for name in dict.fromkeys(names)]
         lines.append(f"          </{group}>")

@@ -17,12 +17,14 @@ from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
+from .goals import Goals
 from .guard import Guard
+from .judging import TrajectoryJudge
 from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
-from .trajectory_checks import MotionLimits, check_dynamics, check_motion
-from .trajectory_piece import Desired, Piece
+from .path_clock import PathClock
+from .trajectory_piece import Desired
 from .trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class Answering(RobotCore):
 
     options: ComputedTorqueOptions
     dynamics: Model
-    motion_limits: MotionLimits
+    judge: TrajectoryJudge
     _laws: Laws
     _guard: Guard
     _numbers: dict[str, Array]
@@ -62,6 +64,9 @@ class Answering(RobotCore):
         self._observer = Observer(self._soft)
         self.phase, self.reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
+        self.clock = PathClock()
+        self.goals = Goals()
+        self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
         self._filter_time = 0.0  # of the last state [s]
         self._plan: StopPlan | None = None
@@ -97,13 +102,18 @@ class Answering(RobotCore):
         self._settle()
         if options.mode == "gravity_compensation":
             player.stay(position)
-        desired = player.at(stamp, self._judge)
+        player.judged = self.judge
+        if self.clock.wanted != self._pace:
+            self.clock.follow(self._pace, options.speed_scaling_time)
+        desired = player.at(stamp, self.judge)
         stopping = self.phase in (STOPPING, STOPPED)
         if not stopping:
             violation = self._guard.violation(position, velocity, desired)
             if violation:
                 self.stop(violation)
             else:
+                if self.goals.active:
+                    self._watch_goals(stamp, desired, position, velocity)
                 self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
         if self.phase not in (STOPPING, STOPPED):
             try:
@@ -134,10 +144,12 @@ class Answering(RobotCore):
         if self.player is None or (gap and period > gap):
             if self.player is not None:
                 self.note = f"no state for {period:.3f} s: trajectories were dropped"
+                self.goals.abort_all(self.note)
                 self._plan = None
                 self._efforts.forget()
                 self._observer.forget()
-            self.player = TrajectoryPlayer(position, self.options.start_tolerance)
+            self.clock.restart()
+            self.player = TrajectoryPlayer(position, self.options.start_tolerance, self.clock)
             self._times.reset()
             period = 0.0
         elif period and self._times.add(period, state.age):
@@ -147,6 +159,13 @@ class Answering(RobotCore):
             self._suit_gains()
         self._last, self._position = stamp, position
         return period
+
+    def _watch_goals(self, stamp: int, desired: Desired, position: Array, velocity: Array) -> None:
+        """Let goals go on; what is given up comes to rest."""
+        assert self.player is not None
+        error, rate = desired.position - position, desired.velocity - velocity
+        for goal in self.goals.update(stamp, self.player, error, rate):
+            self.player.halt(stamp, self.judge.brake, goal.points)
 
     def _watch_times(self) -> None:
         g, times = self._laws.gains, self._times
@@ -212,12 +231,8 @@ class Answering(RobotCore):
         """After a change of mode, stay where the robot was in the last state that was answered."""
         if self._moved and self.player is not None and self._last is not None:
             self.player.stay(self._position)
+            self.goals.abort_all("the mode has changed; the robot stays where it is")
         self._moved = False
-
-    def _judge(self, piece: Piece, desired: Desired) -> None:
-        check_motion(piece, self.motion_limits)
-        if self.options.check_dynamics and self.options.saturate:
-            check_dynamics(piece, desired, self.motion_limits, self.dynamics, self.drive_effort)
 
     def _enter(self, phase: str, reason: str) -> None:
         if phase != self.phase:
@@ -228,6 +243,7 @@ class Answering(RobotCore):
         if self.phase not in (STOPPING, STOPPED):
             self._plan = None  # made at the next state, from where the robot is then
             self._enter(STOPPING, reason)
+            self.goals.abort_all(f"stopped: {reason}")
 
     def _suit_gains(self) -> None:
         """Find the gains that the loop can carry at its present period and delay."""

@@ -6,25 +6,29 @@ Nothing else is left behind by an answer than what the next one needs: integrals
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
-from ...core.errors import TRAJECTORIES, MessageError
+from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
+from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
 from .answer import HOLDING, OFF, STOPPED, STOPPING
 from .answering import Answering
 from .gains import LoopReport, examine
+from .goals import SUCCESSFUL, Goal
 from .guard import Guard
+from .judging import Prepared, TrajectoryJudge
 from .laws import Laws
 from .learning import make_learner
-from .trajectory_checks import MotionLimits
 from .trajectory_piece import Desired
+from .trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions
@@ -66,6 +70,7 @@ class ComputedTorqueCore(Answering):
 
     def __init__(self, model: Model, options: ComputedTorqueOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
+        self._pace_factor = 1.0
         self._set_options(options, None)
 
     # Options.
@@ -99,12 +104,11 @@ class ComputedTorqueCore(Answering):
         self.options, self.dynamics, self._laws, self._numbers = options, dynamics, laws, numbers
         self._far_stop = np.full(model.nv, options.error_limit or USUAL_ERROR_LIMIT)
         self._guard = Guard(model.joint_names, self._soft, self.fastest, self._speed, options)
-        unlimited = np.where(numbers["acceleration_limit"] > 0.0, numbers["acceleration_limit"], np.inf)
-        effort = self.limit if options.saturate else np.full(model.nv, np.inf)
-        limits = model.limits
-        self.motion_limits = MotionLimits(
-            model.joint_names, limits.lower, limits.upper, self.fastest, unlimited, effort
-        )
+        self.judge = TrajectoryJudge(
+            dynamics, self.friction, self._motion_limits(), options.check_dynamics and options.saturate,
+            options.on_infeasible, options.stop_time,
+        )  # fmt: skip
+        self._pace = options.speed_scaling * self._pace_factor
         self._efforts.set_options(options, numbers["effort_rate_limit"])
         self._learning_cap = np.inf
         self._suit_gains()
@@ -119,6 +123,18 @@ class ComputedTorqueCore(Answering):
         self._laws.turn_gravity(self.dynamics)
         if jump > JUMP * float(np.linalg.norm(gravity)):
             self._efforts.change(self.options.blend_time)
+        self.judge.model = self.dynamics
+
+    def _motion_limits(self) -> MotionLimits:
+        options, limits = self.options, MotionLimits.of(self.model)
+        asked = self._numbers["acceleration_limit"]
+        most = np.where(asked > 0.0, asked, np.inf)
+        return replace(
+            limits,
+            acceleration=np.minimum(limits.acceleration, most),
+            deceleration=np.minimum(limits.deceleration, most),
+            effort=limits.effort if options.saturate else np.full(self.model.nv, np.inf),
+        )
 
     def _warm_up(self) -> None:
         """Run every law once, and leave no trace of it."""
@@ -136,6 +152,11 @@ class ComputedTorqueCore(Answering):
         laws.pid.reset()
         laws.pid.integral = integral
 
+    @property
+    def numbers(self) -> dict[str, Array]:
+        """Parameters that have a number for each joint (n,)."""
+        return self._numbers
+
     # The state machine.
 
     def start(self) -> None:
@@ -144,15 +165,20 @@ class ComputedTorqueCore(Answering):
         self._laws.pid.reset()
         self._laws.learner.reset()
         self._plan = None
+        self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
 
     def end(self) -> None:
         """Take note that states are answered no more."""
+        self.goals.abort_all("the node is not active any more")
         self.forget()
         self.phase, self.reason = OFF, "not active"
 
     def succeed(self, other: ComputedTorqueCore) -> None:
         """Go on in place of the controller of another description: its efforts pass over smoothly, its stop stays."""
+        self.goals, self.clock = other.goals, other.clock
+        self.goals.abort_all("the robot description has changed; the robot stays where it is")
+        self.scale_speed(other._pace_factor)
         if other.model.joint_names == self.model.joint_names:
             self._efforts.succeed(other._efforts)
             self.phase, self.reason = other.phase, other.reason
@@ -161,6 +187,7 @@ class ComputedTorqueCore(Answering):
     def forget(self) -> None:
         """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
         self.player, self._last, self.acceleration = None, None, self.zero
+        self.goals.abort_all("the robot or its time have changed; trajectories were dropped")
         self._times.reset()
         self._efforts.forget()
         self._observer.forget()
@@ -190,23 +217,64 @@ class ComputedTorqueCore(Answering):
             self._efforts.change(self.options.blend_time)
             self._enter(HOLDING, "~/hold after a stop")
             return f"control again after the stop: {why}"
-        limits = self.motion_limits
-        self.player.stop(self._last, self.options.stop_time, limits.lower, limits.upper)
+        self.give_up("~/hold was called")
         return "all trajectories are dropped"
+
+    def give_up(self, reason: str) -> None:
+        """Drop all trajectories and goals, and come to rest."""
+        if self.player is not None and self._last is not None:
+            self.player.halt(self._last, self.judge.brake)
+        self.goals.abort_all(reason)
 
     def follow(self, points: JointPoints, start: int = 0) -> None:
         """Take in a trajectory that starts at a time [ns], 0 for now; raises MessageError where that cannot be."""
-        player, options = self.player, self.options
-        if player is None or self._last is None:
+        self.take(self.prepare(points, start))
+
+    def prepare(self, points: JointPoints, start: int = 0) -> Prepared:
+        """Judge a trajectory, and slow it down where that is wished; raises MessageError. Any thread may do that."""
+        player = self._require_player()
+        return self.judge.prepare(points, start, player.desired)
+
+    def take(self, prepared: Prepared) -> None:
+        """Take in a trajectory that was prepared; raises MessageError where that cannot be."""
+        player, options = self._require_player(), self.options
+        assert self._last is not None
+        self._settle()
+        player.jump, player.judged = options.start_tolerance, self.judge
+        whole = prepared.judge is not self.judge
+        player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole)
+        self.note = prepared.note
+
+    def _require_player(self) -> TrajectoryPlayer:
+        if self.player is None or self._last is None:
             raise MessageError(TRAJECTORIES, "a trajectory before the first joint state: it has nowhere to start from")
         if self.phase in (STOPPING, STOPPED):
             raise MessageError(TRAJECTORIES, f"a trajectory after a stop ({self.reason}); call ~/hold first")
-        if options.mode == "gravity_compensation":
+        if self.options.mode == "gravity_compensation":
             raise MessageError(TRAJECTORIES, "a trajectory in mode gravity_compensation, which follows none")
-        self._settle()
-        player.jump = options.start_tolerance
-        player.add(start or self._last, self._last, points, options.queue, self._judge)
-        self.note = ""
+        return self.player
+
+    def pursue(self, goal: Goal, prepared: Prepared) -> None:
+        """Take in the trajectory of a goal; raises MessageError where that cannot be."""
+        self.take(prepared)
+        goal.points, goal.note = prepared.points, prepared.note
+        self.goals.active.append(goal)
+
+    def cancel(self, goal: Goal) -> None:
+        """Come to rest along the path of a goal, which is canceled then."""
+        if goal not in self.goals.active or goal.canceling:
+            return
+        goal.canceling = True
+        if self.player is None or self._last is None:
+            self.goals.finish(goal, SUCCESSFUL, "canceled", True)
+        else:
+            self.player.halt(self._last, self.judge.brake, goal.points)
+
+    def scale_speed(self, factor: float) -> None:
+        """Let desired motions run slower by a factor from 0 to 1 besides `speed_scaling`; raises MessageError."""
+        if not 0.0 <= factor <= 1.0:
+            raise MessageError(COMMANDS, f"a speed scaling of {factor:g}; expected 0 to 1")
+        self._pace_factor, self._pace = factor, self.options.speed_scaling * factor
 
     def last_command(self) -> Array | None:
         """Return what to command last: gravity compensation at the last state, zero where the driver adds it.

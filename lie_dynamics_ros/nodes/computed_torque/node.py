@@ -6,12 +6,14 @@ See doc/nodes/computed_torque.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
-from std_msgs.msg import Header, String
+from rclpy.clock import Clock, ClockType
+from std_msgs.msg import Float64, Header, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -21,6 +23,7 @@ from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.inputs.trajectories import read_joint_trajectory
+from ...ros.node.background import Background, Job
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -36,8 +39,11 @@ from ...ros.outputs.joint_outputs import (
 from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
 from ...ros.wire.interface_package import interfaces
+from .action import TrajectoryAction
 from .answer import STOPPED, STOPPING, ControllerAnswer
+from .check_service import CheckService
 from .core import ComputedTorqueCore
+from .judging import Prepared
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
 from .setpoints import Setpoint, make_setpoint
@@ -57,6 +63,8 @@ SETTINGS = (
 )
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
+SILENCE = 1.0
+"""Time without states after which goals are given up, by the steady clock; `state_timeout` is one of stamps [s]."""
 
 
 class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
@@ -65,6 +73,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     def __init__(self, **kwargs: Any) -> None:
         self._estimated = 0
         self._logged: tuple[str, str] = ("", "")  # phase and reason
+        self._trajectories = Background("trajectories")
+        self._jobs: deque[tuple[Job, Callable[[Job], None]]] = deque()  # trajectories that are being prepared
+        self._answer: ControllerAnswer | None = None  # the last one
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
@@ -80,7 +91,30 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         status = getattr(interfaces("msg"), "TrajectoryStatus", None)
         self._status = status and self.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        self.listen(Float64, "~/speed_scaling", self._on_speed_scaling)
         self.create_service(Trigger, "~/hold", self._hold)
+        self._check = CheckService(self)
+        self._action = TrajectoryAction(self)
+        self._watch()
+
+    def destroy_node(self) -> None:
+        """End the thread and the action with the node."""
+        self._trajectories.close()
+        self._action.close()
+        super().destroy_node()
+
+    def _watch(self) -> None:
+        """Look after goals `feedback_rate` times a second, whether states come or not."""
+        self._timer = self.create_timer(
+            1.0 / self.settings["feedback_rate"], self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def settings_changed(self, names: set[str]) -> None:
+        """Apply parameters that may change at run time."""
+        super().settings_changed(names)
+        if "feedback_rate" in names:
+            self.destroy_timer(self._timer)
+            self._watch()
 
     # Configuration.
 
@@ -102,6 +136,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         super().use(robot)
         if before is not None:
             robot[1].succeed(before)
+            self._action.tell_results(robot[1])
 
     def activate(self) -> None:
         """Begin to answer states; the robot stays where its first state finds it."""
@@ -124,6 +159,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         except Exception as error:
             self.get_logger().error(f"no last command: {error}")
         core.end()
+        self._go_on(core)
         self._tell_phase()
 
     # Messages.
@@ -142,7 +178,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             self._reports.publish(core.model.joint_names, make_report(core, answer), stamp)
         if answer.reason is not self._logged[1]:
             self._tell_phase()
-        self._tell_dropped(core)
+        self._answer = answer
+        if self._jobs or core.goals.results or (core.player is not None and core.player.dropped):
+            self._go_on(core)
         if answer.mode == "adaptive" and answer.stamp - self._estimated >= ESTIMATE_PERIOD:
             self._estimated = answer.stamp
             self._publish_estimate(core, stamp)
@@ -176,23 +214,63 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         self._inertias.publish(message)
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        core, inputs = self.answering, self.inputs
-        if core is not None and inputs is not None:
-            self.stream.accept(lambda: self._follow(core, message, inputs.commands))
+        core = self.answering
+        if core is not None:
+            joints = JointMapping(core.model.joint_names)
+            self.prepare(
+                lambda: core.prepare(*reversed(read_joint_trajectory(message, joints))),
+                lambda job: self._follow(message.header, job),
+            )
 
-    def _follow(self, core: ComputedTorqueCore, message: JointTrajectory, joints: JointMapping) -> None:
-        try:
-            start, points = read_joint_trajectory(message, joints)
-            core.follow(points, start)
-        except MessageError as error:
-            self._tell_refusal(message.header, str(error))
-            raise
-        self._tell_refusal(message.header, "")
+    def prepare(self, make: Callable[[], Prepared], then: Callable[[Job], None]) -> None:
+        """Let a trajectory be prepared beside the executor; it is taken from there after an answer, in its turn."""
+        job = Job(None, make)
+        self._jobs.append((job, then))
+        self._trajectories.start(job)
+
+    def _follow(self, header: Header, job: Job) -> None:
+        """Take in a trajectory that was prepared, and tell its sender."""
+        core = self.answering
+        if core is None:
+            return
+
+        def take() -> None:
+            try:
+                core.take(job.result())
+            except MessageError as error:
+                self._tell_refusal(header, str(error))
+                raise
+            self._tell_refusal(header, "")
+
+        self.stream.accept(take)
+
+    def _go_on(self, core: ComputedTorqueCore) -> None:
+        """Take what has been prepared, and tell what has become of trajectories and goals."""
+        while self._jobs and self._jobs[0][0].done:
+            job, then = self._jobs.popleft()
+            then(job)
+        self._tell_dropped(core)
+        self._action.tell_results(core)
+
+    def _on_timer(self) -> None:
+        core = self.core
+        if core is None:
+            return
+        if core.goals.active and self.stream.silence() > SILENCE:
+            core.give_up(f"no joint state for {SILENCE:g} s")
+        self._go_on(core)
+        if core.goals.active and self._answer is not None:
+            self._action.feed_back(core, self._answer)
+
+    def _on_speed_scaling(self, message: Float64) -> None:
+        core = self.answering
+        if core is not None:
+            self.stream.accept(lambda: core.scale_speed(message.data))
 
     def _tell_dropped(self, core: ComputedTorqueCore) -> None:
         """Count and tell trajectories that waited and could not begin."""
         while core.player is not None and core.player.dropped:
-            start, reason = core.player.dropped.pop(0)
+            start, _, reason = core.player.dropped.pop(0)
             self.stream.statistics.reject(TRAJECTORIES, reason)
             header = Header()
             header.stamp.sec, header.stamp.nanosec = divmod(start, 10**9)
@@ -200,10 +278,13 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
 
     def _tell_refusal(self, header: Header, reason: str) -> None:
         """Tell the sender of a trajectory what became of it; no reason stands for its being taken."""
+        note = "" if self.core is None or reason else self.core.note
+        if note:
+            self.get_logger().warning(f"a trajectory is {note}", throttle_duration_sec=1.0)
         if reason:
             self.get_logger().warning(f"a trajectory is refused: {reason}", throttle_duration_sec=1.0)
         if self._status is not None:
-            self._status.publish(self._status.msg_type(header=header, accepted=not reason, reason=reason))
+            self._status.publish(self._status.msg_type(header=header, accepted=not reason, reason=reason or note))
 
     def _hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is."""
@@ -230,6 +311,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         values["mode"] = core.options.mode
         values["phase"] = f"{core.phase}: {core.reason}"
         values["gravity included"] = not core.options.driver_compensates_gravity
+        values["speed scaling"] = f"{core.clock.rate:.3g}"
+        values["goals"] = len(core.goals.active)
         values["trajectories"] = 0 if core.player is None else core.player.count
         if core.options.mode == "adaptive":
             body, inertia = core.estimate()

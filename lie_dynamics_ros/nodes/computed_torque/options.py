@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from ...core.errors import ParameterError
@@ -12,10 +13,11 @@ from ...core.setting import PER_JOINT, Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
 from .core import CONTROL_MODES, POLICIES
+from .judging import POLICIES as JUDGEMENTS
 
 NUMBERS = (
     "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",
-    "acceleration_limit", "effort_rate_limit",
+    "acceleration_limit", "effort_rate_limit", "path_tolerance", "goal_tolerance",
 )  # fmt: skip
 """Parameters with one number for all joints, or one for each."""
 CONTROL_SETTINGS = (
@@ -170,7 +172,49 @@ CONTROL_SETTINGS = (
         low=0.0,
         high=100.0,
     ),
-    Setting("stop_time", 0.3, "Time in which ~/hold brings the desired motion to rest [s].", low=0.001, high=10.0),
+    Setting(
+        "stop_time",
+        0.3,
+        "Time in which ~/hold and a cancelled goal bring desired motions to rest; longer where limits want that [s].",
+        low=0.001,
+        high=10.0,
+    ),
+    Setting(
+        "on_infeasible",
+        JUDGEMENTS[0],
+        "What becomes of trajectories beyond limits of velocity, acceleration, jerk or effort.",
+        choices=JUDGEMENTS,
+    ),
+    Setting(
+        "path_tolerance",
+        [0.0],
+        f"Largest error on the way of a goal that gives none [rad, m]; 0: no limit but error_limit. {PER_JOINT}",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting(
+        "goal_tolerance",
+        [0.05],
+        f"Largest error at the end of a goal that gives none [rad, m]; 0: no limit. {PER_JOINT}",
+        low=0.0,
+        high=100.0,
+    ),
+    Setting(
+        "goal_time_tolerance",
+        1.0,
+        "How long after its end a goal that gives none may take to come within its tolerance [s]; 0: no limit.",
+        low=0.0,
+        high=3600.0,
+    ),
+    Setting("feedback_rate", 20.0, "Feedback of goals per second [Hz].", low=0.1, high=200.0),
+    Setting(
+        "speed_scaling",
+        1.0,
+        "Rate at which desired motions run; 0: they pause. ~/speed_scaling multiplies it.",
+        low=0.0,
+        high=1.0,
+    ),
+    Setting("speed_scaling_time", 0.5, "In which most of a change of that rate is made [s].", low=0.01, high=60.0),
 )
 
 
@@ -206,6 +250,10 @@ class ComputedTorqueOptions(RobotOptions):
     velocity_tolerance: float
     position_tolerance: float
     stop_time: float
+    on_infeasible: str
+    goal_time_tolerance: float
+    speed_scaling: float
+    speed_scaling_time: float
     gap: float
 
     @staticmethod
@@ -216,10 +264,15 @@ class ComputedTorqueOptions(RobotOptions):
             if not entries:
                 raise ParameterError(f"{name} is empty; expected one number, or one for each joint")
         _check_gains(numbers, values["rate"], values["delay"])
+        if values["on_infeasible"] == "slow_down" and find_spec("toppra") is None:
+            raise ParameterError(
+                "on_infeasible is slow_down, which needs the package toppra: pip install 'lie_dynamics_ros[retiming]'"
+            )
         same = (
             "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",
             "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics", "start_tolerance",
-            "error_limit", "velocity_tolerance", "position_tolerance", "stop_time",
+            "error_limit", "velocity_tolerance", "position_tolerance", "stop_time", "on_infeasible",
+            "goal_time_tolerance", "speed_scaling", "speed_scaling_time",
         )  # fmt: skip
         return {
             **RobotOptions.read(values),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.joint_points import JointPoints
+from ...lie_dynamics.control.feasibility import JointPath, Motion
 from ...lie_dynamics.control.hermite import hermite, powers
+
+SAME = 1e-9
+"""Difference of motions below which one is as the other [SI units]."""
 
 
 class Desired(NamedTuple):
@@ -30,9 +35,14 @@ class Piece:
     points : JointPoints
     now : Desired or None
         The motion desired then; None leaves out the way to the first point, which is not known before it begins.
+    blend : float
+        Where the first point has time 0: until then at least, or the end, the difference to the motion desired now has
+        faded [s].
 
     Attributes
     ----------
+    points : JointPoints
+        Of which it was made.
     joints : ndarray of int, shape (m,)
     times : ndarray, shape (k,)
         Of the points, from the start [s].
@@ -42,12 +52,14 @@ class Piece:
         Coefficients of rising powers of time, from the point where each segment begins.
     led : bool
         Whether the first of these is where the robot is wanted at the start, not a point of the trajectory.
+    fresh : int
+        Number of segments at the beginning that depend on the motion desired now.
     owned : ndarray of bool, shape (m,)
         Joints that no later trajectory has taken.
     """
 
-    def __init__(self, start: int, points: JointPoints, now: Desired | None) -> None:
-        self.start = start
+    def __init__(self, start: int, points: JointPoints, now: Desired | None, blend: float = 0.0) -> None:
+        self.start, self.points = start, points
         at = points.joints
         times, position = points.times, points.position
         velocity, acceleration, effort = points.velocity, points.acceleration, points.effort
@@ -65,7 +77,33 @@ class Piece:
             for k, h in enumerate(np.diff(times)):
                 ends = (x for field in (velocity, acceleration) if field is not None for x in (field[k], field[k + 1]))
                 self.segments[k] = hermite(float(h), position[k + 1] - position[k], *ends)
+        self.fresh = int(self.led)
+        if now is not None and times[0] == 0.0 and len(self.segments) and not self.led:
+            self._begin_from(now, blend)
         self.owned = np.ones(len(at), dtype=bool)
+
+    def _begin_from(self, now: Desired, blend: float) -> None:
+        """Add what fades from the motion desired now to the trajectory's own."""
+        at, first = self.joints, self.segments[0]
+        away = now.position[at] - self.position[0]
+        rate = now.velocity[at] - first[1] if self.points.velocity is not None else np.zeros(len(at))
+        bend = now.acceleration[at] - 2.0 * first[2] if self.points.acceleration is not None else np.zeros(len(at))
+        if max(np.abs(x).max() for x in (away, rate, bend)) < SAME:
+            return
+        self.fresh = int(np.searchsorted(self.times[:-1], min(blend, self.times[-1])))
+        self.fresh = max(self.fresh, 1)
+        zero = np.zeros(len(at))
+        fading = hermite(float(self.times[self.fresh]), -away, rate, zero, bend, zero)
+        fading[0] += away
+        self.position = self.position.copy()
+        for k in range(self.fresh):
+            added = _moved(float(self.times[k])) @ fading
+            self.position[k] += added[0]
+            self.segments[k, 1:] += added[1:]
+
+    def path(self, rest: Array) -> JointPath:
+        """Return the motion as the library judges it, with the other joints where they rest (n,)."""
+        return JointPath(self.joints, self.times, self.position, self.segments, rest, self.effort)
 
     def write(self, time: int, into: Desired) -> None:
         """Write the motion of the joints it owns at a time [ns]."""
@@ -84,3 +122,46 @@ class Piece:
         else:
             part = s / (self.times[k + 1] - self.times[k])
             into.effort[at] = ((1.0 - part) * self.effort[k] + part * self.effort[k + 1])[own]
+
+
+def _moved(t: float) -> Array:
+    """Return the matrix (6, 6) that takes a polynomial's coefficients to those from a later time on [s]."""
+    return np.array([[comb(i, j) * t ** (i - j) if i >= j else 0.0 for i in range(6)] for j in range(6)])
+
+
+class Halt:
+    """A piece on its way to rest along its own path: its rate falls from 1 to 0 smoothly.
+
+    Parameters
+    ----------
+    piece : Piece
+    begin : int
+        When it begins [ns].
+    within : float
+        How long it takes [s]; the way is that of half this time.
+    """
+
+    def __init__(self, piece: Piece, begin: int, within: float) -> None:
+        self._piece, self._begin, self._within = piece, begin, within
+        self.points, self.joints, self.owned = piece.points, piece.joints, piece.owned
+        self.end = begin + round(within * 1e9)
+
+    def write(self, time: int, into: Desired) -> None:
+        """Write the motion of the joints it owns at a time [ns]."""
+        x = 1.0 if time >= self.end else max((time - self._begin) / (self.end - self._begin), 0.0)
+        passed = self._within * (x - x**3 + 0.5 * x**4)
+        self._piece.write(self._begin + round(1e9 * passed), into)
+        at = self.joints[self.owned]
+        rate = 1.0 - x * x * (3.0 - 2.0 * x)
+        slope = -6.0 * x * (1.0 - x) / self._within if x < 1.0 else 0.0
+        into.acceleration[at] = into.acceleration[at] * rate**2 + into.velocity[at] * slope
+        into.velocity[at] *= rate
+
+    def at(self, x: Array, rest: Array) -> Motion:
+        """Return the motion of all joints (k, n) where parts x (k,) of the way to rest have passed, 0 to 1."""
+        rate, slope = (1.0 - x * x * (3.0 - 2.0 * x))[:, None], (-6.0 * x * (1.0 - x) / self._within)[:, None]
+        begin = (self._begin - self._piece.start) * 1e-9
+        path = self._piece.path(rest)
+        passed = np.minimum(begin + self._within * (x - x**3 + 0.5 * x**4), path.times[-1] - 1e-9)
+        found = path.at(passed)
+        return found._replace(qd=found.qd * rate, qdd=found.qdd * rate**2 + found.qd * slope)

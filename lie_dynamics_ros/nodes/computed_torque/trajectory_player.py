@@ -10,20 +10,40 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
-from .trajectory_piece import Desired, Piece
+from .path_clock import PathClock
+from .trajectory_piece import Desired, Halt, Piece
 
-Judge = Callable[[Piece, Desired], None]
-"""Called with a piece and the motion desired at its start before it is taken; raises MessageError to refuse it."""
+Judge = Callable[[Piece, Desired, bool], None]
+"""Called with a piece, the motion desired at its start, and whether all of the piece is new, or what is `fresh` alone;
+raises MessageError to refuse it."""
+Brake = Callable[[Piece, int, Desired, float], Halt]
+"""Makes the way to rest of a piece at a time on its clock [ns], with the motion desired then and the clock's rate."""
+
+BLENDS = (0.25, 0.5, 1.0, 2.0)
+"""Times in which a difference to the motion under way may fade, the shortest that is accepted [s]."""
 
 
-def accept(piece: Piece, desired: Desired) -> None:
+class PastError(MessageError):
+    """A trajectory that ended in the past."""
+
+    def __init__(self) -> None:
+        super().__init__(TRAJECTORIES, "a trajectory that ended in the past")
+
+
+def accept(piece: Piece, desired: Desired, whole: bool) -> None:
     """Accept every piece."""
+
+
+def in_place(piece: Piece, time: int, desired: Desired, rate: float) -> Halt:
+    """Come to rest within 0.3 s."""
+    return Halt(piece, time, 0.3 * rate)
 
 
 @dataclass
 class _Waiting:
     start: int
     points: JointPoints
+    judged: object
 
     @property
     def end(self) -> int:
@@ -34,7 +54,8 @@ class TrajectoryPlayer:
     """Plays trajectories of a robot's joints, each on the joints it names; the others go on with what they do.
 
     A trajectory begins at its start time, from the motion desired then, and replaces what its joints did; with
-    ``queue`` it begins when all before it has ended. After its last point its joints stay there.
+    ``queue`` it begins when all before it has ended. After its last point its joints stay there. Times count on a clock
+    that may be slower than time, for what waits too.
 
     Parameters
     ----------
@@ -42,21 +63,29 @@ class TrajectoryPlayer:
         Where the robot stands and is to stay.
     jump : float
         Largest distance [rad or m] from the desired position to a first point at time 0; farther ones are refused.
+    clock : PathClock, optional
 
     Attributes
     ----------
     jump : float
+    judged : object
+        What trajectories are judged by now; one that waits is judged again where that is another object by then.
     dropped : list of tuple
-        Start [ns] of trajectories that had been waiting and could not begin, and why; the user takes the entries out.
+        Start [ns], points and reason of trajectories that had waited and could not begin; the user takes them out.
+    begun : list
+        Pieces that have begun; the user takes them out.
     """
 
-    def __init__(self, position: Array, jump: float) -> None:
+    def __init__(self, position: Array, jump: float, clock: PathClock | None = None) -> None:
         self.jump = jump
-        self.dropped: list[tuple[int, str]] = []
-        self._pieces: list[Piece] = []
+        self.judged: object = None
+        self.dropped: list[tuple[int, JointPoints, str]] = []
+        self.begun: list[Piece] = []
+        self.clock = clock or PathClock()
+        self._pieces: list[Piece | Halt] = []
         self._waiting: list[_Waiting] = []
         self._zero = np.zeros(len(position))
-        self._last: Desired  # never changed, as it was handed out
+        self._last: Desired  # on the clock; never changed, as it may have been handed out
         self.stay(position)
 
     def stay(self, position: Array) -> None:
@@ -66,30 +95,13 @@ class TrajectoryPlayer:
         zero = self._zero
         self._last = Desired(np.array(position), zero, zero, zero)
 
-    def stop(self, time: int, within: float, lower: Array | None = None, upper: Array | None = None) -> None:
-        """Forget all trajectories and come to rest at constant deceleration, each joint within its limits.
-
-        Parameters
-        ----------
-        time : int
-            [ns].
-        within : float
-            How long it takes [s]; less for joints that would pass a limit.
-        lower, upper : ndarray, shape (n,), optional
-            Limits of positions.
-        """
-        now = self.at(time)
-        velocity = now.velocity
-        self.stay(now.position)
-        self._last = self._last._replace(velocity=velocity)
-        for joint in np.flatnonzero(velocity):
-            v, q, needed = velocity[joint], now.position[joint], within
-            bound = (upper if v > 0.0 else lower) if upper is not None and lower is not None else None
-            room = abs(bound[joint] - q) if bound is not None else np.inf
-            if 0.5 * abs(v) * needed > room:
-                needed = max(2.0 * room / abs(v), 1e-3)
-            end, zero = np.array([[q + 0.5 * needed * v]]), np.zeros((1, 1))
-            self._take(Piece(time, JointPoints(np.array([joint]), np.array([needed]), end, zero), self._last))
+    def halt(self, stamp: int, brake: Brake = in_place, points: JointPoints | None = None) -> None:
+        """Come to rest along the paths under way at a time [ns], forget what waits; of one trajectory, or of all."""
+        now, time = self.at(stamp), self.clock.at(stamp)
+        self._waiting = [w for w in self._waiting if points is not None and w.points is not points]
+        for k, piece in enumerate(self._pieces):
+            if isinstance(piece, Piece) and (points is None or piece.points is points):
+                self._pieces[k] = brake(piece, time, now, self.clock.rate)
 
     @property
     def count(self) -> int:
@@ -101,26 +113,39 @@ class TrajectoryPlayer:
         """Whether a trajectory is under way."""
         return bool(self._pieces)
 
-    def add(self, start: int, now: int, points: JointPoints, queue: bool = False, judge: Judge = accept) -> None:
-        """Take in a trajectory that starts at a time [ns].
+    @property
+    def desired(self) -> Desired:
+        """The motion desired last, as fast as it would be if the clock ran with time."""
+        return self._last
+
+    def holds(self, points: JointPoints) -> bool:
+        """Tell whether a trajectory is under way or waits."""
+        return any(x.points is points for x in (*self._pieces, *self._waiting))
+
+    def add(
+        self, start: int, now: int, points: JointPoints, queue: bool = False, judge: Judge = accept, whole: bool = True
+    ) -> None:
+        """Take in a trajectory that starts at a time [ns]; without ``whole`` it has been judged but for its beginning.
 
         Raises
         ------
         MessageError
-            It would jump, has ended already, or is refused by ``judge``; nothing has changed then.
+            It would jump, has ended already (PastError), or is refused by ``judge``; nothing has changed then.
         """
+        start, now = self.clock.shown(start), self.clock.shown(now)
         if queue:
             ends = [piece.end for piece in self._pieces] + [waiting.end for waiting in self._waiting]
             start = max([start, *ends])
-        new = _Waiting(start, points)
+        new = _Waiting(start, points, self.judged)
         if new.end < now or start < new.end == now:
-            raise MessageError(TRAJECTORIES, "a trajectory that ended in the past")
+            raise PastError
         if start > now:
-            rest = Piece(start, points, None)
-            judge(rest, self._last)
+            if whole:
+                judge(Piece(start, points, None), self._last, True)
             piece = None
         else:
-            piece = self._piece(new, now, self.at(now, judge), judge)
+            self._run(now, judge)
+            piece = self._piece(new, now, self._last, judge, whole)
         if not queue:  # what would begin later on these joints is replaced
             self._waiting = [
                 w for w in self._waiting if w.start < start or not np.isin(w.points.joints, points.joints).all()
@@ -131,7 +156,7 @@ class TrajectoryPlayer:
         else:
             self._take(piece)
 
-    def _piece(self, new: _Waiting, now: int, desired: Desired, judge: Judge) -> Piece:
+    def _piece(self, new: _Waiting, now: int, desired: Desired, judge: Judge, whole: bool) -> Piece:
         """Make the piece of a trajectory that begins now, from the motion desired; raises MessageError."""
         points, start = new.points, new.start
         if points.times[0] == 0.0:
@@ -143,17 +168,25 @@ class TrajectoryPlayer:
                     f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
                     f"number {int(points.joints[worst])}; start_tolerance is {self.jump:g}",
                 )
-        elif start < now:
+        if start < now:
             # Late: points that are past are left out, and the first of the others is reached at its own time.
             late = (now - start) * 1e-9
             keep = points.times > late
             if not keep.any():
-                raise MessageError(TRAJECTORIES, "a trajectory that ended in the past")
+                raise PastError
             cut = (None if x is None else x[keep] for x in (points.velocity, points.acceleration, points.effort))
             points = JointPoints(points.joints, points.times[keep] - late, points.position[keep], *cut)
             start = now
-        piece = Piece(start, points, desired)
-        judge(piece, desired)
+        for blend in BLENDS:
+            piece = Piece(start, points, desired, blend)
+            piece.points = new.points
+            try:
+                judge(piece, desired, whole)
+            except MessageError:
+                if piece.led or not piece.fresh or piece.fresh == len(piece.segments) or blend == BLENDS[-1]:
+                    raise
+            else:
+                break
         return piece
 
     def _take(self, piece: Piece) -> None:
@@ -161,24 +194,38 @@ class TrajectoryPlayer:
             other.owned &= ~np.isin(other.joints, piece.joints)
         self._pieces = [other for other in self._pieces if other.owned.any()]
         self._pieces.append(piece)
+        self.begun.append(piece)
 
-    def at(self, time: int, judge: Judge = accept) -> Desired:
-        """Return the desired motion at a time [ns]; times must not fall. What waited and is refused is dropped.
+    def at(self, stamp: int, judge: Judge = accept) -> Desired:
+        """Return the motion desired at a time [ns]; times must not fall. What waited and is refused is dropped.
 
         The arrays are not to be changed.
         """
+        clock = self.clock
+        self._run(clock.at(stamp), judge)
+        now = self._last
+        if clock.steady or not self._pieces:
+            return now
+        rate, slope = clock.rate, clock.slope
+        return now._replace(
+            velocity=rate * now.velocity, acceleration=rate**2 * now.acceleration + slope * now.velocity
+        )  # fmt: skip
+
+    def _run(self, time: int, judge: Judge = accept) -> None:
+        """Go on to a time on the clock [ns]."""
         while self._waiting and self._waiting[0].start <= time:
             waiting = self._waiting.pop(0)
             self._write(waiting.start)
+            whole = waiting.judged is not self.judged or len(waiting.points.joints) < len(self._zero)
             try:
-                self._take(self._piece(waiting, waiting.start, self._last, judge))
+                self._take(self._piece(waiting, waiting.start, self._last, judge, whole))
             except MessageError as error:
-                self.dropped.append((waiting.start, f"a trajectory that waited cannot begin: {error}"))
+                reason = f"a trajectory that waited cannot begin: {error}"
+                self.dropped.append((waiting.start, waiting.points, reason))
         if self._pieces:
             self._write(time)
             if any(time >= piece.end for piece in self._pieces):
                 self._pieces = [piece for piece in self._pieces if time < piece.end]
-        return self._last
 
     def _write(self, time: int) -> None:
         self._last = Desired(*(field.copy() for field in self._last))

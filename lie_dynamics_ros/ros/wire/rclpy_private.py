@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.action.server import ActionServer, GoalEvent, ServerGoalHandle
 from rclpy.impl.rcutils_logger import RcutilsLogger as Logger
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
@@ -13,8 +14,8 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 __all__ = [
-    "Logger", "given_parameters", "lifecycle_state", "publish_functions", "respond_by", "take_message",
-    "tell_message_info",
+    "Logger", "begin_goal", "finish_goal", "given_parameters", "lifecycle_state", "publish_functions", "respond_by",
+    "take_message", "tell_message_info",
 ]  # fmt: skip
 
 
@@ -53,3 +54,18 @@ def respond_by(service: Service, put_off: Callable[[Any, Any, Callable[[Any, Any
     """
     send = service.send_response
     service.send_response = lambda request, header: put_off(request, header, send)
+
+
+def begin_goal(handle: ServerGoalHandle) -> None:
+    """Take note that a goal of an action is being executed, without a callback that does so.
+
+    rclpy would run one on the executor, which must not wait, and of whose coroutines some executors make busy loops.
+    """
+    handle._update_state(GoalEvent.EXECUTE)
+
+
+def finish_goal(server: ActionServer, handle: ServerGoalHandle, result: Any) -> None:
+    """Send the result of a goal that has come to its end, now or when it is asked for."""
+    response = server.action_type.Impl.GetResultService.Response()
+    response.status, response.result = handle.status, result
+    server._result_futures[bytes(handle.goal_id.uuid)].set_result(response)

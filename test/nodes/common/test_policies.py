@@ -9,7 +9,7 @@ from lie_dynamics_ros.nodes.interfaces import COMMON, INTERFACES
 from lie_dynamics_ros.nodes.policies import OTHERS, main, policies
 
 FOLDER = Path(__file__).resolve().parents[3] / "config" / "policies"
-RIGHTS = {"topics": {"publish", "subscribe"}, "services": {"reply", "request"}}
+RIGHTS = {"topics": {"publish", "subscribe"}, "services": {"reply", "request"}, "actions": {"execute", "call"}}
 
 
 def test_the_files_are_those_that_are_generated(tmp_path):
@@ -39,4 +39,5 @@ def test_a_policy_has_the_form_of_the_schema_and_allows_what_the_list_names(node
         "publish": {*COMMON.publishes, *wanted.publishes},
         "subscribe": {*COMMON.subscribes, *wanted.subscribes},
         "reply": {*COMMON.serves, *wanted.serves},
+        **({"execute": set(wanted.acts)} if wanted.acts else {}),
     }

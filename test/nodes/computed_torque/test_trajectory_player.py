@@ -6,6 +6,8 @@ from scipy.interpolate import CubicHermiteSpline
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.nodes.computed_torque.path_clock import PathClock
+from lie_dynamics_ros.nodes.computed_torque.trajectory_piece import Halt
 from lie_dynamics_ros.nodes.computed_torque.trajectory_player import TrajectoryPlayer
 
 S = 1_000_000_000
@@ -72,19 +74,106 @@ def test_jumps_are_refused():
     player = TrajectoryPlayer(np.zeros(2), 0.1)
     with pytest.raises(MessageError, match="start_tolerance"):
         player.add(0, 0, points([1], [0.0, 1.0], [[0.5], [1.0]]))
-    player.add(0, 0, points([1], [0.0, 1.0], [[0.05], [1.0]]))
-    assert player.at(0).position[1] == 0.05
 
 
-def test_stopping_is_smooth_and_ends_at_rest():
-    player = TrajectoryPlayer(np.zeros(1), 0.1)
-    player.add(0, 0, points([0], [2.0], [[2.0]]))
-    player.stop(1 * S, 0.4)
-    times = np.linspace(1.0, 1.4, 50)
-    motion = [player.at(round(t * S)) for t in times[:-1]]
-    np.testing.assert_allclose([m.velocity[0] for m in motion], 1.0 - (times[:-1] - 1.0) / 0.4, atol=1e-6)
+def derivatives(player, times):
+    """Position, velocity and acceleration desired at times [s], and the first two by central differences."""
+    motion = [player.at(round(t * S)) for t in times]
+    q, qd, qdd = (np.array([getattr(m, f)[0] for m in motion]) for f in ("position", "velocity", "acceleration"))
+    return q, qd, qdd, np.gradient(q, times), np.gradient(qd, times)
+
+
+def move(**changes):
+    """A player of one joint on a smooth way from 0 to 2 in 2 s, which begins at 1 s."""
+    player = TrajectoryPlayer(np.zeros(1), 0.1, **changes)
+    player.at(1 * S)
+    player.add(1 * S, 1 * S, points([0], [0.0, 2.0], [[0.0], [2.0]], [[0.0], [0.0]], [[0.0], [0.0]]))
+    return player
+
+
+def test_stopping_is_smooth_stays_on_the_path_and_ends_at_rest():
+    player = move()
+    before = player.at(2 * S)
+    player.halt(2 * S, lambda piece, time, now, rate: Halt(piece, time, 0.4 * rate))
+    times = np.linspace(2.0, 2.5, 501)
+    q, qd, qdd, dq, dqd = derivatives(player, times)
+    assert q[0] == before.position[0] and qd[0] == pytest.approx(before.velocity[0])
+    np.testing.assert_allclose(qd[1:-1], dq[1:-1], atol=1e-4)
+    np.testing.assert_allclose(qdd[1:-1], dqd[1:-1], atol=0.02 * np.abs(qdd).max())
+    assert (np.diff(q) >= 0.0).all() and np.abs(np.diff(qdd)).max() < 0.02 * np.abs(qdd).max()
     end = player.at(5 * S)
-    assert end.position[0] == pytest.approx(1.2) and end.velocity[0] == 0.0
+    assert player.count == 0 and not end.velocity.any() and not end.acceleration.any()
+    assert end.position[0] == pytest.approx(move().at(round(2.2 * S)).position[0])  # half the time's way
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.05])
+def test_a_trajectory_that_begins_at_time_zero_takes_over_the_motion_under_way_without_a_step(offset):
+    player = move()
+    before = player.at(2 * S)
+    wanted = points([0], [0.0, 0.5, 1.0, 3.0], np.array([[0.0], [-0.1], [-0.3], [-1.0]]) + before.position[0] + offset,
+                    [[0.0], [-0.3], [-0.5], [0.0]], [[0.0]] * 4)  # fmt: skip
+    player.add(2 * S, 2 * S, wanted)
+    q, qd, qdd, dq, dqd = derivatives(player, np.linspace(2.0, 4.99, 3001))
+    np.testing.assert_allclose([q[0], qd[0], qdd[0]], [x[0] for x in before[:3]], atol=1e-9)
+    np.testing.assert_allclose(qd[1:-1], dq[1:-1], atol=1e-3)
+    np.testing.assert_allclose(qdd[1:-1], dqd[1:-1], atol=0.05)
+    assert player.at(5 * S).position[0] == pytest.approx(before.position[0] + offset - 1.0)
+    late = move()
+    late.at(2 * S)
+    late.add(2 * S, 2 * S, wanted)
+    assert late.at(3 * S).position[0] == pytest.approx(before.position[0] + offset - 0.3)  # its own path again
+
+
+def test_the_shortest_blend_that_is_accepted_is_taken():
+    tried = []
+
+    def judge(piece, desired, whole):
+        tried.append(piece.times[piece.fresh])
+        if tried[-1] < 1.0:
+            raise MessageError("x", "too fast")
+
+    player = TrajectoryPlayer(np.zeros(1), 0.1)
+    player.add(0, 0, points([0], [0.0, 0.3, 0.6, 1.2, 9.0], np.full((5, 1), 0.05), np.zeros((5, 1))), judge=judge)
+    assert tried == [0.3, 0.6, 1.2] and player.at(0).position[0] == pytest.approx(0.0)
+
+
+def test_the_clock_is_smooth_keeps_its_range_and_follows_a_pause():
+    clock, rng = PathClock(), np.random.default_rng(0)
+    step, stamps, shown, rates, slopes = S // 1000, [], [], [], []
+    for k in range(20000):
+        if k % 400 == 0:
+            clock.follow(float(rng.choice([0.0, 1.0, rng.uniform()])), 0.3)
+        stamps.append(k * step)
+        shown.append(clock.at(k * step))
+        rates.append(clock.rate)
+        slopes.append(clock.slope)
+    assert min(rates) >= 0.0 and max(rates) <= 1.0
+    t = np.array(stamps) / S
+    np.testing.assert_allclose(np.gradient(np.array(shown) / S, t)[1:-1], rates[1:-1], atol=1e-4)
+    np.testing.assert_allclose(np.gradient(rates, t)[5:-5], slopes[5:-5], atol=0.15)
+    assert np.abs(np.diff(slopes)).max() < 2.0 * (4.74 / 0.3) ** 2 * 1e-3  # no more than the lags let it
+    clock.follow(0.0, 0.3)
+    stands = [clock.at(20 * S + k * 10 * step) for k in range(1000)]
+    assert stands[-1] == stands[400] and clock.rate == 0.0
+    clock.follow(1.0, 0.3)
+    for k in range(1000):
+        clock.at(30 * S + k * 10 * step)
+    assert clock.steady
+
+
+def test_a_scaled_trajectory_stays_on_its_path_and_its_rates_are_those_of_its_motion():
+    player, plain = move(), move()
+    player.clock.follow(0.25, 0.2)
+    times = np.linspace(1.0, 3.0, 2001)
+    q, qd, qdd, dq, dqd = derivatives(player, times)
+    np.testing.assert_allclose(qd[1:-1], dq[1:-1], atol=1e-4)
+    np.testing.assert_allclose(qdd[1:-1], dqd[1:-1], atol=0.02)
+    assert q[-1] == pytest.approx(plain.at(player.clock.at(3 * S)).position[0])
+    player.clock.follow(0.0, 0.2)
+    q, qd, *_ = derivatives(player, np.linspace(3.0, 10.0, 701))
+    assert qd[-1] == 0.0 and q[-1] == q[-100] < 1.0 and player.moving
+    player.halt(10 * S)  # of a clock that stands
+    assert player.at(10 * S + 1).velocity[0] == 0.0 and not player.moving
 
 
 def test_feed_forward_is_interpolated():

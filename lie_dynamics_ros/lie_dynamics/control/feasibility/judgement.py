@@ -1,0 +1,283 @@
+"""Whether a motion keeps the limits of a robot: positions, velocities, accelerations, jerk, and efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.inverse_dynamics import inverse_dynamics
+from ...dynamics.joint_friction import JointFriction
+from ...errors import InputError
+from ...model.arguments import count_of, require_model
+from ...model.coordinates import require_coordinates
+from ...model.model import Model
+from ..trajectory import Trajectory
+from .extremes import first_beyond, largest_against
+from .joint_path import JointPath, Motion
+
+Array = npt.NDArray[np.float64]
+
+SLACK = 1e-6
+"""By what part a limit may be exceeded: round-off of times in whole nanoseconds."""
+LARGEST = 1e9
+"""Numbers that no joint has, whatever its limits."""
+LEAST = 101
+"""Fewest samples of a path that moves."""
+KINDS = ("velocity", "acceleration", "jerk", "effort")
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLimits:
+    """Limits of a robot's joints, all (n,), infinite where there is none.
+
+    Attributes
+    ----------
+    names : sequence of str
+    lower, upper : ndarray
+        Of positions [rad, m].
+    velocity, acceleration, deceleration, jerk, effort : ndarray
+        Largest absolute values; accelerations count as decelerations where the joint slows down.
+    """
+
+    names: Sequence[str]
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    deceleration: Array
+    jerk: Array
+    effort: Array
+
+    @classmethod
+    def of(cls, model: Model) -> MotionLimits:
+        """Return those of a robot whose joints have one coordinate each; a limit of 0 counts as none.
+
+        Exporters write 0 for "not given", and a joint that may neither move nor push needs no judgement.
+        """
+        require_model(model)
+        require_coordinates(model, "a motion's limits")
+        limits = model.limits
+        found = (getattr(limits, name) for name in ("velocity", "acceleration", "deceleration", "jerk", "effort"))
+        given = (np.where(x > 0.0, x, np.inf) for x in found)
+        return cls(model.joint_names, limits.lower, limits.upper, *given)
+
+
+@dataclass(frozen=True)
+class Excess:
+    """The first limit that a motion exceeds.
+
+    Attributes
+    ----------
+    kind : str
+        "position", "velocity", "acceleration", "deceleration", "jerk", "effort", "feed-forward", "finite".
+    joint : str
+    value, limit : float
+        With the sign of the value; a position's limit is the bound it passed.
+    time : float
+        Of the segment of the path, or the sample, where it is [s].
+    """
+
+    kind: str
+    joint: str
+    value: float
+    limit: float
+    time: float
+
+    def __str__(self) -> str:
+        if self.kind == "finite":
+            return "whose polynomials are not finite"
+        if self.kind == "effort":
+            return (
+                f"that takes {self.value:.3g} N m or N of joint {self.joint} after {self.time:.3g} s; "
+                f"its effort limit is {self.limit:g}"
+            )
+        what = "effort" if self.kind == "feed-forward" else self.kind
+        article = "an" if what[0] in "ae" else "a"
+        return f"with {article} {what} of {self.value:.4g} beyond the limits of {self.joint} ({self.limit:.4g})"
+
+
+def first_excess(path: JointPath, limits: MotionLimits, led: bool = False) -> Excess | None:
+    """Return the first limit of positions, their rates and feed-forward that a path exceeds anywhere, or None.
+
+    With ``led`` its first point is where the robot is: beyond a position limit it may come back.
+    """
+    at, spans = path.joints, np.diff(path.times)
+    lower, upper = limits.lower[at], limits.upper[at]
+    if path.effort is not None:
+        over = np.abs(path.effort) > loose(np.minimum(limits.effort[at], LARGEST))
+        if over.any():
+            k, j = np.argwhere(over)[0]
+            value = float(path.effort[k, j])
+            return _excess(path, limits, "feed-forward", value, np.copysign(limits.effort[at][j], value), k, j)
+    if led:
+        lower, upper = np.minimum(lower, path.position[0]), np.maximum(upper, path.position[0])
+    for sign, bound in ((1.0, upper), (-1.0, -lower)):
+        over = ~(sign * path.position <= loose(bound))
+        if over.any():
+            k, j = np.argwhere(over)[0]
+            return _excess(path, limits, "position", float(path.position[k, j]), sign * bound[j], k, j)
+    if not len(path.segments):
+        return None
+    if not np.isfinite(path.segments).all():
+        return Excess("finite", "", np.inf, LARGEST, 0.0)
+    place = path.segments.copy()
+    place[:, 0] += path.position[:-1]
+    rates = [place]
+    for _ in range(3):
+        rates.append(rates[-1][:, 1:] * np.arange(1.0, rates[-1].shape[1])[:, None])
+    hardest = np.maximum(limits.acceleration, limits.deceleration)[at]
+    for kind, c, top, bottom in (
+        ("position", place, upper, -lower),
+        ("velocity", rates[1], *2 * (np.minimum(limits.velocity[at], LARGEST),)),
+        ("acceleration", rates[2], *2 * (np.minimum(hardest, LARGEST),)),
+        ("jerk", rates[3], *2 * (limits.jerk[at],)),
+    ):
+        for sign, bound in ((1.0, top), (-1.0, bottom)):
+            found = first_beyond(sign * c, spans, loose(bound)) if np.isfinite(bound).any() else None
+            if found is not None:
+                return _excess(path, limits, kind, sign * found[0], sign * bound[found[2]], *found[1:])
+    return _first_turn(path, limits, rates, spans)
+
+
+def _first_turn(path: JointPath, limits: MotionLimits, rates: list[Array], spans: Array) -> Excess | None:
+    """Return the first acceleration or deceleration beyond its own limit, where these differ."""
+    at = path.joints
+    for j in np.flatnonzero(limits.acceleration[at] != limits.deceleration[at]):
+        for k, span in enumerate(spans):
+            v, a = (rates[i][k, :, j] * span ** np.arange(rates[i].shape[1]) for i in (1, 2))
+            for sign in (1.0, -1.0):
+                for kind, rate, limit in (
+                    ("acceleration", -sign * v, limits.acceleration[at[j]]),
+                    ("deceleration", sign * v, limits.deceleration[at[j]]),
+                ):
+                    found = largest_against(sign * a, rate)
+                    if found > float(loose(np.array(limit))):
+                        return _excess(path, limits, kind, sign * found, sign * limit, k, int(j))
+    return None
+
+
+def _excess(path: JointPath, limits: MotionLimits, kind: str, value: float, limit: float, k: int, j: int) -> Excess:
+    return Excess(kind, limits.names[int(path.joints[j])], float(value), float(limit), float(path.times[k]))
+
+
+def efforts_of(model: Model, motion: Motion, friction: JointFriction | None = None) -> Array:
+    """Return efforts (k, n) along a motion [N m, N]: what the model includes, friction of drives, and feed-forward."""
+    tau = np.asarray(inverse_dynamics(model, motion.q, motion.qd, motion.qdd))
+    return np.asarray((tau if friction is None else tau + friction.force(motion.qd, tau)) + motion.ahead)
+
+
+def first_effort(
+    model: Model,
+    path: JointPath,
+    limits: MotionLimits,
+    samples: int = 1000,
+    slack: float = SLACK,
+    friction: JointFriction | None = None,
+) -> Excess | None:
+    """Return the first effort of the path's joints beyond its limit, at as many times at most, or None."""
+    times = sample_times(path, samples)
+    tau = efforts_of(model, path.at(times), friction)[:, path.joints]
+    over = ~(np.abs(tau) <= loose(limits.effort[path.joints], slack))
+    if not over.any():
+        return None
+    k, j = np.argwhere(over)[0]
+    name = limits.names[int(path.joints[j])]
+    return Excess("effort", name, float(tau[k, j]), float(limits.effort[path.joints[j]]), float(times[k]))
+
+
+def sample_times(path: JointPath, samples: int) -> Array:
+    """Return times at equal distances, at least four to a segment and `LEAST` if the number allows that.
+
+    The last, when the path has come to rest, is left out.
+    """
+    count = min(samples, max(LEAST, 4 * len(path.segments) + 1)) if len(path.segments) else 1
+    return np.linspace(path.times[0], path.times[-1], count)[: -1 if count > 1 else None]
+
+
+def loose(bound: Array, slack: float = SLACK) -> Array:
+    """Return a bound with the slack that numbers need."""
+    return np.asarray(bound + slack * np.maximum(np.abs(np.nan_to_num(bound, posinf=0.0, neginf=0.0)), 1e-3))
+
+
+@dataclass(frozen=True, eq=False)
+class Feasibility:
+    """What a trajectory takes of a robot, at samples, and the first limit that it exceeds.
+
+    Attributes
+    ----------
+    excess : Excess or None
+        None where it keeps all limits; those of positions and their rates all along, efforts at the samples.
+    times : ndarray, shape (k,)
+        Of the samples [s].
+    values : dict
+        By `KINDS`, each (k, n): velocity, acceleration, jerk, effort [SI].
+    limits : MotionLimits
+    """
+
+    excess: Excess | None
+    times: Array
+    values: dict[str, Array]
+    limits: MotionLimits
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it keeps all limits."""
+        return self.excess is None
+
+    def use(self, kind: str) -> Array:
+        """Return the largest absolute value of one of `KINDS` over its limit (n,), 0 where there is no limit."""
+        return np.asarray(np.abs(self.values[kind]).max(axis=0, initial=0.0) / getattr(self.limits, kind))
+
+
+def feasibility(
+    model: Model,
+    trajectory: Trajectory | JointPath,
+    limits: MotionLimits | None = None,
+    samples: int = 1000,
+    friction: JointFriction | None = None,
+) -> Feasibility:
+    """Judge a trajectory by all limits of a robot.
+
+    Parameters
+    ----------
+    model : Model
+        With all that its dynamics include: payload, losses by `with_joint_terms`. One coordinate a joint.
+    trajectory : Trajectory or JointPath
+    limits : MotionLimits, optional
+        Those of the model when left out.
+    samples : int
+        Most times at which efforts are judged.
+    friction : JointFriction, optional
+        Of the drives.
+
+    Raises
+    ------
+    InputError, DescriptionError
+        For what is no model or trajectory, other limits, and joints of several coordinates.
+    """
+    path, limits = read_path(model, trajectory, limits)
+    samples = count_of("samples", samples, 2, 10**6)
+    excess = first_excess(path, limits)
+    if excess is not None and excess.kind == "finite":
+        return Feasibility(excess, np.zeros(0), {kind: np.zeros((0, model.nv)) for kind in KINDS}, limits)
+    times = sample_times(path, samples)
+    motion = path.at(times)
+    values = dict(zip(KINDS, (motion.qd, motion.qdd, motion.jerk, efforts_of(model, motion, friction)), strict=True))
+    return Feasibility(excess or first_effort(model, path, limits, samples, friction=friction), times, values, limits)
+
+
+def read_path(
+    model: Model, trajectory: Trajectory | JointPath, limits: MotionLimits | None
+) -> tuple[JointPath, MotionLimits]:
+    """Return a path and limits that suit a model, or raise an InputError."""
+    require_model(model)
+    require_coordinates(model, "feasibility")
+    path = trajectory if isinstance(trajectory, JointPath) else JointPath.of(trajectory)
+    if limits is None:
+        limits = MotionLimits.of(model)
+    if not isinstance(limits, MotionLimits) or len(limits.names) != model.nv or path.rest.size != model.nv:
+        raise InputError(f"limits and trajectory of a robot with {model.nv} joints are expected", name="limits")
+    return path, limits

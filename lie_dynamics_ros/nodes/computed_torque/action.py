@@ -1,0 +1,191 @@
+"""The action follow_joint_trajectory of the node computed_torque, where control_msgs is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ...core.errors import MessageError, reason_of
+from ...core.joint_mapping import JointMapping
+from ...ros.inputs.trajectories import read_joint_trajectory
+from ...ros.wire.messages import nanoseconds
+from ...ros.wire.rclpy_private import begin_goal, finish_goal
+from .answer import ControllerAnswer
+from .core import ComputedTorqueCore
+from .goals import (
+    INVALID_GOAL,
+    INVALID_JOINTS,
+    OLD_HEADER_TIMESTAMP,
+    SUCCESSFUL,
+    Bounds,
+    Goal,
+    GoalError,
+    Result,
+    Tolerance,
+    read_bounds,
+)
+from .judging import Prepared
+from .trajectory_player import PastError
+
+if TYPE_CHECKING:
+    from .node import ComputedTorqueNode
+
+NAME = "~/follow_joint_trajectory"
+
+
+class TrajectoryAction:
+    """Takes goals, tells what becomes of them; what they come to is decided by the core's `goals`.
+
+    Goals are accepted at once and read beside the executor: a goal that cannot be followed is aborted, with code and
+    text, because the rejection of a goal carries no reason. None of its callbacks takes longer than a message.
+
+    Parameters
+    ----------
+    node : ComputedTorqueNode
+    """
+
+    def __init__(self, node: ComputedTorqueNode) -> None:
+        self._node = node
+        self._goals: dict[bytes, Goal] = {}
+        self._server: Any = None
+        try:
+            from control_msgs.action import FollowJointTrajectory
+        except ImportError:
+            node.get_logger().info(f"without the action {NAME}: the package control_msgs is not installed")
+            return
+        self._type = FollowJointTrajectory
+        self._server = ActionServer(
+            node,
+            FollowJointTrajectory,
+            NAME,
+            execute_callback=lambda handle: None,  # nothing runs here: goals go on with the answers to states
+            goal_callback=lambda request: GoalResponse.ACCEPT,
+            handle_accepted_callback=self._accepted,
+            cancel_callback=self._cancel,
+        )
+
+    def close(self) -> None:
+        """Let go of the server, before its node goes."""
+        if self._server is not None:
+            self._server.destroy()
+            self._server = None
+
+    # Goals.
+
+    def _accepted(self, handle: ServerGoalHandle) -> None:
+        begin_goal(handle)
+        goal = Goal(handle)
+        self._goals[bytes(handle.goal_id.uuid)] = goal
+        core = self._node.answering
+        if core is None:
+            self._tell(Result(goal, INVALID_GOAL, f"the node is not active but {self._node.state}"))
+            return
+        self._node.prepare(lambda: prepare_goal(core, goal, handle.request), lambda job: self._begin(goal, job.result))
+
+    def _begin(self, goal: Goal, prepared: Any) -> None:
+        """Take in what was prepared, or abort the goal with the reason."""
+        core = self._node.answering
+        try:
+            if goal.canceling:
+                self._tell(Result(goal, SUCCESSFUL, "canceled before it began", True))
+            elif core is None:
+                self._tell(Result(goal, INVALID_GOAL, "the node is not active any more"))
+            else:
+                core.pursue(goal, prepared())
+                if goal.note:
+                    self._node.get_logger().warning(f"a goal is {goal.note}")
+        except Exception as error:
+            code = OLD_HEADER_TIMESTAMP if isinstance(error, PastError) else getattr(error, "code", INVALID_GOAL)
+            if not isinstance(error, MessageError):
+                self._node.get_logger().error(f"a goal could not be read: {reason_of(error)}")
+            self._tell(Result(goal, code, reason_of(error)))
+
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        goal, core = self._goals.get(bytes(handle.goal_id.uuid)), self._node.core
+        if goal is None:
+            return CancelResponse.REJECT
+        if core is not None and goal in core.goals.active:
+            core.cancel(goal)
+        else:
+            goal.canceling = True
+        return CancelResponse.ACCEPT
+
+    # What is told.
+
+    def tell_results(self, core: ComputedTorqueCore) -> None:
+        """Tell what has become of goals."""
+        results = core.goals.results
+        while results:
+            self._tell(results.pop(0))
+
+    def _tell(self, result: Result) -> None:
+        handle = result.goal.sender
+        if self._goals.pop(bytes(handle.goal_id.uuid), None) is None:
+            return
+        if result.canceled and handle.is_cancel_requested:
+            handle.canceled()
+        elif result.code == SUCCESSFUL:
+            handle.succeed()
+        else:
+            handle.abort()
+            self._node.get_logger().warning(f"a goal is aborted: {result.text}")
+        message = self._type.Result(error_code=result.code, error_string=result.text)
+        finish_goal(self._server, handle, message)
+
+    def feed_back(self, core: ComputedTorqueCore, answer: ControllerAnswer) -> None:
+        """Publish how the last state stood to the motion desired, to those who sent goals under way."""
+        stamp = Time()
+        stamp.sec, stamp.nanosec = divmod(answer.stamp, 10**9)
+        for goal in core.goals.active:
+            if goal.piece is None or core.player is None:
+                continue
+            at, desired = goal.joints, answer.desired
+            passed = max(0.0, (core.player.clock.shown(answer.stamp) - goal.piece.start) * 1e-9)
+            message = self._type.Feedback()
+            message.header.stamp, message.joint_names = stamp, list(goal.names)
+            message.desired = _point(passed, desired.position[at], desired.velocity[at], desired.acceleration[at])
+            message.actual = _point(passed, answer.position[at], answer.velocity[at])
+            message.error = _point(passed, answer.error[at], answer.error_rate[at])
+            if hasattr(message, "index"):
+                message.index = max(int(np.searchsorted(goal.piece.points.times, passed, "right")) - 1, 0)
+            goal.sender.publish_feedback(message)
+
+
+def _point(passed: float, position: Any, velocity: Any, acceleration: Any = ()) -> JointTrajectoryPoint:
+    seconds, rest = divmod(round(passed * 1e9), 10**9)
+    return JointTrajectoryPoint(
+        positions=list(position), velocities=list(velocity), accelerations=list(acceleration),
+        time_from_start=Duration(sec=seconds, nanosec=rest),
+    )  # fmt: skip
+
+
+def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared:
+    """Read and judge a goal; fills in all but its points. Raises MessageError, beside the executor."""
+    known, named = core.model.joint_names, request.trajectory.joint_names
+    strangers = [name for name in named if name not in known]
+    if strangers or len(set(named)) < len(named):
+        twice = sorted({name for name in named if list(named).count(name) > 1})
+        problem = f"the robot has no joint {', '.join(strangers)}" if strangers else f"named twice: {', '.join(twice)}"
+        raise GoalError(INVALID_JOINTS, f"{problem}; its joints are {', '.join(known)}")
+    if request.multi_dof_trajectory.points or request.component_path_tolerance or request.component_goal_tolerance:
+        raise GoalError(INVALID_GOAL, "the goal is for joints of several coordinates, of which the robot has none")
+    start, points = read_joint_trajectory(request.trajectory, JointMapping(known))
+    names = [known[k] for k in points.joints]
+    numbers, options = core.numbers, core.options
+
+    def bounds(what: str, given: Sequence[Any]) -> Bounds:
+        tolerances = [Tolerance(x.name, x.position, x.velocity) for x in given]
+        return read_bounds(what, tolerances, names, known, numbers[what][points.joints])
+
+    goal.names = names
+    goal.path = bounds("path_tolerance", request.path_tolerance)
+    goal.end = bounds("goal_tolerance", request.goal_tolerance)
+    patience = nanoseconds(request.goal_time_tolerance) * 1e-9
+    goal.patience = max(patience, 0.0) if patience else options.goal_time_tolerance
+    return core.prepare(points, start)

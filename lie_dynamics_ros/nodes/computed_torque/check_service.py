@@ -1,0 +1,62 @@
+"""The service ~/check_trajectory: a trajectory judged and retimed, not followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from ...core.joint_mapping import JointMapping
+from ...lie_dynamics.control.feasibility import KINDS, Retimed
+from ...ros.inputs.trajectories import read_joint_trajectory
+from .trajectory_piece import Desired, Piece
+
+if TYPE_CHECKING:
+    from .node import ComputedTorqueNode
+
+
+class CheckService:
+    """Answers CheckTrajectory, beside the executor.
+
+    Parameters
+    ----------
+    node : ComputedTorqueNode
+    """
+
+    def __init__(self, node: ComputedTorqueNode) -> None:
+        self._node = node
+        node.offers.offer("CheckTrajectory", "~/check_trajectory", self._check, node.worker)
+
+    def _check(self, request: Any, response: Any) -> None:
+        core = self._node.require_core()
+        names, player, zero = core.model.joint_names, core.player, core.zero
+        desired = Desired(core.model.neutral(), zero, zero, zero) if player is None else player.desired
+        _, points = read_joint_trajectory(request.trajectory, JointMapping(names))
+        path = Piece(0, points, desired if points.times[0] > 0.0 else None).path(desired.position)
+        found = core.judge.report(path)
+        response.feasible, response.reason = found.feasible, "" if found.excess is None else str(found.excess)
+        response.joint_names, response.factor = list(names), 1.0
+        for kind in KINDS:
+            setattr(response, f"{kind}_use", [float(x) for x in np.nan_to_num(found.use(kind))])
+        if request.retime and not found.feasible:
+            slow = core.judge.slowed(path)
+            response.factor = slow.factor
+            response.retimed = to_message([names[k] for k in points.joints], slow)
+
+
+def to_message(names: list[str], slow: Retimed) -> JointTrajectory:
+    """Return a retimed path as a message."""
+    message = JointTrajectory(joint_names=names)
+    for k, time in enumerate(slow.times):
+        seconds, rest = divmod(round(float(time) * 1e9), 10**9)
+        point = JointTrajectoryPoint(
+            positions=slow.q[k].tolist(),
+            velocities=slow.qd[k].tolist(),
+            accelerations=[] if slow.qdd is None else slow.qdd[k].tolist(),
+            effort=[] if slow.effort is None else slow.effort[k].tolist(),
+            time_from_start=Duration(sec=seconds, nanosec=rest),
+        )
+        message.points.append(point)
+    return message

@@ -1,0 +1,162 @@
+"""What becomes of a trajectory before it is followed: judged by all limits, slowed down where that is wished."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...core.errors import TRAJECTORIES, MessageError
+from ...core.joint_points import JointPoints
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics.control.feasibility import (
+    Excess,
+    Feasibility,
+    JointPath,
+    MotionLimits,
+    Retimed,
+    efforts_of,
+    feasibility,
+    first_effort,
+    first_excess,
+    retime,
+)
+from .trajectory_piece import Desired, Halt, Piece
+
+POLICIES = ("reject", "slow_down", "accept")
+TIMED = ("velocity", "acceleration", "deceleration", "jerk", "effort")
+"""Kinds of limits that a slower motion may keep."""
+STRETCHES = (1.0, 1.5, 2.25, 3.4, 5.0, 7.5)
+"""How many times as long a way to rest may take, the first that keeps the limits."""
+ENOUGH = 1.005
+"""Largest value over its limit on the way to rest with which the shorter way is taken: paths may be at a limit."""
+BRAKE_SAMPLES = np.linspace(0.0, 0.999, 250)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A trajectory that has been judged, for its beginning apart.
+
+    Attributes
+    ----------
+    points : JointPoints
+        As they are to be played.
+    start : int
+        [ns]; 0 for now.
+    judge : TrajectoryJudge
+        Who judged it.
+    note : str
+        What was changed or let pass; empty where nothing was.
+    """
+
+    points: JointPoints
+    start: int
+    judge: TrajectoryJudge
+    note: str = ""
+
+
+class TrajectoryJudge:
+    """Holds trajectories against the limits of one robot under the same options; safe to use from several threads.
+
+    Parameters
+    ----------
+    model : Model
+        With all that the options include.
+    friction : JointFriction or None
+        Of the drives.
+    limits : MotionLimits
+    efforts : bool
+        Whether efforts along the path are judged.
+    policy : str
+        One of `POLICIES`.
+    stop_time : float
+        In which motions come to rest where limits allow that [s].
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        friction: JointFriction | None,
+        limits: MotionLimits,
+        efforts: bool,
+        policy: str,
+        stop_time: float,
+    ) -> None:
+        self.model, self._friction = model, friction
+        self.limits, self._policy, self._stop_time = limits, policy, stop_time
+        self._efforts = efforts
+
+    def excess(self, path: JointPath, led: bool = False) -> Excess | None:
+        """Return the first limit that a path exceeds, or None."""
+        found = first_excess(path, self.limits, led)
+        return (
+            first_effort(self.model, path, self.limits, friction=self._friction)
+            if found is None and self._efforts
+            else found
+        )
+
+    def __call__(self, piece: Piece, desired: Desired, whole: bool) -> None:
+        """Refuse a piece, or its beginning, that exceeds a limit; raises MessageError.
+
+        Efforts count with the other joints at rest where they are desired now.
+        """
+        path = piece.path(desired.position)
+        found = self.excess(path if whole else path.head(piece.fresh), piece.led) if whole or piece.fresh else None
+        if found is not None and (self._policy != "accept" or found.kind not in TIMED):
+            raise MessageError(TRAJECTORIES, f"a trajectory {found}")
+
+    def prepare(self, points: JointPoints, start: int, desired: Desired) -> Prepared:
+        """Judge a trajectory, with its way from the motion desired now where it begins now; raises MessageError.
+
+        Costs up to some tenths of a second where it is slowed down.
+        """
+        piece = Piece(0, points, desired if points.times[0] > 0.0 and not start else None)
+        path = piece.path(desired.position)
+        found = self.excess(path, piece.led)
+        if found is None:
+            return Prepared(points, start, self)
+        if self._policy == "reject" or found.kind not in TIMED:
+            raise MessageError(TRAJECTORIES, f"a trajectory {found}")
+        if self._policy == "accept":
+            return Prepared(points, start, self, f"taken, though it is a trajectory {found}")
+        try:
+            slow = self.slowed(path)
+        except LieDynamicsError as error:
+            raise MessageError(TRAJECTORIES, f"a trajectory {found}; it cannot be slowed down: {error}") from error
+        points = JointPoints(points.joints, slow.times, slow.q, slow.qd, slow.qdd, slow.effort)
+        note = f"slowed down, takes {slow.factor:.3g} times as long ({slow.times[-1]:.3g} s): a trajectory {found}"
+        return Prepared(points, start, self, note)
+
+    def report(self, path: JointPath) -> Feasibility:
+        """Return what a path takes of all limits, whether efforts are judged here or not."""
+        return feasibility(self.model, path, self.limits, friction=self._friction)
+
+    def slowed(self, path: JointPath) -> Retimed:
+        """Return the path in the shortest time that the limits allow; raises LieDynamicsError."""
+        limits = self.limits
+        if not self._efforts:
+            limits = replace(limits, effort=np.full_like(limits.effort, np.inf))
+        return retime(self.model, path, limits, friction=self._friction)
+
+    def brake(self, piece: Piece, time: int, desired: Desired, rate: float) -> Halt:
+        """Return the quickest of some ways to rest from a time on [ns] that keep limits, or the one that does best.
+
+        ``rate`` is that of the clock, which is slower than time.
+        """
+        limits, best = self.limits, (np.inf, Halt(piece, time, self._stop_time * rate))
+        if rate < 1e-6 or not len(piece.segments):
+            return best[1]
+        for stretch in STRETCHES:
+            halt = Halt(piece, time, stretch * self._stop_time * rate)
+            motion = halt.at(BRAKE_SAMPLES, desired.position)
+            qd, qdd = motion.qd * rate, motion.qdd * rate**2
+            use = np.abs(qdd) / np.where(qd * qdd >= 0.0, limits.acceleration, limits.deceleration)
+            worst = float(use[:, piece.joints].max())
+            if self._efforts and worst <= ENOUGH:
+                tau = efforts_of(self.model, motion._replace(qd=qd, qdd=qdd), self._friction)
+                worst = max(worst, float((np.abs(tau) / limits.effort)[:, piece.joints].max()))
+            if worst < best[0]:
+                best = worst, halt
+            if worst <= ENOUGH:
+                break
+        return best[1]

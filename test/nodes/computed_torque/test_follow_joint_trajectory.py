@@ -1,0 +1,182 @@
+"""The action follow_joint_trajectory, by a client that does what MoveIt's does: goals, preemption, cancels, aborts."""
+
+import numpy as np
+import pytest
+from action_interface import provide
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from node_robots import ARM_JOINTS
+from rclpy.action import ActionClient
+from std_msgs.msg import Float64
+from test_computed_torque import MIDDLE, Loop, trajectory
+
+pytestmark = pytest.mark.slow
+ZERO = np.zeros(7)
+CANCELED, ABORTED, SUCCEEDED = GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_SUCCEEDED
+
+
+@pytest.fixture(scope="module")
+def loop(ros, module_bench):
+    with pytest.MonkeyPatch.context() as patch:
+        provide(patch)
+        yield Client(Loop(module_bench, kp=[400.0], kd=[40.0], feedback_rate=100.0))
+
+
+class Client:
+    """A client of the action, and the loop that it drives."""
+
+    def __init__(self, loop):
+        from control_msgs.action import FollowJointTrajectory
+        from control_msgs.msg import JointTolerance
+
+        self.loop, self.bench = loop, loop.bench
+        self.type, self.tolerance = FollowJointTrajectory, JointTolerance
+        self.client = ActionClient(loop.bench.node, FollowJointTrajectory, f"{loop.control}/follow_joint_trajectory")
+        self.bench.wait(self.client.server_is_ready, "the action")
+        self.feedback = []
+        self.speed = self.bench.publisher(Float64, f"{loop.control}/speed_scaling")
+
+    def send(self, message, **fields):
+        """Send a goal; returns its handle, accepted, and the future of its result."""
+        goal = self.type.Goal(trajectory=message, **fields)
+        sent = self.client.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
+        self.bench.wait(sent.done, "the answer to a goal")
+        assert sent.result().accepted
+        return sent.result(), sent.result().get_result_async()
+
+    def result(self, future):
+        """Return status, code and text."""
+        self.bench.wait(future.done, "a result")
+        found = future.result()
+        return found.status, found.result.error_code, found.result.error_string
+
+    def move(self, times, position, **fields):
+        """Send a goal for all joints, at rest at its end."""
+        velocity = np.zeros((len(times), 7))
+        return self.send(trajectory(ARM_JOINTS, times, position, velocity, velocity), **fields)
+
+    def home(self):
+        assert self.result(self.move([1.5], [MIDDLE])[1])[:2] == (SUCCEEDED, 0)
+
+    def under_way(self, joint=0, speed=0.05):
+        """Wait until the robot is desired to move."""
+        first = len(self.feedback)
+
+        def fast():
+            return any(abs(f.desired.velocities[joint]) > speed for f in self.feedback[first:])
+
+        self.bench.wait(fast, "a motion under way")
+
+
+def test_a_goal_succeeds_and_is_told_of_on_the_way(loop):
+    loop.home()
+    loop.feedback.clear()
+    goal = MIDDLE + 0.4
+    _, future = loop.move([2.0], [goal])
+    assert loop.result(future) == (SUCCEEDED, loop.type.Result.SUCCESSFUL, "")
+    assert len(loop.feedback) > 20
+    for told in loop.feedback:
+        assert list(told.joint_names) == list(ARM_JOINTS)
+        np.testing.assert_allclose(
+            told.error.positions, np.subtract(told.desired.positions, told.actual.positions), atol=1e-12
+        )
+        assert np.abs(told.error.positions).max() < 5e-3
+    passed = [f.desired.time_from_start.sec + 1e-9 * f.desired.time_from_start.nanosec for f in loop.feedback]
+    assert passed == sorted(passed) and passed[0] >= 0.0 and passed[-1] <= 2.01
+    np.testing.assert_allclose(loop.loop.position(), goal, atol=5e-3)
+
+
+def test_a_new_goal_takes_over_the_motion_under_way(loop):
+    loop.home()
+    _, first = loop.move([12.0], [MIDDLE + 0.6])
+    loop.under_way()
+    here = np.array(loop.feedback[-1].desired.positions)
+    _, second = loop.send(  # as planners do: from where the robot was seen, at rest
+        trajectory(ARM_JOINTS, [0.0, 1.0, 2.5], [here, MIDDLE + 0.2, MIDDLE], [ZERO, ZERO - 0.1, ZERO], [ZERO] * 3)
+    )
+    status, code, text = loop.result(first)
+    assert (status, code) == (ABORTED, loop.type.Result.INVALID_GOAL) and "later trajectory" in text
+    loop.feedback.clear()
+    assert loop.result(second)[:2] == (SUCCEEDED, 0)
+    assert max(np.abs(f.error.positions).max() for f in loop.feedback) < 5e-3
+
+
+def test_a_cancelled_goal_comes_to_rest(loop):
+    loop.home()
+    handle, future = loop.move([12.0], [MIDDLE + 0.7])
+    loop.under_way()
+    cancelled = handle.cancel_goal_async()
+    loop.bench.wait(cancelled.done, "the answer to a cancel request")
+    assert cancelled.result().goals_canceling
+    loop.feedback.clear()
+    status, _, text = loop.result(future)
+    assert status == CANCELED and "stopped" in text
+    before = loop.loop.position()
+    loop.bench.together(loop.loop.states)
+    np.testing.assert_allclose(loop.loop.position(), before, atol=2e-3)
+    assert (before > MIDDLE + 0.05).all() and (before < MIDDLE + 0.65).all()
+    assert all(np.abs(f.error.positions).max() < 2e-3 for f in loop.feedback)
+
+
+def test_goals_that_cannot_be_followed_are_aborted_with_code_and_text(loop):
+    loop.home()
+    codes, end = loop.type.Result, [MIDDLE + 0.1]
+    old = trajectory(ARM_JOINTS, [1.0], end, [ZERO], stamp=1)
+    names = [*ARM_JOINTS[:-1], "nobody"]
+    tolerance, negative = (loop.tolerance(name=n, position=x) for n, x in (("somebody", 0.1), (names[0], -2.0)))
+    for goal, code, text in (
+        ({"message": trajectory(ARM_JOINTS, [], [])}, codes.INVALID_GOAL, "without points"),
+        ({"message": trajectory(names, [1.0], end, [ZERO])}, codes.INVALID_JOINTS, "no joint nobody"),
+        ({"message": trajectory([*names[:-1], names[0]], [1.0], end)}, codes.INVALID_JOINTS, "twice"),
+        ({"message": old}, codes.OLD_HEADER_TIMESTAMP, "past"),
+        ({"message": trajectory(ARM_JOINTS, [0.05], end, [ZERO])}, codes.INVALID_GOAL, "a velocity of"),
+        (
+            {"message": trajectory(ARM_JOINTS, [1.0], end), "goal_tolerance": [tolerance]},
+            codes.INVALID_JOINTS, "somebody",
+        ),
+        (
+            {"message": trajectory(ARM_JOINTS, [1.0], end), "path_tolerance": [negative]},
+            codes.INVALID_GOAL, "expected 0 for the default",
+        ),
+    ):  # fmt: skip
+        status, found, why = loop.result(loop.send(**goal)[1])
+        assert (status, found) == (ABORTED, code) and text in why, why
+    np.testing.assert_allclose(loop.loop.position(), MIDDLE, atol=2e-3)
+
+
+def test_tolerances_abort_goals_and_say_which_joint(loop):
+    loop.home()
+    codes = loop.type.Result
+    tight = [loop.tolerance(name=ARM_JOINTS[1], position=1e-7)]
+    status, code, text = loop.result(loop.move([1.0], [MIDDLE + 0.3], path_tolerance=tight)[1])
+    assert (status, code) == (ABORTED, codes.PATH_TOLERANCE_VIOLATED) and ARM_JOINTS[1] in text
+    loop.home()
+    never = [loop.tolerance(name=ARM_JOINTS[2], position=1e-13)]
+    wait = Duration(nanosec=200_000_000)
+    goal = loop.move([1.0], [MIDDLE + 0.2], goal_tolerance=never, goal_time_tolerance=wait)
+    status, code, text = loop.result(goal[1])
+    assert (status, code) == (ABORTED, codes.GOAL_TOLERANCE_VIOLATED) and ARM_JOINTS[2] in text
+    free = [loop.tolerance(name=name, position=-1.0) for name in ARM_JOINTS]
+    assert loop.result(loop.move([1.0], [MIDDLE], goal_tolerance=free)[1])[:2] == (SUCCEEDED, 0)
+
+
+def test_a_pause_holds_a_goal_and_a_safety_stop_aborts_it(loop):
+    loop.home()
+    _, future = loop.move([12.0], [MIDDLE + 0.5])
+    loop.under_way()
+    loop.speed.publish(Float64(data=0.0))
+    loop.bench.wait(lambda: np.abs(loop.feedback[-1].desired.velocities).max() == 0.0, "a pause")
+    held = loop.feedback[-1].desired.positions
+    count = len(loop.feedback)
+    loop.bench.wait(lambda: len(loop.feedback) > count + 20, "feedback in the pause")
+    assert not future.done() and loop.feedback[-1].desired.positions == held
+    loop.speed.publish(Float64(data=1.0))
+    assert loop.result(future)[:2] == (SUCCEEDED, 0)
+    _, future = loop.move([12.0], [MIDDLE])
+    loop.under_way()
+    loop.bench.set(loop.loop.control, error_limit=1e-6)
+    status, code, text = loop.result(future)
+    assert status == ABORTED and code == loop.type.Result.PATH_TOLERANCE_VIOLATED
+    assert "farther from its desired position than error_limit" in text
+    loop.bench.set(loop.loop.control, error_limit=0.5)
+    loop.bench.wait(lambda: loop.loop.call(f"{loop.loop.control}/hold").success, "control after the stop")

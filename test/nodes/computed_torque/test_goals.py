@@ -1,0 +1,200 @@
+"""Goals to follow trajectories, without ROS: how each comes to its end, in lock step with a simulated arm."""
+
+import numpy as np
+import pytest
+from test_computed_torque_core import EVERY, MIDDLE, Loop, S, panda
+
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.nodes.computed_torque.goals import (
+    GOAL_TOLERANCE_VIOLATED,
+    INVALID_GOAL,
+    INVALID_JOINTS,
+    PATH_TOLERANCE_VIOLATED,
+    SUCCESSFUL,
+    Goal,
+    GoalError,
+    Tolerance,
+    read_bounds,
+)
+from lie_dynamics_ros.nodes.computed_torque.trajectory_player import PastError
+
+NAMES = panda().joint_names
+SWING = 0.4 * np.array([1.0, -0.7, 0.8, 0.9, -1.0, 0.6, 1.0])
+
+
+def pursue(loop, points, start=0, path=(), end=(), patience=0.5):
+    """Let the core take a goal, as the action does."""
+    names = [NAMES[k] for k in points.joints]
+    none, usual = np.zeros(len(names)), np.full(len(names), 0.02)
+    goal = Goal(object(), names, read_bounds("path", path, names, NAMES, none), None, patience)
+    goal.end = read_bounds("goal", end, names, NAMES, usual)
+    loop.core.pursue(goal, loop.core.prepare(points, start))
+    return goal
+
+
+def moved(times, *offsets, joints=EVERY):
+    position = np.array([(MIDDLE + x)[joints] for x in offsets])
+    return JointPoints(np.array(joints), np.array(times, float), position, 0 * position, 0 * position)
+
+
+def result(loop, goal):
+    """Return code, text and whether it was canceled of a goal that has ended."""
+    (found,) = [r for r in loop.core.goals.results if r.goal is goal]
+    assert goal not in loop.core.goals.active
+    return found[1:]
+
+
+@pytest.fixture
+def loop():
+    loop = Loop(rate=1000.0)
+    loop.run(0.05)
+    return loop
+
+
+def test_a_goal_ends_with_success_at_the_end_of_its_trajectory_and_not_before(loop):
+    goal = pursue(loop, moved([0.0, 1.0], 0.0, SWING))
+    loop.run(0.99)
+    assert not loop.core.goals.results and loop.core.goals.active == [goal]
+    loop.run(0.05)
+    assert result(loop, goal) == (SUCCESSFUL, "", False)
+
+
+def test_path_tolerances_abort_and_stop(loop):
+    goal = pursue(loop, moved([1.0], SWING), path=[Tolerance(NAMES[3], 1e-5, 0.0)])
+    loop.run(1.5)
+    code, text, _ = result(loop, goal)
+    assert code == PATH_TOLERANCE_VIOLATED and NAMES[3] in text and "1e-05" in text
+    last = loop.answers[-1]
+    assert last.phase == "holding" and not last.desired.velocity.any()
+    assert np.abs(last.position - MIDDLE).max() < 0.2  # stopped long before the end
+
+
+def test_goal_tolerances_wait_for_their_time(loop):
+    goal = pursue(loop, moved([0.5], 0.2 * SWING), end=[Tolerance(NAMES[0], 1e-12, 0.0)], patience=0.25)
+    loop.run(0.7)
+    assert loop.core.goals.active == [goal]
+    loop.run(0.1)
+    code, text, _ = result(loop, goal)
+    assert code == GOAL_TOLERANCE_VIOLATED and NAMES[0] in text and "0.25 s" in text
+    goal = pursue(loop, moved([0.5], 0.0), end=[Tolerance(NAMES[0], -1.0, 0.0)])
+    loop.run(0.6)
+    assert result(loop, goal)[0] == SUCCESSFUL
+
+
+def test_velocities_have_tolerances_of_their_own():
+    bounds = read_bounds("goal", [Tolerance("a", 0.0, 0.3)], ["a", "b"], ["a", "b"], np.array([0.1, 0.0]))
+    assert bounds.broken(["a", "b"], np.array([0.05, 9.0]), np.array([0.1, 9.0])) == ""
+    assert "velocity of joint a" in bounds.broken(["a", "b"], np.zeros(2), np.array([-0.4, 0.0]))
+    assert "position of joint a is off by 0.2" in bounds.broken(["a", "b"], np.array([-0.2, 0.0]), np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [("x", 0.1, INVALID_JOINTS), ("a", -2.0, INVALID_GOAL), ("a", np.nan, INVALID_GOAL), ("a", np.inf, INVALID_GOAL)],
+)
+def test_tolerances_that_are_none_are_refused(name, value, code):
+    for tolerance in (Tolerance(name, value, 0.0), Tolerance(name, 0.0, value)):
+        with pytest.raises(GoalError, match=name) as error:
+            read_bounds("goal", [tolerance], ["a"], ["a", "b"], np.zeros(1))
+        assert error.value.code == code
+
+
+def test_a_later_goal_takes_over_and_what_is_left_of_the_first_comes_to_rest(loop):
+    first = pursue(loop, moved([2.0], SWING))
+    loop.run(1.0)
+    before = loop.answers[-1].desired
+    second = pursue(loop, moved([1.5], 0.0, joints=[0, 1, 2]))
+    loop.run(0.002)
+    assert result(loop, first)[:2] == (INVALID_GOAL, "a later trajectory has taken over its joints")
+    assert np.abs(loop.answers[-1].desired.velocity - before.velocity).max() < 0.02
+    loop.run(1.6)
+    assert result(loop, second)[0] == SUCCESSFUL
+    last = loop.answers[-1].desired
+    np.testing.assert_allclose(last.position[:3], MIDDLE[:3], atol=1e-9)
+    assert not last.velocity.any() and (np.abs(last.position - MIDDLE - SWING)[3:] > 0.05).all()
+
+
+def test_a_goal_that_waits_begins_in_its_time_or_is_told_why_not(loop):
+    goal = pursue(loop, moved([0.5], SWING), start=loop.answers[-1].stamp + S // 2)
+    far = pursue(loop, moved([0.0, 1.0], 0.3, 0.0), start=loop.answers[-1].stamp + 2 * S)
+    loop.run(0.9)
+    assert loop.core.goals.active == [goal, far]
+    loop.run(0.2)
+    assert result(loop, goal)[0] == SUCCESSFUL
+    loop.run(1.0)
+    code, text, _ = result(loop, far)
+    assert code == INVALID_GOAL and "start_tolerance" in text
+    replaced = pursue(loop, moved([0.5], 0.0), start=loop.answers[-1].stamp + S)
+    other = pursue(loop, moved([0.5], 0.0))
+    loop.run(0.6)
+    assert result(loop, replaced)[0] == INVALID_GOAL and result(loop, other)[0] == SUCCESSFUL
+    with pytest.raises(PastError):
+        pursue(loop, moved([0.1], 0.0), start=S // 2)
+
+
+def test_cancelling_before_under_way_and_twice(loop):
+    waiting = pursue(loop, moved([0.5], SWING), start=loop.answers[-1].stamp + S)
+    loop.core.cancel(waiting)
+    loop.step()
+    assert result(loop, waiting) == (SUCCESSFUL, "canceled, and stopped", True)
+    goal = pursue(loop, moved([2.0], SWING))
+    loop.run(1.0)
+    loop.core.cancel(goal)
+    loop.core.cancel(goal)
+    loop.run(0.25)
+    assert loop.core.goals.active == [goal]
+    loop.run(0.1)
+    assert result(loop, goal) == (SUCCESSFUL, "canceled, and stopped", True)
+    assert not loop.answers[-1].desired.velocity.any()
+
+
+@pytest.mark.parametrize("event", ["hold", "stop", "mode", "gap", "forget", "end", "robot"])
+def test_whatever_ends_a_trajectory_ends_its_goal_with_the_reason(loop, event):
+    goal = pursue(loop, moved([2.0], SWING))
+    loop.run(0.5)
+    core = loop.core
+    if event == "hold":
+        core.hold()
+    elif event == "stop":
+        core.stop("somebody said so")
+    elif event == "mode":
+        loop.change(mode="passivity_based")
+        loop.step()
+    elif event == "gap":
+        loop.k += 300
+        loop.step()
+    elif event == "robot":
+        loop.core = type(core)(panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), core.options)
+        loop.core.succeed(core)
+    else:
+        getattr(core, event)()
+    expected = {"hold": "hold", "stop": "somebody said so", "mode": "mode", "gap": "no state for 0.3",
+                "forget": "time", "end": "not active", "robot": "description"}[event]  # fmt: skip
+    code, text, canceled = result(loop, goal)
+    assert code == PATH_TOLERANCE_VIOLATED and expected in text and not canceled
+
+
+def test_a_change_of_gains_leaves_goals_alone(loop):
+    goal = pursue(loop, moved([1.0], SWING))
+    loop.run(0.5)
+    loop.change(kp=[200.0], kd=[30.0])
+    loop.run(0.6)
+    assert result(loop, goal)[0] == SUCCESSFUL
+
+
+def test_a_goal_waits_while_speed_is_scaled_down_and_the_pause_outlasts_changes(loop):
+    goal = pursue(loop, moved([1.0], SWING))
+    loop.run(0.3)
+    loop.core.scale_speed(0.0)
+    loop.run(2.0)
+    loop.change(kp=[200.0], kd=[30.0])
+    assert not loop.run(0.5)[-1].desired.velocity.any() and loop.core.goals.active == [goal]
+    steps = np.abs(np.diff([a.total for a in loop.answers], axis=0)) / loop.core.limit
+    assert steps.max() < 0.01  # of the limits, at 1 kHz
+    for bad in (-0.1, 1.1, np.nan):
+        with pytest.raises(MessageError, match="0 to 1"):
+            loop.core.scale_speed(bad)
+    loop.core.scale_speed(1.0)
+    loop.run(1.5)
+    assert result(loop, goal)[0] == SUCCESSFUL
