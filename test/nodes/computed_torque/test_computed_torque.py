@@ -320,3 +320,42 @@ def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
         state.reference_acceleration, wanted + np.multiply(100.0, state.position_error), atol=1e-9
     )
     bench.wait(lambda: phases and phases[-1].data == "following: a trajectory", "the phase")
+
+
+def test_judges_and_retimes_trajectories_and_slows_them_down_where_that_is_wished(bench):
+    services = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
+    pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
+    messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
+    if not hasattr(services, "CheckTrajectory"):
+        pytest.skip("lie_dynamics_interfaces is older than the service CheckTrajectory")
+    driver = Driver(bench, state_timeout=0.0)
+    driver.ask(MIDDLE, period=10**6)
+    rest = [np.zeros(7)] * 2
+    fast = trajectory(ARM_JOINTS, [0.0, 0.3], [MIDDLE, MIDDLE + 0.6], rest, rest)
+
+    def check(message, retime=False):
+        request = services.CheckTrajectory.Request(trajectory=message, retime=retime)
+        return bench.call(services.CheckTrajectory, f"{driver.node}/check_trajectory", request)
+
+    found = check(fast, retime=True)
+    assert found.success and not found.feasible and "a velocity of" in found.reason
+    assert list(found.joint_names) == list(ARM_JOINTS) and max(found.velocity_use) > 1.5
+    slow = found.retimed
+    end = slow.points[-1].time_from_start
+    assert found.factor > 1.1 and end.sec + 1e-9 * end.nanosec == pytest.approx(0.3 * found.factor, abs=1e-6)
+    np.testing.assert_allclose(slow.points[-1].positions, MIDDLE + 0.6, atol=1e-9)
+    again = check(slow)
+    assert again.success and again.feasible and 0.9 < max(*again.velocity_use, *again.effort_use) <= 1.0
+    bad = check(trajectory(["nobody"], [1.0], [[0.0]]))
+    assert not bad.success and "names no joint of the robot" in bad.message
+
+    told = bench.listen(messages.TrajectoryStatus, f"{driver.node}/trajectory_status", LATCHED)
+    trajectories = bench.publisher(JointTrajectory, f"{driver.node}/joint_trajectory")
+    for policy, accepted, reason in (
+        ("reject", False, "a velocity of"), ("accept", True, "taken, though"), ("slow_down", True, "times as long"),
+    ):  # fmt: skip
+        assert bench.set(driver.node, on_infeasible=policy).successful
+        count = len(told)
+        trajectories.publish(fast)
+        bench.wait(lambda count=count: len(told) > count, f"what becomes of it with {policy}")
+        assert told[-1].accepted == accepted and reason in told[-1].reason
