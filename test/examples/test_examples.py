@@ -14,6 +14,7 @@ EXAMPLES = {
     "batch_evaluation": (["--states", "5000"], [r"panda_joint2 +largest holding torque"]),
     "closed_form_curvature": (["--points", "9"], ["with counterweights: flat"]),
     "closed_form_geodesics": ([], ["3R arm"], ["closed_form_geodesics_2r.png", "closed_form_geodesics_3r.png"]),
+    "feasible_trajectory": ([], ["times as long"]),
     "five_bar": (
         ["--duration", "0.2"],
         ["loop closed to", "one motor: model 'five_bar': 3 independent constraints cannot hold 4"],
@@ -40,6 +41,8 @@ def test_all_examples_are_here():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name, tmp_path, monkeypatch, capsys):
+    if name == "feasible_trajectory":
+        pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     options, says, *rest = EXAMPLES[name]
     pictures = rest[0] if rest else [f"{name}.png"]
     output = ["--output", str(tmp_path)] if pictures else []

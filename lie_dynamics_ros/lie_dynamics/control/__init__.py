@@ -1,5 +1,6 @@
 """Control: torques from desired motions, estimates of loads and contacts, limits and trajectories."""
 
+from . import feasibility
 from .adaptive import AdaptiveController
 from .computed_torque import ComputedTorquePID, computed_torque, feedforward_pd, gravity_compensation
 from .damping import limited_damping, limited_damping_matrix
@@ -36,6 +37,7 @@ __all__ = [
     "VelocityFilter",
     "computed_torque",
     "damper_limit",
+    "feasibility",
     "feedforward_pd",
     "gradient",
     "gravity_compensation",

@@ -11,8 +11,8 @@ from .judgement import KINDS, Feasibility
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST = 2.0
-"""Largest part of a limit that is drawn, where nothing else exceeds it."""
+MOST = 5.0
+"""Largest value over its limit that is drawn."""
 
 
 def plot_feasibility(*found: Feasibility, titles: tuple[str, ...] = ()) -> Figure:
@@ -27,17 +27,15 @@ def plot_feasibility(*found: Feasibility, titles: tuple[str, ...] = ()) -> Figur
     figure = Figure(figsize=(4.5 * len(found), 2.2 * len(kinds)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(kinds), len(found), squeeze=False, sharex="col", sharey="row")
-    for column, judged in enumerate(found):
-        for row, kind in enumerate(kinds):
-            ax = axes[row, column]
-            share = judged.values[kind] / getattr(judged.limits, kind)
+    for row, kind in enumerate(kinds):
+        shares = [judged.values[kind] / getattr(judged.limits, kind) for judged in found]
+        top = max(np.abs(share).max(initial=0.0) for share in shares)
+        axes[row, 0].set(ylabel=f"{kind} / limit", ylim=np.array([-1.1, 1.1]) * np.clip(top, 1.1, MOST))
+        for ax, judged, share in zip(axes[row], found, shares, strict=True):
             ax.axhspan(-1.0, 1.0, color="0.92")
             for joint, name in enumerate(judged.limits.names):
                 ax.plot(judged.times, share[:, joint], lw=1.0, label=name)
-            if np.abs(share).max(initial=0.0) < MOST:
-                ax.set_ylim(-1.3, 1.3)
-            if column == 0:
-                ax.set_ylabel(f"{kind} / limit")
+    for column in range(len(found)):
         if column < len(titles):
             axes[0, column].set_title(titles[column], fontsize=10)
         axes[-1, column].set_xlabel("time [s]")
