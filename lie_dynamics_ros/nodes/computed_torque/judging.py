@@ -71,6 +71,12 @@ class TrajectoryJudge:
         One of `POLICIES`.
     stop_time : float
         In which motions come to rest where limits allow that [s].
+
+    Attributes
+    ----------
+    model : Model
+        Another one where gravity has turned.
+    limits : MotionLimits
     """
 
     def __init__(

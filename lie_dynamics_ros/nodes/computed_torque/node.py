@@ -63,8 +63,6 @@ SETTINGS = (
 )
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates of the inertia in mode adaptive [ns]."""
-SILENCE = 1.0
-"""Time without states after which goals are given up, by the steady clock; `state_timeout` is one of stamps [s]."""
 
 
 class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
@@ -256,8 +254,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         core = self.core
         if core is None:
             return
-        if core.goals.active and self.stream.silence() > SILENCE:
-            core.give_up(f"no joint state for {SILENCE:g} s")
+        if core.goals.active and not self.stream.hears():
+            core.give_up("joint states have ceased")
         self._go_on(core)
         if core.goals.active and self._answer is not None:
             self._action.feed_back(core, self._answer)
