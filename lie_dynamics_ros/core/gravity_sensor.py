@@ -9,7 +9,7 @@ import numpy as np
 from ..lie_dynamics import Model
 from ..lie_dynamics.lie import so3
 from ..lie_dynamics.texts import quoted
-from .arrays import Array, all_finite
+from .arrays import Array
 from .errors import MessageError
 from .poses import QUATERNION_TOLERANCE
 
@@ -84,7 +84,7 @@ class GravitySensor:
         return np.asarray(mount.placement[:3, :3] @ up * -strength)
 
     def _low_pass(self, frame: str, force: Array, now: int, strength: float, filter_time: float) -> Array:
-        norm = float(np.linalg.norm(force)) if all_finite(force) else math.nan
+        norm = math.hypot(*force.tolist())
         if not abs(norm - strength) <= NORM_TOLERANCE * strength:
             raise MessageError(
                 IMU,
@@ -94,7 +94,7 @@ class GravitySensor:
         if before is not None and before[0] == frame and received is not None and now >= received and filter_time:
             part = -math.expm1(-(now - received) * 1e-9 / filter_time)
             force = before[1] + part * (force - before[1])
-        length = float(np.linalg.norm(force))
+        length = math.hypot(*force.tolist())
         if not length > 0.1 * strength:
             raise MessageError(IMU, f"accelerations that cancel each other: {length:g} m/s^2 on average")
         self._filtered = frame, force
@@ -103,7 +103,7 @@ class GravitySensor:
 
 def _up(quaternion: Array) -> Array:
     """Return the world's z axis in the axes of a body with this orientation, x, y, z, w."""
-    norm = float(np.linalg.norm(quaternion)) if all_finite(quaternion) else math.nan
+    norm = math.hypot(*quaternion.tolist())
     if not abs(norm - 1.0) <= QUATERNION_TOLERANCE:
         raise MessageError(IMU, f"an orientation whose quaternion has length {norm:g} instead of 1")
     return np.asarray(so3.from_quaternion(quaternion / norm)[2])

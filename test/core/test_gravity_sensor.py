@@ -72,8 +72,28 @@ def test_what_cannot_be_is_refused_and_changes_nothing(sensor):
         ("arm", level, None, "'arm', which moves"), ("base", None, None, "both covariances"),
         ("base", 0.0 * level, up, "length 0 instead"), ("base", np.nan * level, up, "length nan"),
         ("base", None, 0.5 * up, "4.905 m/s.2; expected 9.81"), ("base", None, 2.0 * up, "19.62"),
-        ("base", None, np.array([np.inf, 0, 0]), "nan m/s"),
+        ("base", None, np.array([np.nan, 0, 0]), "nan m/s"),
     ):  # fmt: skip
         with pytest.raises(MessageError, match=why):
             measure(sensor, frame, orientation, force, now=2 * S)
         assert sensor.received == S
+
+
+@pytest.mark.filterwarnings("error")
+def test_whatever_is_measured_gravity_is_finite_and_as_strong_or_refused(sensor):
+    rng, taken = np.random.default_rng(2), 0
+    special = (0.0, -1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308, G)
+    for k in range(2000):
+        orientation, force = (
+            np.where(rng.random(n) < 0.2, rng.choice(special, n), scale * rng.normal(size=n))
+            if rng.random() < 0.7
+            else None
+            for n, scale in ((4, 0.5), (3, 6.0))
+        )
+        try:
+            found = measure(sensor, "imu", orientation, force, now=int(rng.integers(10 * S)), filter_time=k % 3)
+        except MessageError:
+            continue
+        taken += 1
+        assert np.linalg.norm(found) == pytest.approx(G, rel=1e-9)
+    assert taken > 50
