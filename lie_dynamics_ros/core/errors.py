@@ -43,6 +43,10 @@ class MessageError(NodeError):
         self.kind = kind
 
 
+class WaitingError(NodeError):
+    """A message was taken in, but gives no answer of its own: others do."""
+
+
 COMMANDS, TRAJECTORIES = "commands", "trajectories"
 """Kinds of messages, under which those that cannot be used are counted."""
 

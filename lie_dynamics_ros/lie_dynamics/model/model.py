@@ -129,6 +129,8 @@ class Model:
         package_dirs: Sequence[str | PathLike[str]] = (),
         inertia_check: Literal["error", "warn", "ignore"] = "error",
         max_size: int | None = None,
+        locked: Mapping[str, float] | None = None,
+        base_link: str | None = None,
     ) -> Model:
         """Read a model from URDF, version 1.0, 1.1 or 1.2; see `read_urdf` for what is read, refused and warned of.
 
@@ -148,6 +150,11 @@ class Model:
             What to do about inertias that no body can have; see `read_urdf`.
         max_size : int, optional
             Largest text or file that is read [bytes]; `urdf_source.MAX_SIZE` when left out.
+        locked : mapping of str to float, optional
+            Joints that do not move, and where they are [rad or m]: what they carry is part of the body before them.
+        base_link : str, optional
+            Lock all joints that do not lie below this link, at zero where `locked` says nothing else. The world frame
+            and its gravity remain those of the whole robot.
 
         Raises
         ------
@@ -159,11 +166,14 @@ class Model:
         Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
         """
         from .from_description import bodies_from_description
+        from .locking import lock_joints
         from .urdf import read_urdf
         from .urdf_source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
         description = read_urdf(xml_or_path, package_dirs, inertia_check, size)
+        if locked or base_link is not None:
+            description = lock_joints(description, locked or {}, base_link)
         bodies = bodies_from_description(description, floating_base)
         model = cls(description.name, *bodies.parts()).with_gravity(gravity)
         return model.with_coupled_mimics() if couple_mimics else model

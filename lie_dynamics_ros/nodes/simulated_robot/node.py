@@ -95,7 +95,7 @@ class SimulatedRobot(ManagedNode):
         """Read the robot and publish its description."""
         settings = self.settings
         description = read_description(settings["robot_description"])
-        model = load_model(description, settings["inertia_check"], self.get_logger())
+        model = load_model(description, settings, self.get_logger())
         names = model.joint_names
         if not names:
             raise ConfigurationError("the robot has no joint that moves")

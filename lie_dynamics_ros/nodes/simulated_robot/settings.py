@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.robot_options import MODEL_SETTINGS
 from ...core.setting import PER_JOINT, Setting
-from ...ros.model.model_loading import INERTIA_CHECK
+from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS
 
 SIMULATION_MODES = ("motion", "dynamics")
 STARTS = ("middle", "initial_position")
@@ -15,7 +15,7 @@ SETTINGS = (
         "The robot: URDF text, a file path, file:///path or package://name/path.",
         "while unconfigured",
     ),
-    INERTIA_CHECK,
+    *MODEL_SOURCE_SETTINGS,
     Setting(
         "mode",
         SIMULATION_MODES[0],

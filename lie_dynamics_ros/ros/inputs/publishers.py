@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.node import Node
@@ -16,6 +17,8 @@ UNKNOWN = b""
 """Stands for the publisher where rclpy tells nothing."""
 MOST_COUNTED = 64
 """Publishers that are kept at a time."""
+MOST_NAMES = 1000
+"""Joints that are kept of each."""
 GID = 16
 """Bytes of the id that rclpy gives a publisher."""
 LONGEST_TURN = 1000
@@ -26,10 +29,16 @@ class Counts:
     """Tells publishers apart by how each counts its messages, where rclpy tells nothing else, as that of Jazzy.
 
     A guess: messages that change places while two publishers have counted equally far are taken for each other's.
+
+    Parameters
+    ----------
+    topic : str
+        Its publishers get names of their own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str = "") -> None:
         self._last: list[int] = []
+        self._mark = zlib.crc32(topic.encode()) & 0xFFFF
 
     def publisher(self, number: int) -> bytes:
         """Return a name for the publisher of a message with this number: of which the last one was nearest before."""
@@ -43,7 +52,7 @@ class Counts:
                 self._last.clear()
             k = len(self._last)
             self._last.append(number)
-        return b"%d" % k
+        return b"%d.%d" % (k, self._mark)
 
 
 def subscribe(
@@ -54,7 +63,7 @@ def subscribe(
     Executors differ in how they hand over what they know of a message: rclpy's own give it as a second argument, its
     EventsExecutor gives both as one tuple, for which it would refuse a callback of two arguments.
     """
-    counts = Counts()
+    counts = Counts(topic)
 
     def receive(message: Any, info: Any = None) -> None:
         if type(message) is tuple:
@@ -76,15 +85,16 @@ def subscribe(
 
 
 class Publishers:
-    """Notices publishers that take turns on a topic.
+    """Notices publishers that take turns with the same joints on topics.
 
-    One that takes the place of another, as when a driver is started again, is none of them.
+    One that takes the place of another, as when a driver is started again, is none of them; nor are those that know
+    different joints.
 
     Parameters
     ----------
     node : Node
-    subscription : Subscription
-        To the topic.
+    subscriptions : sequence of Subscription
+        To the topics.
 
     Attributes
     ----------
@@ -92,21 +102,33 @@ class Publishers:
         Publisher of the last message.
     """
 
-    def __init__(self, node: Node, subscription: Subscription) -> None:
-        self._node, self._subscription = node, subscription
+    def __init__(self, node: Node, subscriptions: Sequence[Subscription]) -> None:
+        self._node, self._subscriptions = node, subscriptions
         self.latest = UNKNOWN
-        self._seen: set[bytes] = set()
+        self._names: dict[bytes, tuple[list[str], frozenset[str]]] = {}
+        self._since: dict[bytes, set[bytes]] = {}  # who was heard since each was
         self._turns: set[bytes] = set()
 
-    def heard(self, publisher: bytes) -> None:
-        """Take note of a message."""
+    def heard(self, publisher: bytes, names: Sequence[str] = ()) -> None:
+        """Take note of a message and the joints it names."""
         if publisher == self.latest:
             return
-        if publisher in self._seen:
-            self._turns |= {publisher, self.latest}
-        if len(self._seen) < MOST_COUNTED:
-            self._seen.add(publisher)
         self.latest = publisher
+        known = self._names.get(publisher)
+        if known is None or known[0] != names:
+            if len(self._names) >= MOST_COUNTED:
+                self._forget()
+            self._names[publisher] = known = list(names)[:MOST_NAMES], frozenset(names[:MOST_NAMES])
+        for other in self._since.get(publisher, ()):
+            if other in self._names and (known[1] & self._names[other][1] or not (known[1] and self._names[other][1])):
+                self._turns |= {publisher, other}
+        for others in self._since.values():
+            others.add(publisher)
+        self._since[publisher] = set()
+
+    def _forget(self) -> None:
+        self._names.clear()
+        self._since.clear()
 
     def take_several(self) -> tuple[str, ...]:
         """Nodes whose messages took turns since the last call; empty where all came from one publisher.
@@ -114,12 +136,15 @@ class Publishers:
         Where rclpy does not tell who they are, all that publish on the topic.
         """
         turns, self._turns = self._turns, set()
-        self._seen = {self.latest}
-        if not turns and (self.latest != UNKNOWN or self._subscription.get_publisher_count() < 2):
+        self._forget()
+        self._since[self.latest] = set()
+        count = sum(subscription.get_publisher_count() for subscription in self._subscriptions)
+        if not turns and (self.latest != UNKNOWN or count < 2):
             return ()
         known = {
             bytes(end.endpoint_gid): f"{end.node_namespace.rstrip('/')}/{end.node_name}"
-            for end in self._node.get_publishers_info_by_topic(self._subscription.topic_name)
+            for subscription in self._subscriptions
+            for end in self._node.get_publishers_info_by_topic(subscription.topic_name)
         }
         if all(len(publisher) < GID for publisher in turns):
             return tuple(sorted(known.values()))

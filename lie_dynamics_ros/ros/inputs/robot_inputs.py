@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.errors import ConfigurationError
+from ...core.errors import ConfigurationError, WaitingError
 from ...core.external_wrenches import ExternalWrenches
 from ...core.gravity_sensor import GravitySensor
-from ...core.joint_mapping import JointMapping
+from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ..wire.messages import read_efforts
+from .partial_states import PartialStates
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ NAMED = 100
 VELOCITY_SOURCES = ("auto", "measured", "filtered")
 USUAL_TIME = 0.005
 """Time constant of velocities found in positions [s]."""
-VELOCITY_SETTINGS = (
+INPUT_SETTINGS = (
     Setting(
         "velocity_source",
         VELOCITY_SOURCES[0],
@@ -42,6 +43,14 @@ VELOCITY_SETTINGS = (
         "Time constant of velocities that are found in positions [s].",
         low=1e-4,
         high=1.0,
+    ),
+    Setting(
+        "joint_age_limit",
+        0.1,
+        "Largest difference of the time stamps of joint states that name some joints each and are put together [s]. "
+        "0: no limit.",
+        low=0.0,
+        high=3600.0,
     ),
 )
 
@@ -82,6 +91,8 @@ class RobotInputs:
         One of `VELOCITY_SOURCES`.
     velocities : VelocityFilter
         Finds velocities in positions.
+    partial : PartialStates
+        Puts together states of which each names some joints.
     acceleration : ndarray, shape (n,), or None
         That the robot is expected to have had since the last state [rad/s^2, m/s^2].
     """
@@ -102,7 +113,9 @@ class RobotInputs:
         turns = [model.joint(name).kind == "continuous" for name in names]
         self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(names), USUAL_TIME, turns)
         self.acceleration: Array | None = None
+        self.partial = PartialStates(names, np.array(turns))
         self._estimates = False
+        self._read_at: int | None = None  # arrival of the last state [ns]
         self._reader = JointStateReader(len(names))
         self._assumed: set[str] = set()
 
@@ -123,6 +136,8 @@ class RobotInputs:
             The message does not hold a state of the robot.
         """
         match = self._states.match(message.name)
+        if match.missing:
+            return self._read_part(message, match, stamp, now, age)
         position, velocity, unknown = self._reader.read(message, match)
         source, filter_ = self.velocity_source, self.velocities
         if unknown and source == "measured":
@@ -137,41 +152,68 @@ class RobotInputs:
                 self._assumed.add("measured efforts")
         wrenches = self.wrenches.on_bodies(now, self.wrench_timeout)
         time = filter_.time if self._estimates else 0.0
+        self._read_at = now
         return RobotState(stamp, position, velocity, wrenches, age, now, effort, time)
+
+    def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
+        """Return the state that a message completes; raises WaitingError where others do."""
+        limit, read_at = self.partial.age_limit, self._read_at
+        served = read_at is not None and (not limit or now - read_at <= limit)
+        if served and message.name and len(match.missing) == len(self._names):
+            raise WaitingError("it names no joint of this robot, whose states come from others")
+        position, velocity, effort, told = self.partial.read(
+            message, match, stamp, self.acceleration, self.velocity_source, self.with_effort
+        )
+        self._estimates |= "filter" in told
+        self._assumed |= told - {"filter"}
+        wrenches = self.wrenches.on_bodies(now, self.wrench_timeout)
+        time = self.partial.time if self._estimates else 0.0
+        self._read_at = now
+        return RobotState(stamp, position, velocity, wrenches, age, now, effort if self.with_effort else None, time)
 
     def forget(self) -> None:
         """Forget wrenches and positions before, because time no longer says how old they are."""
         self.wrenches.clear()
         self.gravity.clear()
         self.velocities.forget()
+        self.partial.forget()
+        self._read_at = None
         self._estimates = False
 
     def describe(self, values: dict[str, Any]) -> None:
         """Write into a diagnostic report how states came since the last one, and where velocities came from."""
-        found, time = self.velocities.take_sampling(), self.velocities.time
-        if not found.periods:
-            return
-        period, names = found.period, [name for name, filled in zip(self._names, found.filled, strict=True) if filled]
-        values["state period [ms]"] = (
-            f"mean {period * 1e3:.3f}, standard deviation {found.jitter * 1e3:.3f}, longest {found.longest * 1e3:.3f}"
-        )
-        if not np.isnan(found.resolution).all():
-            joint = int(np.nanargmax(found.resolution))
-            values["smallest change of a position"] = (
-                f"at most {found.resolution[joint]:.2g} rad or m ({self._names[joint]})"
-            )
-        values["velocities found in positions"] = "none"
-        if names:
-            values["velocities found in positions"] = (
-                f"{', '.join(names[:NAMED])}; {velocity_delay(time, period) * 1e3:.2f} ms late, "
-                f"with {velocity_noise(time, period):.0f} 1/s times the noise of positions"
-            )
+        _describe(values, "", self._names, self.velocities)
+        for part in self.partial.parts:
+            names = [self._names[k] for k in part.joints]
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            _describe(values, f" of {names[0]}{more}", names, part.velocities)
 
     def take_assumed(self) -> tuple[str, ...]:
         """Return what was absent or NaN in states, and taken as zero, since the last call."""
         assumed = tuple(sorted(self._assumed, reverse=True))
         self._assumed.clear()
         return assumed
+
+
+def _describe(values: dict[str, Any], whose: str, names: Sequence[str], velocities: VelocityFilter) -> None:
+    """Write down what a filter found of the states of some joints."""
+    found, time = velocities.take_sampling(), velocities.time
+    if not found.periods:
+        return
+    values[f"state period{whose} [ms]"] = (
+        f"mean {found.period * 1e3:.3f}, standard deviation {found.jitter * 1e3:.3f}, longest {found.longest * 1e3:.3f}"
+    )
+    if not np.isnan(found.resolution).all():
+        joint = int(np.nanargmax(found.resolution))
+        change = f"at most {found.resolution[joint]:.2g} rad or m ({names[joint]})"
+        values[f"smallest change of a position{whose}"] = change
+    filled = [name for name, is_filled in zip(names, found.filled, strict=True) if is_filled]
+    values[f"velocities found in positions{whose}"] = (
+        f"{', '.join(filled[:NAMED])}; {velocity_delay(time, found.period) * 1e3:.2f} ms late, "
+        f"with {velocity_noise(time, found.period):.0f} 1/s times the noise of positions"
+        if filled
+        else "none"
+    )
 
 
 def _check_joints(names: Sequence[str], joints: Sequence[str]) -> None:

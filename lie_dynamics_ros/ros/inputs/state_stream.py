@@ -11,7 +11,7 @@ from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 
-from ...core.errors import MessageError, reason_of
+from ...core.errors import MessageError, WaitingError, reason_of
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
 from ..outputs import diagnostics
@@ -33,6 +33,12 @@ STATE_TIMEOUT = Setting(
     low=0.0,
     high=3600.0,
 )
+TOPICS = Setting(
+    "joint_state_topics",
+    [""],
+    "Further topics of joint states, besides joint_states, for drivers that know some joints each.",
+    "at start",
+)
 
 SOON = 0.05
 """While the last state is younger than this [s], the next one is near."""
@@ -41,7 +47,7 @@ AGAIN = 500_000_000
 
 
 class StateStream:
-    """The topic ``joint_states`` of a node, and what became of the states.
+    """The topic ``joint_states`` of a node, and others of `TOPICS`, and what became of the states.
 
     Parameters
     ----------
@@ -83,8 +89,10 @@ class StateStream:
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._then: Callable[[], None] | None = None
         self.set_timeout()
-        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
-        self._publishers = Publishers(node, self._subscription)
+        topics = ["joint_states", *(topic for topic in node.settings.get(TOPICS.name, ()) if topic)]
+        subscriptions = [subscribe(node, JointState, topic, self.on_state, qos.STREAM_INPUT) for topic in topics]
+        self._subscription = subscriptions[0]
+        self._publishers = Publishers(node, subscriptions)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
@@ -136,6 +144,9 @@ class StateStream:
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()
             self._answered = measured, begin
+        except WaitingError:
+            times.answered()
+            return
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
             if error.kind == BACKWARDS and self._begins_again():
@@ -151,7 +162,7 @@ class StateStream:
         finally:
             statistics.received += 1
             if publisher != self._publishers.latest:
-                self._publishers.heard(publisher)
+                self._publishers.heard(publisher, () if isinstance(message, bytes) else message.name)
         statistics.answered += 1
         duration = perf_counter() - begin
         statistics.callback.add(duration)
@@ -218,7 +229,8 @@ class StateStream:
             log.info(f"answering: {self._what} received on {topic}")
             self._before = None
         if several:
-            text = f"{len(several)} publishers of {topic} take turns, one is expected: {', '.join(several)}"
+            who = f"{len(several)} publishers of {topic} take turns with the same joints"
+            text = f"{who}, one is expected: {', '.join(several)}"
             report.add(diagnostics.ERROR, text)
             log.error(text, throttle_duration_sec=SAY_AGAIN)
         if rejected:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
+from ...core.errors import ParameterError
 from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ..wire.rclpy_private import Logger
@@ -16,17 +19,56 @@ INERTIA_CHECK = Setting(
     "while unconfigured",
     choices=("error", "warn", "ignore"),
 )
+MODEL_SOURCE_SETTINGS = (
+    INERTIA_CHECK,
+    Setting(
+        "base_link",
+        "",
+        "Take the joints below this link, and lock all others. Empty: all joints.",
+        "while unconfigured",
+    ),
+    Setting(
+        "locked_joints",
+        [""],
+        "Joints that do not move, and that no state names; what they carry counts as part of the body before them.",
+        "while unconfigured",
+    ),
+    Setting(
+        "locked_positions",
+        [0.0],
+        "Where the locked joints are [rad, m]. One number for all, or one for each of locked_joints.",
+        "while unconfigured",
+        low=-1e6,
+        high=1e6,
+    ),
+)
+"""What of a description becomes the model."""
 
 
-def load_model(description: str, inertia_check: str, logger: Logger) -> Model:
-    """Build the model of a URDF text, which must not be a path; see `Model.from_urdf` for the errors raised.
+def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
+    """Build the model of a URDF text, which must not be a path, by values of `MODEL_SOURCE_SETTINGS`.
 
-    Its size is not judged again: whoever took it in has a limit of its own.
+    See `Model.from_urdf` for the errors raised, besides ParameterError for values that make no sense
+    together. Its size is not judged again: whoever took it in has a limit of its own.
     """
     check_text(description)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Model.from_urdf(description, inertia_check=inertia_check, max_size=len(description))
+        model = Model.from_urdf(
+            description,
+            inertia_check=values["inertia_check"],
+            max_size=len(description),
+            locked=locked_positions(values),
+            base_link=values["base_link"] or None,
+        )
     for warning in caught:
         logger.warning(str(warning.message))
     return model
+
+
+def locked_positions(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the joints that are to be locked, and where; raises ParameterError for other numbers of both."""
+    names, positions = [name for name in values["locked_joints"] if name], list(values["locked_positions"])
+    if names and len(positions) not in (1, len(names)):
+        raise ParameterError(f"locked_positions has {len(positions)} entries; expected 1 or {len(names)}")
+    return dict(zip(names, positions * len(names) if len(positions) == 1 else positions, strict=False))

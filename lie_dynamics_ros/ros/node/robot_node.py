@@ -17,9 +17,10 @@ from ...core.robot_options import MODEL_SETTINGS, RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ..inputs.imu_input import IMU_SETTINGS, ImuInput
-from ..inputs.robot_inputs import NAMED, VELOCITY_SETTINGS, RobotInputs
+from ..inputs.robot_inputs import INPUT_SETTINGS, NAMED, RobotInputs
+from ..inputs.state_stream import TOPICS
 from ..model.friction_loading import load_friction
-from ..model.model_loading import INERTIA_CHECK, load_model
+from ..model.model_loading import MODEL_SOURCE_SETTINGS, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.joint_outputs import JointOutput
@@ -35,10 +36,11 @@ ROBOT_SETTINGS = (
         "Joints of the outputs, and of inputs without names, in this order. [''] stands for all, in model order.",
         "while unconfigured",
     ),
-    INERTIA_CHECK,
+    *MODEL_SOURCE_SETTINGS,
     *MODEL_SETTINGS,
     *ANSWER_SETTINGS,
-    *VELOCITY_SETTINGS,
+    *INPUT_SETTINGS,
+    TOPICS,
     *IMU_SETTINGS,
     Setting(
         "wrench_timeout",
@@ -90,7 +92,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, Core]:
         """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
         joints = [joint for joint in values["joints"] if joint]
-        model = load_model(description, values["inertia_check"], self.get_logger())
+        model = load_model(description, values, self.get_logger())
         options: RobotOptions = self.read_options(values)
         core = self.make_core(model, options, load_friction(values["friction_file"], model))
         return RobotInputs(model, joints), core
@@ -111,7 +113,8 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         inputs.wrench_timeout = round(self.settings["wrench_timeout"] * 1e9)
         inputs.with_effort = core.uses_effort
         inputs.velocity_source = self.settings["velocity_source"]
-        inputs.velocities.time = self.settings["velocity_filter_time"]
+        inputs.velocities.time = inputs.partial.time = self.settings["velocity_filter_time"]
+        inputs.partial.age_limit = round(self.settings["joint_age_limit"] * 1e9)
         super().serve(inputs, core)
 
     # Messages.

@@ -176,7 +176,7 @@ class Driver:
         self.efforts = bench.listen(JointState, f"{self.node}/joint_efforts")
         self.commands = bench.listen(Float64MultiArray, f"{self.node}/commands")
 
-    def ask(self, position, velocity=(), period=None):
+    def ask(self, position, velocity=(0.0,) * 7, period=None):
         """Ask for the answer to a state: stamped with the present time, or a period [ns] after the one before."""
 
         def make():

@@ -88,11 +88,12 @@ def test_refuses_an_empty_file_and_one_that_is_not_text(tmp_path):
 
 def test_who_takes_a_description_in_says_how_large_it_may_be():
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-    from lie_dynamics_ros.ros.model.model_loading import load_model
+    from lie_dynamics_ros.ros.model.model_loading import MODEL_SOURCE_SETTINGS, load_model
 
     arm = '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/>'
     arm += '<child link="b"/></joint></robot>'
     padded = arm + "<!--" + "x" * robot_description.MAX_SIZE + "-->"
     with pytest.raises(DescriptionError, match="at most"):
         read_description(padded)
-    assert load_model(read_description(padded, len(padded)), "error", None).joint_names == ("j",)
+    values = {setting.name: setting.default for setting in MODEL_SOURCE_SETTINGS}
+    assert load_model(read_description(padded, len(padded)), values, None).joint_names == ("j",)

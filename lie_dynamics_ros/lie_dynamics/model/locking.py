@@ -1,0 +1,96 @@
+"""Joints that do not move: parts of the body that they hang on, at a position."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError
+from ..lie import so3
+from .description import KINDS, JointDescription, RobotDescription
+
+LOCKABLE = ("revolute", "continuous", "prismatic", "helical")
+"""Kinds of joints that can be locked at a position other than zero."""
+
+
+def lock_joints(
+    description: RobotDescription, positions: Mapping[str, float], base_link: str | None = None
+) -> RobotDescription:
+    """Return a robot some of whose joints are fixed.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    positions : mapping of str to float
+        Joints, and where they are locked [rad or m]. Joints that mimic one of them are locked where they follow it.
+    base_link : str, optional
+        Lock all joints that do not lie below this link, those without a position at zero or at the nearest limit.
+
+    Raises
+    ------
+    DescriptionError
+        There is no such joint or link, a joint has several coordinates or none, or the position is beyond its limits.
+    """
+    joints = {joint.name: joint for joint in description.joints}
+    locked = dict(positions)
+    for name, position in positions.items():
+        _check(joints, name, position)
+    if base_link is not None:
+        below = _below(description, base_link)
+        for name, joint in joints.items():
+            if name not in below and KINDS[joint.kind]:
+                locked.setdefault(name, min(max(0.0, joint.lower), joint.upper))
+    found = True
+    while found:  # who mimics a joint may be mimicked in turn
+        found = False
+        for name, joint in joints.items():
+            if joint.mimic is not None and joint.mimic.joint in locked and name not in positions:
+                position = joint.mimic.multiplier * locked[joint.mimic.joint] + joint.mimic.offset
+                found |= locked.get(name) != position
+                locked[name] = position
+    changed = tuple(_fixed(joint, locked[name]) if name in locked else joint for name, joint in joints.items())
+    return dataclasses.replace(description, joints=changed)
+
+
+def _check(joints: Mapping[str, JointDescription], name: str, position: float) -> None:
+    """Raise DescriptionError where a joint cannot be locked at a position."""
+    joint = joints.get(name)
+    if joint is None or joint.kind not in LOCKABLE:
+        there = ", ".join(one.name for one in joints.values() if one.kind in LOCKABLE)
+        what = "there is no such joint" if joint is None else f"a {joint.kind} joint cannot be"
+        raise DescriptionError(f"joint '{name}' to be locked: {what}; there are {there or 'none'}", name=name)
+    if not joint.lower <= position <= joint.upper:
+        raise DescriptionError(
+            f"joint '{name}' is to be locked at {position:g}; "
+            f"its limits are {joint.lower:g} and {joint.upper:g}", name=name, value=position,
+        )  # fmt: skip
+
+
+def _below(description: RobotDescription, base_link: str) -> set[str]:
+    """Return the joints below a link; raises DescriptionError where there is no such link, or none below it moves."""
+    if base_link not in {link.name for link in description.links}:
+        names = ", ".join(link.name for link in description.links)
+        raise DescriptionError(f"there is no link '{base_link}'; there are {names}", name=base_link)
+    children: dict[str, list[JointDescription]] = {}
+    for joint in description.joints:
+        children.setdefault(joint.parent, []).append(joint)
+    below, waiting = set(), [base_link]
+    while waiting:
+        for joint in children.get(waiting.pop(), ()):
+            below.add(joint.name)
+            waiting.append(joint.child)
+    return below
+
+
+def _fixed(joint: JointDescription, position: float) -> JointDescription:
+    motion: npt.NDArray[np.float64] = np.eye(4)
+    if joint.kind in ("revolute", "continuous", "helical"):
+        motion[:3, :3] = so3.exp(position * joint.axis)
+    if joint.kind == "prismatic":
+        motion[:3, 3] = position * joint.axis
+    elif joint.kind == "helical":
+        motion[:3, 3] = joint.pitch * position * joint.axis
+    return dataclasses.replace(joint, kind="fixed", placement=joint.placement @ motion, mimic=None)

@@ -1,0 +1,160 @@
+"""States of one robot from several publishers, each of which knows some of its joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.errors import MessageError, WaitingError
+from ...core.joint_mapping import JointMatch
+from ...lie_dynamics.control import VelocityFilter
+from ..wire.messages import read_efforts
+from .state_reader import JointStateReader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sensor_msgs.msg import JointState
+
+MOST_PARTS = 16
+"""Different lists of joints that are kept; beyond, all are forgotten, so that rubbish takes no memory."""
+
+
+class Part:
+    """The joints of one list of names, and their last state.
+
+    Parameters
+    ----------
+    match : JointMatch
+        Of the names, some of the robot's joints among them.
+    turns : ndarray of bool, shape (n,)
+        Joints of the robot whose position may jump by a turn.
+    """
+
+    def __init__(self, match: JointMatch, turns: NDArray[np.bool_]) -> None:
+        self.joints = np.flatnonzero(match.indices >= 0)
+        self._match = JointMatch(match.indices[self.joints], match.size, False, (), (), match.unknown)
+        self._reader = JointStateReader(len(self.joints))
+        self.velocities = VelocityFilter(len(self.joints), 1.0, turns[self.joints])
+        self.stamp = 0
+
+    def read(self, message: JointState, stamp: int, acceleration: Array | None, source: str, effort: bool) -> set[str]:
+        """Take in a state of a time [ns]; return what was absent in it and taken as zero, or "filter"."""
+        position, velocity, unknown = self._reader.read(message, self._match)
+        told = set()
+        if unknown and source == "measured":
+            velocity[np.isnan(velocity)] = 0.0
+            told.add("velocities")
+        expected = None if acceleration is None else acceleration[self.joints]
+        if self.velocities.fill(stamp, position, velocity, expected, source == "filtered"):
+            told.add("filter")
+        self.effort = np.zeros(len(self.joints))
+        if effort:
+            self.effort, assumed = read_efforts(message, self._match)
+            if assumed:
+                told.add("measured efforts")
+        self.stamp, self.position, self.velocity = stamp, position, velocity
+        return told
+
+
+class PartialStates:
+    """Puts states together: what a message does not name is taken from the last one that did, moved on to its time.
+
+    Messages of one publisher lead: each of them makes a state. Another one leads as soon as it sends two in a row, so
+    the fastest does, whatever came first.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Joints of the robot.
+    turns : ndarray of bool, shape (n,)
+        Those whose position may jump by a turn.
+
+    Attributes
+    ----------
+    age_limit : int
+        Largest difference of the times that are put together [ns]; 0 for no limit.
+    time : float
+        Time constant of velocities that are found in positions [s].
+    """
+
+    def __init__(self, names: tuple[str, ...], turns: NDArray[np.bool_]) -> None:
+        self._names, self._turns = names, turns
+        self.age_limit, self.time = 0, 1.0
+        self._parts: dict[bytes, Part] = {}
+        self.forget()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Lists of joints that have been heard."""
+        return tuple(self._parts.values())
+
+    def forget(self) -> None:
+        """Forget all, because time no longer says how old it is."""
+        self._parts.clear()
+        self._lead, self._others, self._last = b"", set[bytes](), 0
+
+    def read(
+        self,
+        message: JointState,
+        match: JointMatch,
+        stamp: int,
+        acceleration: Array | None,
+        source: str,
+        effort: bool,
+    ) -> tuple[Array, Array, Array, set[str]]:
+        """Return positions, velocities and efforts (n,) of all joints at the time of a message, and what it lacked.
+
+        Raises
+        ------
+        WaitingError
+            The message is kept for those of another publisher.
+        MessageError
+            The message holds no state of some of the joints, or those of others are missing or too old.
+        """
+        key = match.indices.tobytes()
+        part = self._parts.get(key)
+        if part is None:
+            if match.duplicated or len(match.missing) == len(self._names):
+                raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
+            if len(self._parts) >= MOST_PARTS:
+                self.forget()
+            part = Part(match, self._turns)
+        part.velocities.time = self.time
+        told = part.read(message, stamp, acceleration, source, effort)
+        self._parts[key] = part
+        if key != self._lead and self._lead and key not in self._others:
+            self._others.add(key)
+            raise WaitingError(f"kept for the states of {len(match.missing)} other joints")
+        self._lead = key
+        self._others.clear()
+        if 0 < self._last - stamp <= (self.age_limit or self._last):
+            raise WaitingError("a state of a later time was answered before")
+        found = self._put_together(stamp)
+        self._last = stamp
+        return *found, told
+
+    def _put_together(self, stamp: int) -> tuple[Array, Array, Array]:
+        n = len(self._names)
+        position, velocity, effort, times = np.full(n, np.nan), np.empty(n), np.empty(n), np.zeros(n)
+        for part in sorted(self._parts.values(), key=lambda one: one.stamp):
+            late = (stamp - part.stamp) * 1e-9
+            position[part.joints] = part.position + late * part.velocity
+            velocity[part.joints], effort[part.joints], times[part.joints] = part.velocity, part.effort, late
+        missing = np.isnan(position)
+        if missing.any():
+            where = "the message" if len(self._parts) == 1 else "all messages"
+            raise MessageError("missing joints", f"joints missing from {where}: {self._of(missing)}")
+        old = np.abs(times) * 1e9 > (self.age_limit or np.inf)
+        if old.any():
+            worst = float(np.abs(times).max())
+            raise MessageError(
+                "joints too old",
+                f"{self._of(old)} were told {worst:.3f} s before or after the others; "
+                f"joint_age_limit is {self.age_limit * 1e-9:g} s",
+            )
+        return position, velocity, effort
+
+    def _of(self, some: NDArray[np.bool_]) -> str:
+        return ", ".join(name for name, is_one in zip(self._names, some.tolist(), strict=True) if is_one)

@@ -1,0 +1,158 @@
+"""States put together from those of several publishers, each of which knows some joints."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from sensor_msgs.msg import JointState
+from support import arms
+
+from lie_dynamics_ros.core.errors import MessageError, WaitingError
+from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.ros.inputs.publishers import Publishers
+from lie_dynamics_ros.ros.inputs.robot_inputs import RobotInputs
+
+ARM_JOINTS = tuple(f"panda_joint{k}" for k in range(1, 8))
+MS = 1_000_000
+BEGIN = 10**18
+Q, QD = np.linspace(-0.5, 0.5, 7), np.linspace(0.3, -0.4, 7)
+ARM_PART, HAND_PART = (2, 0, 1, 4), (3, 6, 5)
+
+
+@pytest.fixture
+def inputs():
+    found = RobotInputs(Model.from_urdf(arms.OWN), ())
+    found.partial.age_limit, found.partial.time, found.with_effort = 50 * MS, 0.002, True
+    return found
+
+
+def at(time):
+    """Positions at a time [ns]; velocities are constant."""
+    return Q + QD * (time - BEGIN) * 1e-9
+
+
+def send(inputs, part, time, with_velocity=True, q=None):
+    q = at(time) if q is None else q
+    message = JointState(name=[*(ARM_JOINTS[k] for k in part), "stranger"], position=[*q[list(part)], 9.0])
+    if with_velocity:
+        message.velocity = [*QD[list(part)], 9.0]
+    message.effort = [*(10.0 * k for k in part), 9.0]
+    return inputs.read(message, time, time, 0.0)
+
+
+@pytest.mark.parametrize("with_velocity", [True, False])
+@pytest.mark.parametrize("slow", [1, 3, 20])
+def test_the_fastest_publisher_leads_and_the_others_are_moved_on_to_its_time(inputs, with_velocity, slow):
+    """The hand's driver begins, and sends every so many milliseconds, 0.3 ms after that of the arm."""
+    answered = []
+    for k in range(100):
+        time = BEGIN + k * MS
+        for part, when in ((ARM_PART, time), (HAND_PART, time + 300_000)):
+            if part == HAND_PART and k % slow:
+                continue
+            try:
+                answered.append((part, when, send(inputs, part, when, with_velocity)))
+            except WaitingError:
+                pass
+            except MessageError as error:
+                assert error.kind == "missing joints" and not answered
+    leaders = {part for part, when, _ in answered if when > BEGIN + 50 * MS}
+    assert leaders == {ARM_PART} and len(answered) >= 97
+    for _, when, state in answered[60:]:
+        assert state.stamp == when and state.filter_time == (0.0 if with_velocity else 0.002)
+        np.testing.assert_allclose(state.velocity, QD, atol=1e-12 if with_velocity else 1e-5)
+        np.testing.assert_allclose(state.position, at(when), atol=1e-6)
+        np.testing.assert_array_equal(state.effort, 10.0 * np.arange(7))
+    told: dict[str, str] = {}
+    inputs.describe(told)
+    assert told[f"state period of {ARM_JOINTS[0]} and 3 more [ms]"].startswith("mean 1.000, standard deviation 0.000")
+    found = told[f"velocities found in positions of {ARM_JOINTS[3]} and 2 more"]
+    assert (found == "none") == with_velocity
+
+
+def test_who_leads_may_end_and_what_is_too_old_is_told_by_name(inputs):
+    for k in range(10):
+        for part in (ARM_PART, HAND_PART):
+            try:
+                send(inputs, part, BEGIN + k * MS)
+            except (WaitingError, MessageError):
+                assert part == HAND_PART or k == 0
+    told = []
+    for k in range(10, 100):  # the arm's driver has ended
+        try:
+            state = send(inputs, HAND_PART, BEGIN + k * MS)
+            np.testing.assert_allclose(state.position, at(state.stamp), atol=1e-12)
+        except WaitingError:
+            assert k == 10
+        except MessageError as error:
+            told.append(k)
+            assert error.kind == "joints too old" and ARM_JOINTS[ARM_PART[0]] in str(error)
+            assert ARM_JOINTS[HAND_PART[0]] not in str(error)
+    assert told == list(range(60, 100))
+    inputs.forget()
+    with pytest.raises(MessageError, match="missing"):
+        send(inputs, HAND_PART, BEGIN)
+
+
+def test_missing_joints_are_named_and_other_robots_states_are_passed_over(inputs):
+    with pytest.raises(MessageError, match=f"missing from the message: {ARM_JOINTS[0]}, {ARM_JOINTS[1]}") as caught:
+        send(inputs, HAND_PART, BEGIN)
+    assert caught.value.kind == "missing joints"
+    other = JointState(name=["elbow"], position=[1.0])
+    with pytest.raises(MessageError, match="missing"):
+        inputs.read(other, BEGIN, BEGIN, 0.0)
+    send(inputs, range(7), BEGIN + MS)
+    with pytest.raises(WaitingError):
+        inputs.read(other, BEGIN + MS, BEGIN + MS, 0.0)
+    with pytest.raises(MessageError, match="missing"):
+        inputs.read(other, BEGIN + 1000 * MS, BEGIN + 1000 * MS, 0.0)
+    bad = Q.copy()
+    bad[3] = np.nan
+    with pytest.raises(MessageError, match="not finite"):
+        send(inputs, HAND_PART, BEGIN + 2 * MS, q=bad)
+
+
+def test_rubbish_takes_no_memory(inputs, rng):
+    for k in range(300):
+        part = rng.permutation(7)[: rng.integers(1, 6)]
+        with suppress(WaitingError, MessageError):
+            send(inputs, part, BEGIN + k * MS)
+    assert len(inputs.partial.parts) <= 16
+
+
+class NoNode:
+    """Knows three publishers."""
+
+    topic_name = "joint_states"
+
+    def get_publisher_count(self):
+        return 3
+
+    def get_publishers_info_by_topic(self, _):
+        return [
+            type("End", (), {"endpoint_gid": gid, "node_namespace": "/", "node_name": gid.decode()[:4]})()
+            for gid in (b"arm_" * 4, b"hand" * 4, b"arm2" * 4)
+        ]
+
+
+def turns(*heard):
+    publishers = Publishers(NoNode(), [NoNode()])
+    publishers.heard(b"arm_" * 4, list("abc"))
+    publishers.take_several()
+    for name, joints in heard:
+        publishers.heard(name.encode() * 4, list(joints))
+    return publishers.take_several()
+
+
+def test_only_publishers_of_the_same_joints_are_one_too_many():
+    arm, hand, again = ("arm_", "abc"), ("hand", "de"), ("arm2", "cab")
+    assert turns(*(arm, hand) * 5) == ()
+    assert turns(*(arm, again) * 2) == ("/arm2", "/arm_")
+    assert turns(*(arm, hand, again, hand) * 2) == ("/arm2", "/arm_")
+    assert turns(*(arm, hand) * 3, *(again, hand) * 3) == ()  # one in the place of the other
+    assert turns(*(arm, ("hand", "cd")) * 2) == ("/arm_", "/hand")
