@@ -17,6 +17,7 @@ FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.l
 COMPOSITES = {
     "bringup": ["simulated_robot", "inverse_dynamics", "hybrid_dynamics"],
     "control": ["simulated_robot", "computed_torque"],
+    "arms": ["simulated_robot", "computed_torque"],
     "stewart_bringup": ["simulated_stewart", "stewart_pose"],
 }
 #: A value for each argument, and where it is to be found in what is started.
@@ -37,6 +38,8 @@ VALUES = {
     "joint_states": "some/states",
     "hybrid_dynamics": "true",
     "namespace": "cell/arm",
+    "arms": "one=base_link",
+    "simulated": "false",
 }
 #: Which nodes of composite files an argument reaches.
 REACHES = {
@@ -52,6 +55,14 @@ REACHES = {
         "publish_clock": ["simulated_robot", "computed_torque"],
         "commands": ["simulated_robot", "computed_torque"],
         "mode": ["computed_torque"],
+    },
+    "arms": {
+        "robot_description": ["simulated_robot"],
+        "rate": ["simulated_robot"],
+        "publish_clock": ["simulated_robot", "computed_torque"],
+        "mode": ["computed_torque"],
+        "arms": ["computed_torque"],
+        "simulated": ["computed_torque"],
     },
     "stewart_bringup": {
         "platform": ["simulated_stewart", "stewart_pose"],
@@ -156,6 +167,26 @@ def test_a_composite_file_hands_each_argument_to_the_nodes_it_concerns(composite
         assert [node for node in after if after[node] != before[node]] == expected, name
 
 
+@pytest.mark.parametrize("namespace", ["", "cell/", "/cell"])
+@pytest.mark.parametrize("simulated", ["true", "false"])
+def test_each_arm_has_a_controller_of_its_own_below_one_robot(namespace, simulated, monkeypatch):
+    parts, defaults = parts_of("arms", monkeypatch)
+    arguments = arguments_of(parts, defaults)
+    texts = {name: argument.default for name, argument in arguments.items()}
+    given = {"namespace": namespace, "simulated": simulated, "mode": "adaptive"}
+    options = node_options(parts, arguments, {**texts, **given, "arms": "a=link_a  b=link_b c=link_c"})
+    root = "/cell" if namespace else ""
+    assert len(options) == 3 + (simulated == "true")
+    for name, one in zip("abc", options[-3:], strict=True):
+        assert one["name"] == "computed_torque" and one["namespace"] == f"{root}/{name}"
+        assert one["parameters"] == {"mode": "adaptive", "base_link": f"link_{name}"}
+        topics = dict(one["remappings"])
+        assert topics["joint_states"] == f"{root}/joint_states"
+        assert topics["robot_description"] == f"{root}/robot_description"
+        efforts = f"{root}/simulated_robot/joint_efforts" if simulated == "true" else None
+        assert topics.get("~/joint_efforts") == efforts
+
+
 def test_what_the_parts_of_a_composite_file_share():
     for part in ("bringup", "control"):
         with pytest.MonkeyPatch.context() as patch:
@@ -188,6 +219,10 @@ BAD = [
     ("control", {"namespace": "a-b"}, "namespace is 'a-b'; expected words"),
     ("control", {"commands": "a//b"}, "commands is 'a//b'"),
     ("control", {"commands": "9"}, "commands is '9'"),
+    ("arms", {"arms": " "}, "arms is empty; expected words namespace=base_link"),
+    ("arms", {"arms": "left"}, "arms has 'left'; expected words namespace=base_link"),
+    ("arms", {"arms": "a-b=link"}, "arms has 'a-b=link'"),
+    ("arms", {"arms": "a=x a=y"}, "arms names a twice"),
     ("stewart_bringup", {"length_noise": "-1"}, "length_noise is '-1'; expected a number from 0 to 1"),
     ("stewart_bringup", {"config": "/no/such/file"}, "config is '/no/such/file'; expected the path"),
 ]
@@ -252,7 +287,7 @@ def test_what_launch_is_told(name, monkeypatch):
     *declared, start = loaded(name).generate_launch_description().args[0]
     texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
     for argument in declared:
-        boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics")
+        boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics", "simulated")
         assert boolean == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
         assert argument.kwargs["description"].endswith(".")
         as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")

@@ -25,8 +25,8 @@ class Argument:
     ----------
     description : str
         What ``ros2 launch --show-args`` tells.
-    kind : {"text", "boolean", "number", "name", "file"}
-        What a value must be: a name is that of a topic or namespace.
+    kind : {"text", "boolean", "number", "name", "file", "arms"}
+        What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``.
     choices : tuple of str
         Allowed values, where not all are.
     low, high : float
@@ -58,9 +58,24 @@ class Argument:
             return value
         if self.kind == "name" and not _NAME.fullmatch(text):
             raise ValueError(f"{name} is {quoted(text)}; expected words of letters, digits and _ with / between them")
+        if self.kind == "arms":
+            return _read_arms(name, text)
         if self.kind == "file":
             return str(parameter_file(name, text))
         return text
+
+
+def _read_arms(name: str, text: str) -> dict[str, str]:
+    """Return the base link of each arm by its namespace; raises ValueError for anything else."""
+    arms: dict[str, str] = {}
+    for word in text.split():
+        namespace, _, link = word.partition("=")
+        if not _NAME.fullmatch(namespace) or namespace.startswith(("/", "~")) or not link:
+            raise ValueError(f"{name} has {quoted(word)}; expected words namespace=base_link")
+        if namespace in arms:
+            raise ValueError(f"{name} names {namespace} twice")
+        arms[namespace] = link
+    return arms
 
 
 _NAME = re.compile(r"(/|~/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*/?")
@@ -139,12 +154,16 @@ class Part:
         Arguments of the node that the launch file sets.
     when : str
         Boolean argument of the launch file that says whether it is started; empty: always.
+    each : str
+        Argument of the launch file that lists arms, for each of which it is started, in a namespace below that of the
+        file; states and description are those of the whole robot. Empty: once.
     """
 
     node: str
     takes: tuple[str, ...] = ()
     fixed: Mapping[str, str] = field(default_factory=dict)
     when: str = ""
+    each: str = ""
 
 
 def whole(node: str) -> Part:
@@ -164,6 +183,8 @@ def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str
             found.setdefault(name, _argument(node, name))
         if part.when:
             found[part.when] = Argument(f"Start {part.node} too.", "boolean", BOOLEANS, default="false")
+        if part.each:
+            found[part.each] = Argument(f"{part.node} is started for each: words namespace=base_link.", "arms")
     return {name: replace(argument, default=defaults.get(name, argument.default)) for name, argument in found.items()}
 
 
@@ -194,11 +215,35 @@ def node_options(
                 values[name] = argument.read(name, text)
         except ValueError as error:
             problems.append(str(error))
+    for part in parts:
+        if part.each and not values.get(part.each) and not problems:
+            problems.append(f"{part.each} is empty; expected words namespace=base_link")
     if problems:
         raise ValueError("; ".join(problems))
     if values.get("publish_clock"):  # who answers states that are stamped with simulated time lives in it
         values.setdefault("use_sim_time", True)
-    return [_options(part, values) for part in parts if not part.when or values.get(part.when)]
+    started = [part for part in parts if not part.when or values.get(part.when)]
+    found = []
+    for part in started:
+        options = _options(part, values)
+        arms = values[part.each] if part.each else None
+        obeys = any(other.node == "simulated_robot" for other in started)
+        found += [options] if arms is None else [_for_arm(options, *arm, obeys) for arm in arms.items()]
+    return found
+
+
+def _for_arm(options: dict[str, Any], namespace: str, base_link: str, simulated: bool) -> dict[str, Any]:
+    """Return the options of a node for one arm, whose efforts go to the simulated robot where there is one."""
+    root = f"/{options['namespace'].strip('/')}".rstrip("/")
+    shared = {topic: f"{root}/{topic}" for topic in ("joint_states", "robot_description")}
+    if simulated:
+        shared["~/joint_efforts"] = f"{root}/simulated_robot/joint_efforts"
+    return {
+        **options,
+        "namespace": f"{root}/{namespace}",
+        "parameters": {**options["parameters"], "base_link": base_link},
+        "remappings": [*options["remappings"], *shared.items()],
+    }
 
 
 def _options(part: Part, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,15 @@
+"""Start computed_torque for each arm of one robot, in a namespace of its own; without hardware simulated_robot too."""
+
+from lie_dynamics_ros.ros.launch.launch_arguments import Part
+from lie_dynamics_ros.ros.launch.launch_files import launch_description
+
+
+def generate_launch_description():
+    return launch_description(
+        Part("simulated_robot", ("robot_description", "rate", "publish_clock"), {"mode": "dynamics"}, when="simulated"),
+        Part("computed_torque", ("mode",), each="arms"),
+        simulated="true",
+        arms="left=left_panda_link0 right=right_panda_link0",
+        robot_description="package://lie_dynamics_ros/urdf/two_pandas.urdf",
+        rate="1000.0",
+    )
