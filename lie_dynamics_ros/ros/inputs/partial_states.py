@@ -21,7 +21,7 @@ MOST_PARTS = 16
 """Different lists of joints that are kept; beyond, all are forgotten, so that rubbish takes no memory."""
 
 
-class Part:
+class JointGroup:
     """The joints of one list of names, and their last state.
 
     Parameters
@@ -82,11 +82,11 @@ class PartialStates:
     def __init__(self, names: tuple[str, ...], turns: NDArray[np.bool_]) -> None:
         self._names, self._turns = names, turns
         self.age_limit, self.time = 0, 1.0
-        self._parts: dict[bytes, Part] = {}
+        self._parts: dict[bytes, JointGroup] = {}
         self.forget()
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[JointGroup, ...]:
         """Lists of joints that have been heard."""
         return tuple(self._parts.values())
 
@@ -120,7 +120,7 @@ class PartialStates:
                 raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
             if len(self._parts) >= MOST_PARTS:
                 self.forget()
-            part = Part(match, self._turns)
+            part = JointGroup(match, self._turns)
         part.velocities.time = self.time
         told = part.read(message, stamp, acceleration, source, effort)
         self._parts[key] = part
