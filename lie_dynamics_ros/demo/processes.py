@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-GRACE = 10.0
-"""Time that a child gets to end by itself [s]."""
+GRACE = 30.0
+"""Time that a child gets to end by itself [s]; one that hangs while it leaves DDS ends itself sooner."""
 
 
 class Children:

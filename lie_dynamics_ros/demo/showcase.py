@@ -16,6 +16,7 @@ from rclpy.node import Node
 
 from .processes import Children
 from .recording import Recorder, Verdict
+from .tape import QUEUE
 
 BAR = 20
 """Half the width of a bar, in characters."""
@@ -134,7 +135,7 @@ class Showcase(ABC):
 
 def kept(*topics: str) -> dict[str, int]:
     """Parameters that let publishers keep messages until the demo has them; the nodes do not need that."""
-    return {f"qos_overrides.{topic}.publisher.depth": 2000 for topic in topics}
+    return {f"qos_overrides.{topic}.publisher.depth": QUEUE.depth for topic in topics}
 
 
 def bar(share: float) -> str:
