@@ -20,11 +20,13 @@ def told(n=7, **values):
 
 
 def run(mode, friction, seconds=3.0):
+    """Without a memory mode adaptive does not find friction by itself."""
     arm = arms.load("panda_arm")
     simulated = arm.simulated(friction=DRY, damping=VISCOUS, integrator="implicitfast")
     middle = 0.5 * (arm.lower + arm.upper)
     simulated.set(middle, np.zeros(7))
-    loop = ControlLoop(simulated, make_core(arm.model, friction, mode=mode, rate=500.0), 500.0, 1.0)
+    core = make_core(arm.model, friction, mode=mode, rate=500.0, adaptation_memory=0.0)
+    loop = ControlLoop(simulated, core, 500.0, 1.0)
     loop.run(0.1)
     loop.core.follow(sine(middle, np.full(7, 0.3), np.linspace(0.3, 0.6, 7), seconds))
     return loop.run(seconds), loop.run(0.6)
@@ -56,7 +58,7 @@ def test_what_is_added_depends_on_the_desired_motion_alone(mode):
     for k in range(1, 5):
         q, qd = middle + 0.02 * rng.normal(size=7), 0.1 * rng.normal(size=7)
         plain, more = (core.answer(RobotState(10**9 + k * 10**8, q, qd)) for core in cores)
-        desired = more.desired
+        desired = more.ahead
         x = inverse_dynamics(arm.model, desired.position, desired.velocity, desired.acceleration)
         v = desired.velocity
         s = v / np.hypot(v, 0.01)

@@ -29,8 +29,6 @@ UNLEARNED = 2.5
 
 Found: 1.7 s (UR5, 500 Hz), while what it learned fades.
 """
-EXACT = {("xarm7", 250.0): 5e-3}
-"""Error of the exciting motion with 1.5 kg [rad]; 3e-3 where not given. With the payload known it is 4.6e-3 here."""
 
 few = pytest.mark.parametrize("case", FEW, ids=str)
 every = pytest.mark.parametrize("case", ALL, ids=str)
@@ -77,7 +75,7 @@ def judge_trajectories(case, count, rng):
         where = f"{found} at {q.tolist()}"
         assert found["error"] < 1.25 * found["stated"] + 2e-5, where
         if case.mode == "computed_torque":  # the others also damp what is light
-            assert found["error"] > 0.8 * found["stated"], where
+            assert found["error"] > 0.8 * found["stated"] - 1e-4, where
         assert found["phases"] == ["following", "holding"] and found["limits"] < WITHIN, where
         assert found["last error"] < 2e-4 and found["ripple"] < 1.0, where
 
@@ -137,7 +135,7 @@ def test_changes_at_run_time_do_not_step_the_efforts(case, rng):
 def judge_learning(case, q):
     found = scenarios.learn(case, q)
     where = f"{found} at {q.tolist()}"
-    assert found["error after 10 s"] < EXACT.get((case.arm, case.rate), 3e-3), where
+    assert found["error after 10 s"] < 3e-3, where
     assert found["step"] < 0.05 and found["limits"] < WITHIN and found["ripple"] < 1.0, where
     own = arms.load(case.arm).model.inertia(scenarios.payload(case.arm)["payload"][0]).mass
     low, high, last = found["masses"]
@@ -153,12 +151,8 @@ def test_adaptive_learns_a_payload_on_default_parameters(arm, rate, delay):
     judge_learning(Case(arm, "adaptive", rate, delay), arms.load(arm).aligned(0))
 
 
-RUBBING = 1.08
-"""Error with friction that is not known, over that of learning by tracking errors alone, at most; found: 1.07 (UR5).
-
-The error is friction's own: a UR5 whose payload is known has the same. By tracking errors alone some of it is taken for
-inertia.
-"""
+RUBBING = 0.2
+"""Error with friction that is not known, over that of learning by tracking errors alone, at most; found: 0.07 (UR5)."""
 
 
 def judge_learning_with_friction(case, q, dry, viscous):

@@ -112,12 +112,13 @@ def stiffness(mode: str) -> tuple[float, float]:
 def stated_error(case: Case, record: Record) -> float:
     """Return the largest error that the docs state for the exact model, from MuJoCo's dynamics [rad].
 
-    Efforts act late by T, the delay and half a period, so e'' + kd e' + kp e = T M^-1 d/dt tau_d of the desired motion.
-    Semi-implicit steps move positions half a step ahead of that, and velocities are late by half a step.
+    Efforts act later by T than they are meant for, so e'' + kd e' + kp e = T M^-1 d/dt tau_d of the desired motion:
+    half a period after the delay, not after half of the default delay. Semi-implicit steps move positions half a step
+    ahead of that, and velocities are late by half a step.
     """
     judge, (kp, kd) = arms.physics(case.arm), stiffness(case.mode)
     h = 1.0 / case.rate
-    late = (0.5 + case.delay) * h - 0.5 * judge.model.opt.timestep
+    late = (case.delay - 0.5 * DEFAULTS["delay"]) * h - 0.5 * judge.model.opt.timestep
     motion = list(zip(record.desired, record.desired_rate, record.desired_acceleration, strict=True))
     effort = np.array([judge.inverse_dynamics(*row) for row in motion])
     rate = np.gradient(effort, h, axis=0)
@@ -208,7 +209,8 @@ def learn(case: Case, q, mass: float = 1.5, seconds: float = 14.0, dry=0.0, visc
     before = loop.run(1.0)
     loop.core = loop.core.with_options(options(**values, mode=case.mode))
     held = loop.run(1.0)
-    room = np.minimum(q - arm.lower, arm.upper - q)
+    limits = arm.model.limits  # poses are drawn from a turn, which may end where they do
+    room = np.minimum(q - limits.lower, limits.upper - q)
     amplitude = np.minimum(0.5 * room, np.where(arm.speed < 0.5, 0.01, 0.35 * np.minimum(1.0, arm.speed / 2.0)))
     frequency = 0.35 + 0.25 * np.linspace(0, 1, len(q))
     loop.core.follow(sine(q, amplitude, frequency, seconds, 1.0), loop.stamp)

@@ -24,6 +24,12 @@ PREDICTION_RATE = 350.0
 """Of learning by `AdaptiveController.observe` where equations are plenty [1/s], in coordinates Z."""
 LARGEST_STEP = 2.0
 """Of learning by `AdaptiveController.observe`: up to 4 / `STEEPEST`, the divergence falls for exact equations."""
+SMOOTH = 0.03
+"""Desired speed from which on dry friction is compensated by three quarters [rad/s, m/s]."""
+LARGEST_FRICTION = 0.1
+"""Largest friction that is compensated, over `effort_scale`."""
+LEAST_FRICTION = 5e-4
+"""Friction that is compensated by half, over `effort_scale`: what is found where there is none lies below."""
 
 
 class AdaptiveController:
@@ -163,7 +169,7 @@ class AdaptiveController:
         """
         model = self.model
         r = sliding_reference(model, q, qd, desired_q, desired_qd, desired_qdd, self.rate)
-        return np.asarray(self.force(q, qd, r, period) - self.kd * r.sliding)
+        return np.asarray(self.force(q, qd, r, period) - self.kd * r.sliding + self.friction(desired_qd))
 
     def force(self, q: npt.ArrayLike, qd: npt.ArrayLike, reference: SlidingReference, period: float) -> Array:
         """Return the torques (nv,) without damping: the estimated dynamics of a reference motion; learn as `update`.
@@ -192,7 +198,8 @@ class AdaptiveController:
         """Learn from what efforts did since the last state; nothing without a memory.
 
         The step is bounded: for whatever data that obey the equations, period and state, the divergence to the truth
-        does not rise. Dry and viscous friction of the joints may act besides; from joints at rest nothing is learned.
+        does not rise. Dry and viscous friction of moving joints may act besides, and is found, see `friction`. What
+        holds joints at rest is taken for load where what moves leaves that open.
 
         Parameters
         ----------
@@ -218,6 +225,20 @@ class AdaptiveController:
         moved = self.set.step(self._coordinates, self._slope.reshape(-1), self._chosen, _DUAL, step)
         if moved is not None:
             self._take(*moved)
+
+    def friction(self, velocity: npt.ArrayLike) -> Array:
+        """Return what friction takes at a desired velocity (nv,), as found by `observe` beside that of the model.
+
+        Dry friction passes through rest smoothly, within `SMOOTH`; all is at most `LARGEST_FRICTION`, and vanishes
+        below `LEAST_FRICTION`. A desired motion does not depend on the state, so the loop stays as stable as without.
+        """
+        v = np.asarray(velocity, np.float64)
+        if self._prediction is None:
+            return np.zeros_like(v)
+        dry, viscous = self._prediction.friction.T
+        size = dry**2 + viscous**2
+        found = size / (size + LEAST_FRICTION**2) * (dry * np.tanh(v / SMOOTH) + viscous * v)
+        return np.asarray(np.clip(found, -LARGEST_FRICTION, LARGEST_FRICTION) * self._prediction.scale)
 
     def learning_gain(self, Y: Array) -> Array:
         """Return a bound G (nv, nv) of what learning does: d(Y pi)/dt = -G' s / gamma with 0 <= G' <= G, anywhere.

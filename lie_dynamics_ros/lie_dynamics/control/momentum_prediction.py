@@ -25,6 +25,8 @@ SURPRISE = 3e-3
 """Part of the scale of efforts by which a prediction may miss before older equations are forgotten sooner."""
 REST = 0.1
 """Speed of a joint at which its equation counts half [rad/s, m/s]."""
+TIE = 0.02
+"""How much equations of joints at rest count while another joint moves, over those of joints that move."""
 DOUBT = 1.0
 """Weight in epsilon of the square that the best fit leaves: what is shown no better than that is hardly learned."""
 FILTER = 10.0
@@ -42,8 +44,9 @@ class MomentumPrediction:
 
     That efforts act earlier or later than thought is one more unknown in these equations, and eliminated; so are dry
     and viscous friction of each joint. The equation of a joint that rests or turns round is left out, for what friction
-    holds there is not known; it counts the more, the faster the joint moves. The unknowns are coordinates r of each
-    body, the entries of R = W^-1 P W^-T of `InertiaSet`.
+    holds there is not known; it counts the more, the faster the joint moves. While others move it decides, by `TIE`,
+    what their equations leave open: else a load may be put where it turns a joint that had none. The unknowns are
+    coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`.
 
     Parameters
     ----------
@@ -59,6 +62,11 @@ class MomentumPrediction:
         Of the joints' efforts [N m, N]; equations of joints count over it.
     memory : float
         [s].
+
+    Attributes
+    ----------
+    friction : ndarray, shape (nv, 2)
+        Dry and viscous friction beyond the model's, over the scale [1, s/rad, s/m].
     """
 
     def __init__(
@@ -67,16 +75,17 @@ class MomentumPrediction:
         if model._coupling is not None:
             raise InputError(f"model {model.name!r}: independent joints are expected, mimic joints are coupled")
         n, k, m = model.nv, len(bodies), 10 * len(bodies)
-        self.model, self.memory = model, memory
+        self.model, self.memory, self.friction = model, memory, np.zeros((n, 2))
         self._places = np.full(model.n_bodies, -1, dtype=np.int64)
         self._places[bodies] = 10 * np.arange(k)
         self._given, self._weight, self._armature = parameters.copy(), 1.0 / scale, armature(model)
+        self.scale = scale
         self._parameters = np.ascontiguousarray(np.swapaxes(_turned(factor), 1, 2))  # of coordinates
         self._coordinates = np.linalg.inv(self._parameters)
         self._p, self._h = np.empty((2, n, m + 1)), np.empty((2, n, m + 1))
-        self._filtered, self._information = np.zeros((n, m + 4)), np.zeros((m + 2, m + 2))
+        self._filtered, self._information = np.zeros((2 * n, m + 4)), np.zeros((m + 2, m + 2))
         self._friction, self._velocity, self._left = np.zeros((n, 2, m + 4)), np.zeros((2, n)), 0.0
-        self._rooms = np.empty((n, m + 4)), np.empty((m + 2, m + 2)), np.empty((m + 1, m)), np.empty(m), np.empty(8)
+        self._rooms = np.empty((2 * n, m + 4)), np.empty((m + 2, m + 2)), np.empty((m + 1, m)), np.empty(m), np.empty(9)
         self.reset()
         q, zero = model.neutral(), np.zeros(n)
         for _ in range(2):  # so that nothing is compiled while a robot is controlled
@@ -85,7 +94,7 @@ class MomentumPrediction:
 
     def reset(self) -> None:
         """Forget all equations."""
-        self._filtered[:] = self._information[:] = self._friction[:] = self._left = 0.0
+        self._filtered[:] = self._information[:] = self._friction[:] = self.friction[:] = self._left = 0.0
         self._now, self._known = 0, False
 
     def slope(
@@ -127,12 +136,12 @@ class MomentumPrediction:
             return None
         row, left, root, slope, numbers = self._rooms
         share = period / self.memory
-        numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left
+        numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left, TIE
         coordinates = (self._coordinates @ estimates[..., None]).reshape(-1)
         done = digest(
             self._p[before], p, self._h[before], h, self._velocity[before], self._velocity[now], effort,
             shift, self._weight, numbers, self._parameters, coordinates, row, self._filtered,
-            self._information, self._friction, left, root, slope,
+            self._information, self._friction, left, root, slope, self.friction,
         )  # fmt: skip
         if done != 1:
             return None

@@ -14,6 +14,8 @@ EVERY = 4
 """Samples between two looks."""
 LARGEST_DELAY = 8.0
 """Longest delay that is told apart [periods]."""
+FINENESS = 0.25
+"""Steps in which delays are told apart [periods]."""
 
 
 class SampleTimes:
@@ -50,8 +52,8 @@ class SampleTimes:
         return True
 
     def delay(self, declared: float) -> float:
-        """Return the delay [periods]: what was declared, or more where samples are older; in steps of a quarter."""
+        """Return the delay [periods]: what was declared, or more where samples are older, in steps of `FINENESS`."""
         if not self.period:
             return declared
-        measured = math.ceil(4.0 * self.age / self.period) / 4.0
+        measured = FINENESS * math.ceil(self.age / (FINENESS * self.period))
         return min(max(declared, measured), max(declared, LARGEST_DELAY))

@@ -26,14 +26,17 @@ class ControllerAnswer:
         The state [rad or m, and per s].
     desired : Desired
         The motion desired at the stamp, in a stop that of the stop; `effort` is the trajectory's feed-forward.
+    ahead : Desired
+        The motion desired when the effort acts; in a stop that at the stamp. The law is that of this motion and of the
+        state which is as far from it as the actual one is from `desired`.
     error, error_rate : ndarray
-        Desired minus actual.
+        Desired minus actual, at the stamp.
     law : LawEffort
         What the control law asks for, and its parts.
     wrench : ndarray
         Effort by which known external wrenches push the joints [N m, N].
     wanted : ndarray
-        law.effort + desired.effort - wrench: what would be exerted without limits and blending.
+        law.effort + ahead.effort - wrench: what would be exerted without limits and blending.
     blend : ndarray
         What was added so that a change of mode, gains or model does not step.
     total : ndarray
@@ -51,6 +54,7 @@ class ControllerAnswer:
     position: Array
     velocity: Array
     desired: Desired
+    ahead: Desired
     error: Array
     error_rate: Array
     law: LawEffort

@@ -14,6 +14,7 @@ from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
+from ...lie_dynamics.control.sample_times import FINENESS
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
@@ -60,6 +61,7 @@ class Answering(RobotCore):
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._times = SampleTimes()
+        self.lead = 0  # from a state until its effort acts in the mean, as far as is known [ns]
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
         self.phase, self.reason, self.note = OFF, "not active", ""
@@ -117,24 +119,35 @@ class Answering(RobotCore):
                 self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
         if self.phase not in (STOPPING, STOPPED):
             try:
-                return self._control(stamp, position, velocity, desired, wrenches, period)
+                return self._control(stamp, position, velocity, player, desired, wrenches, period)
             except LieDynamicsError as error:  # what is finite may lead to efforts that are not
                 self.stop(f"the control law has no finite effort: {error}")
         return self._stopping(stamp, position, velocity, wrenches, period)
 
     def _control(
-        self, stamp: int, q: Array, qd: Array, desired: Desired, wrenches: Array | None, period: float
+        self,
+        stamp: int,
+        q: Array,
+        qd: Array,
+        player: TrajectoryPlayer,
+        desired: Desired,
+        wrenches: Array | None,
+        period: float,
     ) -> ControllerAnswer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
         wrench = self.zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
-        law = self._laws.wanted(self.options.mode, q, qd, desired, period, self._efforts.free)
-        wanted = law.effort + desired.effort
+        ahead, x, v = desired, q, qd
+        if player.moving:  # the state as the desired motion changes it until the effort acts
+            ahead = player.ahead(stamp + self.lead)
+            x, v = q + (ahead.position - desired.position), qd + (ahead.velocity - desired.velocity)
+        law = self._laws.wanted(self.options.mode, x, v, ahead, period, self._efforts.free)
+        wanted = law.effort + ahead.effort
         if wrenches is not None:
             wanted = wanted - wrench
         if within(wanted, self._largest) != 1:
             raise InputError(f"{wanted.tolist()}")
         limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
-        return self._make(stamp, q, qd, desired, law, wrench, wanted, limited)
+        return self._make(stamp, q, qd, desired, ahead, law, wrench, wanted, limited)
 
     def _elapse(self, state: RobotState) -> float:
         """Take note of a state; return the time since the one before [s], 0 where there was none."""
@@ -196,7 +209,7 @@ class Answering(RobotCore):
         if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self.zero)
-        return self._make(stamp, q, qd, desired, law, wrench, law.effort - wrench, limited)
+        return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
 
     def _held_up(self, q: Array) -> Array:
         try:
@@ -210,6 +223,7 @@ class Answering(RobotCore):
         position: Array,
         velocity: Array,
         desired: Desired,
+        ahead: Desired,
         law: LawEffort,
         wrench: Array,
         wanted: Array,
@@ -218,11 +232,11 @@ class Answering(RobotCore):
         options = self.options
         total = limited.total
         self.acceleration = desired.acceleration
-        self._observer.note(stamp, total, wrench)
+        self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
         if options.mode == "adaptive" and not self._filter_time:  # positions do not tell how momentum changed so fast
             self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
         return ControllerAnswer(
-            stamp, options.mode, self.phase, self.reason, position, velocity, desired,
+            stamp, options.mode, self.phase, self.reason, position, velocity, desired, ahead,
             desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,
             total - self.gravity(position) if options.driver_compensates_gravity else total, limited.scale,
         )  # fmt: skip
@@ -251,6 +265,8 @@ class Answering(RobotCore):
         period = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
+        least = max(options.least_delay, delay - FINENESS if delay > options.delay else 0.0)
+        self.lead = round(1e9 * period * (0.5 + 0.5 * (least + delay)))  # half a period, as efforts are held
         gains = make_gains(self._numbers, self._stop_extra, period, delay, pole)
         self._laws.set_gains(gains)
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:

@@ -30,13 +30,16 @@ class LawEffort(NamedTuple):
     velocity, acceleration : ndarray
         The reference motion whose dynamics are part of it [rad/s, m/s and rad/s^2, m/s^2].
     damping : ndarray
-        The part of `effort` that is not the dynamics of the reference motion [N m, N].
+        The part of `effort` that is not the dynamics of the reference motion, friction included [N m, N].
+    friction : ndarray or None
+        The part of it that compensates known friction of the drives.
     """
 
     effort: Array
     velocity: Array
     acceleration: Array
     damping: Array
+    friction: Array | None = None
 
 
 class Laws:
@@ -96,7 +99,7 @@ class Laws:
     def _with_friction(self, law: LawEffort, q: Array, qd: Array, qdd: Array) -> LawEffort:
         assert self._friction is not None
         friction = self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
-        return law._replace(effort=law.effort + friction)
+        return law._replace(effort=law.effort + friction, damping=law.damping + friction, friction=friction)
 
     def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
@@ -124,6 +127,7 @@ class Laws:
         damping = damping + M @ push
         if adaptive:
             force = self.learner.force(q, qd, r, 0.0 if brake is not None else period)
+            damping = damping + self.learner.friction(desired.velocity)
         else:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)

@@ -327,6 +327,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         gains, loop, values = core.gains, core.loop(), report.values
         values["loop period [ms]"] = f"{gains.period * 1e3:.3f}"
         values["loop delay [periods]"] = f"{gains.delay:g}"
+        values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
         values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
         values["loop: spectral radius"] = f"{loop.radius:.4f}"
         factor = gains.factor if core.options.mode == "computed_torque" else gains.slide_factor

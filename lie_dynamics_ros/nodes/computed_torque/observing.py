@@ -24,7 +24,7 @@ class Observer:
         self._wrench = self._taught = None
 
     def note(self, stamp: int, effort: Array, wrench: Array) -> None:
-        """Take note of the answer to the state of a time [ns], and of the efforts of known external wrenches in it."""
+        """Take note of the answer to the state of a time [ns], without known friction, and of known wrenches."""
         self._history.add(stamp, effort)
         self._wrench = wrench
 

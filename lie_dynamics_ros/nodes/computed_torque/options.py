@@ -111,6 +111,14 @@ CONTROL_SETTINGS = (
         low=0.0,
         high=8.0,
     ),
+    Setting(
+        "least_delay",
+        0.0,
+        "From a state until its effort acts, in periods, at the least; what is desired is commanded for the middle "
+        "between this and delay.",
+        low=0.0,
+        high=8.0,
+    ),
     Setting("blend_time", 0.5, "In which efforts pass over to another mode, gains or model [s].", low=0.0, high=60.0),
     Setting(
         "effort_rate_limit",
@@ -239,6 +247,7 @@ class ComputedTorqueOptions(RobotOptions):
     payload_reach: float
     rate: float
     delay: float
+    least_delay: float
     blend_time: float
     driver_compensates_gravity: bool
     saturate: bool
@@ -263,6 +272,8 @@ class ComputedTorqueOptions(RobotOptions):
         for name, entries in numbers.items():
             if not entries:
                 raise ParameterError(f"{name} is empty; expected one number, or one for each joint")
+        if values["least_delay"] > values["delay"]:
+            raise ParameterError(f"least_delay: at most delay, {values['delay']:g}, got {values['least_delay']:g}")
         _check_gains(numbers, values["rate"], values["delay"])
         if values["on_infeasible"] == "slow_down" and find_spec("toppra") is None:
             raise ParameterError(
@@ -270,8 +281,8 @@ class ComputedTorqueOptions(RobotOptions):
             )
         same = (
             "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",
-            "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics", "start_tolerance",
-            "error_limit", "velocity_tolerance", "position_tolerance", "stop_time", "on_infeasible",
+            "least_delay", "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics",
+            "start_tolerance", "error_limit", "velocity_tolerance", "position_tolerance", "stop_time", "on_infeasible",
             "goal_time_tolerance", "speed_scaling", "speed_scaling_time",
         )  # fmt: skip
         return {

@@ -37,10 +37,10 @@ class ControllerReport:
 
 def make_report(core: ComputedTorqueCore, answer: ControllerAnswer) -> ControllerReport:
     """Return what is told of an answer."""
-    desired, law = answer.desired, answer.law
+    ahead, law = answer.ahead, answer.law
     return ControllerReport(
         answer.mode, answer.phase, answer.reason, answer.position, answer.velocity,
-        desired.position, desired.velocity, desired.acceleration, answer.error, answer.error_rate,
-        law.velocity, law.acceleration, law.damping, desired.effort, answer.wrench, core.gravity(answer.position),
+        ahead.position, ahead.velocity, ahead.acceleration, answer.error, answer.error_rate,
+        law.velocity, law.acceleration, law.damping, ahead.effort, answer.wrench, core.gravity(answer.position),
         answer.wanted, answer.blend, float(answer.scale), answer.total,
     )  # fmt: skip

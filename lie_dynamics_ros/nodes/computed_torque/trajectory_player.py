@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -201,9 +202,16 @@ class TrajectoryPlayer:
 
         The arrays are not to be changed.
         """
-        clock = self.clock
-        self._run(clock.at(stamp), judge)
-        now = self._last
+        self._run(self.clock.at(stamp), judge)
+        return self._paced(self.clock, self._last)
+
+    def ahead(self, stamp: int) -> Desired:
+        """Return what will be desired at a time [ns], not before that of `at`, by the trajectories now under way."""
+        clock = copy.copy(self.clock)
+        return self._paced(clock, self._written(clock.at(stamp)))
+
+    def _paced(self, clock: PathClock, now: Desired) -> Desired:
+        """Return a motion on a clock as it is in time."""
         if clock.steady or not self._pieces:
             return now
         rate, slope = clock.rate, clock.slope
@@ -215,7 +223,7 @@ class TrajectoryPlayer:
         """Go on to a time on the clock [ns]."""
         while self._waiting and self._waiting[0].start <= time:
             waiting = self._waiting.pop(0)
-            self._write(waiting.start)
+            self._last = self._written(waiting.start)
             whole = waiting.judged is not self.judged or len(waiting.points.joints) < len(self._zero)
             try:
                 self._take(self._piece(waiting, waiting.start, self._last, judge, whole))
@@ -223,11 +231,13 @@ class TrajectoryPlayer:
                 reason = f"a trajectory that waited cannot begin: {error}"
                 self.dropped.append((waiting.start, waiting.points, reason))
         if self._pieces:
-            self._write(time)
+            self._last = self._written(time)
             if any(time >= piece.end for piece in self._pieces):
                 self._pieces = [piece for piece in self._pieces if time < piece.end]
 
-    def _write(self, time: int) -> None:
-        self._last = Desired(*(field.copy() for field in self._last))
+    def _written(self, time: int) -> Desired:
+        """Return the motion at a time on the clock [ns]."""
+        desired = Desired(*(field.copy() for field in self._last))
         for piece in self._pieces:
-            piece.write(time, self._last)
+            piece.write(time, desired)
+        return desired

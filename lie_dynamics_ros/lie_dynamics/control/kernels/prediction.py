@@ -12,28 +12,36 @@ _NOTHING = 1e-200
 _ALIKE = 1e-15
 #: Part of all information below which what is left of it may be round-off.
 _DIGITS = 1e-7
+#: Mean square of the share with which a joint's equation counts, below which its friction is hardly known.
+_FEW = 1e-4
 
 
 @inline
 def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
     """Write the equations of a period (parameters, given part and effort, shift, dry, viscous); False if not finite.
 
-    That of a joint which rests or turns round is zero: what friction does then is not known, not even its sign.
+    That of a joint which rests or turns round is zero: what friction does then is not known, not even its sign. In the
+    second half of the rows it counts a little all the same, without friction, while another joint is faster.
     """
-    m, period, rest = p_now.shape[1] - 1, numbers[0], numbers[5]
-    for i in range(p_now.shape[0]):
+    n, m, period, rest, fastest = p_now.shape[0], p_now.shape[1] - 1, numbers[0], numbers[5], 0.0
+    for i in range(n):
         speed = 0.5 * (qd_before[i] + qd_now[i])
-        moves = qd_before[i] * qd_now[i] > 0.0
-        share = weight[i] * speed * speed / (speed * speed + rest * rest) if moves else 0.0
-        for j in range(m + 1):
-            row[i, j] = share * ((p_now[i, j] - p_before[i, j]) / period - 0.5 * (h_before[i, j] + h_now[i, j]))
-        row[i, m] = share * effort[i] - row[i, m]
-        row[i, m + 1] = share * shift[i]
-        row[i, m + 2] = math.copysign(share, speed) / weight[i]
-        row[i, m + 3] = share * speed / weight[i]
-        for j in range(m + 4):
-            if not math.isfinite(row[i, j] * row[i, j]):
-                return False
+        row[i, m + 1] = speed * speed / (speed * speed + rest * rest)
+        fastest = max(fastest, row[i, m + 1])
+    for i in range(n):
+        speed = 0.5 * (qd_before[i] + qd_now[i])
+        own = row[i, m + 1] if qd_before[i] * qd_now[i] > 0.0 else 0.0
+        for k, share in ((i, own), (n + i, numbers[8] * (fastest - own))):
+            for j in range(m + 1):
+                row[k, j] = p_now[i, j] - p_before[i, j]
+                row[k, j] = share * weight[i] * (row[k, j] / period - 0.5 * (h_before[i, j] + h_now[i, j]))
+            row[k, m] = share * weight[i] * effort[i] - row[k, m]
+            row[k, m + 1] = share * weight[i] * shift[i]
+            row[k, m + 2] = math.copysign(own, speed) if k == i else 0.0
+            row[k, m + 3] = own * speed if k == i else 0.0
+            for j in range(m + 4):
+                if not math.isfinite(row[k, j] * row[k, j]):
+                    return False
     return True
 
 
@@ -53,15 +61,16 @@ def _take_in(row, units, fade, filtered):
 
 
 @inline
-def _friction(own, m):
+def _friction(own, m, least):
     """Return the factors (a, b, c) by which the columns s and v of a joint are eliminated.
 
-    What they explain of x . y is a (s . x) (s . y) + b (v' . x) (v' . y) with v' = v - c s.
+    What they explain of x . y is a (s . x) (s . y) + b (v' . x) (v' . y) with v' = v - c s; less than that where
+    `least` is not small beside s . s and v' . v'.
     """
-    a = 1.0 / (own[0, m + 2] + _NOTHING)
+    a = 1.0 / (own[0, m + 2] + least)
     c = own[0, m + 3] * a
     left = max(own[1, m + 3] - c * own[0, m + 3], 0.0)
-    return a, 1.0 / (left + _ALIKE * own[1, m + 3] + _NOTHING), c
+    return a, 1.0 / (left + _ALIKE * own[1, m + 3] + least), c
 
 
 @inline
@@ -69,8 +78,8 @@ def _surprise(filtered, friction, coordinates):
     """Return by how much the worst equation is missed, with the friction that explained most so far."""
     m = coordinates.shape[0]
     worst = 0.0
-    for i in range(filtered.shape[0]):
-        a, b, c = _friction(friction[i], m)
+    for i in range(friction.shape[0]):
+        a, b, c = _friction(friction[i], m, _NOTHING)
         x, dry, viscous = -filtered[i, m], -friction[i, 0, m], -friction[i, 1, m]
         for j in range(m):
             x += filtered[i, j] * coordinates[j]
@@ -91,7 +100,7 @@ def _remember(filtered, fade, information, friction):
             for i in range(filtered.shape[0]):
                 x += filtered[i, j] * filtered[i, k]
             information[j, k] = keep * information[j, k] + share * x
-    for i in range(filtered.shape[0]):
+    for i in range(friction.shape[0]):
         for j in range(m + 4):
             friction[i, 0, j] = keep * friction[i, 0, j] + share * filtered[i, m + 2] * filtered[i, j]
             friction[i, 1, j] = keep * friction[i, 1, j] + share * filtered[i, m + 3] * filtered[i, j]
@@ -112,7 +121,7 @@ def _eliminate(information, friction, coordinates, left):
     for k in range(m):
         left[m, m] += left[m, k] * coordinates[k]
     for i in range(friction.shape[0]):
-        a, b, c = _friction(friction[i], m)
+        a, b, c = _friction(friction[i], m, _NOTHING)
         dry, viscous = -friction[i, 0, m], -friction[i, 1, m]
         for k in range(m):
             dry += friction[i, 0, k] * coordinates[k]
@@ -158,16 +167,36 @@ def _solve(left, epsilon, root, slope):
     return max(rest, 0.0)
 
 
+@inline
+def _fit_friction(friction, coordinates, slope, information, left, found):
+    """Write dry and viscous friction (n, 2) where the equations fit best, at the coordinates less the slope."""
+    m = coordinates.shape[0]
+    late = left[m + 1, m]
+    for k in range(m):
+        late -= left[m + 1, k] * slope[k]
+    late /= max(left[m + 1, m + 1], 0.0) + _ALIKE * information[m + 1, m + 1] + _NOTHING
+    late = min(max(late, -1.0), 1.0)
+    for i in range(friction.shape[0]):
+        a, b, c = _friction(friction[i], m, _FEW)
+        dry = friction[i, 0, m] + late * friction[i, 0, m + 1]
+        viscous = friction[i, 1, m] + late * friction[i, 1, m + 1]
+        for k in range(m):
+            dry -= friction[i, 0, k] * (coordinates[k] - slope[k])
+            viscous -= friction[i, 1, k] * (coordinates[k] - slope[k])
+        found[i, 1] = b * (viscous - c * dry)
+        found[i, 0] = a * dry - c * found[i, 1]
+
+
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1],"
     " float64[::1], float64[::1], float64[::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1],"
-    " float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1])",
+    " float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[:,::1])",
     quick=True,
 )
 def digest(
     p_before, p_now, h_before, h_now, qd_before, qd_now, effort,
     shift, weight, numbers, units, coordinates, row, filtered,
-    information, friction, left, root, slope,
+    information, friction, left, root, slope, found,
 ):  # fmt: skip
     """Take in the equations of one period, and write the slope that the estimates go down.
 
@@ -181,18 +210,19 @@ def digest(
         Mean of what acted on the joints in it, and what it would be more by if it acted a period earlier [N m, N].
     weight : ndarray, shape (n,)
         Of the joints' equations [1 / (N m), 1 / N].
-    numbers : ndarray, shape (8,)
+    numbers : ndarray, shape (9,)
         Period [s], the same over the time of the filter and over the memory, epsilon, surprise, speed of rest
-        [rad/s, m/s], weight of what fits leave, what the last fit left; this is written.
+        [rad/s, m/s], weight of what fits leave, what the last fit left, which is written, and how much equations of
+        joints at rest count while others move.
     units : ndarray, shape (k, 10, 10)
         Parameters of the b-th body are `units[b]` times its coordinates.
     coordinates : ndarray, shape (m,)
         r, those of the estimates.
-    row : ndarray, shape (n, m + 4)
+    row : ndarray, shape (2 n, m + 4)
         Room to work in.
-    filtered : ndarray, shape (n, m + 4)
+    filtered : ndarray, shape (2 n, m + 4)
         (F, f, g, s, v) of the filtered equations F r = f + x g - c s - d v, x being by how many periods efforts act
-        earlier than thought, c and d dry and viscous friction of each joint.
+        earlier than thought, c and d dry and viscous friction of each joint; then those of joints at rest.
     information : ndarray, shape (m + 2, m + 2)
         Mean of (F, f, g)^T (F, f, g), lower triangle.
     friction : ndarray, shape (n, 2, m + 4)
@@ -203,6 +233,8 @@ def digest(
         Room to work in.
     slope : ndarray, shape (m,)
         (A + epsilon)^-1 (A r - b), where A r = b are the equations of least squares without x, c and d.
+    found : ndarray, shape (n, 2)
+        The c and d that fit best.
 
     Returns
     -------
@@ -221,4 +253,5 @@ def digest(
         epsilon += _DIGITS * information[j, j]
         slope[j] = left[m, j]
     numbers[7] = _solve(left, epsilon, root, slope)
+    _fit_friction(friction, coordinates, slope, information, left, found)
     return 1
