@@ -358,7 +358,7 @@ def test_anybody_can_compute_an_answer_again(mode):
 
 def swing_errors(delay, **parameters):
     """Errors of a sine of all joints whose efforts come late by whole periods."""
-    loop = Loop(rate=250.0, delay=delay, **parameters)
+    loop = Loop(rate=250.0, delay=delay, adaptation_memory=0.0, **parameters)
     loop.run(0.1)
     times, pace = np.linspace(0.0, 2.0, 41), np.pi
     sine, cosine = np.sin(pace * times)[:, None] * np.ones(7), np.cos(pace * times)[:, None] * np.ones(7)
