@@ -24,8 +24,8 @@ LEAST_STEPS, MOST_STEPS, STEP = 500, 1000, 0.005
 """Steps of a path, and how long one takes as it was asked for, where these numbers allow that [s]."""
 CORNER = 1e-6
 """Jump of a velocity between segments that counts as a corner [rad/s, m/s]."""
-LEAST_OF_SEGMENT = 4
-"""Fewest steps between points of the path."""
+LEAST_OF_SEGMENT, MOST_SEGMENTS = 4, 2000
+"""Fewest steps between points of the path, and most parts between points: more would take minutes and much memory."""
 ROUNDS = 12
 """Most rounds until losses are those at the speed found, and until limits are kept between the steps too."""
 LOSS_STEP = 1e-3
@@ -114,6 +114,8 @@ def retime(
     fastest = number_of("fastest", fastest, "a positive number", lambda x: 0.0 < x <= 1e3)
     if not len(path.segments) or not np.isfinite(path.segments).all():
         raise RetimingError("a path of at least two points, with finite polynomials, is expected")
+    if len(path.segments) > MOST_SEGMENTS:
+        raise RetimingError(f"a path of at most {MOST_SEGMENTS + 1} points is expected, got {len(path.segments) + 1}")
     if np.isfinite(limits.jerk[path.joints]).any():
         return _slowed(model, path, limits, fastest, friction)
     _refuse_corners(path, limits)

@@ -1,0 +1,164 @@
+"""The action's glue without DDS: what each goal is told, where the messages are stand-ins and the core is real."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from test_computed_torque_core import MIDDLE, Loop, panda
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
+
+from lie_dynamics_ros.nodes.computed_torque import action
+from lie_dynamics_ros.ros.node.background import Job
+
+NAMES = list(panda().joint_names)
+STRANGE = SimpleNamespace(name="y", position=0.1, velocity=0.0)
+
+
+class Handle:
+    """A goal as rclpy hands it out."""
+
+    def __init__(self, request):
+        self.request, self.goal_id = request, SimpleNamespace(uuid=np.random.default_rng().bytes(16))
+        self.is_cancel_requested, self.status, self.result = False, "", None
+
+    def succeed(self):
+        self.status = "succeeded"
+
+    def abort(self):
+        self.status = "aborted"
+
+    def canceled(self):
+        self.status = "canceled"
+
+
+class Node:
+    """What the action uses of its node; prepares at once, and takes when told to."""
+
+    def __init__(self, core):
+        self.core = self.answering = core
+        self.state, self.jobs, self.log = "active", [], []
+        say = self.log.append
+        self.get_logger = lambda: SimpleNamespace(info=say, warning=say, error=say)
+
+    def prepare(self, make, then):
+        job = Job(None, make)
+        job.run()
+        self.jobs.append(lambda: then(job))
+
+    def take(self):
+        while self.jobs:
+            self.jobs.pop(0)()
+
+
+@pytest.fixture
+def world(monkeypatch):
+    package, module = ModuleType("control_msgs"), ModuleType("control_msgs.action")
+    module.FollowJointTrajectory = SimpleNamespace(Result=SimpleNamespace, Feedback=None)
+    monkeypatch.setitem(sys.modules, "control_msgs", package)
+    monkeypatch.setitem(sys.modules, "control_msgs.action", module)
+    monkeypatch.setattr(action, "ActionServer", lambda *args, **callbacks: SimpleNamespace(**callbacks))
+    monkeypatch.setattr(action, "begin_goal", lambda handle: setattr(handle, "status", "executing"))
+    monkeypatch.setattr(action, "finish_goal", lambda server, handle, result: setattr(handle, "result", result))
+    loop = Loop(rate=1000.0)
+    loop.run(0.02)
+    node = Node(loop.core)
+    return loop, node, action.TrajectoryAction(node)
+
+
+def goal(names=NAMES, times=(1.0,), offset=0.2, **fields):
+    message = JointTrajectory(joint_names=list(names))
+    for t in times:
+        time = Duration(sec=int(t), nanosec=round(1e9 * (t % 1.0)))
+        at, rest = (MIDDLE + offset)[: len(names)].tolist(), [0.0] * len(names)
+        message.points.append(JointTrajectoryPoint(positions=at, velocities=rest, time_from_start=time))
+    usual = {"path_tolerance": [], "goal_tolerance": [], "goal_time_tolerance": Duration(),
+             "component_path_tolerance": [], "component_goal_tolerance": []}  # fmt: skip
+    return SimpleNamespace(trajectory=message, multi_dof_trajectory=MultiDOFJointTrajectory(), **{**usual, **fields})
+
+
+def send(world, request):
+    server = world[2]
+    handle = Handle(request)
+    assert server._server.goal_callback(request) == action.GoalResponse.ACCEPT
+    server._server.handle_accepted_callback(handle)
+    assert handle.status in ("executing", "aborted")
+    return handle
+
+
+def run(world, seconds):
+    loop, node, server = world
+    for _ in range(round(1000 * seconds)):
+        loop.step()
+        server.tell_results(node.core)
+
+
+def test_a_goal_is_told_when_it_has_been_reached(world):
+    handle = send(world, goal())
+    world[1].take()
+    run(world, 0.9)
+    assert handle.result is None
+    run(world, 0.2)
+    assert (handle.status, handle.result.error_code, handle.result.error_string) == ("succeeded", 0, "")
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "text"),
+    [
+        (goal(times=()), -1, "without points"),
+        (goal([*NAMES[:6], "x"]), -2, "no joint x"),
+        (goal([*NAMES[:6], NAMES[0]]), -2, "named twice: panda_joint1"),
+        (goal(times=(0.01,)), -1, "a velocity of"),
+        (goal(times=(2.0, 1.0)), -1, "do not rise"),
+        (goal(component_goal_tolerance=[0]), -1, "several coordinates"),
+        (goal(path_tolerance=[STRANGE]), -2, "path_tolerance names joint"),
+        (SimpleNamespace(trajectory=None), -1, "AttributeError"),
+    ],
+)
+def test_what_cannot_be_followed_is_aborted_with_code_and_text(world, request_, code, text):
+    handle = send(world, request_)
+    world[1].take()
+    assert handle.status == "aborted" and handle.result.error_code == code and text in handle.result.error_string
+    assert not world[1].core.goals.active
+
+
+def test_a_node_that_is_not_active_says_so(world):
+    world[1].answering, world[1].state = None, "inactive"
+    handle = send(world, goal())
+    assert handle.status == "aborted" and "not active but inactive" in handle.result.error_string
+
+
+def test_cancelled_while_it_is_prepared_and_under_way(world):
+    _, node, server = world
+    early, late = send(world, goal()), send(world, goal(offset=0.3))
+    early.is_cancel_requested = True
+    assert server._server.cancel_callback(early) == action.CancelResponse.ACCEPT
+    node.take()
+    assert early.status == "canceled" and late.status == "executing"
+    run(world, 0.5)
+    late.is_cancel_requested = True
+    assert server._server.cancel_callback(late) == action.CancelResponse.ACCEPT
+    run(world, 0.5)
+    assert late.status == "canceled" and late.result.error_code == 0
+    assert server._server.cancel_callback(late) == action.CancelResponse.REJECT  # known no more
+
+
+def test_the_end_of_the_node_ends_its_goals(world):
+    _, node, server = world
+    handle = send(world, goal())
+    node.take()
+    run(world, 0.1)
+    node.core.end()
+    server.tell_results(node.core)
+    assert handle.status == "aborted" and "not active" in handle.result.error_string
+
+
+def test_without_control_msgs_the_node_says_so_once(world, monkeypatch):
+    node = world[1]
+    monkeypatch.setitem(sys.modules, "control_msgs.action", None)
+    action.TrajectoryAction(node)
+    assert [x for x in node.log if "control_msgs is not installed" in x] == node.log
