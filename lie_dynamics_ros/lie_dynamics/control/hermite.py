@@ -9,19 +9,19 @@ Array = npt.NDArray[np.float64]
 
 
 def hermite(
-    duration: float,
+    duration: float | Array,
     end: Array,
     v0: Array | None = None,
     v1: Array | None = None,
     a0: Array | None = None,
     a1: Array | None = None,
 ) -> Array:
-    """Return the coefficients (6, n), of rising powers of time, of a polynomial from zero to `end`.
+    """Return the coefficients (6, ..., n), of rising powers of time, of polynomials from zero to `end`.
 
     Linear without velocities, cubic with velocities `v0`, `v1` at the ends, quintic with accelerations `a0`, `a1` too.
-    `duration` [s] is above zero; all others (n,).
+    `duration` [s] is above zero, one for all or (..., 1); all others (..., n).
     """
-    h, c = duration, np.zeros((6, end.size))
+    h, c = duration, np.zeros((6, *end.shape))
     if v0 is None or v1 is None:
         c[1] = end / h
         return c

@@ -74,9 +74,10 @@ class Piece:
         self.end = start + round(float(times[-1]) * 1e9)
         self.segments = np.zeros((len(times) - 1, 6, len(at)))
         with np.errstate(over="ignore", invalid="ignore"):
-            for k, h in enumerate(np.diff(times)):
-                ends = (x for field in (velocity, acceleration) if field is not None for x in (field[k], field[k + 1]))
-                self.segments[k] = hermite(float(h), position[k + 1] - position[k], *ends)
+            fields = (field for field in (velocity, acceleration) if field is not None)
+            ends = (x for field in fields for x in (field[:-1], field[1:]))
+            found = hermite(np.diff(times)[:, None], np.diff(position, axis=0), *ends)
+            self.segments[:] = np.moveaxis(found, 0, 1)
         self.fresh = int(self.led)
         if now is not None and times[0] == 0.0 and len(self.segments) and not self.led:
             self._begin_from(now, blend)

@@ -124,16 +124,9 @@ def retime(
 
 def as_path(found: Retimed, path: JointPath) -> JointPath:
     """Return a retimed path as polynomials; the joints that it does not name stay where they did."""
-    steps = np.diff(found.times)
-    segments = np.array(
-        [
-            hermite(
-                float(h), found.q[k + 1] - found.q[k], found.qd[k], found.qd[k + 1],
-                *(() if found.qdd is None else (found.qdd[k], found.qdd[k + 1])),
-            )
-            for k, h in enumerate(steps)
-        ]
-    )  # fmt: skip
+    ends = (x for field in (found.qd, found.qdd) if field is not None for x in (field[:-1], field[1:]))
+    polynomials = hermite(np.diff(found.times)[:, None], np.diff(found.q, axis=0), *ends)
+    segments = np.ascontiguousarray(np.moveaxis(polynomials, 0, 1))
     return JointPath(path.joints, found.times, found.q, segments, path.rest, found.effort)
 
 
