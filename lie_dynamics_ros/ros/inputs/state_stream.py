@@ -21,7 +21,7 @@ from ..wire import qos
 from ..wire.messages import nanoseconds
 from ..wire.state_decoder import StateDecoder
 from .publishers import UNKNOWN, Publishers, subscribe
-from .state_times import BACKWARDS, StateTimes
+from .state_times import BACKWARDS, STALE, StateTimes
 
 if TYPE_CHECKING:
     from ..node.managed_node import ManagedNode
@@ -87,6 +87,7 @@ class StateStream:
         self._last: float | None = None  # steady time [s]
         self._answered: tuple[int, float] | None = None  # time of the last state answered [ns], steady time [s]
         self._before: int | None = None  # states answered before it was opened, until the first is
+        self._age = 0  # of the state that is being answered, at its arrival [ns]
         self._then: Callable[[], None] | None = None
         self.set_timeout()
         topics = ["joint_states", *(topic for topic in node.settings.get(TOPICS.name, ()) if topic)]
@@ -139,7 +140,7 @@ class StateStream:
             if isinstance(message, bytes):
                 message = self._decode(message)
             stamp = message.header.stamp
-            age = times.check(nanoseconds(stamp), now, publisher)
+            age = self._age = times.check(nanoseconds(stamp), now, publisher)
             measured = now - age
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()
@@ -176,6 +177,15 @@ class StateStream:
         if self._then is not None:
             then, self._then = self._then, None
             then()
+
+    def require_fresh(self) -> None:
+        """Raise MessageError where the state has become stale meanwhile, as where the process was frozen."""
+        assert self._last is not None
+        age, timeout = self._age * 1e-9 + perf_counter() - self._last, self._times.timeout * 1e-9
+        if timeout and age > timeout:
+            raise MessageError(
+                STALE, f"a state was {age:.3f} s old when its answer was ready; state_timeout is {timeout:.3f} s"
+            )
 
     def after_next(self, do: Callable[[], None]) -> None:
         """Do something after the next answer, when it is longest until another state; at once where none come."""

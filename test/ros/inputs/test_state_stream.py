@@ -2,6 +2,7 @@
 
 import os
 import time
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -73,3 +74,30 @@ def test_what_takes_long_follows_an_answer_and_is_never_forgotten(node, monkeypa
     monkeypatch.setattr(state_stream, "SOON", 0.0)
     stream.after_next(do)  # the last state is old
     assert done[8:] == ["done"]
+
+
+@pytest.mark.parametrize(("takes", "stamped", "answered"), [(0.05, 0.0, 1), (0.15, 0.0, 0), (0.06, 0.05, 0)])
+def test_an_answer_that_takes_too_long_is_none(node, monkeypatch, takes, stamped, answered):
+    """As where the process is frozen while it answers; ``stamped`` is how old the state is when it comes [s]."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(state_stream, "perf_counter", lambda: clock.now)
+    published = []
+
+    def answer(*_):
+        clock.now += takes
+        stream.require_fresh()
+        published.append(True)
+
+    stream = StateStream(node, answer, lambda: None)
+    node.ros_time = lambda: 10**9
+    stream.start()
+    message = JointState()
+    message.header.stamp.nanosec = round((1.0 - stamped) * 1e9) % 10**9
+    message.header.stamp.sec = int(stamped == 0.0)
+    stream.on_state(message)
+    assert len(published) == stream.statistics.answered == answered
+    assert stream.statistics.rejected["stale"] == 1 - answered
+    stream._times.timeout = 0  # no limit
+    message.header.stamp.nanosec += 1
+    stream.on_state(message)
+    assert len(published) == answered + 1
