@@ -120,9 +120,11 @@ class EffortStage:
     def _keep(self, total: Array, blend: Array, scale: float, period: float) -> Limited:
         free = scale == 1.0
         if self._rates is not None and self._last is not None:
-            step = total - self._last
+            # Limits bind at once, also where the last efforts were exerted without them.
+            last = np.clip(self._last, -self._limit, self._limit) if self._saturate else self._last
+            step = total - last
             part = float(np.min(self._rates * period / np.maximum(np.abs(step), 1e-300), initial=1.0))
             if part < 1.0:
-                total, free = self._last + part * step, False
+                total, free = last + part * step, False
         self._last, self.free = total, free
         return Limited(total, blend, scale)

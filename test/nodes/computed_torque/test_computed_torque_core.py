@@ -4,6 +4,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.control.feasibility import extremes
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.efforts import EffortStage
 from lie_dynamics_ros.nodes.computed_torque.options import default_options
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
 
@@ -314,6 +316,14 @@ def test_efforts_change_no_faster_than_told():
     totals = np.array([a.total for a in loop.run(1.0)])
     steps = np.abs(np.diff(totals, axis=0)).max()
     assert 0.099 < steps <= 50.0 * loop.period * (1 + 1e-9)
+
+
+def test_limits_bind_at_once_where_efforts_may_change_but_slowly():
+    stage = EffortStage(np.array([10.0, 20.0]))
+    for saturate in (False, True):
+        stage.set_options(SimpleNamespace(saturate=saturate, effort_policy="scale"), np.array([50.0, 0.0]))
+        found = stage.apply(0, np.array([1e176, -5.0]) if not saturate else np.zeros(2), lambda: np.zeros(2), 0.01)
+        np.testing.assert_allclose(found.total, [9.5, -4.75] if saturate else [1e176, -5.0])
 
 
 @pytest.mark.parametrize("mode", CONTROL_MODES)
