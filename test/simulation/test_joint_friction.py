@@ -175,6 +175,8 @@ joints:
     expected = JointFriction([0, 0.5], [[0, 1], [0, 2]], [[0, 3], [0, 2.5]], [0, 0.1], [0, 0.03])
     assert (f._table == expected._table).all()
     name = model.joint_names[0]
+    more = text + "  torso: {friction: 1}\n"
+    assert (JointFriction.from_yaml(more, model, ("torso",))._table == f._table).all()
     for entry, message in (
         ("{friction: -1}", f"joint {name!r} in the YAML text: friction: .* numbers from 0"),
         ("{friction: [1, 2, 3]}", "expected one number, or two"),
@@ -190,6 +192,7 @@ joints:
             JointFriction.from_yaml(f"joints:\n  {name}: {entry}\n", model)
     for text, message in (
         ("joints:\n  elbow: {friction: 1}\n", "no joint 'elbow' that moves"),
+        (more, "no joint 'torso' that moves"),
         ("joints: 3\n\n", "joints in the YAML text is a number"),
         ("joint: {}\n", "unknown keys 'joint'"),
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -103,7 +103,7 @@ class JointFriction:
         _freeze_arrays(self)
 
     @classmethod
-    def from_yaml(cls, source: str | PathLike[str], model: Model) -> JointFriction:
+    def from_yaml(cls, source: str | PathLike[str], model: Model, others: Collection[str] = ()) -> JointFriction:
         """Read the friction of a model's joints from YAML text, or the YAML file with that path.
 
         ::
@@ -113,7 +113,8 @@ class JointFriction:
               elbow: {friction: 1.2, load_friction: 0.04}
 
         Keys are the attributes; pairs are forwards, backwards. What is left out is zero, and joints that are left out
-        have no friction. All coordinates of a joint get the same.
+        have no friction. All coordinates of a joint get the same. `others` may be there too, and are not read: joints
+        of a robot of which the model is a part.
 
         Raises
         ------
@@ -123,13 +124,16 @@ class JointFriction:
         require_model(model)
         joints = read_section(source, ("joints",), DescriptionError).need(("joints",), "a mapping of joints by name")
         entries = joints.named_sections("joints", "joint", _KEYS)
-        unknown = [name for name in entries if name not in model.joint_names]
+        unknown = [name for name in entries if name not in model.joint_names and name not in others]
         if unknown:
             joints.refuse(f"the robot has no joint {listed(unknown)} that moves; it has {listed(model.joint_names)}")
         values: dict[str, Any] = {name: np.zeros((2, model.nv)) for name in _KEYS[1:3]}
         values |= {name: np.zeros(model.nv) for name in _KEYS if name not in values}
         values["smoothing_speed"] += SMOOTHING_SPEED
-        for name, entry in entries.items():
+        for name in model.joint_names:
+            entry = entries.get(name)
+            if entry is None:
+                continue
             own = _read(entry)
             try:
                 cls(**own)

@@ -104,7 +104,7 @@ class SimulatedRobot(ManagedNode):
         for name, usual in (("real_time_factor", 1.0), ("lock_step", False)):
             if settings[name] != usual and self._clock_publisher is None:
                 raise ConfigurationError(f"{name} is {settings[name]} without publish_clock")
-        friction = load_friction(settings["friction_file"], model)
+        friction = load_friction(description, settings, model)
         zeros = [0.0] * len(names)
         self._state = JointState(name=list(names), position=zeros, velocity=zeros)
         if settings["mode"] == "dynamics":

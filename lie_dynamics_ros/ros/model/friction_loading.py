@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...core.errors import DescriptionError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.yaml_text import is_yaml_text
 from .robot_description import locate
 
 
-def load_friction(source: str, model: Model) -> JointFriction | None:
+def load_friction(description: str, values: Mapping[str, Any], model: Model) -> JointFriction | None:
     """Return what YAML text, a file path or a URI says of the joints' friction; None where nothing is given.
+
+    A file for the whole robot does where `model` is part of that: joints of the URDF text that are locked are left out.
 
     Raises
     ------
     DescriptionError
         It cannot be read, or does not fit the robot; begins with the parameter's name.
     """
+    source = values["friction_file"]
     if not source.strip():
         return None
+    locked: tuple[str, ...] = ()
     try:
-        return JointFriction.from_yaml(source if is_yaml_text(source) else locate(source), model)
+        if values["base_link"] or any(values["locked_joints"]):
+            locked = Model.from_urdf(description, inertia_check="ignore", max_size=len(description)).joint_names
+        return JointFriction.from_yaml(source if is_yaml_text(source) else locate(source), model, locked)
     except (LieDynamicsError, DescriptionError) as error:
         raise DescriptionError(f"friction_file: {error}") from error

@@ -94,7 +94,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         joints = [joint for joint in values["joints"] if joint]
         model = load_model(description, values, self.get_logger())
         options: RobotOptions = self.read_options(values)
-        core = self.make_core(model, options, load_friction(values["friction_file"], model))
+        core = self.make_core(model, options, load_friction(description, values, model))
         return RobotInputs(model, joints), core
 
     def use(self, robot: tuple[RobotInputs, Core]) -> None:
