@@ -23,7 +23,7 @@ from ...lie_dynamics.control.feasibility import (
 )
 from .trajectory_piece import Desired, Halt, Piece
 
-POLICIES = ("reject", "slow_down", "accept")
+JUDGEMENTS = ("reject", "slow_down", "accept")
 TIMED = ("velocity", "acceleration", "deceleration", "jerk", "effort")
 """Kinds of limits that a slower motion may keep."""
 STRETCHES = (1.0, 1.5, 2.25, 3.4, 5.0, 7.5)
@@ -68,7 +68,7 @@ class TrajectoryJudge:
     efforts : bool
         Whether efforts along the path are judged.
     policy : str
-        One of `POLICIES`.
+        One of `JUDGEMENTS`.
     stop_time : float
         In which motions come to rest where limits allow that [s].
 
