@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from builtin_interfaces.msg import Time
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from ...core.errors import MessageError, WaitingError, reason_of
+from ...core.errors import MessageError, WaitingError, reason_of, start_problem
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
 from ..outputs.response_times import ResponseTimes
@@ -90,12 +92,24 @@ class StateStream:
         self._age = 0  # of the state that is being answered, at its arrival [ns]
         self._then: Callable[[], None] | None = None
         self.set_timeout()
-        topics = ["joint_states", *(topic for topic in node.settings.get(TOPICS.name, ()) if topic)]
-        subscriptions = [subscribe(node, JointState, topic, self.on_state, qos.STREAM_INPUT) for topic in topics]
-        self._subscription = subscriptions[0]
-        self._publishers = Publishers(node, subscriptions)
+        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
+        self._unheard = ""  # which topics cannot be heard, and why
+        self._publishers = Publishers(node, [self._subscription, *self._subscribe_further()])
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
+
+    def _subscribe_further(self) -> list[Subscription]:
+        """Subscribe to the topics of `TOPICS`, each once; one that cannot be is told, and leaves the node as it is."""
+        found: dict[str, Subscription] = {}
+        for topic in self._node.settings.get(TOPICS.name, ()):
+            try:
+                name = self._node.resolve_topic_name(topic) if topic else self._subscription.topic_name
+                if name not in found and name != self._subscription.topic_name:
+                    found[name] = subscribe(self._node, JointState, topic, self.on_state, qos.STREAM_INPUT)
+            except Exception as error:
+                self._unheard = f"{TOPICS.name}: {quoted(topic)} is not heard: {start_problem(error)}"
+                self._node.get_logger().error(self._unheard)
+        return list(found.values())
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""
@@ -231,6 +245,8 @@ class StateStream:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
         self.responses.describe(report, self._node.settings["state_timeout"])
+        if self._unheard:
+            report.add(diagnostics.ERROR, self._unheard)
         several = self._publishers.take_several()
         if not self.open:
             return
