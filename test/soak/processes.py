@@ -100,7 +100,9 @@ class Processes:
 
     def tell_driver(self, *words: object) -> None:
         """Give the driver a command."""
-        self._command.write_text(" ".join(map(str, words)))
+        new = self._command.with_suffix(".new")
+        new.write_text(" ".join(map(str, words)))
+        new.replace(self._command)  # at once: the driver may be reading, told by the signal before
         self.signal("driver", signal.SIGUSR1)
 
     def first_state(self) -> int:
