@@ -2,18 +2,19 @@
 # ROS_DISTRO=jazzy selects Jazzy instead of Kilted; PYTHON=... a certain Python.
 
 IN_ENV := ./tools/environment.sh
-export URDF DEMO_ARGS TEST_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
+export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 
 # The tests of a file stay together, for they may share nodes; test/conftest.py says how many workers there are, and
 # in which order they take the files.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
-.PHONY: help setup demo test test-all lint bench study fuzz soak policies clean
+.PHONY: help setup demo test test-all matrix lint bench study fuzz soak policies clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
 	@echo 'make test                             linters and all tests'
 	@echo 'make test-all                         the same, and long studies'
+	@echo 'make matrix                           the library with the oldest and newest Python, numba and numpy'
 	@echo 'make bench                            benchmarks; results in benchmarks/results'
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
 	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
@@ -39,6 +40,9 @@ test: lint
 
 test-all: lint
 	@$(IN_ENV) sh -c 'exec $(PYTEST) $${CI:+--require-all} -m "slow or not slow" $$TEST_ARGS'
+
+matrix:
+	@$(IN_ENV) sh -c 'exec python tools/matrix.py $$MATRIX_ARGS'
 
 bench:
 	@$(IN_ENV) python -m benchmarks

@@ -15,7 +15,7 @@ setup(
     maintainer="lie_dynamics_ros maintainers",
     maintainer_email="maintainers@lie-dynamics-ros.example",
     license="Apache-2.0",
-    python_requires=">=3.10",
+    python_requires=">=3.10,<3.14",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
         PACKAGE: [
@@ -38,8 +38,9 @@ setup(
     ],
     zip_safe=False,
     # ROS itself (rclpy and the messages) comes from the ROS installation, or from the wheels
-    # that tools/requirements-<distro>.txt pins.
-    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60", "pyyaml"],
+    # that tools/requirements-<distro>.txt pins. `make matrix` tests the oldest and newest of Python, numba and numpy;
+    # numba says which numpy it takes, and the engine uses names that numba may change in any version.
+    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60,<0.69", "pyyaml"],
     extras_require={
         "demo": ["matplotlib"],
         "retiming": ["toppra>=0.6.2"],
