@@ -57,7 +57,7 @@ def test_nothing_is_written_beyond_the_matrix(rng):
         model = to_model(chain(rng, ["revolute"] * n))
         memory = np.full(n * n + 32, 7.25)
         out = memory[16 : 16 + n * n].reshape(n, n)
-        assert mass_matrix_kernel(model._rows, model.random(rng), out) == layout.OK
+        assert mass_matrix_kernel(model._table, model.random(rng), out) == layout.OK
         assert (memory[:16] == 7.25).all()
         assert (memory[16 + n * n :] == 7.25).all()
 

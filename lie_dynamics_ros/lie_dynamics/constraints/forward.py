@@ -95,10 +95,10 @@ def constrained_forward_dynamics(
         plain = model._plain and f_ext is None and stabilization is None and not constraints.user
         if plain and constraints._joints is model.joints and qd.ndim == 1:  # type: ignore[union-attr]
             out = _empty(constraints._result_size)
-            status = _kernel(model._rows, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
+            status = _kernel(model._table, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
             if status == TOO_LARGE:
                 status = _kernel(
-                    model._rows, constraints._packed, q, qd, tau, _EMPTY, _space(model, constraints, _EMPTY), out
+                    model._table, constraints._packed, q, qd, tau, _EMPTY, _space(model, constraints, _EMPTY), out
                 )
             if status == OK:
                 return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
@@ -141,7 +141,7 @@ def run(
             shift[part],
         ).astype(kind)
         status = _kernel(
-            model._rows, constraints._packed, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
+            model._table, constraints._packed, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
             extra, _space(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:

@@ -134,7 +134,7 @@ def _quick(
             _NONE,
         )
         out = np.empty(size + n)
-        status = ck.constrained_dynamics(model._rows, constraints._packed, q, qd, tau, extra, _NONE, out)
+        status = ck.constrained_dynamics(model._table, constraints._packed, q, qd, tau, extra, _NONE, out)
         if status == OK and out[size - 1] <= CONSISTENT:
             return ConstrainedDynamics(out[:size], constraints, out[size:])
     except (AttributeError, TypeError, ValueError, IndexError):

@@ -86,7 +86,7 @@ def _loops(model: Model, loops: Array, scalars: Array, q: Array, qd: Array) -> t
     values = np.empty((count, lk.VALUE_ROWS, m), q.dtype)
     wrenches = np.empty((count, m, 6), q.dtype)
     if count and m:
-        lk.loop_quantities(model._rows, loops, scalars, q, qd, matrix, values, wrenches)
+        lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches)
     return matrix, values, wrenches
 
 

@@ -124,7 +124,7 @@ class MomentumPrediction:
         before, now = self._now, 1 - self._now
         p, h = self._p[now], self._h[now]
         x = extend(self.model, q, qd) if self.model._custom else q
-        if momentum_terms(self.model._rows, x, qd, self._places, self._given, p, h) != layout.OK:
+        if momentum_terms(self.model._table, x, qd, self._places, self._given, p, h) != layout.OK:
             self._known = False
             return None
         p[:, -1] += self._armature * qd

@@ -51,7 +51,7 @@ def slotine_li_regressor(
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 out = np.empty((model.nv, 10 * model.n_bodies))
-                if _single(model._rows, q, qd, reference_velocity, reference_acceleration, out) == layout.OK:
+                if _single(model._table, q, qd, reference_velocity, reference_acceleration, out) == layout.OK:
                     return out
         except (AttributeError, TypeError):
             pass

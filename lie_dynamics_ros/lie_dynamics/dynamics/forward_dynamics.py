@@ -62,7 +62,7 @@ def forward_dynamics(
     """
     try:
         if model._plain:
-            qdd: Array | None = _forward(model._rows, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
+            qdd: Array | None = _forward(model._table, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
             if qdd is not None:
                 return qdd
     except (AttributeError, TypeError, ValueError):
@@ -117,9 +117,9 @@ def hybrid_dynamics(
         if model._plain:
             both: tuple[Array, Array] | None
             if f_ext is None:
-                both = _unloaded(model._rows, q, qd, tau, qdd, prescribed)
+                both = _unloaded(model._table, q, qd, tau, qdd, prescribed)
             else:
-                both = _hybrid(model._rows, q, qd, tau, f_ext, qdd, prescribed)
+                both = _hybrid(model._table, q, qd, tau, f_ext, qdd, prescribed)
             if both is not None:
                 return both
     except (AttributeError, TypeError, ValueError):

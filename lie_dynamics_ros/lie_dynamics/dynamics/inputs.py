@@ -169,10 +169,10 @@ def _run(
 ) -> int:
     count = data[0].shape[0]
     if threads == 1:
-        return int(batched(model._rows, *data, given, *targets))
+        return int(batched(model._table, *data, given, *targets))
 
     def run(part: slice) -> int:
-        return int(batched(model._rows, *(a[part] for a in data), given, *(t[part] for t in targets)))
+        return int(batched(model._table, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
     return int(max(_over_parts(threads, count, run)))
 
@@ -205,7 +205,7 @@ def _run_one(
     state = [array[k] for array in data]
     state.insert(3, NO_WRENCH if f_ext is None else f_ext[k].reshape(-1, 6))
     mask = () if given is NO_MASK else (given,)
-    return int(single(model._rows, *state, *mask, *results))
+    return int(single(model._table, *state, *mask, *results))
 
 
 def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:

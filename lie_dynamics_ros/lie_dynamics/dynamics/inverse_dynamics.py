@@ -57,7 +57,7 @@ def inverse_dynamics(
     try:
         if model._plain:
             tau: npt.NDArray[np.float64] | None
-            tau = _unloaded(model._rows, q, qd, qdd) if f_ext is None else _loaded(model._rows, q, qd, qdd, f_ext)
+            tau = _unloaded(model._table, q, qd, qdd) if f_ext is None else _loaded(model._table, q, qd, qdd, f_ext)
             if tau is not None:
                 return tau
     except (AttributeError, TypeError, ValueError):

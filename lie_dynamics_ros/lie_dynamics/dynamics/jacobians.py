@@ -56,7 +56,7 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
         where = _where(model, body, frame)
     try:
         if model._plain:
-            out: Array | None = _single(model._rows, q, where)
+            out: Array | None = _single(model._table, q, where)
             if out is not None:
                 return out
     except (TypeError, ValueError):

@@ -38,7 +38,7 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
     """
     try:
         if model._plain:
-            out: npt.NDArray[np.float64] | None = _single(model._rows, q)
+            out: npt.NDArray[np.float64] | None = _single(model._table, q)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):

@@ -47,7 +47,7 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """
     try:
         if model._plain:
-            out: Array | None = _mass(model._rows, q)
+            out: Array | None = _mass(model._table, q)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
@@ -69,7 +69,7 @@ def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
     try:
         if model._plain:
-            tau: Array | None = _gravity(model._rows, q)
+            tau: Array | None = _gravity(model._table, q)
             if tau is not None:
                 return tau
     except (AttributeError, TypeError):
@@ -118,7 +118,7 @@ def coriolis_matrix(
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
     try:
         if model._plain:
-            out: Array | None = _coriolis(model._rows, q, qd, ploen)
+            out: Array | None = _coriolis(model._table, q, qd, ploen)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):

@@ -80,7 +80,7 @@ def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Ar
     try:
         if model._plain and q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
             out = np.empty(SUM_SIZE)
-            if body_sums(model._rows, q, qd, out) == 0:
+            if body_sums(model._table, q, qd, out) == 0:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
@@ -111,7 +111,7 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
     """
     try:
         if model._plain:
-            out: Array | None = _center(model._rows, q)
+            out: Array | None = _center(model._table, q)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
@@ -124,7 +124,7 @@ def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads
     """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
     try:
         if model._plain:
-            out: Array | None = _energy(model._rows, q, qd)
+            out: Array | None = _energy(model._table, q, qd)
             if out is not None:
                 return out.reshape(())
     except (AttributeError, TypeError, ValueError):

@@ -54,7 +54,7 @@ def evaluate_plain(
         state = list(inputs.values())
         state.insert(3, NO_WRENCH if f_ext is None else f_ext)
         mask = () if given is NO_MASK else (given,)
-        return outputs if single(model._rows, *state, *mask, *outputs) == layout.OK else None
+        return outputs if single(model._table, *state, *mask, *outputs) == layout.OK else None
     if batch is None or batch == (0,):
         return None
     (count,) = batch
@@ -63,7 +63,7 @@ def evaluate_plain(
     arrays = [*inputs.values(), none, none, none]
     load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
     targets = [*(o.reshape(count, o.size // count) for o in outputs), none]
-    status = batched(model._rows, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
+    status = batched(model._table, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
     return outputs if status == layout.OK else None
 
 

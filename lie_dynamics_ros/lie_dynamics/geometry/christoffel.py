@@ -50,7 +50,7 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
         if model._plain and q.ndim == 1:  # type: ignore[union-attr]
             n = model.nv
             out = _empty((n, n, n))
-            if _single(model._rows, q, out) == 0:
+            if _single(model._table, q, out) == 0:
                 return out
     except (AttributeError, TypeError):
         pass

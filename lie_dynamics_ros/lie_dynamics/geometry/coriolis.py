@@ -61,7 +61,7 @@ def coriolis_product(
     try:
         if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
             out = _empty(model.nv)
-            if _single(model._rows, q, qd, reference, ploen, out) == 0:
+            if _single(model._table, q, qd, reference, ploen, out) == 0:
                 return out
     except (AttributeError, TypeError):
         pass

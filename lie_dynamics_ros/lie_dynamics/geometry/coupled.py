@@ -40,8 +40,8 @@ def coupled_curvature(model: Model, q: Array, full: Array) -> Array:
     G, n, count = model._coupling.rates, full.shape[-1], len(q)
     none = np.empty((count, 0))
     M, symbols = np.empty((count, n * n)), np.empty((count, n**3))
-    mass_matrix_batch(model._rows, q, none, none, none, none, _NO_MASK, M, none)
-    christoffel_batch(model._rows, q, none, none, none, none, _NO_MASK, symbols, none)
+    mass_matrix_batch(model._table, q, none, none, none, none, _NO_MASK, M, none)
+    christoffel_batch(model._table, q, none, none, none, none, _NO_MASK, symbols, none)
     metric = M.reshape(count, n, n)
     bends = np.einsum("zijk,ia,jb->zabk", symbols.reshape(count, n, n, n), G, G)
     along = bends @ G

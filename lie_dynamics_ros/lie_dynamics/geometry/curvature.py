@@ -51,14 +51,14 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     if states.dtype != np.float64:
         raise InputError(f"q: real numbers are expected, got {states.dtype}", name="q")
     given = listed(np.array(states, order="C"))
-    shape, n = (*states.shape[:-1], *[model.nv] * 4), len(model._rows) - 1
+    shape, n = (*states.shape[:-1], *[model.nv] * 4), model._rows.shape[0] - 1
     if not np.prod(shape):
         return np.empty(shape)
     flat = uncoupled_positions(model, given)
     if model._custom:
         flat = extend_twice(model, flat, np.zeros((len(flat), n)))
     out = np.empty((len(flat), n, n, n, n))
-    status = _kernel(model._rows, flat, out)
+    status = _kernel(model._table, flat, out)
     if status != layout.OK:
         if model._coupling is None:
             _check_quaternions(model, flat)

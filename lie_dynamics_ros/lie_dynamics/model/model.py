@@ -54,8 +54,8 @@ class Model:
     joints: tuple[Joint, ...]
     frames: Mapping[str, Frame]
     limits: JointLimits
-    _rows: Array  # a view of the rows of _table, without the columns appended to them
-    _table: Array
+    _rows: Array  # a view of the rows of _table, without the columns appended to them: to read, not for kernels
+    _table: Array  # what kernels take
     _by_name: Mapping[str, Joint]
     _body_rows: npt.NDArray[np.intp]
     _coupling: Coupling | None
@@ -357,7 +357,7 @@ class Model:
 
     def _changed(self, table: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
         # Everything but the table is shared: a changed copy costs microseconds.
-        assert table.shape == self._table.shape, "kernels read beyond the rows"
+        assert table.shape == self._table.shape, "the columns behind the rows would be missing"
         model = object.__new__(Model)
         for key in Model.__slots__:
             object.__setattr__(model, key, getattr(self, key))

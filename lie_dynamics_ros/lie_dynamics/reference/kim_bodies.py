@@ -124,7 +124,7 @@ def robot_at(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.Array
         motion, S, S_rate = joint_motion(joint.type, x[joint.q_slice], rate[joint.v_slice])
         bodies.append(Body(
             joint.name, joint.type, model.frames[joint.parent_body].body, joint.v_slice,
-            get_placement(model._rows, joint) @ motion, S, S_rate, model.inertia(joint.index).matrix(),
+            get_placement(model._table, joint) @ motion, S, S_rate, model.inertia(joint.index).matrix(),
             wrenches[joint.index],
         ))  # fmt: skip
     return Robot(tuple(bodies), rate, np.concatenate([np.zeros(3), -model.gravity]))

@@ -130,7 +130,7 @@ class ScrewTree:
         inertias: list[Array] = []
         for joint in model.joints:
             above = model.frames[joint.parent_body].body
-            parent, M = node_of[above], np.asarray(home_of[above] @ get_placement(model._rows, joint))
+            parent, M = node_of[above], np.asarray(home_of[above] @ get_placement(model._table, joint))
             home_of[joint.index] = M
             steps = [np.concatenate([s.rotation * np.array(s.axis), s.translation * np.array(s.axis)])[:, None]
                      for s in joint.type.steps]  # fmt: skip

@@ -109,9 +109,8 @@ class Simulator:
             )
             self.model = model.with_joint_terms(armature=bool(model._rows[1:, layout.ARMATURE].any()))
         self._table = self.joints._table
-        count = self.model._rows.shape[0]
-        self._scratch = copied(self.model._table)[:count]
-        self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0))._table)[:count]
+        self._scratch = copied(self.model._table)
+        self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0))._table)
 
     def reset(self, q: npt.ArrayLike | None = None, qd: npt.ArrayLike | None = None, time: float = 0.0) -> None:
         """Start again from a state."""
@@ -195,7 +194,7 @@ class Simulator:
         settings[kernels.STEP], settings[kernels.SUBSTEPS] = self.step_size, substeps
         settings[kernels.METHOD] = _METHODS[self.method]
         status = kernels.simulate(
-            model._rows,
+            model._table,
             self._scratch,
             self._weightless,
             self._table,

@@ -55,7 +55,7 @@ def constraint_derivatives(
         exact[:] = True
     elif exact.any():
         dk.loop_derivatives(
-            model._rows,
+            model._table,
             np.ascontiguousarray(constraints._loops[exact]),
             constraints._scalars,
             states.extended,

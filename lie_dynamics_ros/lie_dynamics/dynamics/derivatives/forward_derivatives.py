@@ -158,7 +158,7 @@ def forward_dynamics_derivatives(
             n = model.nv
             y = _empty((3 * n + 1, n))
             wrench = NO_WRENCH if f_ext is None else f_ext
-            if _single(model._rows, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
+            if _single(model._table, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
                 parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
                 return _new(ForwardDynamicsDerivatives, parts)
     except (AttributeError, TypeError, ValueError):
@@ -224,7 +224,7 @@ def hybrid_dynamics_derivatives(
             shape = (3 * n + 1, n)
             y, z = _empty(shape), _empty(shape)
             wrench = NO_WRENCH if f_ext is None else f_ext
-            if _single(model._rows, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
+            if _single(model._table, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
                 return HybridDynamicsDerivatives(y, z)
     except (AttributeError, TypeError, ValueError):
         pass

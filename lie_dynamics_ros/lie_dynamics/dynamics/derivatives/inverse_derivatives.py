@@ -86,7 +86,7 @@ def inverse_dynamics_derivatives(
         if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
             n = model.nv
             out = _empty((3, n, n))
-            if _single(model._rows, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
+            if _single(model._table, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
                 return _new(InverseDynamicsDerivatives, (out[0], out[1], out[2]))
     except (AttributeError, TypeError, ValueError):
         pass

@@ -46,7 +46,7 @@ def torque_regressor(
     try:
         if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
             out = _empty((model.nv, 10 * model.n_bodies))
-            if _single(model._rows, q, qd, qdd, out) == 0:
+            if _single(model._table, q, qd, qdd, out) == 0:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
