@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,7 +20,9 @@ SETTLED = 16
 """States at rest from which the core learns the period."""
 
 
-def growths(name: str, count: int, rng: np.random.Generator) -> Iterator[tuple[tuple, float]]:
+def growths(
+    name: str, count: int, rng: np.random.Generator, modes: Sequence[str] = MODES
+) -> Iterator[tuple[tuple, float]]:
     """Yield what was judged (mode, phase, rate [Hz], delay [periods], pose) and how fast it grows [1/s].
 
     The poses are those in which axes line up, and others at random. Mode adaptive learns as by default: from what
@@ -30,7 +32,7 @@ def growths(name: str, count: int, rng: np.random.Generator) -> Iterator[tuple[t
     poses = [arm.aligned(k) for k in range(len(arms.ALIGNED[name]))]
     poses += [arm.random_pose(rng) for _ in range(count - len(poses))]
     plants = [linearised(judge, q) for q in poses]
-    for mode, rate in itertools.product(MODES, RATES):
+    for mode, rate in itertools.product(modes, RATES):
         core, period = make_core(arm.model, mode=mode), round(1e9 / rate)
         for q, (A, B) in zip(poses, plants, strict=True):
             for stopped in (False, True) if mode in ("computed_torque", "adaptive") else (False,):

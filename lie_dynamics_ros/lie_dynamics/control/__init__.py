@@ -8,13 +8,16 @@ from .effort_history import EffortHistory
 from .effort_limits import LimitedEffort, limit_effort
 from .loop_limits import is_robust, largest_damping, largest_period
 from .momentum_observer import MomentumObserver
-from .operational_space import TaskTorque, operational_space, posture_torque
 from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force
 from .sample_times import SampleTimes
 from .sampled_loop import damper_limit, sampled_loop, spectral_radius
 from .slotine_li import slotine_li_regressor
 from .soft_limits import SoftLimits
 from .stop_plan import StopPlan
+from .task_space.impedance import ImpedanceTorque, impedance
+from .task_space.operational_space import operational_space, posture_torque
+from .task_space.pose_reference import PoseReference
+from .task_space.task_state import TaskTorque
 from .tracking_error import TrackingError, gradient, position_rate, tracking_error
 from .trajectory import Trajectory, TrajectoryPoint
 from .velocity_filter import Sampling, VelocityFilter, velocity_delay, velocity_noise, velocity_pole
@@ -23,8 +26,10 @@ __all__ = [
     "AdaptiveController",
     "ComputedTorquePID",
     "EffortHistory",
+    "ImpedanceTorque",
     "LimitedEffort",
     "MomentumObserver",
+    "PoseReference",
     "SampleTimes",
     "Sampling",
     "SlidingReference",
@@ -41,6 +46,7 @@ __all__ = [
     "feedforward_pd",
     "gradient",
     "gravity_compensation",
+    "impedance",
     "is_robust",
     "largest_damping",
     "largest_period",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Float64, Header, String
 from std_srvs.srv import Trigger
@@ -39,6 +39,7 @@ from ...ros.outputs.joint_outputs import (
 from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
 from ...ros.wire.interface_package import interfaces
+from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .action import TrajectoryAction
 from .answer import STOPPED, STOPPING, ControllerAnswer
 from .check_service import CheckService
@@ -47,6 +48,8 @@ from .judging import Prepared
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
 from .setpoints import Setpoint, make_setpoint
+from .task_options import TASK_MODES
+from .tool_outputs import ToolOutputs, describe_tool
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (
@@ -88,8 +91,11 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         self._reports = StateReports(self, "~/controller_state", "ControllerState", ControllerReport)
         status = getattr(interfaces("msg"), "TrajectoryStatus", None)
         self._status = status and self.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
+        self._tool = ToolOutputs(self)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
         self.listen(Float64, "~/speed_scaling", self._on_speed_scaling)
+        self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
+        self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
         self._check = CheckService(self)
         self._action = TrajectoryAction(self)
@@ -174,6 +180,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             self._errors.publish(answer.error, answer.error_rate, stamp)
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, make_report(core, answer), stamp)
+        if answer.mode in TASK_MODES:
+            self._tool.publish(core.tool, answer.position, stamp)
         if answer.reason is not self._logged[1]:
             self._tell_phase()
         self._answer = answer
@@ -265,6 +273,20 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         if core is not None:
             self.stream.accept(lambda: core.scale_speed(message.data))
 
+    def _on_target_pose(self, message: PoseStamped) -> None:
+        core, header = self.answering, message.header
+        if core is not None:
+            self.stream.accept(
+                lambda: core.aim(header.frame_id, pose_to_matrix(message.pose), nanoseconds(header.stamp))
+            )
+
+    def _on_target_twist(self, message: TwistStamped) -> None:
+        core, header = self.answering, message.header
+        if core is not None:
+            self.stream.accept(
+                lambda: core.drive(header.frame_id, twist_to_array(message.twist), nanoseconds(header.stamp))
+            )
+
     def _tell_dropped(self, core: ComputedTorqueCore) -> None:
         """Count and tell trajectories that waited and could not begin."""
         while core.player is not None and core.player.dropped:
@@ -318,6 +340,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         if self.answering is None:
             return
         self._describe_loop(core, report)
+        if core.options.mode in TASK_MODES:
+            describe_tool(core, report)
         if core.phase in (STOPPING, STOPPED):
             report.add(diagnostics.ERROR, f"stopped: {core.reason}; ~/hold resumes control")
         if core.note:
@@ -330,8 +354,11 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
         values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
         values["loop: spectral radius"] = f"{loop.radius:.4f}"
-        factor = gains.factor if core.options.mode == "computed_torque" else gains.slide_factor
-        if factor < 1.0 and core.options.mode != "gravity_compensation":
+        mode = core.options.mode
+        factor = gains.factor if mode == "computed_torque" else gains.slide_factor
+        if mode in TASK_MODES:
+            factor = gains.task.factor if mode == "operational_space" else 1.0
+        if factor < 1.0 and mode != "gravity_compensation":
             report.add(
                 diagnostics.WARN,
                 f"the bandwidth is brought down to {100.0 * factor:.0f} % of what the gains ask for: a period of "

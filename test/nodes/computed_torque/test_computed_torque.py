@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
 from node_harness import LATCHED, stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle
 from sensor_msgs.msg import JointState
@@ -103,6 +103,34 @@ def test_other_modes_follow_too(bench, mode):
     errors = loop.send(ARM_JOINTS, [1.0], [MIDDLE + 0.3], [np.zeros(7)], [np.zeros(7)])
     assert np.median(np.abs(errors).max(axis=1)) < 2e-2
     np.testing.assert_allclose(loop.position(), MIDDLE + 0.3, atol=3e-2)
+
+
+def test_a_tool_follows_its_targets_and_tells_where_it_is(bench):
+    loop = Loop(bench, mode="operational_space", translational_speed=1.0, translational_acceleration=8.0)
+    poses = bench.listen(PoseStamped, f"{loop.control}/tool_pose")
+    targets = bench.publisher(PoseStamped, f"{loop.control}/target_pose")
+    twists = bench.publisher(TwistStamped, f"{loop.control}/target_twist")
+
+    def height():
+        return poses[-1].pose.position.z if poses else None
+
+    bench.wait(lambda: poses, "a pose of the tool")
+    begin, goal = poses[-1], PoseStamped()
+    assert begin.header.frame_id == "panda_link0" and stamp_of(begin) > 0
+    goal.pose = begin.pose
+    wanted = goal.pose.position.z = height() - 0.05
+    goal.header.frame_id = "panda_link0"
+    targets.publish(goal)
+    bench.wait(lambda: abs(height() - wanted) < 1e-4, "the tool at its target")
+    jog = TwistStamped()
+    jog.twist.linear.z = 0.1
+    twists.publish(jog)
+    bench.wait(lambda: height() > wanted + 2e-3, "the tool on its way up")
+    goal.header.frame_id = "panda_link3"
+    targets.publish(goal)
+    bench.wait_status(loop.control, lambda s, v: "in frame 'panda_link3'" in str((s, v)), "a target that is refused")
+    loop.trajectories.publish(trajectory(ARM_JOINTS, [1.0], [MIDDLE]))
+    bench.wait_status(loop.control, lambda s, v: "which follows none" in str((s, v)), "a trajectory that is refused")
 
 
 def test_adaptive_mode_finds_a_payload(bench):

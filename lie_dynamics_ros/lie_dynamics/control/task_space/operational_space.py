@@ -1,0 +1,112 @@
+"""Operational-space control of a frame's pose, with a dynamically consistent null space."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.mass_matrix import mass_matrix
+from ...errors import InputError
+from ...model.arguments import require_model
+from ...model.model import Model
+from ..tracking_error import gains
+from .task_state import Array, Axes, TaskTorque, along, damped_inverse, pace_of, six, task_state
+
+
+def operational_space(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    frame: str | int,
+    pose: npt.ArrayLike,
+    twist: npt.ArrayLike = (0, 0, 0, 0, 0, 0),
+    acceleration: npt.ArrayLike = (0, 0, 0, 0, 0, 0),
+    *,
+    kp: npt.ArrayLike,
+    kd: npt.ArrayLike,
+    null_torque: npt.ArrayLike | None = None,
+    mask: npt.ArrayLike = (True, True, True, True, True, True),
+    axes: Axes = "body",
+    speed: npt.ArrayLike | None = None,
+    singular: float = 0.02,
+) -> TaskTorque:
+    """Return torques that make a frame follow a desired pose. Khatib 1987, with the pose's error on SE(3).
+
+    With E = T^-1 T_d = exp(e) and de = Ad_E V_d - V, the frame's twist gets the rate
+    dV = Ad_E dV_d + ad_de Ad_E V_d + Kd de + J_l(e)^-T Kp e, so d/dt de = -Kd de - J_l(e)^-T Kp e as in
+    `computed_torque`. The torques are J^T Lambda (dV - dJ/dt qd + J M^-1 b_0) + N^T tau_0, where what the null space is
+    given, tau_0, has the bias forces b added, Lambda = (J M^-1 J^T)^-1 and N^T = 1 - J^T Lambda J M^-1.
+
+    Near a singularity an eigenvalue x of J M^-1 J^T falls below d, the square of `singular` times the largest one
+    (turning and moving are first scaled to the same mean). Below d its inverse 1 / x is replaced by
+    (2 - x^2 / d^2) x / d^2, which falls to zero: in that direction the robot gives way instead of tearing at its
+    joints, and the null space takes over. The torques beyond b are bounded there: tau^T M^-1 tau <= 1.04 |a|^2 / d for
+    scaled accelerations a; see doc/task_space.md.
+
+    Parameters
+    ----------
+    model : Model
+        The robot, with joints of any kind.
+    q, qd : array-like, shape (nq,), (nv,)
+        Measured state, one [rad, m and rates].
+    frame : str or int
+        Body or frame whose pose is controlled.
+    pose : array-like, shape (4, 4)
+        Desired T_world_frame.
+    twist, acceleration : array-like, shape (6,)
+        Desired body twist V_d and its rate, angular part first, in the desired frame [rad/s, m/s and rates].
+    kp, kd : array-like, shape () or (6,)
+        Gains [1/s^2, 1/s], angular first; kd > 0 where `speed` is given.
+    null_torque : array-like, shape (nv,), optional
+        Torques of a secondary task beyond the bias forces, such as damping or a spring to a posture [N m, N].
+    mask : array-like of bool, shape (6,)
+        Components of the twist, in the frame, that are controlled; the others are left to the null space.
+    axes : {"body", "world"}
+        Along and about which axes the gains are: of the frame, or of the world.
+    speed : array-like, shape (nv,), optional
+        Largest joint speeds of the motion asked for [rad/s, m/s]; infinite for any. Where
+        M^-1 J^T Lambda v, v = Ad_E V_d + Kd^-1 J_l(e)^-T Kp e, exceeds one, v is scaled down, as in Khatib 1987.
+    singular : float
+        Singular values of the task below this part of the largest are damped.
+
+    Raises
+    ------
+    InputError, GroupError
+        For bad input; names the frame or joint.
+    """
+    chosen = np.asarray(mask)
+    if chosen.shape != (6,) or chosen.dtype != np.bool_ or not chosen.any():
+        raise InputError(f"mask: six truth values, not all False, are expected, got {mask!r}", name="mask")
+    state = task_state(model, q, qd, frame, pose, twist, acceleration)
+    stiffness = state.slope.T @ along(axes, six(kp, "kp"), state.turn)
+    damping = along(axes, six(kd, "kd"), state.turn)
+    pull = stiffness @ state.error
+    J, weighted = state.jacobian[chosen], state.weighted[:, chosen]
+    inverse, damped = damped_inverse(J @ weighted, np.flatnonzero(chosen) < 3, singular)
+    lifted = J.T @ inverse
+    null = np.eye(model.nv) - lifted @ weighted.T
+    de, pace = state.velocity_error, 1.0
+    if speed is not None:
+        soft = along(axes, 1.0 / six(kd, "kd", np.finfo(float).tiny), state.turn)
+        asked = de + state.twist + soft @ pull
+        pace = pace_of(weighted @ (inverse @ asked[chosen]), speed)
+        if pace < 1.0:
+            de, pull = pace * asked - state.twist, np.zeros(6)
+    wanted = state.acceleration + damping @ de + pull - state.drift
+    # J M^-1 (tau - b) = dV - dJ qd with tau = b + J^T Lambda (...) + N^T tau_0
+    torque = state.bias + lifted @ wanted[chosen] + state.null_torque(null, null_torque)
+    weight = np.zeros((6, 6))
+    weight[np.ix_(chosen, chosen)] = inverse
+    return TaskTorque(
+        torque, state.error, state.velocity_error, null, damped, weight @ stiffness, weight @ damping,
+        state.jacobian, pace,
+    )  # fmt: skip
+
+
+def posture_torque(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, posture: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike
+) -> Array:
+    """Return a secondary task: M (kp (posture - q) - kd qd) (nv,), for `null_torque` of the laws of a frame's pose."""
+    require_model(model)
+    pull = gains(model, kp, "kp") * model.difference(q, posture) - gains(model, kd, "kd") * np.asarray(qd, np.float64)
+    return np.asarray(mass_matrix(model, q) @ pull)

@@ -1,0 +1,259 @@
+"""Control of a tool's pose by the node computed_torque: targets in, wanted efforts out; no ROS in here."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...core.arrays import Array, all_finite
+from ...core.errors import MessageError
+from ...lie_dynamics import LieDynamicsError, Model, bias_force, frame_pose, mass_matrix
+from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space, posture_torque
+from ...lie_dynamics.control.task_space.impedance import ImpedanceTorque
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.texts import quoted
+from .gains import Gains
+from .laws import LawEffort
+from .learning import last_link
+from .task_options import AXES, TASK_MODES, TaskOptions
+
+TARGETS = "targets"
+"""What refused targets are counted under."""
+FARTHEST = 1e6
+"""Beyond this positions and speeds of targets are taken for mistakes [m, rad/s, m/s]."""
+SPEED_SHARE = 0.5
+"""Part of their velocity limits that joints move at for the tool's desired motion; what is beyond is damped away."""
+LEAD = 0.25
+"""Part of the error limit by which the desired pose leads the tool before it waits."""
+USUAL_LIMIT = 0.5
+"""Taken for the error limit there where none is given [rad, m]."""
+LONGEST = 1.0
+"""Time for which the desired pose goes on at once: what is beyond was no period [s]."""
+HALF_TURN = 3.0
+"""Angle beyond which the way back is not clear any more [rad]."""
+
+
+class TaskControl:
+    """What modes operational_space and impedance keep from one state to the next, and their laws.
+
+    Parameters
+    ----------
+    model : Model
+        With all that the options include; one coordinate a joint.
+    options : TaskOptions
+    limit : float
+        Error of the tool's pose beyond which the robot is stopped [rad, m]; 0 for none.
+    fastest : ndarray, shape (n,)
+        Velocity limits, infinite for none [rad/s, m/s].
+
+    Attributes
+    ----------
+    frame, base : str
+        The tool, and the link that poses are seen from.
+    share, pace : float
+        `ImpedanceTorque.share` and `TaskTorque.pace` of the last answer.
+    reference : PoseReference or None
+        The desired pose; None before the first state.
+    """
+
+    def __init__(self, model: Model, options: TaskOptions, limit: float, fastest: Array) -> None:
+        options.check(model)
+        self.model, self.options, self._limit = model, options, limit
+        self.frame = options.frame or model.body_names[last_link(model)]
+        fixed = [name for name, found in model.frames.items() if found.body < 0 and name != "world"]
+        self.base = fixed[0] if fixed else "world"
+        self._axes = "world" if options.axes == AXES[0] else "body"
+        self.reference: PoseReference | None = None
+        self._posture = np.array(options.posture)
+        self._target: Array | None = None  # where the tool is wanted at the last state
+        self._new: tuple[int, Array] | None = None  # a target that came since
+        self._rates, self._change = np.zeros(6), np.zeros(6)  # of the target, and how they change
+        self._in_tool, self._told = False, 0  # their axes, and when they came [ns]
+        self._speed = SPEED_SHARE * fastest
+        self._lead = LEAD * (limit or USUAL_LIMIT)
+        self.share, self.pace = 1.0, 1.0
+
+    def adopt(self, other: TaskControl) -> bool:
+        """Go on where another one was, with other options; False where that controls another frame."""
+        if other.frame != self.frame or other.reference is None:
+            return False
+        self.reference, self._target, self._new = other.reference, other._target, other._new
+        self._rates, self._change, self._in_tool, self._told = other._rates, other._change, other._in_tool, other._told
+        self.reference.set_limits(self.options.speed, self.options.acceleration)
+        if len(self._posture) != self.model.nv:
+            self._posture = other._posture if len(other.options.posture) == 1 else self._posture
+        return True
+
+    def forget(self) -> None:
+        """Forget targets; begin anew, at rest, where the tool is in the next state."""
+        self.reference, self.pace = None, 1.0
+        self.rest()
+
+    def _start(self, q: Array) -> PoseReference:
+        pose = frame_pose(self.model, q, self.frame)
+        self.reference = PoseReference(pose, self.options.speed, self.options.acceleration)
+        if len(self.options.posture) == 1:
+            self._posture = np.array(q)
+        return self.reference
+
+    def rest(self) -> None:
+        """Forget targets and come to rest."""
+        self._target = self._new = None
+        self._rates, self._change, self._told = np.zeros(6), np.zeros(6), 0
+        if self.reference is not None:
+            self.reference.aim(None)
+
+    @property
+    def moving(self) -> bool:
+        """Whether the desired pose moves."""
+        return self.reference is not None and self.reference.moving
+
+    # Targets.
+
+    def aim(self, frame: str, pose: Array, stamp: int) -> None:
+        """Take in a target pose (4, 4) in a frame fixed to the base, of a time [ns]; raises MessageError."""
+        base = self._base(frame)
+        if base is None:
+            raise MessageError(
+                TARGETS, f"a target pose in frame {quoted(frame)}; expected one that is fixed to the robot's base"
+            )
+        if not np.abs(pose[:3, 3]).max() < FARTHEST:
+            raise MessageError(TARGETS, f"a target pose at {pose[:3, 3].tolist()}, out of anybody's reach")
+        self._new = stamp, base @ pose
+
+    def drive(self, frame: str, twist: Array, stamp: int) -> None:
+        """Take in a target twist (6,), of the tool's origin and in the axes of a frame; raises MessageError."""
+        if not (all_finite(twist) and np.abs(twist).max() < FARTHEST):
+            raise MessageError(TARGETS, f"a target twist of {twist.tolist()}; expected finite, moderate numbers")
+        base = self._base(frame)
+        in_tool = base is None and frame.removeprefix("/") == self.frame
+        if base is None and not in_tool:
+            raise MessageError(
+                TARGETS,
+                f"a target twist in the axes of {quoted(frame)}; expected the tool {quoted(self.frame)}, or a frame "
+                "that is fixed to the robot's base",
+            )
+        rates = twist if base is None else np.concatenate([base[:3, :3] @ twist[:3], base[:3, :3] @ twist[3:]])
+        since = stamp - self._told
+        known = self._told and in_tool == self._in_tool and 0 < since <= (self.options.target_timeout or since)
+        self._change = (rates - self._rates) / (since * 1e-9) if known else np.zeros(6)
+        self._rates, self._in_tool, self._told = rates, in_tool, stamp
+
+    def _base(self, frame: str) -> Array | None:
+        """Return the pose of a frame that is fixed to the base, or None where it is no such frame."""
+        name = frame.removeprefix("/")
+        if not name:
+            return np.eye(4)
+        found = self.model.frame(name) if name in self.model.frames else None
+        return found.placement if found is not None and found.body < 0 else None
+
+    def follow(self, stamp: int, period: float, q: Array) -> str:
+        """Move the desired pose on to the time of a state [ns], ``period`` [s] after the one before.
+
+        Returns
+        -------
+        str
+            Why the robot is to be stopped; empty where it is not.
+        """
+        try:
+            reference, pose = self.reference or self._start(q), frame_pose(self.model, q, self.frame)
+            self._advance(reference, pose, stamp, period)
+        except LieDynamicsError as error:
+            return f"the tool has no finite desired pose: {error}"
+        return self._violation(reference.pose, pose)
+
+    def _advance(self, reference: PoseReference, pose: Array, stamp: int, period: float) -> None:
+        timeout = self.options.target_timeout
+        rates, change = self._rates, self._change
+        if timeout and stamp - self._told > timeout:
+            rates = change = np.zeros(6)
+        elif self._in_tool:
+            R = reference.pose[:3, :3]
+            rates, change = ((R @ x.reshape(2, 3, 1)).ravel() for x in (rates, change))
+        since, moved = period, bool(rates.any())
+        if self._new is not None:
+            begun, self._target = self._new
+            since = min(max(0.0, (stamp - begun) * 1e-9), (timeout * 1e-9) or math.inf)
+            self._new, moved = None, True
+        if self._target is not None and moved:
+            target = np.array(self._target)
+            target[:3, :3] = so3.exp(since * rates[:3]) @ target[:3, :3]
+            target[:3, 3] += since * rates[3:]
+            self._target = target
+            reference.aim(target)
+        reference.advance(
+            min(period, LONGEST), rates, change, min(self.pace, self._patience(reference.pose, pose, rates))
+        )
+
+    def _patience(self, desired: Array, pose: Array, rates: Array) -> float:
+        """Return at what part of its speed the desired pose may move on: it waits for a tool that is left behind."""
+        least, target = 1.0, self._target
+        away = desired[:3, 3] - pose[:3, 3]
+        ahead = rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
+        if away @ ahead > 0.0:
+            least = 2.0 - math.sqrt(away @ away) / self._lead
+        if least >= 0.0 and _angle(desired, pose) > self._lead:
+            away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
+            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
+            if away @ ahead > 0.0:
+                least = min(least, 2.0 - math.sqrt(away @ away) / self._lead)
+        return min(1.0, max(0.0, least))
+
+    # The law.
+
+    def _violation(self, desired: Array, pose: Array) -> str:
+        limit = self._limit
+        away, turned = math.dist(pose[:3, 3], desired[:3, 3]), _angle(pose, desired)
+        if turned > min(limit or HALF_TURN, HALF_TURN):
+            return f"tool {self.frame} is turned {turned:.3g} rad from its desired pose"
+        if limit and away > limit:
+            return f"tool {self.frame} is {away:.3g} m from its desired pose, farther than error_limit"
+        return ""
+
+    def torque(self, mode: str, q: Array, qd: Array, gains: Gains) -> TaskTorque:
+        """Return what a mode asks for, without what soft limits add; raises LieDynamicsError."""
+        g, reference, options = gains.task, self.reference, self.options
+        assert reference is not None
+        stiffness, ratio, _ = options.numbers
+        rest = posture_torque(self.model, q, qd, self._posture, g.posture_kp, g.posture_kd)
+        motion = reference.pose, reference.twist, reference.acceleration
+        common = {"null_torque": rest, "axes": self._axes, "speed": self._speed, "singular": options.singularity}
+        if mode == TASK_MODES[0]:
+            return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, **common)
+        return impedance(
+            self.model,
+            q,
+            qd,
+            self.frame,
+            *motion,
+            stiffness=stiffness,
+            damping_ratio=ratio,
+            fastest=g.fastest,
+            **common,
+        )
+
+    def wanted(self, mode: str, q: Array, qd: Array, gains: Gains, soft: SoftLimits) -> LawEffort:
+        """Return what a mode asks for."""
+        task = self.torque(mode, q, qd, gains)
+        self.pace = task.pace
+        self.share = task.share if isinstance(task, ImpedanceTorque) else 1.0
+        effort = task.torque
+        brake = soft.acceleration(q, qd, gains.slide)
+        excess = qd - np.clip(qd, -self._speed, self._speed)
+        if brake is not None or excess.any():
+            effort = effort + mass_matrix(self.model, q) @ ((0.0 if brake is None else brake) - gains.slide * excess)
+        return LawEffort(effort, qd, np.zeros(len(q)), effort - bias_force(self.model, q, qd))
+
+    def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
+        """Return Kp and Kd (n, n) of the loop around a pose at rest."""
+        if self.reference is None:
+            self._start(q)
+        task = self.torque(mode, q, np.zeros(len(q)), gains)
+        held = task.null_space @ mass_matrix(self.model, q)
+        return task.stiffness + gains.task.posture_kp * held, task.damping + gains.task.posture_kd * held
+
+
+def _angle(a: Array, b: Array) -> float:
+    """Return the angle between two poses [rad]."""
+    return math.acos(max(-1.0, min(1.0, 0.5 * (float((a[:3, :3] * b[:3, :3]).sum()) - 1.0))))

@@ -1,0 +1,51 @@
+"""What the node computed_torque tells of the tool whose pose it controls."""
+
+from __future__ import annotations
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+
+from ...core.arrays import Array
+from ...lie_dynamics import frame_pose
+from ...ros.outputs import diagnostics
+from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.output import Output
+from ...ros.wire.messages import fill_pose_from_matrix
+from .core import ComputedTorqueCore
+from .task_control import TaskControl
+
+
+class ToolOutputs:
+    """The tool's pose and the desired one, in the robot's base, while somebody listens."""
+
+    def __init__(self, node: Node) -> None:
+        self._desired, self._actual = (Output(node, PoseStamped, f"~/{name}") for name in ("desired_pose", "tool_pose"))
+        self._message = PoseStamped()
+
+    def publish(self, tool: TaskControl, position: Array, stamp: Time) -> None:
+        """Publish what there is at a state."""
+        if self._desired.heard and tool.reference is not None:
+            self._send(self._desired, tool, tool.reference.pose, stamp)
+        if self._actual.heard:
+            self._send(self._actual, tool, frame_pose(tool.model, position, tool.frame), stamp)
+
+    def _send(self, output: Output, tool: TaskControl, pose: Array, stamp: Time) -> None:
+        self._message.header.stamp, self._message.header.frame_id = stamp, tool.base
+        fill_pose_from_matrix(self._message.pose, pose)
+        output.send(self._message)
+
+
+def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
+    """Write what is known of the tool into a diagnostic report."""
+    tool = core.tool
+    report.values["tool"] = tool.frame
+    if core.options.mode != "impedance":
+        return
+    report.values["stiffness in force, least part"] = f"{tool.share:.3f}"
+    if tool.share < 1.0:
+        report.add(
+            diagnostics.WARN,
+            f"the stiffness is brought down to {100.0 * tool.share:.2g} % of what is asked for in one direction: at "
+            f"this pose the loop carries natural frequencies up to {core.gains.task.fastest:.0f} rad/s",
+        )
