@@ -158,7 +158,7 @@ def test_the_tool_follows_a_target_told_by_pose_and_twist(name, mode):
 
 @pytest.mark.slow
 @each_mode
-@each_arm
+@pytest.mark.parametrize("name", ["panda_arm", "ur5"])
 def test_a_target_that_jumps_is_no_jump_of_efforts(name, mode):
     loop, arm = begin(name, mode), arms.load(name)
     goal = tool_pose(loop, name)
@@ -200,14 +200,14 @@ def go_and_return(name, mode, move, q, seconds):
     return loop, record, home, least
 
 
+STRETCHED = ("panda_arm", POSES["panda_arm"], [0.0, 0.0, 0.0, 0.3, 0.0, 0.3])  # out of reach
+LINED_UP = ("ur5", [0.3, -1.2, 1.5, -1.0, -0.5, 0.3], [0.0, 0.0, 0.8, 0.3, -0.2, 0.0])  # past axes 4 and 6 in line
+
+
 @pytest.mark.slow
-@each_mode
 @pytest.mark.parametrize(
-    ("name", "q", "move"),
-    [
-        ("panda_arm", POSES["panda_arm"], [0.0, 0.0, 0.0, 0.3, 0.0, 0.3]),  # out of reach: stretched
-        ("ur5", [0.3, -1.2, 1.5, -1.0, -0.5, 0.3], [0.0, 0.0, 0.8, 0.3, -0.2, 0.0]),  # past axes 4 and 6 in line
-    ],
+    ("mode", "name", "q", "move"),
+    [("operational_space", *STRETCHED), ("operational_space", *LINED_UP), ("impedance", *LINED_UP)],
 )
 def test_singularities_are_passed_with_bounded_efforts_and_speeds(mode, name, q, move):
     arm = arms.load(name)

@@ -188,17 +188,17 @@ class TaskControl:
 
     def _patience(self, desired: Array, pose: Array, rates: Array) -> float:
         """Return at what part of its speed the desired pose may move on: it waits for a tool that is left behind."""
-        least, target = 1.0, self._target
-        away = desired[:3, 3] - pose[:3, 3]
+        target, away, turned = self._target, desired[:3, 3] - pose[:3, 3], _angle(desired, pose)
+        behind = max(math.sqrt(away @ away), turned)
+        if behind <= self._lead:
+            return 1.0
         ahead = rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
-        if away @ ahead > 0.0:
-            least = 2.0 - math.sqrt(away @ away) / self._lead
-        if least >= 0.0 and _angle(desired, pose) > self._lead:
+        leads = bool(away @ ahead > 0.0)
+        if not leads and turned > self._lead:
             away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
             ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
-            if away @ ahead > 0.0:
-                least = min(least, 2.0 - math.sqrt(away @ away) / self._lead)
-        return min(1.0, max(0.0, least))
+            leads = bool(away @ ahead > 0.0)
+        return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
 
     # The law.
 
