@@ -15,10 +15,12 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.runtime.nrt import rtsys
 
@@ -27,6 +29,7 @@ from . import private_files
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
 _KEPT_VERSIONS = 4
+_KEPT_UNUSED = 30 * 86400.0  # [s]
 # Reading the syntax tree would be a tenth of all start-up time.
 _RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
@@ -89,15 +92,26 @@ def cache_root() -> Path | None:
 def cache_folder(module: str) -> Path | None:
     """Return the folder for the compiled kernels of this version of a module, or None where none is writable."""
     root = cache_root()
-    return None if root is None else root / f"{module}-{source_hash(module)}"
+    tag = f"{sys.implementation.cache_tag}-numba-{numba.__version__}"
+    return None if root is None else root / f"{module}-{tag}-{source_hash(module)}"
 
 
 def _drop_old_versions(current: Path) -> None:
-    pattern = re.compile(re.escape(current.name.rpartition("-")[0]) + "-[0-9a-f]{16}")
-    versions = [p for p in current.parent.iterdir() if pattern.fullmatch(p.name) and p != current]
-    versions.sort(key=lambda p: p.lstat().st_mtime, reverse=True)
-    for old in versions[_KEPT_VERSIONS - 1 :]:
+    """Keep the newest few of this module, interpreter and numba, and of all else what was used of late."""
+    folders = [p for p in current.parent.iterdir() if re.fullmatch(r".+-[0-9a-f]{16}", p.name) and p != current]
+    used = {p: _last_used(p) for p in folders}
+    folders.sort(key=used.__getitem__, reverse=True)
+    versions = [p for p in folders if p.name.rpartition("-")[0] == current.name.rpartition("-")[0]]
+    unused = [p for p in folders if used[p] < time.time() - _KEPT_UNUSED]
+    for old in {*versions[_KEPT_VERSIONS - 1 :], *unused}:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _last_used(folder: Path) -> float:
+    try:
+        return folder.lstat().st_mtime
+    except OSError:  # another process was faster
+        return 0.0
 
 
 class _Locator(_CacheLocator):
@@ -185,5 +199,8 @@ class _KernelCache(FunctionCache):
 
 def enable_cache(compiled: Any, function: Any) -> None:
     """Let what numba compiles from a function be kept in `cache_folder`; nothing happens where there is none."""
-    if cache_folder(function.__module__) is not None:
+    folder = cache_folder(function.__module__)
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            os.utime(folder, follow_symlinks=False)  # the time of last use, for `_drop_old_versions`
         compiled._cache = _KernelCache(function)

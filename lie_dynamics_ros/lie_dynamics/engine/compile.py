@@ -142,17 +142,17 @@ def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: in
 
 
 def _native(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse arrays of the other byte order, which numba's dispatcher takes for those of this one."""
+    """Refuse what numba's dispatcher takes for plain arrays: subclasses, and arrays of the other byte order."""
     from numba.core.errors import NumbaError
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        if all(a.dtype.isnative for a in args if isinstance(a, np.ndarray)):
+        if all(type(a) is np.ndarray and a.dtype.isnative for a in args):
             try:
                 return function(*args)
-            except NumbaError as error:  # old versions raise it for numbers that they do not know
+            except NumbaError as error:  # old versions raise it for entries that they do not know
                 raise TypeError(f"kernel {function.__name__}: {error}") from None
-        raise TypeError("arrays of this machine's byte order are expected")
+        raise TypeError(f"kernel {function.__name__}: numpy's own arrays of this machine's byte order are expected")
 
     return call
 

@@ -51,8 +51,7 @@ REFERENCE = 47  # row whose frame's origin is the reference point of the tree th
 ROW_SIZE = 48
 
 # After the rows come some of their columns once more, one after the other and each filled up with zeros to a multiple
-# of LANES, so that vectors of LANES rows can be read from them: row i is entry i - 1. Kernels find them behind the rows
-# that they are given, which therefore must be those of a `Model` and not a copy of them.
+# of LANES, so that vectors of LANES rows can be read from them: row i is entry i - 1. Kernels take the whole table.
 PLACEMENT_C = 0  # nine
 ORIGIN_C = 9  # three
 AXIS_W_C = 12
