@@ -79,8 +79,8 @@ def impedance(
         For bad input; names the frame, the joint or the argument.
     """
     number_of("fastest", fastest, "a number > 0", lambda x: x > 0.0)
-    wanted = six(stiffness, "stiffness", np.finfo(float).tiny)
     state = task_state(model, q, qd, frame, pose, twist, acceleration)
+    wanted = six(stiffness, "stiffness", np.finfo(float).tiny)
     root = along(axes, np.sqrt(wanted), state.turn)
     values, vectors = np.linalg.eigh(root @ state.mobility @ root)
     frequencies = np.sqrt(np.maximum(values, 0.0))
