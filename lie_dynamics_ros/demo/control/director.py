@@ -13,13 +13,17 @@ from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ...ros.wire import qos
+from ...ros.wire.interface_package import interfaces
 from ...ros.wire.messages import nanoseconds
 from ..errors import ShortfallError
 from .play import LEAD, Act, Play
 from .recorder import NAMESPACE
 
 AHEAD = 0.3
-"""Between sending a trajectory and its start, in simulated time [s]."""
+"""Between sending a trajectory and its start, in simulated time [s]; four times that where it came too late."""
+TRIES = 3
+"""How often a trajectory is sent that a busy machine reads too late."""
 PAUSE = 0.2
 """Rest after each act, in simulated time [s]."""
 PATIENCE = 60.0
@@ -44,6 +48,8 @@ class Director:
         self._answers: dict[str, list[Any]] | None = None  # by the node that was asked
         self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
         self._pause = 0  # until when nothing is to be done [ns]
+        self._refusal = ""  # why the last trajectory was refused
+        self._late = 0  # how often it came too late
 
     def listen(self, node: Node) -> None:
         """Make clients and publisher."""
@@ -54,9 +60,17 @@ class Director:
             for who, name in names.items()
         }
         self._publisher = node.create_publisher(JointTrajectory, f"{NAMESPACE}/computed_torque/joint_trajectory", 10)
+        status = getattr(interfaces("msg"), "TrajectoryStatus", None)
+        if status:
+            topic = f"{NAMESPACE}/computed_torque/trajectory_status"
+            node.create_subscription(status, topic, self._on_status, qos.DESCRIPTION)
 
     def _on_clock(self, message: Clock) -> None:
         self._now = nanoseconds(message.clock)
+
+    def _on_status(self, message: Any) -> None:
+        if not message.accepted and self.starts and nanoseconds(message.header.stamp) == self.starts[-1]:
+            self._refusal = message.reason
 
     @property
     def act(self) -> Act | None:
@@ -73,6 +87,8 @@ class Director:
     def proceed(self) -> None:
         """Begin the next act where it is time to."""
         acts = self.play.acts
+        if self._refusal:
+            self._send_again()
         if len(self.starts) == len(acts) or not self._now or self._now < self._pause:
             return
         act = acts[len(self.starts)]
@@ -95,6 +111,16 @@ class Director:
         if refused:
             raise ShortfallError(f"act {act.name}: parameters were refused: {'; '.join(refused)}")
         self._answers = self._deadline = None
+        self._late = 0
+        self._send(act)
+
+    def _send_again(self) -> None:
+        """Send the last trajectory again if it came too late; raises ShortfallError for any other refusal."""
+        act, reason, self._refusal = self.play.acts[len(self.starts) - 1], self._refusal, ""
+        self._late += 1
+        if self._now < self.starts[-1] or self._late == TRIES:
+            raise ShortfallError(f"act {act.name}: its trajectory was refused: {reason}")
+        self.starts.pop()
         self._send(act)
 
     def _check_patience(self, act: Act) -> None:
@@ -110,7 +136,7 @@ class Director:
             self._answers[who].append(self._clients[who].call_async(request))
 
     def _send(self, act: Act) -> None:
-        start = self._now + round(AHEAD * 1e9)
+        start = self._now + round(AHEAD * 4**self._late * 1e9)
         message = JointTrajectory(joint_names=list(self.play.model.joint_names))
         message.header.stamp = Time(sec=start // 10**9, nanosec=start % 10**9)
         times, (position, velocity, acceleration) = self.play.points(act.duration)
