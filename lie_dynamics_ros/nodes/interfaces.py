@@ -14,14 +14,16 @@ class Interface:
 
     Attributes
     ----------
-    publishes, subscribes, serves, acts : tuple of str
-        Topics, services and actions.
+    publishes, subscribes, serves, acts, requests, calls : tuple of str
+        Topics, services and actions; the last two are services and actions of others.
     """
 
     publishes: tuple[str, ...] = ()
     subscribes: tuple[str, ...] = ()
     serves: tuple[str, ...] = ()
     acts: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
 
 
 COMMON = Interface(

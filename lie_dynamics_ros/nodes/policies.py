@@ -19,8 +19,10 @@ DRIVER = Interface(
     publishes=("joint_states", "robot_description"), subscribes=("/computed_torque/commands",), serves=()
 )
 PLANNER = Interface(
-    publishes=("/computed_torque/joint_trajectory",),
+    publishes=("/computed_torque/joint_trajectory", "/computed_torque/speed_scaling"),
     subscribes=("joint_states", "/computed_torque/phase", "/computed_torque/trajectory_status"),
+    requests=("/computed_torque/hold", "/computed_torque/check_trajectory"),
+    calls=("/computed_torque/follow_joint_trajectory",),
 )
 """What a driver and a planner beside ``computed_torque`` need: to begin from, with the names of your own nodes."""
 OTHERS = {"driver": DRIVER, "planner": PLANNER}
@@ -32,7 +34,9 @@ def policy(node: str, interface: Interface) -> str:
         ("topics", "publish", "topic", (*COMMON.publishes, *interface.publishes)),
         ("topics", "subscribe", "topic", (*COMMON.subscribes, *interface.subscribes)),
         ("services", "reply", "service", (*COMMON.serves, *interface.serves)),
+        ("services", "request", "service", interface.requests),
         ("actions", "execute", "action", interface.acts),
+        ("actions", "call", "action", interface.calls),
     )
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<policy version="{VERSION}">', "  <enclaves>"]
     lines += [f"    <enclave path={quoteattr(f'/lie_dynamics/{node}')}>", "      <profiles>"]

@@ -40,4 +40,6 @@ def test_a_policy_has_the_form_of_the_schema_and_allows_what_the_list_names(node
         "subscribe": {*COMMON.subscribes, *wanted.subscribes},
         "reply": {*COMMON.serves, *wanted.serves},
         **({"execute": set(wanted.acts)} if wanted.acts else {}),
+        **({"request": set(wanted.requests)} if wanted.requests else {}),
+        **({"call": set(wanted.calls)} if wanted.calls else {}),
     }
