@@ -10,7 +10,7 @@ from support.eigenvalue_sweep import GROWTH, growths
 
 from lie_dynamics_ros.lie_dynamics import frame_pose, jacobian
 from lie_dynamics_ros.lie_dynamics.lie import so3
-from lie_dynamics_ros.nodes.computed_torque.task_options import TASK_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 POSES = {
     "panda_arm": [0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5],
@@ -20,11 +20,11 @@ POSES = {
 LOOPS = {"panda_arm": (500.0, 1.0), "ur5": (500.0, 0.0), "xarm7": (1000.0, 0.0)}
 STIFFNESS = {"rotational_stiffness": [3.0, 4.0, 5.0], "translational_stiffness": [300.0, 400.0, 500.0]}
 each_arm = pytest.mark.parametrize("name", POSES)
-each_mode = pytest.mark.parametrize("mode", TASK_MODES)
+each_mode = pytest.mark.parametrize("mode", TOOL_MODES)
 CASES = [
     pytest.param(name, mode, marks=() if (name, mode) == ("panda_arm", "operational_space") else pytest.mark.slow)
     for name in POSES
-    for mode in TASK_MODES
+    for mode in TOOL_MODES
 ]
 
 
@@ -236,7 +236,7 @@ def test_pushes_stops_and_changes_of_mode(name, mode, rng):
 
 @each_arm
 def test_no_pose_is_unstable(name, rng):
-    found = list(growths(name, 6, rng, TASK_MODES))
+    found = list(growths(name, 6, rng, TOOL_MODES))
     unstable = [(*what, growth) for what, growth in found if growth > GROWTH]
     assert not unstable, f"{len(unstable)} of {len(found)}, such as {unstable[:3]}"
 
@@ -244,5 +244,5 @@ def test_no_pose_is_unstable(name, rng):
 @pytest.mark.slow
 @each_arm
 def test_no_pose_of_a_thousand_is_unstable(name, rng):
-    found = list(growths(name, 1000, rng, TASK_MODES))
+    found = list(growths(name, 1000, rng, TOOL_MODES))
     assert not [what for what, growth in found if growth > GROWTH]

@@ -25,8 +25,8 @@ from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
 from .path_clock import PathClock
-from .task_control import TaskControl
-from .task_options import TASK_MODES
+from .tool_control import ToolControl
+from .tool_options import TOOL_MODES
 from .trajectory_piece import Desired
 from .trajectory_player import TrajectoryPlayer
 
@@ -47,7 +47,7 @@ class Answering(RobotCore):
     judge: TrajectoryJudge
     _laws: Laws
     _guard: Guard
-    _task: TaskControl
+    _tool: ToolControl
     _numbers: dict[str, Array]
     _far_stop: Array  # errors beyond which a stop holds the robot where it is
     _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
@@ -105,8 +105,8 @@ class Answering(RobotCore):
         player, options = self.player, self.options
         assert player is not None
         self._settle()
-        tasked = options.mode in TASK_MODES
-        if tasked or options.mode == "gravity_compensation":
+        by_tool = options.mode in TOOL_MODES
+        if by_tool or options.mode == "gravity_compensation":
             player.stay(position)
         player.judged = self.judge
         if self.clock.wanted != self._pace:
@@ -115,12 +115,12 @@ class Answering(RobotCore):
         stopping = self.phase in (STOPPING, STOPPED)
         if not stopping:
             violation = self._guard.violation(position, velocity, desired)
-            if tasked and not violation:
-                violation = self._task.follow(stamp, period, position)
+            if by_tool and not violation:
+                violation = self._tool.follow(stamp, period, position)
             if violation:
                 self.stop(violation)
-            elif tasked:
-                self._enter(*((FOLLOWING, "a target") if self._task.moving else (HOLDING, "no target under way")))
+            elif by_tool:
+                self._enter(*((FOLLOWING, "a target") if self._tool.moving else (HOLDING, "no target under way")))
             else:
                 if self.goals.active:
                     self._watch_goals(stamp, desired, position, velocity)
@@ -144,15 +144,15 @@ class Answering(RobotCore):
     ) -> ControllerAnswer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
         mode = self.options.mode
-        if mode == "impedance" and self.options.task.yielding:
+        if mode == "impedance" and self.options.tool.yielding:
             wrenches = None
         wrench = self.zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
         ahead, x, v = desired, q, qd
         if player.moving:  # the state as the desired motion changes it until the effort acts
             ahead = player.ahead(stamp + self.lead)
             x, v = q + (ahead.position - desired.position), qd + (ahead.velocity - desired.velocity)
-        if mode in TASK_MODES:
-            law = self._task.wanted(mode, q, qd, self._laws.gains, self._soft)
+        if mode in TOOL_MODES:
+            law = self._tool.wanted(mode, q, qd, self._laws.gains, self._soft)
         else:
             law = self._laws.wanted(mode, x, v, ahead, period, self._efforts.free)
         wanted = law.effort + ahead.effort
@@ -177,7 +177,7 @@ class Answering(RobotCore):
                 self._observer.forget()
             self.clock.restart()
             self.player = TrajectoryPlayer(position, self.options.start_tolerance, self.clock)
-            self._task.forget()
+            self._tool.forget()
             self._times.reset()
             period = 0.0
         elif period and self._times.add(period, state.age):
@@ -261,7 +261,7 @@ class Answering(RobotCore):
         if self._moved and self.player is not None and self._last is not None:
             self.player.stay(self._position)
             self.goals.abort_all("the mode has changed; the robot stays where it is")
-            self._task.forget()
+            self._tool.forget()
         self._moved = False
 
     def _enter(self, phase: str, reason: str) -> None:
@@ -283,7 +283,7 @@ class Answering(RobotCore):
         pole = filter_pole(self._filter_time, period)
         least = max(options.least_delay, delay - FINENESS if delay > options.delay else 0.0)
         self.lead = round(1e9 * period * (0.5 + 0.5 * (least + delay)))  # half a period, as efforts are held
-        gains = make_gains(self._numbers, options.task, self._stop_extra, period, delay, pole)
+        gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole)
         self._laws.set_gains(gains)
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
             self._learning_cap = gains.cap

@@ -27,15 +27,15 @@ from .guard import Guard
 from .judging import Prepared, TrajectoryJudge
 from .laws import Laws
 from .learning import make_learner
-from .task_control import TARGETS, TaskControl
-from .task_options import TASK_MODES
+from .tool_control import TARGETS, ToolControl
+from .tool_options import TOOL_MODES
 from .trajectory_piece import Desired
 from .trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions
 
-CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TASK_MODES)
+CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TOOL_MODES)
 POLICIES = ("scale", "clip")
 JUMP = 0.02
 """By what part gravity may change from one measurement to the next before efforts are blended."""
@@ -113,10 +113,10 @@ class ComputedTorqueCore(Answering):
         self._pace = options.speed_scaling * self._pace_factor
         self._efforts.set_options(options, numbers["effort_rate_limit"])
         self._learning_cap = np.inf
-        self._task = TaskControl(dynamics, options.task, options.error_limit, self.fastest)
+        self._tool = ToolControl(dynamics, options.tool, options.error_limit, self.fastest)
         self._suit_gains()
         if before is not None:
-            goes_on = same_mode and (self._task.adopt(before._task) or options.mode not in TASK_MODES)
+            goes_on = same_mode and (self._tool.adopt(before._tool) or options.mode not in TOOL_MODES)
             self._moved |= not goes_on
         self._efforts.change(options.blend_time)
         self._warm_up()
@@ -126,7 +126,7 @@ class ComputedTorqueCore(Answering):
         jump = float(np.linalg.norm(gravity - self.dynamics.gravity))
         super().turn_gravity(gravity)
         self._laws.turn_gravity(self.dynamics)
-        self._task.model = self.dynamics
+        self._tool.model = self.dynamics
         if jump > JUMP * float(np.linalg.norm(gravity)):
             self._efforts.change(self.options.blend_time)
         self.judge.model = self.dynamics
@@ -149,12 +149,12 @@ class ComputedTorqueCore(Answering):
         integral = laws.pid.integral
         desired = Desired(q, zero, zero, zero)
         for mode in CONTROL_MODES:
-            if mode not in TASK_MODES:
+            if mode not in TOOL_MODES:
                 laws.wanted(mode, q, zero, desired, 0.0, False)
                 continue
-            task = TaskControl(self.dynamics, self.options.task, self.options.error_limit, self.fastest)
-            task.follow(0, 0.0, q)
-            task.wanted(mode, q, zero, laws.gains, self._soft)
+            tool = ToolControl(self.dynamics, self.options.tool, self.options.error_limit, self.fastest)
+            tool.follow(0, 0.0, q)
+            tool.wanted(mode, q, zero, laws.gains, self._soft)
         self._guard.violation(q, zero, desired)
         laws.stopping(q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
@@ -224,28 +224,28 @@ class ComputedTorqueCore(Answering):
         if self.phase == STOPPED:
             why, self._plan = self.reason, None
             self.player.stay(self._position)
-            self._task.forget()
+            self._tool.forget()
             self._laws.pid.reset()
             self._efforts.change(self.options.blend_time)
             self._enter(HOLDING, "~/hold after a stop")
             return f"control again after the stop: {why}"
-        self._task.rest()
+        self._tool.rest()
         self.give_up("~/hold was called")
         return "all trajectories and targets are dropped"
 
     def aim(self, frame: str, pose: Array, stamp: int = 0) -> None:
         """Take in a target pose (4, 4) of the tool, in a frame, of a time [ns], 0 for now; raises MessageError."""
-        last = self._require_task("a target pose")
-        self._task.aim(frame, pose, stamp or last)
+        last = self._require_tool("a target pose")
+        self._tool.aim(frame, pose, stamp or last)
 
     def drive(self, frame: str, twist: Array, stamp: int = 0) -> None:
         """Take in a target twist (6,) of the tool, in the axes of a frame, of a time [ns]; raises MessageError."""
-        last = self._require_task("a target twist")
-        self._task.drive(frame, twist, stamp or last)
+        last = self._require_tool("a target twist")
+        self._tool.drive(frame, twist, stamp or last)
 
-    def _require_task(self, what: str) -> int:
+    def _require_tool(self, what: str) -> int:
         mode = self.options.mode
-        if mode not in TASK_MODES:
+        if mode not in TOOL_MODES:
             raise MessageError(TARGETS, f"{what} in mode {mode}, which follows none")
         if self.player is None or self._last is None:
             raise MessageError(TARGETS, f"{what} before the first joint state")
@@ -286,7 +286,7 @@ class ComputedTorqueCore(Answering):
         if self.phase in (STOPPING, STOPPED):
             raise MessageError(TRAJECTORIES, f"a trajectory after a stop ({self.reason}); call ~/hold first")
         mode = self.options.mode
-        if mode in ("gravity_compensation", *TASK_MODES):
+        if mode in ("gravity_compensation", *TOOL_MODES):
             raise MessageError(TRAJECTORIES, f"a trajectory in mode {mode}, which follows none")
         return self.player
 
@@ -333,8 +333,8 @@ class ComputedTorqueCore(Answering):
         """Examine the sampled loop at the present pose; costs about a millisecond."""
         position = self.model.neutral() if self._last is None else self._position
         mode = self.options.mode
-        task = self._task.loop(mode, position, self.gains) if mode in TASK_MODES else None
-        return examine(self.dynamics, position, self.gains, mode, self.phase in (STOPPING, STOPPED), task)
+        tool = self._tool.loop(mode, position, self.gains) if mode in TOOL_MODES else None
+        return examine(self.dynamics, position, self.gains, mode, self.phase in (STOPPING, STOPPED), tool)
 
     def estimate(self) -> tuple[str, SpatialInertia]:
         """Return the first body whose parameters are learned, and its estimated inertia in its frame."""
@@ -342,9 +342,9 @@ class ComputedTorqueCore(Answering):
         return self.model.body_names[body], self.learner.inertia(body)
 
     @property
-    def tool(self) -> TaskControl:
+    def tool(self) -> ToolControl:
         """The control of the tool's pose, whether in use or not."""
-        return self._task
+        return self._tool
 
     def take_saturated(self) -> tuple[str, ...]:
         """Return the joints whose efforts were limited since the last call."""

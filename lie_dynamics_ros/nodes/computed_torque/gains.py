@@ -17,8 +17,8 @@ from ...lie_dynamics.control import (
     spectral_radius,
     velocity_pole,
 )
-from .task_gains import TaskGains, make_task_gains
-from .task_options import TaskOptions
+from .tool_gains import ToolGains, make_tool_gains
+from .tool_options import ToolOptions
 
 USUAL_PERIOD = 0.004
 """Taken for the period until it is measured, where none is declared [s]."""
@@ -60,7 +60,7 @@ class Gains:
         What the damping of mode gravity_compensation is slower than [1/s].
     stop, stop_slide, stop_cap : float
         Of stops: Lambda and the rate of the plan; Kd = stop_slide M + extra slower than stop_cap.
-    task : TaskGains
+    tool : ToolGains
         Of modes operational_space and impedance.
     """
 
@@ -83,7 +83,7 @@ class Gains:
     stop_slide: float
     stop_extra: Array
     stop_cap: float
-    task: TaskGains
+    tool: ToolGains
 
     @property
     def stop_fastest(self) -> float:
@@ -98,7 +98,7 @@ def filter_pole(time: float, period: float) -> float | None:
 
 def make_gains(
     wanted: dict[str, Array],
-    task: TaskOptions,
+    tool: ToolOptions,
     stop_extra: Array,
     period: float,
     delay: float,
@@ -110,7 +110,7 @@ def make_gains(
     ----------
     wanted : dict of ndarray, shape (n,)
         The numbers that the parameters of the node give.
-    task : TaskOptions
+    tool : ToolOptions
     stop_extra : ndarray, shape (n,)
         Damping of stops besides the mass matrix [N m s/rad, N s/m].
     period, delay : float
@@ -145,7 +145,7 @@ def make_gains(
         stop_slide=stop_slide,
         stop_extra=stop_extra,
         stop_cap=CAP_SHARE * largest_damping(stop, *loop) - stop_slide,
-        task=make_task_gains(task, *loop),
+        tool=make_tool_gains(tool, *loop),
     )
 
 
@@ -179,19 +179,19 @@ class LoopReport:
 
 
 def examine(
-    model: Model, position: Array, gains: Gains, mode: str, stopping: bool, task: tuple[Array, Array] | None = None
+    model: Model, position: Array, gains: Gains, mode: str, stopping: bool, tool: tuple[Array, Array] | None = None
 ) -> LoopReport:
     """Find what the loop is at a pose, from its exact matrix; too slow for the loop itself.
 
-    `task` holds Kp and Kd of a mode that controls a tool's pose.
+    `tool` holds Kp and Kd of a mode that controls a tool's pose.
     """
     g, M = gains, mass_matrix(model, position)
     if stopping:
         Kd = g.stop_slide * M + limited_damping_matrix(M, g.stop_extra, g.stop_cap)
         Kp, Kd, Ki = g.stop * Kd, Kd + g.stop * M, np.zeros_like(M)
         allowed = g.stop + g.stop_slide + g.stop_cap
-    elif task is not None:
-        Kp, Kd, Ki = *task, np.zeros_like(M)
+    elif tool is not None:
+        Kp, Kd, Ki = *tool, np.zeros_like(M)
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)
     elif mode == "computed_torque":
         Kp, Kd, Ki = M * g.kp, M * g.kd, M * g.ki

@@ -48,7 +48,7 @@ from .judging import Prepared
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
 from .setpoints import Setpoint, make_setpoint
-from .task_options import TASK_MODES
+from .tool_options import TOOL_MODES
 from .tool_outputs import ToolOutputs, describe_tool
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
@@ -180,7 +180,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             self._errors.publish(answer.error, answer.error_rate, stamp)
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, make_report(core, answer), stamp)
-        if answer.mode in TASK_MODES:
+        if answer.mode in TOOL_MODES:
             self._tool.publish(core.tool, answer.position, stamp)
         if answer.reason is not self._logged[1]:
             self._tell_phase()
@@ -340,7 +340,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         if self.answering is None:
             return
         self._describe_loop(core, report)
-        if core.options.mode in TASK_MODES:
+        if core.options.mode in TOOL_MODES:
             describe_tool(core, report)
         if core.phase in (STOPPING, STOPPED):
             report.add(diagnostics.ERROR, f"stopped: {core.reason}; ~/hold resumes control")
@@ -356,8 +356,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         values["loop: spectral radius"] = f"{loop.radius:.4f}"
         mode = core.options.mode
         factor = gains.factor if mode == "computed_torque" else gains.slide_factor
-        if mode in TASK_MODES:
-            factor = gains.task.factor if mode == "operational_space" else 1.0
+        if mode in TOOL_MODES:
+            factor = gains.tool.factor if mode == "operational_space" else 1.0
         if factor < 1.0 and mode != "gravity_compensation":
             report.add(
                 diagnostics.WARN,

@@ -14,7 +14,7 @@ from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
 from .core import CONTROL_MODES, POLICIES
 from .judging import JUDGEMENTS
-from .task_options import TASK_SETTINGS, TaskOptions
+from .tool_options import TOOL_SETTINGS, ToolOptions
 
 NUMBERS = (
     "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",
@@ -224,7 +224,7 @@ CONTROL_SETTINGS = (
         high=1.0,
     ),
     Setting("speed_scaling_time", 0.5, "In which most of a change of that rate is made [s].", low=0.01, high=60.0),
-    *TASK_SETTINGS,
+    *TOOL_SETTINGS,
 )
 
 
@@ -266,7 +266,7 @@ class ComputedTorqueOptions(RobotOptions):
     speed_scaling: float
     speed_scaling_time: float
     gap: float
-    task: TaskOptions
+    tool: ToolOptions
 
     @staticmethod
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,7 +296,7 @@ class ComputedTorqueOptions(RobotOptions):
             "saturate": values["saturate_efforts"],
             "queue": values["queue_trajectories"],
             "gap": values["state_timeout"],
-            "task": TaskOptions.read(values),
+            "tool": ToolOptions.read(values),
         }
 
     def apply(self, model: Model) -> Model:

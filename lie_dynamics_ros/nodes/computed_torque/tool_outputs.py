@@ -13,7 +13,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import Output
 from ...ros.wire.messages import fill_pose_from_matrix
 from .core import ComputedTorqueCore
-from .task_control import TaskControl
+from .tool_control import ToolControl
 
 
 class ToolOutputs:
@@ -23,14 +23,14 @@ class ToolOutputs:
         self._desired, self._actual = (Output(node, PoseStamped, f"~/{name}") for name in ("desired_pose", "tool_pose"))
         self._message = PoseStamped()
 
-    def publish(self, tool: TaskControl, position: Array, stamp: Time) -> None:
+    def publish(self, tool: ToolControl, position: Array, stamp: Time) -> None:
         """Publish what there is at a state."""
         if self._desired.heard and tool.reference is not None:
             self._send(self._desired, tool, tool.reference.pose, stamp)
         if self._actual.heard:
             self._send(self._actual, tool, frame_pose(tool.model, position, tool.frame), stamp)
 
-    def _send(self, output: Output, tool: TaskControl, pose: Array, stamp: Time) -> None:
+    def _send(self, output: Output, tool: ToolControl, pose: Array, stamp: Time) -> None:
         self._message.header.stamp, self._message.header.frame_id = stamp, tool.base
         fill_pose_from_matrix(self._message.pose, pose)
         output.send(self._message)
@@ -47,5 +47,5 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
         report.add(
             diagnostics.WARN,
             f"the stiffness is brought down to {100.0 * tool.share:.2g} % of what is asked for in one direction: at "
-            f"this pose the loop carries natural frequencies up to {core.gains.task.fastest:.0f} rad/s",
+            f"this pose the loop carries natural frequencies up to {core.gains.tool.fastest:.0f} rad/s",
         )

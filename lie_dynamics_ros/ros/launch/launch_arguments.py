@@ -119,7 +119,7 @@ LAUNCHED_NODES = {
     "computed_torque": NodeFile(
         ("robot_description", "mode", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands.")},
-        ("computed_torque", "gravity_compensation", "passivity_based", "adaptive"),
+        ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", "operational_space", "impedance"),
     ),
     "simulated_robot": NodeFile(
         ("robot_description", "mode", "rate", "publish_clock", *_COMMON),

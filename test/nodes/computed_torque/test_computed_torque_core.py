@@ -26,7 +26,7 @@ from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedT
 from lie_dynamics_ros.nodes.computed_torque.efforts import EffortStage
 from lie_dynamics_ros.nodes.computed_torque.options import default_options
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
-from lie_dynamics_ros.nodes.computed_torque.task_options import TASK_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 S = 10**9
 MIDDLE = np.array([0.0, 0.0, 0.0, -1.7, 0.0, 1.8, 0.5])
@@ -332,7 +332,7 @@ def test_anybody_can_compute_an_answer_again(mode):
     loop = Loop(mode=mode, payload_frame="panda_link7", payload_mass=0.5, blend_time=0.0, yield_to_wrenches=False)
     model = panda().with_payload("panda_link7", 0.5, [0, 0, 0])
     loop.step()
-    if mode in TASK_MODES:
+    if mode in TOOL_MODES:
         loop.core.drive("", np.full(6, 0.1))
     elif mode != "gravity_compensation":
         loop.follow([0.5], [MIDDLE + 0.1], [ZERO], [ZERO], np.full((1, 7), 0.2))
@@ -348,7 +348,7 @@ def test_anybody_can_compute_an_answer_again(mode):
         told = make_report(loop.core, loop.core.answer(state))
         loop.k += 1
         used = told.desired_position - told.position_error, told.desired_velocity - told.velocity_error
-        if stopping or mode in ("gravity_compensation", *TASK_MODES):
+        if stopping or mode in ("gravity_compensation", *TOOL_MODES):
             np.testing.assert_allclose(used, (told.position, told.velocity), atol=1e-12)
         else:  # where the desired motion takes the state until the effort acts
             assert (np.abs(used[0] - told.position) > 1e-6).all()

@@ -8,13 +8,13 @@ from support.cores import make_core, options
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import frame_pose, gravity_force
-from lie_dynamics_ros.nodes.computed_torque.task_options import TASK_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 S, H = 10**9, 4 * 10**6
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5])
 ZERO = np.zeros(7)
 TWIST = np.array([0.0, 0.0, 0.2, 0.05, 0.0, 0.0])
-each_mode = pytest.mark.parametrize("mode", TASK_MODES)
+each_mode = pytest.mark.parametrize("mode", TOOL_MODES)
 
 
 class Desk:

@@ -16,32 +16,32 @@ from ...lie_dynamics.texts import quoted
 from .gains import Gains
 from .laws import LawEffort
 from .learning import last_link
-from .task_options import AXES, TASK_MODES, TaskOptions
+from .tool_options import AXES, TOOL_MODES, ToolOptions
 
 TARGETS = "targets"
 """What refused targets are counted under."""
 FARTHEST = 1e6
 """Beyond this positions and speeds of targets are taken for mistakes [m, rad/s, m/s]."""
-SPEED_SHARE = 0.5
+USED_SPEED = 0.5
 """Part of their velocity limits that joints move at for the tool's desired motion; what is beyond is damped away."""
 LEAD = 0.25
 """Part of the error limit by which the desired pose leads the tool before it waits."""
 USUAL_LIMIT = 0.5
 """Taken for the error limit there where none is given [rad, m]."""
-LONGEST = 1.0
+LONGEST_PERIOD = 1.0
 """Time for which the desired pose goes on at once: what is beyond was no period [s]."""
 HALF_TURN = 3.0
 """Angle beyond which the way back is not clear any more [rad]."""
 
 
-class TaskControl:
+class ToolControl:
     """What modes operational_space and impedance keep from one state to the next, and their laws.
 
     Parameters
     ----------
     model : Model
         With all that the options include; one coordinate a joint.
-    options : TaskOptions
+    options : ToolOptions
     limit : float
         Error of the tool's pose beyond which the robot is stopped [rad, m]; 0 for none.
     fastest : ndarray, shape (n,)
@@ -57,7 +57,7 @@ class TaskControl:
         The desired pose; None before the first state.
     """
 
-    def __init__(self, model: Model, options: TaskOptions, limit: float, fastest: Array) -> None:
+    def __init__(self, model: Model, options: ToolOptions, limit: float, fastest: Array) -> None:
         options.check(model)
         self.model, self.options, self._limit = model, options, limit
         self.frame = options.frame or model.body_names[last_link(model)]
@@ -70,11 +70,11 @@ class TaskControl:
         self._new: tuple[int, Array] | None = None  # a target that came since
         self._rates, self._change = np.zeros(6), np.zeros(6)  # of the target, and how they change
         self._in_tool, self._told = False, 0  # their axes, and when they came [ns]
-        self._speed = SPEED_SHARE * fastest
+        self._speed = USED_SPEED * fastest
         self._lead = LEAD * (limit or USUAL_LIMIT)
         self.share, self.pace = 1.0, 1.0
 
-    def adopt(self, other: TaskControl) -> bool:
+    def adopt(self, other: ToolControl) -> bool:
         """Go on where another one was, with other options; False where that controls another frame."""
         if other.frame != self.frame or other.reference is None:
             return False
@@ -183,7 +183,7 @@ class TaskControl:
             self._target = target
             reference.aim(target)
         reference.advance(
-            min(period, LONGEST), rates, change, min(self.pace, self._patience(reference.pose, pose, rates))
+            min(period, LONGEST_PERIOD), rates, change, min(self.pace, self._patience(reference.pose, pose, rates))
         )
 
     def _patience(self, desired: Array, pose: Array, rates: Array) -> float:
@@ -213,13 +213,13 @@ class TaskControl:
 
     def torque(self, mode: str, q: Array, qd: Array, gains: Gains) -> TaskTorque:
         """Return what a mode asks for, without what soft limits add; raises LieDynamicsError."""
-        g, reference, options = gains.task, self.reference, self.options
+        g, reference, options = gains.tool, self.reference, self.options
         assert reference is not None
         stiffness, ratio, _ = options.numbers
         rest = posture_torque(self.model, q, qd, self._posture, g.posture_kp, g.posture_kd)
         motion = reference.pose, reference.twist, reference.acceleration
         common = {"null_torque": rest, "axes": self._axes, "speed": self._speed, "singular": options.singularity}
-        if mode == TASK_MODES[0]:
+        if mode == TOOL_MODES[0]:
             return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, **common)
         return impedance(
             self.model,
@@ -235,10 +235,10 @@ class TaskControl:
 
     def wanted(self, mode: str, q: Array, qd: Array, gains: Gains, soft: SoftLimits) -> LawEffort:
         """Return what a mode asks for."""
-        task = self.torque(mode, q, qd, gains)
-        self.pace = task.pace
-        self.share = task.share if isinstance(task, ImpedanceTorque) else 1.0
-        effort = task.torque
+        tool = self.torque(mode, q, qd, gains)
+        self.pace = tool.pace
+        self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
+        effort = tool.torque
         brake = soft.acceleration(q, qd, gains.slide)
         excess = qd - np.clip(qd, -self._speed, self._speed)
         if brake is not None or excess.any():
@@ -249,9 +249,9 @@ class TaskControl:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""
         if self.reference is None:
             self._start(q)
-        task = self.torque(mode, q, np.zeros(len(q)), gains)
-        held = task.null_space @ mass_matrix(self.model, q)
-        return task.stiffness + gains.task.posture_kp * held, task.damping + gains.task.posture_kd * held
+        tool = self.torque(mode, q, np.zeros(len(q)), gains)
+        held = tool.null_space @ mass_matrix(self.model, q)
+        return tool.stiffness + gains.tool.posture_kp * held, tool.damping + gains.tool.posture_kd * held
 
 
 def _angle(a: Array, b: Array) -> float:

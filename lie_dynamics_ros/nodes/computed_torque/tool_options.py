@@ -14,7 +14,7 @@ from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust
 
-TASK_MODES = ("operational_space", "impedance")
+TOOL_MODES = ("operational_space", "impedance")
 AXES = ("base", "tool")
 THREE = "One number for all axes, or three (x, y, z)."
 PAIRS = ("stiffness", "damping_ratio", "rate", "speed", "acceleration")
@@ -29,14 +29,14 @@ def _pair(name: str, turning: Any, moving: Any, text: str, units: tuple[str, str
     )
 
 
-TASK_SETTINGS = (
+TOOL_SETTINGS = (
     Setting("tool_frame", "", "Link or frame whose pose is controlled; '' stands for the last link."),
     Setting("tool_axes", AXES[0], "Axes of stiffness, damping and rates: of the base or of the tool.", choices=AXES),
     *_pair(
         "stiffness", [30.0], [400.0], f"Stiffness in mode impedance. {THREE}", ("N m/rad", "N/m"), low=1e-3, high=1e6
     ),
     *_pair("rate", [10.0], [10.0], f"How fast errors vanish in mode operational_space. {THREE}", ("1/s", "1/s"),
-           low=0.0, high=1e4),
+           low=1e-3, high=1e4),
     *_pair("damping_ratio", [1.0], [1.0], f"Damping in modes operational_space and impedance. {THREE}", ("1", "1"),
            low=0.1, high=10.0),
     *_pair("speed", 1.0, 0.25, "Largest speed at which the desired pose moves to its target", ("rad/s", "m/s"),
@@ -58,7 +58,7 @@ TASK_SETTINGS = (
 
 
 @dataclass(frozen=True)
-class TaskOptions:
+class ToolOptions:
     """What the modes that control a tool's pose are to do; numbers along six axes, turning first.
 
     Attributes
@@ -89,7 +89,7 @@ class TaskOptions:
     yielding: bool
 
     @classmethod
-    def read(cls, values: Mapping[str, Any]) -> TaskOptions:
+    def read(cls, values: Mapping[str, Any]) -> ToolOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         six = {name: _six(values, name) for name in PAIRS[:3]}
         two = {name: (values[f"rotational_{name}"], values[f"translational_{name}"]) for name in PAIRS[3:]}
@@ -100,7 +100,7 @@ class TaskOptions:
             posture=tuple(values["posture"]), posture_rate=values["posture_rate"], singularity=values["singularity"],
             target_timeout=round(values["target_timeout"] * 1e9), yielding=values["yield_to_wrenches"],
         )  # fmt: skip
-        if values["mode"] == TASK_MODES[0] and values["rate"]:
+        if values["mode"] == TOOL_MODES[0] and values["rate"]:
             options._check_rates(values["rate"], values["delay"])
         return options
 

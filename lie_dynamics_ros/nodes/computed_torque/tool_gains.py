@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from ...core.arrays import Array
 from ...lie_dynamics.control import largest_period
-from .task_options import TaskOptions
+from .tool_options import ToolOptions
 
-SHARE = 0.9
+USED_FREQUENCY = 0.9
 """What part of the frequencies that the loop can carry mode impedance uses: soft limits take some, too."""
 
 
 @dataclass(frozen=True)
-class TaskGains:
+class ToolGains:
     """Gains in force.
 
     Attributes
@@ -36,7 +36,7 @@ class TaskGains:
     posture_kd: float
 
 
-def make_task_gains(options: TaskOptions, period: float, delay: float, pole: float | None) -> TaskGains:
+def make_tool_gains(options: ToolOptions, period: float, delay: float, pole: float | None) -> ToolGains:
     """Return the gains for a loop: its period [s], delay [periods] and the pole of the filter of velocities.
 
     At a pose the loop decouples into pairs (w^2, 2 zeta w), those of the null space into (p^2, 2 p).
@@ -45,8 +45,8 @@ def make_task_gains(options: TaskOptions, period: float, delay: float, pole: flo
     factor = min(_factor(w, z, period, delay, pole) for w, z in {*zip(rate.tolist(), ratio.tolist(), strict=True)})
     rate = factor * rate
     posture = _factor(options.posture_rate, 1.0, period, delay, pole) * options.posture_rate
-    fastest = SHARE * min(largest_period(1.0, 2.0 * z, 0.0, delay, pole) for z in {*ratio.tolist()}) / period
-    return TaskGains(rate**2, 2.0 * ratio * rate, factor, fastest, posture**2, 2.0 * posture)
+    fastest = USED_FREQUENCY * min(largest_period(1.0, 2.0 * z, 0.0, delay, pole) for z in {*ratio.tolist()}) / period
+    return ToolGains(rate**2, 2.0 * ratio * rate, factor, fastest, posture**2, 2.0 * posture)
 
 
 def _factor(rate: float, ratio: float, period: float, delay: float, pole: float | None) -> float:
