@@ -3,7 +3,7 @@
 For each Python: numba oldest and newest, each with the oldest and newest numpy and scipy that it takes; versions are
 those that the package index has wheels of. Each combination has an environment of its own in .venv-matrix, made once.
 There all kernels are compiled and `TESTS` are run, with calls past numba's dispatcher and then without them
-(LIE_DYNAMICS_FAST_CALLS). A run without arguments writes the table, benchmarks/results/matrix.md.
+(LIE_DYNAMICS_FAST_CALLS). A run of all Pythons and `TESTS` writes the table, benchmarks/results/matrix.md.
 
 A Python that is neither on PATH nor in pyenv is fetched by uv; one that cannot be had has a row that says so.
 """
@@ -157,7 +157,7 @@ def main() -> int:
     """Test all combinations, show and write the table; return 1 where something failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--python", action="append", metavar="X.Y", help="instead of the oldest and the newest")
-    parser.add_argument("--first", type=int, metavar="N", help="only so many combinations of each Python")
+    parser.add_argument("--first", type=int, metavar="N", help="only so many combinations of each Python; of 4")
     parser.add_argument("tests", nargs="*", default=TESTS)
     options = parser.parse_args()
     HOME.mkdir(exist_ok=True)
@@ -177,7 +177,7 @@ def main() -> int:
         except FailedError as error:
             add(Row(version, result=f"not tested: {error}"))
     text = table(rows, options.tests, machine())
-    if len(sys.argv) == 1:
+    if not options.python and tuple(options.tests) == TESTS:
         (FOLDER / "matrix.md").write_text(text)
     print(text)
     return 0 if all(row.passed for row in rows) else 1
