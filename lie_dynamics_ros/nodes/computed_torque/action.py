@@ -18,7 +18,7 @@ from ...ros.wire.messages import nanoseconds
 from ...ros.wire.rclpy_private import begin_goal, finish_goal
 from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
-from .goals import (
+from .trajectories.goals import (
     INVALID_GOAL,
     INVALID_JOINTS,
     OLD_HEADER_TIMESTAMP,
@@ -30,8 +30,8 @@ from .goals import (
     Tolerance,
     read_bounds,
 )
-from .judging import Prepared
-from .trajectory_player import PastError
+from .trajectories.judging import Prepared
+from .trajectories.trajectory_player import PastError
 
 if TYPE_CHECKING:
     from .node import ComputedTorqueNode

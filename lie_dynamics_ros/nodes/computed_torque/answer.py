@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...core.arrays import Array
 from .laws import LawEffort
-from .trajectory_piece import Desired
+from .trajectories.trajectory_piece import Desired
 
 OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
 PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)

@@ -18,17 +18,17 @@ from ...lie_dynamics.control.sample_times import FINENESS
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
-from .goals import Goals
 from .guard import Guard
-from .judging import TrajectoryJudge
 from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
-from .path_clock import PathClock
 from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
-from .trajectory_piece import Desired
-from .trajectory_player import TrajectoryPlayer
+from .trajectories.goals import Goals
+from .trajectories.judging import TrajectoryJudge
+from .trajectories.path_clock import PathClock
+from .trajectories.trajectory_piece import Desired
+from .trajectories.trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions

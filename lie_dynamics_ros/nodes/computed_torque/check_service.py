@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics.control.feasibility import KINDS, Retimed
 from ...ros.inputs.trajectories import read_joint_trajectory
-from .trajectory_piece import Desired, Piece
+from .trajectories.trajectory_piece import Desired, Piece
 
 if TYPE_CHECKING:
     from .node import ComputedTorqueNode

@@ -22,15 +22,15 @@ from ...lie_dynamics.control.kernels.signals import within
 from .answer import HOLDING, OFF, STOPPED, STOPPING
 from .answering import Answering
 from .gains import LoopReport, examine
-from .goals import SUCCESSFUL, Goal
 from .guard import Guard
-from .judging import Prepared, TrajectoryJudge
 from .laws import Laws
 from .learning import make_learner
 from .tool_control import TARGETS, ToolControl
 from .tool_options import TOOL_MODES
-from .trajectory_piece import Desired
-from .trajectory_player import TrajectoryPlayer
+from .trajectories.goals import SUCCESSFUL, Goal
+from .trajectories.judging import Prepared, TrajectoryJudge
+from .trajectories.trajectory_piece import Desired
+from .trajectories.trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...lie_dynamics.control import SoftLimits
 from ...lie_dynamics.control.kernels.signals import keeps_limits
-from .trajectory_piece import Desired
+from .trajectories.trajectory_piece import Desired
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions

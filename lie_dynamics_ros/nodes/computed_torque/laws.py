@@ -17,7 +17,7 @@ from ...lie_dynamics.control import (
     slotine_li_force,
 )
 from .gains import Gains
-from .trajectory_player import Desired
+from .trajectories.trajectory_player import Desired
 
 
 class LawEffort(NamedTuple):

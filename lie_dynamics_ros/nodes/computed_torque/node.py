@@ -44,12 +44,12 @@ from .action import TrajectoryAction
 from .answer import STOPPED, STOPPING, ControllerAnswer
 from .check_service import CheckService
 from .core import ComputedTorqueCore
-from .judging import Prepared
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
 from .setpoints import Setpoint, make_setpoint
 from .tool_options import TOOL_MODES
 from .tool_outputs import ToolOutputs, describe_tool
+from .trajectories.judging import Prepared
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (

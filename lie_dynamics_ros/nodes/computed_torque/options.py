@@ -13,8 +13,8 @@ from ...core.setting import PER_JOINT, Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
 from .core import CONTROL_MODES, POLICIES
-from .judging import JUDGEMENTS
 from .tool_options import TOOL_SETTINGS, ToolOptions
+from .trajectories.judging import JUDGEMENTS
 
 NUMBERS = (
     "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",

@@ -6,7 +6,7 @@ from test_computed_torque_core import EVERY, MIDDLE, Loop, S, panda
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_points import JointPoints
-from lie_dynamics_ros.nodes.computed_torque.goals import (
+from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import (
     GOAL_TOLERANCE_VIOLATED,
     INVALID_GOAL,
     INVALID_JOINTS,
@@ -17,7 +17,7 @@ from lie_dynamics_ros.nodes.computed_torque.goals import (
     Tolerance,
     read_bounds,
 )
-from lie_dynamics_ros.nodes.computed_torque.trajectory_player import PastError
+from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import PastError
 
 NAMES = panda().joint_names
 SWING = 0.4 * np.array([1.0, -0.7, 0.8, 0.9, -1.0, 0.6, 1.0])

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core.errors import TRAJECTORIES, MessageError
-from ...core.joint_points import JointPoints
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model
-from ...lie_dynamics.control.feasibility import (
+from ....core.errors import TRAJECTORIES, MessageError
+from ....core.joint_points import JointPoints
+from ....lie_dynamics import JointFriction, LieDynamicsError, Model
+from ....lie_dynamics.control.feasibility import (
     Excess,
     Feasibility,
     JointPath,

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...core.joint_points import JointPoints
-from ...lie_dynamics.control.feasibility import JointPath, Motion
-from ...lie_dynamics.control.hermite import hermite, powers
+from ....core.arrays import Array
+from ....core.joint_points import JointPoints
+from ....lie_dynamics.control.feasibility import JointPath, Motion
+from ....lie_dynamics.control.hermite import hermite, powers
 
 SAME = 1e-9
 """Difference of motions below which one is as the other [SI units]."""

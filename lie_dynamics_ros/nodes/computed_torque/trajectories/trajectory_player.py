@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...core.errors import TRAJECTORIES, MessageError
-from ...core.joint_points import JointPoints
+from ....core.arrays import Array
+from ....core.errors import TRAJECTORIES, MessageError
+from ....core.joint_points import JointPoints
 from .path_clock import PathClock
 from .trajectory_piece import Desired, Halt, Piece
 

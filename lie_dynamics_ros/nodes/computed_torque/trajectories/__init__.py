@@ -1,0 +1,1 @@
+"""Trajectories: judged whole, played on a clock that may be slowed down, followed for goals. No ROS in here."""
