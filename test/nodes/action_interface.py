@@ -51,9 +51,10 @@ def _built() -> Path:
         if shutil.which("c++") is None:
             pytest.skip("control_msgs is not installed, and there is no C++ compiler to build its stand-in")
         scratch = prefix.with_suffix(f".{os.getpid()}")
-        environment = {**os.environ, "PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
+        relative = str(constraints.relative_to(ROOT))  # pip splits these at spaces, which our own path may have
+        environment = {**os.environ, "PIP_CONSTRAINT": relative, "PIP_BUILD_CONSTRAINT": relative}
         command = [sys.executable, "-m", "pip", "install", "--no-deps", "--prefix", str(scratch), str(SOURCES)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             shutil.rmtree(scratch, ignore_errors=True)
             pytest.skip(f"control_msgs is not installed, and its stand-in does not build: {done.stderr[-500:]}")
