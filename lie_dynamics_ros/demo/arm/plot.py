@@ -36,4 +36,4 @@ def draw(verdict: Verdict, model: Model, path: Path) -> None:
             axis.set_visible(False)
         for axis in axes[-1]:
             axis.set_xlabel("time [s]", fontsize=9)
-        axes[0][0].legend(fontsize=8, loc="upper right")
+        axes[0][0].legend(fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)

@@ -36,9 +36,9 @@ def draw(verdict: Verdict, play: Play, path: Path) -> None:
         for joint in shown:
             torque.plot(verdict.effort_times, verdict.efforts[:, joint], linewidth=0.9, label=names[joint])
         torque.set_title("torques [N m, N]", fontsize=9, loc="left")
-        torque.legend(fontsize=7, loc="upper right", ncols=4)
+        torque.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=7)
         mass.plot(verdict.mass_times, verdict.masses, color="tab:blue", linewidth=1.2, label="estimate")
         mass.axhline(play.mass, color="black", linestyle="--", linewidth=0.9, label="truth")
         mass.set_title("mass of the payload [kg]", fontsize=9, loc="left")
         mass.set_xlabel("time [s]", fontsize=9)
-        mass.legend(fontsize=8, loc="lower right")
+        mass.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
