@@ -24,7 +24,7 @@ from .answering import Answering
 from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
-from .learning import make_learner
+from .learning import last_link, make_learner
 from .tool_control import TARGETS, ToolControl
 from .tool_options import TOOL_MODES
 from .trajectories.goals import SUCCESSFUL, Goal
@@ -73,6 +73,7 @@ class ComputedTorqueCore(Answering):
     def __init__(self, model: Model, options: ComputedTorqueOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
         self._pace_factor = 1.0
+        self._usual_tool = model.body_names[last_link(model)]  # whatever the payload weighs
         self._set_options(options, None)
 
     # Options.
@@ -113,7 +114,7 @@ class ComputedTorqueCore(Answering):
         self._pace = options.speed_scaling * self._pace_factor
         self._efforts.set_options(options, numbers["effort_rate_limit"])
         self._learning_cap = np.inf
-        self._tool = ToolControl(dynamics, options.tool, options.error_limit, self.fastest)
+        self._tool = self._make_tool()
         self._suit_gains()
         if before is not None:
             goes_on = same_mode and (self._tool.adopt(before._tool) or options.mode not in TOOL_MODES)
@@ -142,6 +143,10 @@ class ComputedTorqueCore(Answering):
             effort=limits.effort if options.saturate else np.full(self.model.nv, np.inf),
         )
 
+    def _make_tool(self) -> ToolControl:
+        options = self.options
+        return ToolControl(self.dynamics, options.tool, options.error_limit, self.fastest, self._usual_tool)
+
     def _warm_up(self) -> None:
         """Run every law once, and leave no trace of it."""
         laws, zero = self._laws, self.zero
@@ -152,7 +157,7 @@ class ComputedTorqueCore(Answering):
             if mode not in TOOL_MODES:
                 laws.wanted(mode, q, zero, desired, 0.0, False)
                 continue
-            tool = ToolControl(self.dynamics, self.options.tool, self.options.error_limit, self.fastest)
+            tool = self._make_tool()
             tool.follow(0, 0.0, q)
             tool.wanted(mode, q, zero, laws.gains, self._soft)
         self._guard.violation(q, zero, desired)
@@ -241,7 +246,7 @@ class ComputedTorqueCore(Answering):
     def drive(self, frame: str, twist: Array, stamp: int = 0) -> None:
         """Take in a target twist (6,) of the tool, in the axes of a frame, of a time [ns]; raises MessageError."""
         last = self._require_tool("a target twist")
-        self._tool.drive(frame, twist, stamp or last)
+        self._tool.drive(frame, twist, stamp or last, last)
 
     def _require_tool(self, what: str) -> int:
         mode = self.options.mode

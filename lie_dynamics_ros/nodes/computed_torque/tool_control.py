@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -15,7 +16,6 @@ from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import quoted
 from .gains import Gains
 from .laws import LawEffort
-from .learning import last_link
 from .tool_options import AXES, TOOL_MODES, ToolOptions
 
 TARGETS = "targets"
@@ -46,43 +46,47 @@ class ToolControl:
         Error of the tool's pose beyond which the robot is stopped [rad, m]; 0 for none.
     fastest : ndarray, shape (n,)
         Velocity limits, infinite for none [rad/s, m/s].
+    usual : str
+        The tool where options name none.
 
     Attributes
     ----------
     frame, base : str
         The tool, and the link that poses are seen from.
-    share, pace : float
-        `ImpedanceTorque.share` and `TaskTorque.pace` of the last answer.
+    share, pace, damped : float, float, int
+        `ImpedanceTorque.share`, `TaskTorque.pace` and `TaskTorque.damped` of the last answer.
     reference : PoseReference or None
         The desired pose; None before the first state.
     """
 
-    def __init__(self, model: Model, options: ToolOptions, limit: float, fastest: Array) -> None:
+    def __init__(self, model: Model, options: ToolOptions, limit: float, fastest: Array, usual: str) -> None:
         options.check(model)
         self.model, self.options, self._limit = model, options, limit
-        self.frame = options.frame or model.body_names[last_link(model)]
-        fixed = [name for name, found in model.frames.items() if found.body < 0 and name != "world"]
-        self.base = fixed[0] if fixed else "world"
+        self.frame = options.frame or usual
+        frames = model.frames.items()  # a root link "world" is the world, and links fixed to it may lie elsewhere
+        roots = (name for name, found in frames if found.body < 0 and np.array_equal(found.placement, np.eye(4)))
+        self.base = next((name for name in roots if name != "world"), "world")
         self._axes = "world" if options.axes == AXES[0] else "body"
         self.reference: PoseReference | None = None
-        self._posture = np.array(options.posture)
+        self._posture = np.array(options.posture) if len(options.posture) > 1 else None  # None: the next position
         self._target: Array | None = None  # where the tool is wanted at the last state
         self._new: tuple[int, Array] | None = None  # a target that came since
         self._rates, self._change = np.zeros(6), np.zeros(6)  # of the target, and how they change
-        self._in_tool, self._told = False, 0  # their axes, and when they came [ns]
+        self._in_tool, self._told, self._since = False, 0, 0  # their axes, their stamp, since when they count [ns]
         self._speed = USED_SPEED * fastest
         self._lead = LEAD * (limit or USUAL_LIMIT)
-        self.share, self.pace = 1.0, 1.0
+        self.share, self.pace, self.damped = 1.0, 1.0, 0
 
     def adopt(self, other: ToolControl) -> bool:
         """Go on where another one was, with other options; False where that controls another frame."""
         if other.frame != self.frame or other.reference is None:
             return False
-        self.reference, self._target, self._new = other.reference, other._target, other._new
-        self._rates, self._change, self._in_tool, self._told = other._rates, other._change, other._in_tool, other._told
+        self.reference, self._target, self._new = copy.deepcopy(other.reference), other._target, other._new
+        self._rates, self._change, self._in_tool = other._rates, other._change, other._in_tool
+        self._told, self._since = other._told, other._since
         self.reference.set_limits(self.options.speed, self.options.acceleration)
-        if len(self._posture) != self.model.nv:
-            self._posture = other._posture if len(other.options.posture) == 1 else self._posture
+        if len(self.options.posture) == len(other.options.posture) == 1:
+            self._posture = other._posture
         return True
 
     def forget(self) -> None:
@@ -94,13 +98,13 @@ class ToolControl:
         pose = frame_pose(self.model, q, self.frame)
         self.reference = PoseReference(pose, self.options.speed, self.options.acceleration)
         if len(self.options.posture) == 1:
-            self._posture = np.array(q)
+            self._posture = None
         return self.reference
 
     def rest(self) -> None:
         """Forget targets and come to rest."""
         self._target = self._new = None
-        self._rates, self._change, self._told = np.zeros(6), np.zeros(6), 0
+        self._rates, self._change, self._told, self._since = np.zeros(6), np.zeros(6), 0, 0
         if self.reference is not None:
             self.reference.aim(None)
 
@@ -122,8 +126,11 @@ class ToolControl:
             raise MessageError(TARGETS, f"a target pose at {pose[:3, 3].tolist()}, out of anybody's reach")
         self._new = stamp, base @ pose
 
-    def drive(self, frame: str, twist: Array, stamp: int) -> None:
-        """Take in a target twist (6,), of the tool's origin and in the axes of a frame; raises MessageError."""
+    def drive(self, frame: str, twist: Array, stamp: int, now: int) -> None:
+        """Take in a target twist (6,), of the tool's origin and in the axes of a frame; raises MessageError.
+
+        It counts from its stamp [ns], or from now where that lies ahead: a clock that is wrong keeps no tool moving.
+        """
         if not (all_finite(twist) and np.abs(twist).max() < FARTHEST):
             raise MessageError(TARGETS, f"a target twist of {twist.tolist()}; expected finite, moderate numbers")
         base = self._base(frame)
@@ -138,7 +145,7 @@ class ToolControl:
         since = stamp - self._told
         known = self._told and in_tool == self._in_tool and 0 < since <= (self.options.target_timeout or since)
         self._change = (rates - self._rates) / (since * 1e-9) if known else np.zeros(6)
-        self._rates, self._in_tool, self._told = rates, in_tool, stamp
+        self._rates, self._in_tool, self._told, self._since = rates, in_tool, stamp, min(stamp, now)
 
     def _base(self, frame: str) -> Array | None:
         """Return the pose of a frame that is fixed to the base, or None where it is no such frame."""
@@ -166,7 +173,7 @@ class ToolControl:
     def _advance(self, reference: PoseReference, pose: Array, stamp: int, period: float) -> None:
         timeout = self.options.target_timeout
         rates, change = self._rates, self._change
-        if timeout and stamp - self._told > timeout:
+        if timeout and stamp - self._since > timeout:
             rates = change = np.zeros(6)
         elif self._in_tool:
             R = reference.pose[:3, :3]
@@ -216,6 +223,8 @@ class ToolControl:
         g, reference, options = gains.tool, self.reference, self.options
         assert reference is not None
         stiffness, ratio, _ = options.numbers
+        if self._posture is None:
+            self._posture = np.array(q)
         rest = posture_torque(self.model, q, qd, self._posture, g.posture_kp, g.posture_kd)
         motion = reference.pose, reference.twist, reference.acceleration
         common = {"null_torque": rest, "axes": self._axes, "speed": self._speed, "singular": options.singularity}
@@ -236,7 +245,7 @@ class ToolControl:
     def wanted(self, mode: str, q: Array, qd: Array, gains: Gains, soft: SoftLimits) -> LawEffort:
         """Return what a mode asks for."""
         tool = self.torque(mode, q, qd, gains)
-        self.pace = tool.pace
+        self.pace, self.damped = tool.pace, tool.damped
         self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
         effort = tool.torque
         brake = soft.acceleration(q, qd, gains.slide)

@@ -40,6 +40,8 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
     """Write what is known of the tool into a diagnostic report."""
     tool = core.tool
     report.values["tool"] = tool.frame
+    report.values["tool: directions given up near a singularity"] = tool.damped
+    report.values["tool: part of the desired speed"] = f"{tool.pace:.3f}"
     if core.options.mode != "impedance":
         return
     report.values["stiffness in force, least part"] = f"{tool.share:.3f}"

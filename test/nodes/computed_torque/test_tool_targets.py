@@ -7,7 +7,7 @@ from support.cores import make_core, options
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.lie_dynamics import frame_pose, gravity_force
+from lie_dynamics_ros.lie_dynamics import Model, frame_pose, gravity_force
 from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 S, H = 10**9, 4 * 10**6
@@ -192,6 +192,78 @@ def test_options_change_under_way(mode):
     desk.core = desk.core.with_options(options(mode=mode, error_limit=0.0, tool_frame="panda_link5"))
     desk.run()
     np.testing.assert_allclose(desk.pose, frame_pose(arms.load("panda_arm").model, Q, "panda_link5"), atol=1e-15)
+
+
+@each_mode
+def test_options_that_are_tried_change_nothing(mode):
+    desk, other = Desk(mode), Desk(mode)
+    for one in (desk, other):
+        one.run()
+        goal = one.pose.copy()
+        goal[0, 3] += 0.1
+        one.core.aim("", goal)
+    desk.core.with_options(options(mode=mode, error_limit=0.0, translational_speed=0.01, rotational_acceleration=0.1))
+    for one in (desk, other):
+        one.run(50)
+    np.testing.assert_array_equal(desk.pose, other.pose)
+
+
+@each_mode
+@pytest.mark.parametrize(("before", "after"), [(Q + 0.1, [0.0]), ([0.0], Q + 0.1), (Q - 0.1, Q + 0.1), ([0.0], [0.0])])
+def test_the_posture_changes_under_way(mode, before, after):
+    """One number asked for anew stands for the position in which it is; efforts are those of a fresh start there."""
+    moved = Q + 0.01
+    desk, fresh = Desk(mode, posture=list(before), blend_time=0.0), Desk(mode, posture=list(after), blend_time=0.0)
+    desk.run(3)
+    desk.core = desk.core.with_options(options(mode=mode, error_limit=0.0, posture=list(after), blend_time=0.0))
+    desk.run(3, moved)
+    fresh.run(1, Q if len(after) == len(before) == 1 else moved)
+    fresh.core.tool.reference = desk.core.tool.reference
+    np.testing.assert_allclose(desk.answer.effort, fresh.run(1, moved).effort, atol=1e-9)
+    assert desk.answer.phase == "holding"
+
+
+@each_mode
+@pytest.mark.parametrize("ahead", [S // 50, 10 * S, 3600 * S])
+def test_a_twist_from_a_clock_that_is_ahead_counts_for_its_time_only(mode, ahead):
+    desk = Desk(mode)
+    desk.run()
+    begun = desk.pose.copy()
+    desk.core.drive("", TWIST, desk.stamp + ahead)
+    desk.run(200)
+    assert not desk.core.tool.moving and 0.0 < np.abs(desk.pose[:3, 3] - begun[:3, 3]).max() < 0.02
+
+
+@each_mode
+def test_a_payload_leaves_the_tool_where_it_is(mode):
+    """Whatever a link that carries something weighs: it does not become the last one that counts."""
+    desk = Desk(mode)
+    desk.run()
+    goal = desk.pose.copy()
+    goal[0, 3] += 0.05
+    desk.core.aim("", goal)
+    heavy = options(mode=mode, error_limit=0.0, payload_frame="panda_link5", payload_mass=2000.0)
+    desk.core = desk.core.with_options(heavy)
+    desk.run(350)
+    assert desk.core.tool.frame == "panda_link7"
+    np.testing.assert_allclose(desk.pose, goal, atol=1e-4)
+
+
+@pytest.mark.parametrize(("root", "base"), [("world", "world"), ("table", "table")])
+def test_poses_are_told_in_the_frame_in_which_they_are(root, base):
+    """A robot on a stand, with a link "world" as its root or not."""
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    urdf = f"""<robot name="r"><link name="{root}"/><link name="foot"/><link name="arm">{inertia}</link>
+      <joint name="stand" type="fixed"><parent link="{root}"/><child link="foot"/><origin xyz="0 0 0.5"/></joint>
+      <joint name="j" type="revolute"><parent link="foot"/><child link="arm"/><axis xyz="0 0 1"/>
+      <limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>"""
+    core = make_core(Model.from_urdf(urdf), mode="impedance")
+    assert core.tool.base == base
+    core.start()
+    core.answer(RobotState(S, np.zeros(1), np.zeros(1)))
+    core.aim("foot", np.eye(4))
+    core.answer(RobotState(S + H, np.zeros(1), np.zeros(1)))
+    np.testing.assert_allclose(core.tool.reference.pose[:3, 3], [0.0, 0.0, 0.5], atol=1e-12)
 
 
 @pytest.mark.parametrize(
