@@ -6,6 +6,7 @@ up, is lost. Exceptions by signals would come in the middle of anything.
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 import time
@@ -22,7 +23,8 @@ launch tells the nodes too. What a node has to say at its end must not be lost b
 class EndSignals:
     """Notes the first signal that ends a process; one more than `ONE_WISH` later ends it at once. A context manager.
 
-    Once it is left, later signals are handled as before it; one that only repeats the wish is still not heard.
+    Once it is left, later signals are handled as before it; one that only repeats the wish is still not heard, also not
+    while the interpreter ends, which takes their handlers away before all else.
 
     Attributes
     ----------
@@ -43,9 +45,11 @@ class EndSignals:
 
     def __exit__(self, *_: object) -> None:
         self._left = True
-        if not self.heard:  # else the process is about to end, and launch may be telling it so right now
-            for which, handler in self._before.items():
-                signal.signal(which, handler)
+        if self.heard:  # the process is about to end, and launch may be telling it so right now
+            atexit.register(_ignore)
+            return
+        for which, handler in self._before.items():
+            signal.signal(which, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if not self.heard:
@@ -54,3 +58,8 @@ class EndSignals:
             for which in SIGNALS:
                 signal.signal(which, self._before[which] if self._left else signal.SIG_DFL)
             signal.raise_signal(number)
+
+
+def _ignore() -> None:
+    for which in SIGNALS:
+        signal.signal(which, signal.SIG_IGN)

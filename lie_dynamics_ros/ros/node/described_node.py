@@ -140,7 +140,7 @@ class DescribedNode(ManagedNode):
             taken = take_message(self._subscription, String)
             if taken is not None:
                 self._keep_text(taken)
-            elif time.monotonic() >= deadline:
+            elif self.told_to_end() or time.monotonic() >= deadline:
                 raise ConfigurationError(
                     f"no robot description: nothing received on {self._subscription.topic_name}, "
                     "and the parameter robot_description is empty"

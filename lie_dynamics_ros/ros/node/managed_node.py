@@ -70,11 +70,14 @@ class ManagedNode(LifecycleNode):
         Returns the time [ns] of the node's clock.
     reach : Reach or None
         Tells whether the process can be reached, while it spins.
+    told_to_end : callable
+        Tells whether the process is to end, for what waits in a transition.
     """
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
         self.failure = ""
         self.reach: Reach | None = None
+        self.told_to_end: Callable[[], bool] = lambda: False
         super().__init__(name, **kwargs)
         self.settings = Settings(
             self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
@@ -202,6 +205,8 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `configure`."""
+        if self.reach is not None:
+            self.reach.rest()
         try:
             self.check_settings(self.settings)
             self.configure()
@@ -214,6 +219,8 @@ class ManagedNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `activate`."""
+        if self.reach is not None:
+            self.reach.rest()
         result = super().on_activate(state)
         try:
             self.activate()

@@ -69,7 +69,7 @@ class Reach:
         if all_active(self._nodes):
             faulthandler.dump_traceback_later(DEAF, exit=self._end)  # needs no Python to run, which may be stuck
         else:
-            faulthandler.cancel_dump_traceback_later()
+            self.rest()
         heard = self._newcomers.take_heard()
         self._silent = 0 if heard is None or heard else self._silent + 1
         self.deaf = self.left_out = ""
@@ -84,6 +84,10 @@ class Reach:
             self.left_out = f"DDS does not use {names}, up only since this process was started: start it again"
         hear = all(node.hears() for node in self._nodes if hasattr(node, "hears"))
         self._apart = self._apart + 1 if late and not hear else 0
+
+    def rest(self) -> None:
+        """Watch no callback until the next look: this one may take long."""
+        faulthandler.cancel_dump_traceback_later()
 
     @property
     def reason_to_end(self) -> str:

@@ -109,7 +109,7 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
         for node in nodes:
             executor.add_node(node)
             if hasattr(node, "reach"):
-                node.reach = reach
+                node.reach, node.told_to_end = reach, lambda: signals.heard
         preparing = True  # reading robots and compiling kernels must not take the machine from those who answer
         with GarbageBetweenCallbacks() as garbage:
             while rclpy.ok() and not signals.heard:

@@ -103,7 +103,7 @@ def test_it_is_in_the_diagnostics(hears, deaf, left_out, level):
 
 
 STUCK = """
-import sys, threading
+import os, signal, sys, threading
 from lie_dynamics_ros.ros.node import reach
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
 from lie_dynamics_ros.ros.node.spinning import run
@@ -116,37 +116,50 @@ class Node(ManagedNode):
         self.released = threading.Event()
 
     def activate(self):
-        self.create_timer(0.2, self.wait_for_ever)
+        self.create_timer(0.2, getattr(self, "{what}"))
 
     def wait_for_ever(self):
         self.released.wait()
 
-if {silent}:
-    Node.wait_for_ever = lambda self: None
-    reach.Newcomers.take_heard = lambda self: False
+    def say_nothing(self):
+        reach.Newcomers.take_heard = lambda self: False
+
+    def configure_slowly(self):
+        self.configure = lambda: self.released.wait(4.0 * reach.DEAF)
+        for transition in (self.trigger_deactivate, self.trigger_cleanup, self.trigger_configure):
+            transition()
+        os.kill(os.getpid(), signal.SIGTERM)
+
 sys.exit(run(Node, sys.argv))
 """
 
 
-def start(silent, end):
+def start(what, end):
     reservation = DomainReservation()
     environment = dict(os.environ)
     reservation.apply(environment)
-    command = [sys.executable, "-c", STUCK.format(silent=silent), "--ros-args", "-p", f"end_when_deaf:={end}"]
+    command = [sys.executable, "-c", STUCK.format(what=what), "--ros-args", "-p", f"end_when_deaf:={end}"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     return process, reservation
 
 
-@pytest.mark.parametrize(("silent", "told"), [(False, "in wait_for_ever"), (True, "error: DDS has not announced")])
-def test_a_process_that_is_stuck_ends_where_it_is_told_to(silent, told):
-    process, reservation = start(silent, "true")
+@pytest.mark.parametrize(
+    ("what", "code", "told"),
+    [
+        ("wait_for_ever", 1, "in wait_for_ever"),
+        ("say_nothing", 1, "error: DDS has not announced"),
+        ("configure_slowly", 0, ""),  # of a node that was active at the last look
+    ],
+)
+def test_a_process_that_is_stuck_ends_where_it_is_told_to(what, code, told):
+    process, reservation = start(what, "true")
     _, errors = process.communicate(timeout=120)
-    assert process.returncode == 1 and told in errors
+    assert process.returncode == code and told in errors, errors
     reservation.release()
 
 
 def test_a_callback_that_does_not_return_is_told():
-    process, reservation = start(False, "false")
+    process, reservation = start("wait_for_ever", "false")
     try:
         assert any("in wait_for_ever" in line for line in process.stderr)
         assert process.poll() is None

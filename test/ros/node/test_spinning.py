@@ -177,6 +177,47 @@ def test_another_signal_later_on_ends_a_process_at_once():
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, "True\n"), done.stderr
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_a_signal_that_repeats_the_wish_while_the_interpreter_ends_is_not_heard(told):
+    code = (
+        "import os, signal\nfrom lie_dynamics_ros.core.signals import EndSignals\n"
+        "class Last:\n"
+        "    def __del__(self, kill=os.kill, me=os.getpid(), how=signal.SIGTERM):\n"
+        "        kill(me, how)\n"
+        "last = Last()\n"
+        f"with EndSignals():\n    {told} and os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == (0 if told else -signal.SIGTERM), done.stderr
+
+
+WAITS = """
+import os, signal, sys
+from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
+from lie_dynamics_ros.ros.node import described_node
+from lie_dynamics_ros.ros.node.spinning import run
+
+class Node(InverseDynamicsNode):
+    def __init__(self):
+        super().__init__()
+        self.create_timer(0.01, self.trigger_configure)
+
+described_node.take_message = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+sys.exit(run(Node, sys.argv))
+"""
+
+
+def test_a_node_that_waits_for_a_description_in_a_transition_ends_when_it_is_told_to():
+    parameters = ["-p", "autostart:=false", "-p", "robot_description_timeout:=600.0"]
+    command = [sys.executable, "-c", WAITS, "--ros-args", *parameters]
+    reservation = DomainReservation()
+    environment = dict(os.environ)
+    reservation.apply(environment)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    reservation.release()
+    assert done.returncode == 0, done.stderr
+
+
 SLIPS = {
     "mixed": ("gravity: [0, 0, -9.81]", ["line_num 4", "decimal point: 0.0, not 0"]),
     "integers": ("gravity: [0, 0, -9]", ["'gravity'", "decimal point: 0.0, not 0"]),
