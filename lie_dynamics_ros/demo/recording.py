@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ class Answer:
 
 
 @dataclass
-class Recorder:
+class Recorder(ABC):
     """All that came on the topics of a driver and a node, by time stamp [ns].
 
     Attributes
@@ -39,9 +40,9 @@ class Recorder:
     answers: dict[int, Any] = field(default_factory=dict)
     tape: Tape = field(default_factory=Tape)
 
+    @abstractmethod
     def listen(self, node: Node) -> None:
         """Subscribe."""
-        raise NotImplementedError
 
     def begin(self) -> None:
         """Forget all that came by time stamp so far; a fair recording begins here."""

@@ -67,6 +67,8 @@ class Bench(ServiceCalls):
         self.received: dict[str, list[Any]] = defaultdict(list)
         self.diagnostics: dict[str, tuple[int, DiagnosticStatus]] = {}
         """Last report of each node, and when it was made [ns]."""
+        self.since: dict[str, int] = {}
+        """Since when the reports of a node count [ns]."""
         self.stamp = 0
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.states = self.node.create_publisher(JointState, "joint_states", 1)
@@ -83,7 +85,8 @@ class Bench(ServiceCalls):
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            self.diagnostics[status.name] = stamp_of(message), status
+            if stamp_of(message) >= self.since.get(status.name, 0):
+                self.diagnostics[status.name] = stamp_of(message), status
 
     # Waiting.
 
@@ -170,6 +173,11 @@ class Bench(ServiceCalls):
         """Wait for a report for which the condition holds, made since a time [ns]; return it."""
         return self.wait(lambda: self.reported(node, condition, since), f"diagnostics: {what}")
 
+    def forget(self, node: str) -> None:
+        """Let what a node has reported so far count no more, even if it is still on its way."""
+        self.since[node.lstrip("/")] = self.now()
+        self.diagnostics.pop(node.lstrip("/"), None)
+
     # Joint states.
 
     def now(self) -> int:
@@ -243,6 +251,7 @@ class SharedNode:
         """Leave it unconfigured."""
         for transition in ("deactivate", "cleanup"):
             self.bench.change_state(self.name, transition)
+        self.bench.forget(self.name)  # counts in later reports go on
 
     def begin(self, **parameters: Any) -> str:
         """Let it be active with these parameters; returns its name."""

@@ -318,8 +318,6 @@ def test_a_change_of_gains_passes_over_smoothly(bench):
 
 def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
-    if not hasattr(messages, "ControllerState"):
-        pytest.skip("lie_dynamics_interfaces is older than the message ControllerState")
     driver = Driver(bench, state_timeout=0.0, blend_time=0.0)
     states = bench.listen(messages.ControllerState, f"{driver.node}/controller_state")
     phases = bench.listen(String, f"{driver.node}/phase", LATCHED)
@@ -356,8 +354,6 @@ def test_judges_and_retimes_trajectories_and_slows_them_down_where_that_is_wishe
     services = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
     pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
-    if not hasattr(services, "CheckTrajectory"):
-        pytest.skip("lie_dynamics_interfaces is older than the service CheckTrajectory")
     driver = Driver(bench, state_timeout=0.0)
     driver.ask(MIDDLE, period=10**6)
     rest = [np.zeros(7)] * 2
