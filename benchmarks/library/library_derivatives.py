@@ -14,9 +14,8 @@ import lie_dynamics_ros.lie_dynamics as library
 
 from ..results import Figure, at_least
 from .library_bench import Array, Robot, compare, np, pin, robots
-from .library_single import Pair, judged, masks, programs
+from .library_single import Pair, compare_calls
 
-STATES = 50
 BATCH = 256
 #: A batch against a loop.
 SPEED_UP = 6.0
@@ -54,19 +53,10 @@ PAIRS = (
 
 
 def run() -> tuple[list[Figure], Any]:
-    figures, raw = [], {}
+    figures: list[Figure] = []
+    raw: dict[str, list[float]] = {}
     for robot in robots():
-        ours, theirs = programs(robot)
-        for pair in PAIRS:
-            result = compare(ours(pair.ours), theirs(pair.theirs), STATES)
-            limit = pair.humanoid if robot.name == "Talos" else pair.arms
-            figures.append(judged(f"{robot.name}, {pair.name}", result, limit))
-            raw[f"{robot.name}, {pair.name}"] = [result.ours, result.theirs]
-        for name, mask in masks(robot.model.nv).items():
-            hybrid = ours("hybrid_dynamics_derivatives(model, q, v, a, a, mask)", mask=mask)
-            result = compare(hybrid, ours("forward_dynamics_derivatives(model, q, v, a)"), STATES)
-            name = f"{robot.name}, hybrid_dynamics_derivatives, {name}, to our forward_dynamics_derivatives"
-            figures.append(judged(name, result, HYBRID))
+        compare_calls(robot, PAIRS, "_derivatives", HYBRID, figures, raw)
         for pair in PAIRS[:3]:
             result = compare(*batches(robot, pair), BATCH, ROUNDS)
             name = f"{robot.name}, {pair.name}, batch of {BATCH}, speed-up"

@@ -6,6 +6,7 @@ time for one call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,19 +61,28 @@ HYBRID = 1.15
 
 
 def run() -> tuple[list[Figure], Any]:
-    figures, raw = [], {}
+    figures: list[Figure] = []
+    raw: dict[str, list[float]] = {}
     for robot in robots():
-        ours, theirs = programs(robot)
-        for pair in PAIRS:
-            result = compare(ours(pair.ours), theirs(pair.theirs), STATES)
-            limit = pair.humanoid if robot.name == "Talos" else pair.arms
-            figures.append(judged(f"{robot.name}, {pair.name}", result, limit))
-            raw[f"{robot.name}, {pair.name}"] = [result.ours, result.theirs]
-        for name, mask in masks(robot.model.nv).items():
-            hybrid = ours("hybrid_dynamics(model, q, v, a, a, mask)", mask=mask)
-            result = compare(hybrid, ours("forward_dynamics(model, q, v, a)"), STATES)
-            figures.append(judged(f"{robot.name}, hybrid_dynamics, {name}, to our forward_dynamics", result, HYBRID))
+        compare_calls(robot, PAIRS, "", HYBRID, figures, raw)
     return figures, {"seconds per call, ours and Pinocchio's": raw}
+
+
+def compare_calls(
+    robot: Robot, pairs: Sequence[Pair], kind: str, most: float, figures: list[Figure], raw: dict[str, list[float]]
+) -> None:
+    """Compare pairs, and our hybrid with our forward dynamics or what ``kind`` says of them; adds what is found."""
+    ours, theirs = programs(robot)
+    for pair in pairs:
+        result = compare(ours(pair.ours), theirs(pair.theirs), STATES)
+        limit = pair.humanoid if robot.name == "Talos" else pair.arms
+        figures.append(judged(f"{robot.name}, {pair.name}", result, limit))
+        raw[f"{robot.name}, {pair.name}"] = [result.ours, result.theirs]
+    for name, mask in masks(robot.model.nv).items():
+        hybrid = ours(f"hybrid_dynamics{kind}(model, q, v, a, a, mask)", mask=mask)
+        result = compare(hybrid, ours(f"forward_dynamics{kind}(model, q, v, a)"), STATES)
+        name = f"{robot.name}, hybrid_dynamics{kind}, {name}, to our forward_dynamics{kind}"
+        figures.append(judged(name, result, most))
 
 
 def programs(robot: Robot) -> Any:
