@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 16
 """Different lists of joints that are kept; beyond, all are forgotten, so that rubbish takes no memory."""
+PATIENCE = 1_000_000_000
+"""Longest silence in which other states are waited for [ns], however old those that are put together may be."""
 
 
 class JointGroup:
@@ -90,6 +92,11 @@ class PartialStates:
         """Lists of joints that have been heard."""
         return tuple(self._parts.values())
 
+    @property
+    def patience(self) -> int:
+        """For how long other states are waited for in silence [ns]."""
+        return min(self.age_limit or PATIENCE, PATIENCE)
+
     def forget(self) -> None:
         """Forget all, because time no longer says how old it is."""
         self._parts.clear()
@@ -123,13 +130,14 @@ class PartialStates:
             part = JointGroup(match, self._turns)
         part.velocities.time = self.time
         told = part.read(message, stamp, acceleration, source, effort)
-        self._parts[key] = part
+        self._parts.pop(key, None)
+        self._parts[key] = part  # the last heard is the last
         if key != self._lead and self._lead and key not in self._others:
             self._others.add(key)
             raise WaitingError(f"kept for the states of {len(match.missing)} other joints")
         self._lead = key
         self._others.clear()
-        if 0 < self._last - stamp <= (self.age_limit or self._last):
+        if 0 < self._last - stamp <= self.patience:
             raise WaitingError("a state of a later time was answered before")
         found = self._put_together(stamp)
         self._last = stamp
@@ -138,7 +146,7 @@ class PartialStates:
     def _put_together(self, stamp: int) -> tuple[Array, Array, Array]:
         n = len(self._names)
         position, velocity, effort, times = np.full(n, np.nan), np.empty(n), np.empty(n), np.zeros(n)
-        for part in sorted(self._parts.values(), key=lambda one: one.stamp):
+        for part in self._parts.values():
             late = (stamp - part.stamp) * 1e-9
             position[part.joints] = part.position + late * part.velocity
             velocity[part.joints], effort[part.joints], times[part.joints] = part.velocity, part.effort, late

@@ -157,8 +157,7 @@ class RobotInputs:
 
     def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
         """Return the state that a message completes; raises WaitingError where others do."""
-        limit, read_at = self.partial.age_limit, self._read_at
-        served = read_at is not None and (not limit or now - read_at <= limit)
+        served = self._read_at is not None and now - self._read_at <= self.partial.patience
         if served and message.name and len(match.missing) == len(self._names):
             raise WaitingError("it names no joint of this robot, whose states come from others")
         position, velocity, effort, told = self.partial.read(

@@ -117,6 +117,40 @@ def test_missing_joints_are_named_and_other_robots_states_are_passed_over(inputs
         send(inputs, HAND_PART, BEGIN + 2 * MS, q=bad)
 
 
+@pytest.mark.parametrize("limit", [0, 50 * MS])
+def test_a_driver_that_begins_again_with_another_order_and_clock_is_the_one_that_counts(inputs, limit):
+    """Its list from before was stamped in a time that is yet to come."""
+    inputs.partial.age_limit = limit
+    answered = []
+    for k in range(60):
+        again, time = k >= 20, BEGIN + k * MS
+        for part, stamp in ((ARM_PART, time), (HAND_PART[::-1] if again else HAND_PART, time + (not again) * 10**10)):
+            with suppress(WaitingError, MessageError):
+                answered.append((k, send(inputs, part, stamp, q=at(time))))
+    judged = [state for k, state in answered if k > 20]
+    assert len(judged) >= 38
+    for state in judged:
+        np.testing.assert_allclose(state.position, at(state.stamp), atol=1e-12)
+
+
+def test_nothing_is_waited_for_without_end(inputs):
+    """Where no limit is set: clocks of all drivers that are put back, and states of other robots alone."""
+    inputs.partial.age_limit = 0
+    seen: dict[int, list[int]] = {0: [], -10 * 10**9: []}
+    for shift, answered in seen.items():
+        for k in range(300):
+            for part in (ARM_PART, HAND_PART):
+                with suppress(WaitingError, MessageError):
+                    send(inputs, part, BEGIN + shift + 10 * k * MS)
+                    answered.append(k)
+    assert all(len(answered) >= 198 for answered in seen.values())
+    other = JointState(name=["elbow"], position=[1.0])
+    with pytest.raises(WaitingError):
+        inputs.read(other, BEGIN, BEGIN - 7 * 10**9, 0.0)
+    with pytest.raises(MessageError, match="missing"):
+        inputs.read(other, BEGIN, BEGIN, 0.0)
+
+
 def test_rubbish_takes_no_memory(inputs, rng):
     for k in range(300):
         part = rng.permutation(7)[: rng.integers(1, 6)]
