@@ -5,7 +5,7 @@ import pytest
 from support import arms
 
 from lie_dynamics_ros.lie_dynamics import Model, bias_force, forward_kinematics, inverse_dynamics, mass_matrix
-from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
+from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, InputError
 
 pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
 
@@ -96,6 +96,7 @@ def test_the_panda_without_its_fingers(rng):
         ({"locked": {"nobody": 0.0}}, "'nobody'.*no such joint; there are turn, a, slide"),
         ({"locked": {"a": 3.0}}, "'a' is to be locked at 3; its limits are 0.2 and 2"),
         ({"locked": {"a": np.nan}}, "'a' is to be locked at nan"),
+        ({"locked": {"a": None}}, "'a' is to be locked at nan"),
         ({"base_link": "nowhere"}, "no link 'nowhere'; there are world_link, torso"),
     ],
 )
@@ -105,3 +106,27 @@ def test_what_cannot_be_locked_is_refused(how, message):
     text = TWO.replace('name="turn" type="continuous"', 'name="turn" type="planar"')
     with pytest.raises(DescriptionError, match="a planar joint cannot be"):
         Model.from_urdf(text, locked={"turn": 0.0})
+
+
+@pytest.mark.parametrize(
+    "locked", [{"turn": np.inf}, {"turn": 1e300}, {"a": "x"}, {"a": [0.5]}, {"a": True}, [("a", 0.5)], 3]
+)
+def test_what_is_no_position_is_refused_by_name(locked):
+    with pytest.raises(InputError, match="locked"):
+        Model.from_urdf(TWO, locked=locked)
+
+
+def test_joints_that_follow_a_locked_one_to_infinity_are_refused():
+    """Without an end to the search of positions, for which infinity times zero is never equal to itself."""
+    joint = "<joint name='j{0}' type='revolute'><parent link='world_link'/><child link='l{0}'/>{1}</joint>"
+    mimic = "<mimic joint='{}' multiplier='{}'/>"
+    bound = "<limit lower='-1' upper='1' velocity='1' effort='1'/>"
+    joints = [
+        f"<link name='l{k}'/>"
+        + joint.format(k, bound + mimic.format(f"j{k - 1}" if k else "f1", "0" if k == 9 else "1" + 45 * "0"))
+        for k in range(10)
+    ]
+    text = TWO.replace("</robot>", "".join(joints) + "</robot>")
+    assert Model.from_urdf(text).nv == 16
+    with pytest.raises(DescriptionError, match="'j1' follows a locked one to 1e"):
+        Model.from_urdf(text, locked={"f1": 1.0})

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DescriptionError
+from ..errors import DescriptionError, InputError
 from ..lie import so3
+from ..texts import LARGEST
+from .arguments import number_of
 from .description import KINDS, JointDescription, RobotDescription
 
 LOCKABLE = ("revolute", "continuous", "prismatic", "helical")
@@ -33,7 +35,11 @@ def lock_joints(
     ------
     DescriptionError
         There is no such joint or link, a joint has several coordinates or none, or the position is beyond its limits.
+    InputError
+        For what is no mapping of numbers.
     """
+    if not isinstance(positions, Mapping):
+        raise InputError(f"locked: a mapping of positions by joint is expected, got {positions!r}", name="locked")
     joints = {joint.name: joint for joint in description.joints}
     locked = dict(positions)
     for name, position in positions.items():
@@ -49,6 +55,8 @@ def lock_joints(
         for name, joint in joints.items():
             if joint.mimic is not None and joint.mimic.joint in locked and name not in positions:
                 position = joint.mimic.multiplier * locked[joint.mimic.joint] + joint.mimic.offset
+                if not abs(position) <= LARGEST:
+                    raise DescriptionError(f"joint '{name}' follows a locked one to {position:g}", name=name)
                 found |= locked.get(name) != position
                 locked[name] = position
     changed = tuple(_fixed(joint, locked[name]) if name in locked else joint for name, joint in joints.items())
@@ -62,6 +70,7 @@ def _check(joints: Mapping[str, JointDescription], name: str, position: float) -
         there = ", ".join(one.name for one in joints.values() if one.kind in LOCKABLE)
         what = "there is no such joint" if joint is None else f"a {joint.kind} joint cannot be"
         raise DescriptionError(f"joint '{name}' to be locked: {what}; there are {there or 'none'}", name=name)
+    position = number_of(f"locked: {name}", position, f"a number up to {LARGEST:g}", lambda x: not abs(x) > LARGEST)
     if not joint.lower <= position <= joint.upper:
         raise DescriptionError(
             f"joint '{name}' is to be locked at {position:g}; "
