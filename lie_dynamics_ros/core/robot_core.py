@@ -41,6 +41,8 @@ class RobotCore(ABC):
     options : RobotOptions
     dynamics : Model
         The model with all that the options include.
+    measured_gravity : ndarray, shape (3,), or None
+        Gravity as it was measured last, if it was, in the axes of the root link [m/s^2].
     limit : ndarray, shape (n,)
         Effort limits; the largest float for none [N m or N].
     acceleration : ndarray, shape (n,)
@@ -60,7 +62,7 @@ class RobotCore(ABC):
     def __init__(self, model: Model, friction: JointFriction | None = None) -> None:
         check_coordinates(model)
         self.model, self.friction = model, friction
-        self._gravity: Array | None = None
+        self.measured_gravity: Array | None = None
         n = len(model.joint_names)
         self.zero = self.acceleration = np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
@@ -81,11 +83,11 @@ class RobotCore(ABC):
     def applied(self, options: Any) -> Model:
         """Return the model with all that options include, under gravity as it was measured last, if it was."""
         model: Model = options.apply(self.model)
-        return model if self._gravity is None else model.with_gravity(self._gravity)
+        return model if self.measured_gravity is None else model.with_gravity(self.measured_gravity)
 
     def turn_gravity(self, gravity: Array) -> None:
         """Go on under another gravity (3,), in the axes of the root link, which was measured [m/s^2]."""
-        self._gravity = gravity
+        self.measured_gravity = gravity
         self.dynamics = self.dynamics.with_gravity(gravity)
 
     def with_options(self, options: Any) -> Self:

@@ -90,6 +90,8 @@ class ImuInput:
         received = inputs.gravity.received
         silence = None if received is None else (node.ros_time() - received) * 1e-9
         if silence is None:
-            report.add(diagnostics.WARN, "no IMU message could be used yet: gravity is that of the parameter")
+            which = "that of the parameter" if core.measured_gravity is None else "as it was measured last"
+            report.add(diagnostics.WARN, f"no IMU message could be used yet: gravity is {which}")
         elif timeout and silence > timeout:
-            report.add(diagnostics.WARN, f"no IMU message for {silence:.1f} s: gravity keeps its last direction")
+            text = f"no IMU message could be used for {silence:.1f} s: gravity keeps its last direction"
+            report.add(diagnostics.WARN, text)
