@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
-from ..lie._arrays import as_numbers
-from ..model.arguments import count_of, number_of, of_model
+from ..lie._arrays import as_numbers, count_of, number_of
+from ..model.arguments import of_model
 from ..model.configuration import require_finite, require_result
 from ..model.model import Model
 from .constraint_set import ConstraintSet

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import SingularityError
-from ..model.arguments import count_of, number_of, of_model
+from ..lie._arrays import count_of, number_of
+from ..model.arguments import of_model
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet

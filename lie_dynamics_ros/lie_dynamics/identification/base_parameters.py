@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.arguments import count_of, number_of, require_model
+from ..lie._arrays import count_of, number_of
+from ..model.arguments import require_model
 from ..model.model import Model
 from .regression import JointTerms, compressed, parameter_names, recording
 

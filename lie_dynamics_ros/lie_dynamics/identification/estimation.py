@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
-from ..model.arguments import number_of, require_model
+from ..lie._arrays import number_of
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from . import consistency

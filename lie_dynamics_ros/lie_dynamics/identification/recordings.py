@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..lie._arrays import as_numbers
-from ..model.arguments import count_of, number_of, require_model
+from ..lie._arrays import as_numbers, count_of, number_of
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,22 @@ def numbers(value: object) -> npt.NDArray[np.float64]:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         return np.asarray(np.nan)
+
+
+def number_of(name: str, value: object, expected: str, good: Callable[[float], bool]) -> float:
+    """Return a number, or raise an InputError where it is none, or none that is `good`: `expected` says which are."""
+    number = numbers(value)
+    if isinstance(value, (bool, str, bytes)) or number.ndim or not good(float(number)):
+        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value, expected=expected)
+    return float(number)
+
+
+def count_of(name: str, value: object, least: int, most: int) -> int:
+    """Return a whole number from `least` to `most`, or raise an InputError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        expected = f"a whole number from {least} to {most}"
+        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value, expected=expected)
+    return int(value)
 
 
 def assemble(rows: list[list[Array]]) -> Array:

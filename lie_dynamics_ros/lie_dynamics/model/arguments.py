@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..lie._arrays import numbers
 from .model import Model
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,22 +28,6 @@ def zero_of(model: Model) -> npt.NDArray[np.float64]:
     except AttributeError:
         require_model(model)
         raise
-
-
-def number_of(name: str, value: object, expected: str, good: Callable[[float], bool]) -> float:
-    """Return a number, or raise an InputError where it is none, or none that is `good`: `expected` says which are."""
-    number = numbers(value)
-    if isinstance(value, (bool, str, bytes)) or number.ndim or not good(float(number)):
-        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value, expected=expected)
-    return float(number)
-
-
-def count_of(name: str, value: object, least: int, most: int) -> int:
-    """Return a whole number from `least` to `most`, or raise an InputError."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        expected = f"a whole number from {least} to {most}"
-        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value, expected=expected)
-    return int(value)
 
 
 def of_model(function: F) -> F:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ..errors import DescriptionError, InputError
 from ..lie import so3
+from ..lie._arrays import number_of
 from ..texts import LARGEST
-from .arguments import number_of
 from .description import KINDS, JointDescription, RobotDescription
 
 LOCKABLE = ("revolute", "continuous", "prismatic", "helical")

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DescriptionError, InputError
-from ..model.arguments import number_of
+from ..lie._arrays import number_of
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from .bounds import Bounds, require_within

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, LieDynamicsError
-from ..lie._arrays import as_real
-from ..model.arguments import count_of, number_of, of_model
+from ..lie._arrays import as_real, count_of, number_of
+from ..model.arguments import of_model
 from ..model.configuration import coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from ..dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives
 from ..errors import InputError
 from ..lie import se3, so3
-from ..lie._arrays import as_numbers
+from ..lie._arrays import as_numbers, number_of
 from ..model import layout
-from ..model.arguments import number_of, require_model
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.pack import copied

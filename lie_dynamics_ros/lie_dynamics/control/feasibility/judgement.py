@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
 from ...errors import InputError
-from ...model.arguments import count_of, require_model
+from ...lie._arrays import count_of
+from ...model.arguments import require_model
 from ...model.coordinates import require_coordinates
 from ...model.model import Model
 from ..trajectory import Trajectory

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
 from ...errors import LieDynamicsError
-from ...model.arguments import number_of
+from ...lie._arrays import number_of
 from ...model.model import Model
 from ..hermite import hermite
 from ..trajectory import Trajectory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...model.arguments import number_of
+from ...lie._arrays import number_of
 from ...model.model import Model
 from .task_state import Array, Axes, TaskTorque, along, damped_inverse, pace_of, six, task_state
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...errors import InputError
 from ...lie import se3
-from ...model.arguments import number_of
+from ...lie._arrays import number_of
 from ..kernels.pose_reference import (
     ACCELERATION,
     AIMED,

@@ -13,7 +13,8 @@ from ...dynamics.kinematics import frame_pose
 from ...dynamics.mass_matrix import bias_force, mass_matrix
 from ...errors import InputError
 from ...lie import se3
-from ...model.arguments import number_of, require_model
+from ...lie._arrays import number_of
+from ...model.arguments import require_model
 from ...model.model import Model
 from ..kernels.pose_error import FOUND_SIZE, GIVEN_SIZE, pose_error
 
