@@ -102,6 +102,33 @@ def test_the_null_space_accelerates_the_tool_by_nothing(model, law, rng):
     np.testing.assert_allclose(jacobian(model, POSE, TOOL) @ change, 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("law", ["operational_space", "impedance"])
+def test_a_spring_in_the_null_space_does_not_pull_the_tool_along_damped_directions(model, law, rng):
+    """Down to a tenth of `singular`; below that it takes over, and is bounded by what it is without the task."""
+    spring = posture_torque(model, POSE, STRAIGHT, POSE + 0.3 * rng.normal(size=7), 4.0, 0.0)
+    gains = {"kp": 90.0, "kd": 19.0} if law == "operational_space" else {"stiffness": 300.0}
+    function = {"operational_space": operational_space, "impedance": impedance}[law]
+    desired, J, M = frame_pose(model, POSE, TOOL), jacobian(model, POSE, TOOL), mass_matrix(model, POSE)
+
+    def pulled(singular, name):
+        tasks = [
+            function(model, POSE, STRAIGHT, TOOL, desired, singular=singular, **{name: t}, **gains)
+            for t in (0.0 * spring, spring)
+        ]
+        change = np.subtract(*(forward_dynamics(model, POSE, STRAIGHT, task.torque) for task in tasks))
+        torque = M @ change
+        assert torque @ change <= (spring @ np.linalg.solve(M, spring)) * (1.0 + 1e-9)
+        return np.abs(J @ change).max(), tasks[0]
+
+    found, task = pulled(0.5, "null_spring")
+    assert task.damped > 0 and found < 1e-9
+    np.testing.assert_allclose(J @ np.linalg.solve(M, task.spring_space), 0.0, atol=1e-9)
+    assert pulled(0.5, "null_torque")[0] > 0.01
+    lost = 6 - np.linalg.matrix_rank(jacobian(model, STRAIGHT, TOOL), 1e-9)
+    task = function(model, STRAIGHT, STRAIGHT, TOOL, frame_pose(model, STRAIGHT, TOOL), singular=0.05, **gains)
+    assert lost > 0 and np.trace(task.spring_space) == pytest.approx(1 + lost, abs=1e-6)
+
+
 def test_torques_are_bounded_at_and_near_singularities(model, rng):
     """tau^T M^-1 tau <= 1.04 |a|^2 / d of what is asked of the tool; for a spring <= w^2 e^T K e."""
     for size in (0.0, 1e-9, 1e-6, 1e-3, 1e-2, 0.1):
@@ -213,6 +240,7 @@ BAD = (None, "a", [1.0, 2.0], np.nan, [np.inf] * 6, {})
         ("damping_ratio", (*BAD, -1.0)),
         ("fastest", ("a", None, np.nan, 0.0, -1.0)),
         ("null_torque", BAD[1:]),
+        ("null_spring", BAD[1:]),
         ("axes", ("tool", None, 3)),
         ("speed", (*BAD[1:], np.zeros(7))),
         ("frame", ("nobody", 99, None)),

@@ -158,7 +158,7 @@ def test_the_tool_follows_a_target_told_by_pose_and_twist(name, mode):
 
 @pytest.mark.slow
 @each_mode
-@pytest.mark.parametrize("name", ["panda_arm", "ur5"])
+@each_arm
 def test_a_target_that_jumps_is_no_jump_of_efforts(name, mode):
     loop, arm = begin(name, mode), arms.load(name)
     goal = tool_pose(loop, name)
@@ -170,6 +170,19 @@ def test_a_target_that_jumps_is_no_jump_of_efforts(name, mode):
     steps = np.abs(np.diff(np.vstack([before, record.effort]), axis=0)) / arm.limit
     assert steps.max() < 0.05 and set(record.phase.tolist()) == {"following", "holding"}
     np.testing.assert_allclose(tool_pose(loop, name), goal, atol=1e-3)
+
+
+@each_mode
+def test_a_target_near_a_singularity_is_reached(mode):
+    """The spring of the null space would hold the tool 6 mm or 24 mrad away."""
+    loop = begin("xarm7", mode)
+    goal = tool_pose(loop, "xarm7")
+    goal[:3, 3] += [0.05, 0.1, -0.1]
+    goal[:3, :3] = so3.exp([0.0, 0.3, 0.4]) @ goal[:3, :3]
+    loop.core.aim("", goal)
+    loop.run(2.5)
+    assert loop.core.tool.damped > 0 and loop.core.phase == "holding"
+    np.testing.assert_allclose(tool_pose(loop, "xarm7"), goal, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -207,7 +220,7 @@ LINED_UP = ("ur5", [0.3, -1.2, 1.5, -1.0, -0.5, 0.3], [0.0, 0.0, 0.8, 0.3, -0.2,
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "name", "q", "move"),
-    [("operational_space", *STRETCHED), ("operational_space", *LINED_UP), ("impedance", *LINED_UP)],
+    [(mode, *case) for mode in TOOL_MODES for case in (STRETCHED, LINED_UP)],
 )
 def test_singularities_are_passed_with_bounded_efforts_and_speeds(mode, name, q, move):
     arm = arms.load(name)

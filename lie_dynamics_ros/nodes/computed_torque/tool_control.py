@@ -225,9 +225,11 @@ class ToolControl:
         stiffness, ratio, _ = options.numbers
         if self._posture is None:
             self._posture = np.array(q)
-        rest = posture_torque(self.model, q, qd, self._posture, g.posture_kp, g.posture_kd)
+        rest = posture_torque(self.model, q, qd, q, 0.0, g.posture_kd)
+        spring = posture_torque(self.model, q, qd, self._posture, g.posture_kp, 0.0)
         motion = reference.pose, reference.twist, reference.acceleration
-        common = {"null_torque": rest, "axes": self._axes, "speed": self._speed, "singular": options.singularity}
+        null = {"null_torque": rest, "null_spring": spring}
+        common = {**null, "axes": self._axes, "speed": self._speed, "singular": options.singularity}
         if mode == TOOL_MODES[0]:
             return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, **common)
         return impedance(
@@ -259,8 +261,9 @@ class ToolControl:
         if self.reference is None:
             self._start(q)
         tool = self.torque(mode, q, np.zeros(len(q)), gains)
-        held = tool.null_space @ mass_matrix(self.model, q)
-        return tool.stiffness + gains.tool.posture_kp * held, tool.damping + gains.tool.posture_kd * held
+        g, M = gains.tool, mass_matrix(self.model, q)
+        Kp = tool.stiffness + g.posture_kp * tool.spring_space @ M
+        return Kp, tool.damping + g.posture_kd * tool.null_space @ M
 
 
 def _angle(a: Array, b: Array) -> float:

@@ -44,6 +44,7 @@ def impedance(
     stiffness: npt.ArrayLike,
     damping_ratio: npt.ArrayLike = 1.0,
     null_torque: npt.ArrayLike | None = None,
+    null_spring: npt.ArrayLike | None = None,
     axes: Axes = "body",
     speed: npt.ArrayLike | None = None,
     fastest: float = np.inf,
@@ -62,7 +63,7 @@ def impedance(
 
     Parameters
     ----------
-    model, q, qd, frame, pose, twist, acceleration, null_torque, axes, singular
+    model, q, qd, frame, pose, twist, acceleration, null_torque, null_spring, axes, singular
         As `operational_space`; the axes are those of the stiffness and the damping ratios.
     speed : array-like, shape (nv,), optional
         Largest joint speeds of the desired motion [rad/s, m/s]: Ad_E V_d is scaled down where it takes more.
@@ -91,15 +92,17 @@ def impedance(
     weight = along(axes, np.sqrt(six(damping_ratio, "damping_ratio")), state.turn)
     weighed = weight @ modes
     damper = (weighed * (2.0 * part / slow)) @ weighed.T
-    inverse, damped = damped_inverse(state.mobility, TURNING, singular)
+    inverse, sharp, damped = damped_inverse(state.mobility, TURNING, singular)
     J = state.jacobian
     lifted = J.T @ inverse
     null = np.eye(model.nv) - lifted @ state.weighted.T
+    springs = np.eye(model.nv) - J.T @ sharp @ state.weighted.T if damped else null
     reference = state.velocity_error + state.twist
     pace = pace_of(state.weighted @ (inverse @ reference), speed)
     force = damper @ (pace * reference - state.twist) + state.slope.T @ (spring @ state.error)
     torque = state.bias + J.T @ force + lifted @ (state.acceleration - state.drift)
+    torque = torque + state.null_torque(null, null_torque) + state.null_torque(springs, null_spring, "null_spring")
     return ImpedanceTorque(
-        torque + state.null_torque(null, null_torque), state.error, state.velocity_error, null, damped,
-        spring, damper, J, pace, frequencies, float(part.min() ** 2),
+        torque, state.error, state.velocity_error, null, springs, damped, spring, damper, J, pace,
+        frequencies, float(part.min() ** 2),
     )  # fmt: skip

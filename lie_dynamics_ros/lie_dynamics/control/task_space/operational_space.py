@@ -25,6 +25,7 @@ def operational_space(
     kp: npt.ArrayLike,
     kd: npt.ArrayLike,
     null_torque: npt.ArrayLike | None = None,
+    null_spring: npt.ArrayLike | None = None,
     mask: npt.ArrayLike = (True, True, True, True, True, True),
     axes: Axes = "body",
     speed: npt.ArrayLike | None = None,
@@ -58,7 +59,10 @@ def operational_space(
     kp, kd : array-like, shape () or (6,)
         Gains [1/s^2, 1/s], angular first; kd > 0 where `speed` is given.
     null_torque : array-like, shape (nv,), optional
-        Torques of a secondary task beyond the bias forces, such as damping or a spring to a posture [N m, N].
+        Torques of a secondary task beyond the bias forces, such as damping [N m, N].
+    null_spring : array-like, shape (nv,), optional
+        More of them, such as a spring to a posture, that damped directions are kept from, so that it does not pull the
+        frame away, down to a tenth of `singular` [N m, N].
     mask : array-like of bool, shape (6,)
         Components of the twist, in the frame, that are controlled; the others are left to the null space.
     axes : {"body", "world"}
@@ -82,9 +86,10 @@ def operational_space(
     damping = along(axes, six(kd, "kd"), state.turn)
     pull = stiffness @ state.error
     J, weighted = state.jacobian[chosen], state.weighted[:, chosen]
-    inverse, damped = damped_inverse(J @ weighted, np.flatnonzero(chosen) < 3, singular)
+    inverse, sharp, damped = damped_inverse(J @ weighted, np.flatnonzero(chosen) < 3, singular)
     lifted = J.T @ inverse
     null = np.eye(model.nv) - lifted @ weighted.T
+    springs = np.eye(model.nv) - J.T @ sharp @ weighted.T if damped else null
     de, pace = state.velocity_error, 1.0
     if speed is not None:
         soft = along(axes, 1.0 / six(kd, "kd", np.finfo(float).tiny), state.turn)
@@ -95,10 +100,11 @@ def operational_space(
     wanted = state.acceleration + damping @ de + pull - state.drift
     # J M^-1 (tau - b) = dV - dJ qd with tau = b + J^T Lambda (...) + N^T tau_0
     torque = state.bias + lifted @ wanted[chosen] + state.null_torque(null, null_torque)
+    torque = torque + state.null_torque(springs, null_spring, "null_spring")
     weight = np.zeros((6, 6))
     weight[np.ix_(chosen, chosen)] = inverse
     return TaskTorque(
-        torque, state.error, state.velocity_error, null, damped, weight @ stiffness, weight @ damping,
+        torque, state.error, state.velocity_error, null, springs, damped, weight @ stiffness, weight @ damping,
         state.jacobian, pace,
     )  # fmt: skip
 
@@ -106,7 +112,7 @@ def operational_space(
 def posture_torque(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, posture: npt.ArrayLike, kp: npt.ArrayLike, kd: npt.ArrayLike
 ) -> Array:
-    """Return a secondary task: M (kp (posture - q) - kd qd) (nv,), for `null_torque` of the laws of a frame's pose."""
+    """Return a secondary task: M (kp (posture - q) - kd qd) (nv,), for the null space of the laws of a frame's pose."""
     require_model(model)
     pull = gains(model, kp, "kp") * model.difference(q, posture) - gains(model, kd, "kd") * np.asarray(qd, np.float64)
     return np.asarray(mass_matrix(model, q) @ pull)

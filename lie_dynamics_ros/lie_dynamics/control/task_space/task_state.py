@@ -20,6 +20,8 @@ from ..kernels.pose_error import FOUND_SIZE, GIVEN_SIZE, pose_error
 
 Array = npt.NDArray[np.float64]
 Axes = Literal["body", "world"]
+SHARP = 0.1
+"""Part of `singular` below which springs in the null space take over: above it they do not pull the frame away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,8 @@ class TaskTorque:
         Ad_E V_d - V [rad/s, m/s].
     null_space : ndarray, shape (nv, nv)
         N^T with torques N^T tau that cause no acceleration of the task (but along damped directions).
+    spring_space : ndarray, shape (nv, nv)
+        N_s^T, as `null_space`, with directions damped below `SHARP` of the singular values only.
     damped : int
         Number of directions of the task that are near a singularity and damped.
     spring, damper : ndarray, shape (6, 6)
@@ -50,6 +54,7 @@ class TaskTorque:
     error: Array
     velocity_error: Array
     null_space: Array
+    spring_space: Array
     damped: int
     spring: Array
     damper: Array
@@ -103,7 +108,7 @@ class TaskState:
         """J M^-1 J^T (6, 6), the inverse of what the robot weighs at the frame; singular where J is."""
         return np.asarray(self.jacobian @ self.weighted)
 
-    def null_torque(self, null_space: Array, torque: npt.ArrayLike | None) -> Array:
+    def null_torque(self, null_space: Array, torque: npt.ArrayLike | None, name: str = "null_torque") -> Array:
         """Return N^T tau_0 (nv,) of the torques for the null space; raises InputError where these are none."""
         if torque is None:
             return np.zeros(len(self.bias))
@@ -112,9 +117,7 @@ class TaskState:
         except (TypeError, ValueError):
             array = np.empty(0)
         if array.shape != self.bias.shape or not np.isfinite(array).all():
-            raise InputError(
-                f"null_torque: {len(self.bias)} finite numbers are expected, got {torque!r}", name="null_torque"
-            )
+            raise InputError(f"{name}: {len(self.bias)} finite numbers are expected, got {torque!r}", name=name)
         return np.asarray(null_space @ array)
 
 
@@ -198,8 +201,10 @@ def along(axes: str, values: Array, turn: Array) -> Array:
     return matrix
 
 
-def damped_inverse(matrix: Array, angular: npt.NDArray[np.bool_], singular: float) -> tuple[Array, int]:
-    """Return the inverse of a positive semidefinite matrix, with small eigenvalues damped, and their number.
+def damped_inverse(matrix: Array, angular: npt.NDArray[np.bool_], singular: float) -> tuple[Array, Array, int]:
+    """Return the inverse of a positive semidefinite matrix, with small eigenvalues damped: how many, it tells last.
+
+    The second one is that for `SHARP` times `singular`.
 
     Of eigenvalues x, after turning and moving were scaled to the same mean: below d, the square of `singular` times the
     largest one, 1 / x is replaced by (2 - x^2 / d^2) x / d^2, which with its slope fits at d, and falls to zero.
@@ -210,10 +215,15 @@ def damped_inverse(matrix: Array, angular: npt.NDArray[np.bool_], singular: floa
     moving = float(size @ ~angular) / max(1, int((~angular).sum()))
     scale = np.where(angular, np.sqrt(turning) or 1.0, np.sqrt(moving) or 1.0)
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    threshold = singular**2 * values[-1]
-    small = values < threshold
-    x = np.maximum(values, 0.0) / threshold if threshold > 0.0 else np.zeros_like(values)
-    with np.errstate(divide="ignore"):
-        inverted = np.where(small, x * (2.0 - x * x) / max(threshold, np.finfo(float).tiny), 1.0 / values)
     vectors = vectors / scale[:, None]
-    return (vectors * inverted) @ vectors.T, int(small.sum())
+
+    def inverse(threshold: float) -> Array:
+        x = np.maximum(values, 0.0) / threshold if threshold > 0.0 else np.zeros_like(values)
+        with np.errstate(divide="ignore"):
+            small = x * (2.0 - x * x) / max(threshold, np.finfo(float).tiny)
+            return np.asarray((vectors * np.where(values < threshold, small, 1.0 / values)) @ vectors.T)
+
+    threshold = singular**2 * values[-1]
+    damped = int((values < threshold).sum())
+    first = inverse(threshold)
+    return first, inverse(SHARP**2 * threshold) if damped else first, damped
