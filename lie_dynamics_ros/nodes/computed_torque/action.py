@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...core.errors import MessageError, reason_of
 from ...core.joint_mapping import JointMapping
+from ...lie_dynamics.texts import listed
 from ...ros.inputs.trajectories import read_joint_trajectory
 from ...ros.wire.messages import nanoseconds
 from ...ros.wire.rclpy_private import begin_goal, finish_goal
@@ -168,10 +170,11 @@ def _point(passed: float, position: Any, velocity: Any, acceleration: Any = ()) 
 def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared:
     """Read and judge a goal; fills in all but its points. Raises MessageError, beside the executor."""
     known, named = core.model.joint_names, request.trajectory.joint_names
-    strangers = [name for name in named if name not in known]
-    if strangers or len(set(named)) < len(named):
-        twice = sorted({name for name in named if list(named).count(name) > 1})
-        problem = f"the robot has no joint {', '.join(strangers)}" if strangers else f"named twice: {', '.join(twice)}"
+    counts = Counter(named)
+    strangers = [name for name in counts if name not in known]
+    twice = sorted(name for name, count in counts.items() if count > 1)
+    if strangers or twice:
+        problem = f"the robot has no joint {listed(strangers)}" if strangers else f"named twice: {listed(twice)}"
         raise GoalError(INVALID_JOINTS, f"{problem}; its joints are {', '.join(known)}")
     if request.multi_dof_trajectory.points or request.component_path_tolerance or request.component_goal_tolerance:
         raise GoalError(INVALID_GOAL, "the goal is for joints of several coordinates, of which the robot has none")

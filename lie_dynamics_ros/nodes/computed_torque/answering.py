@@ -109,7 +109,7 @@ class Answering(RobotCore):
         if by_tool or options.mode == "gravity_compensation":
             player.stay(position)
         player.judged = self.judge
-        if self.clock.wanted != self._pace:
+        if self.clock.wanted != self._pace and not (self._pace and player.halting):
             self.clock.follow(self._pace, options.speed_scaling_time)
         desired = player.at(stamp, self.judge)
         stopping = self.phase in (STOPPING, STOPPED)
@@ -124,6 +124,7 @@ class Answering(RobotCore):
             else:
                 if self.goals.active:
                     self._watch_goals(stamp, desired, position, velocity)
+                player.begun.clear()
                 self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
         if self.phase not in (STOPPING, STOPPED):
             try:

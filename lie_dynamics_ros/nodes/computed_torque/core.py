@@ -279,6 +279,8 @@ class ComputedTorqueCore(Answering):
         """Take in a trajectory that was prepared; raises MessageError where that cannot be."""
         player, options = self._require_player(), self.options
         assert self._last is not None
+        if prepared.judge.model.joint_names != self.model.joint_names:
+            raise MessageError(TRAJECTORIES, "a trajectory that was read for another robot description")
         self._settle()
         player.jump, player.judged = options.start_tolerance, self.judge
         whole = prepared.judge is not self.judge

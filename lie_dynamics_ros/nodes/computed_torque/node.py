@@ -138,6 +138,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         """Control this robot from now on; while active, efforts pass over to the new ones smoothly."""
         before = self.answering
         super().use(robot)
+        self._answer = None
         if before is not None:
             robot[1].succeed(before)
             self._action.tell_results(robot[1])

@@ -10,6 +10,7 @@ from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.joint_points import JointPoints
+from ...lie_dynamics.texts import listed
 from ..wire.messages import nanoseconds
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def read_joint_trajectory(message: JointTrajectory, joints: JointMapping) -> tup
         raise MessageError(TRAJECTORIES, match.problem)
     named = np.flatnonzero(match.indices >= 0)
     if not named.size:
-        names = ", ".join(message.joint_names)
+        names = listed(message.joint_names)
         raise MessageError(TRAJECTORIES, f"a trajectory that names no joint of the robot: {names}")
     columns = match.indices[named]
     times = np.array([nanoseconds(point.time_from_start) * 1e-9 for point in message.points])
@@ -67,7 +68,7 @@ def _field(message: JointTrajectory, name: str, size: int) -> Array | None:
     if lengths == {0}:
         return None
     if lengths != {size}:
-        raise MessageError(TRAJECTORIES, f"{name} has {sorted(lengths)} entries for {size} joints")
+        raise MessageError(TRAJECTORIES, f"{name} has {sorted(lengths)[:10]} entries for {size} joints")
     array = np.array(values, dtype=np.float64)
     if not np.isfinite(array).all():
         raise MessageError(TRAJECTORIES, f"{name} with numbers that are not finite")

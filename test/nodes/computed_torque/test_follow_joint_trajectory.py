@@ -126,7 +126,7 @@ def test_goals_that_cannot_be_followed_are_aborted_with_code_and_text(loop):
     tolerance, negative = (loop.tolerance(name=n, position=x) for n, x in (("somebody", 0.1), (names[0], -2.0)))
     for goal, code, text in (
         ({"message": trajectory(ARM_JOINTS, [], [])}, codes.INVALID_GOAL, "without points"),
-        ({"message": trajectory(names, [1.0], end, [ZERO])}, codes.INVALID_JOINTS, "no joint nobody"),
+        ({"message": trajectory(names, [1.0], end, [ZERO])}, codes.INVALID_JOINTS, "no joint 'nobody'"),
         ({"message": trajectory([*names[:-1], names[0]], [1.0], end)}, codes.INVALID_JOINTS, "twice"),
         ({"message": old}, codes.OLD_HEADER_TIMESTAMP, "past"),
         ({"message": trajectory(ARM_JOINTS, [0.05], end, [ZERO])}, codes.INVALID_GOAL, "a velocity of"),

@@ -1,11 +1,15 @@
 """Goals to follow trajectories, without ROS: how each comes to its end, in lock step with a simulated arm."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_computed_torque_core import EVERY, MIDDLE, Loop, S, panda
 
+import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import (
     GOAL_TOLERANCE_VIOLATED,
     INVALID_GOAL,
@@ -20,6 +24,7 @@ from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import (
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import PastError
 
 NAMES = panda().joint_names
+PANDA = Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf"
 SWING = 0.4 * np.array([1.0, -0.7, 0.8, 0.9, -1.0, 0.6, 1.0])
 
 
@@ -198,3 +203,45 @@ def test_a_goal_waits_while_speed_is_scaled_down_and_the_pause_outlasts_changes(
     loop.core.scale_speed(1.0)
     loop.run(1.5)
     assert result(loop, goal)[0] == SUCCESSFUL
+
+
+@pytest.mark.parametrize("end", ["cancel", "hold"])
+@pytest.mark.parametrize(("before", "wanted"), [(1.0, 0.0), (1.0, 0.01), (0.05, 1.0)])
+def test_what_ends_while_its_speed_changes_comes_to_rest_and_stays_there(loop, end, before, wanted):
+    goal = pursue(loop, moved([4.0], SWING))
+    loop.core.scale_speed(before)
+    loop.run(2.0)
+    loop.core.scale_speed(wanted)
+    loop.run(0.15)
+    count = len(loop.answers)
+    loop.core.cancel(goal) if end == "cancel" else loop.core.hold()
+    loop.run(1.7 if wanted == 0.0 else 0.45)
+    rest = loop.answers[-1].desired.position
+    assert result(loop, goal)[2] == (end == "cancel") and loop.answers[-1].phase == "holding"
+    speeds = np.array([np.abs(a.desired.velocity).max() for a in loop.answers[count - 1 :]])
+    assert speeds[-1] == 0.0 and speeds.max() <= max(2.0 * speeds[0], 0.05)
+    loop.core.scale_speed(1.0)
+    np.testing.assert_array_equal(loop.run(0.5)[-1].desired.position, rest)
+
+
+def test_trajectories_without_goals_leave_nothing_behind(loop):
+    for _ in range(5):
+        loop.core.follow(moved([0.5], 0.01))
+        loop.step()
+    assert loop.core.player.count == 1 and not loop.core.player.begun
+
+
+def test_what_was_prepared_for_another_robot_is_refused(loop):
+    prepared = loop.core.prepare(moved([1.0], SWING))
+    other = type(loop.core)(panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), loop.core.options)
+    other.succeed(loop.core)
+    loop.core = other
+    loop.step()
+    other.take(prepared)  # the same joints
+    renamed = Model.from_urdf(PANDA.read_text().replace("panda_joint1", "shoulder"))
+    loop.core = type(other)(renamed, other.options)
+    loop.core.succeed(other)
+    loop.step()
+    with pytest.raises(MessageError, match="another robot description"):
+        loop.core.take(prepared)
+    assert loop.core.player.count == 0

@@ -176,6 +176,26 @@ def test_a_scaled_trajectory_stays_on_its_path_and_its_rates_are_those_of_its_mo
     assert player.at(10 * S + 1).velocity[0] == 0.0 and not player.moving
 
 
+@pytest.mark.parametrize("halted", [None, 400, 900, 1700])
+def test_what_is_desired_ahead_is_what_will_be_desired_then(halted):
+    """While speed is scaled down, to a pause and up again, and on the way to rest."""
+    player, lead, step = move(), 7, S // 1000
+    changes, said, found, known = {200: 0.2, 800: 0.0, 1500: 1.0}, [], [], []
+    for k in range(2500):
+        stamp = S + k * step
+        if k in changes:
+            player.clock.follow(changes[k], 0.3)
+        if k == halted:
+            player.halt(stamp)
+        found.append(player.at(stamp))
+        said.append(player.ahead(stamp + lead * step))
+        known.append(not any(k < x <= k + lead for x in (*changes, halted or -1)))
+    found, said = (np.array([m[:3] for m in x])[:, :, 0] for x in (found, said))
+    keep = np.array(known[:-lead])
+    np.testing.assert_allclose(said[:-lead][keep], found[lead:][keep], atol=2e-5)  # as SETTLED lets rates differ
+    assert np.ptp(found[:, 0]) > 0.1 and np.abs(said - found).max() > 1e-3
+
+
 def test_feed_forward_is_interpolated():
     player = TrajectoryPlayer(np.zeros(1), 0.1)
     player.add(0, 0, points([0], [1.0, 2.0], [[0.0], [0.0]], None, None, [[4.0], [2.0]]))

@@ -173,7 +173,7 @@ class Goals:
         list of Goal
             Those given up whose trajectories, or what is left of them, are to come to rest.
         """
-        begun, player.begun = player.begun, []
+        begun = player.begun
         given_up: list[Goal] = []
         for goal in list(self.active):
             later = begun

@@ -149,14 +149,23 @@ class Halt:
 
     def write(self, time: int, into: Desired) -> None:
         """Write the motion of the joints it owns at a time [ns]."""
-        x = 1.0 if time >= self.end else max((time - self._begin) / (self.end - self._begin), 0.0)
-        passed = self._within * (x - x**3 + 0.5 * x**4)
-        self._piece.write(self._begin + round(1e9 * passed), into)
+        x, passed = self._passed(time)
+        self._piece.write(passed, into)
         at = self.joints[self.owned]
         rate = 1.0 - x * x * (3.0 - 2.0 * x)
         slope = -6.0 * x * (1.0 - x) / self._within if x < 1.0 else 0.0
         into.acceleration[at] = into.acceleration[at] * rate**2 + into.velocity[at] * slope
         into.velocity[at] *= rate
+
+    def _passed(self, time: int) -> tuple[float, int]:
+        """Return the part of the way to rest that has passed, and where the piece is then [ns]."""
+        x = 1.0 if time >= self.end else max((time - self._begin) / (self.end - self._begin), 0.0)
+        return x, self._begin + round(1e9 * self._within * (x - x**3 + 0.5 * x**4))
+
+    def rest(self, time: int) -> None:
+        """End where the piece is at a time [ns], as where the clock stands, so that all has come to rest."""
+        self._begin = self.end = self._passed(time)[1]
+        self._within = 0.0
 
     def at(self, x: Array, rest: Array) -> Motion:
         """Return the motion of all joints (k, n) where parts x (k,) of the way to rest have passed, 0 to 1."""

@@ -103,6 +103,7 @@ class TrajectoryPlayer:
         for k, piece in enumerate(self._pieces):
             if isinstance(piece, Piece) and (points is None or piece.points is points):
                 self._pieces[k] = brake(piece, time, now, self.clock.rate)
+                self.clock.wanted = self.clock.wanted and self.clock.rate  # for which the way to rest was made
 
     @property
     def count(self) -> int:
@@ -113,6 +114,11 @@ class TrajectoryPlayer:
     def moving(self) -> bool:
         """Whether a trajectory is under way."""
         return bool(self._pieces)
+
+    @property
+    def halting(self) -> bool:
+        """Whether something comes to rest; meanwhile the clock should keep its rate, or go to 0."""
+        return any(isinstance(piece, Halt) for piece in self._pieces)
 
     @property
     def desired(self) -> Desired:
@@ -231,6 +237,9 @@ class TrajectoryPlayer:
                 reason = f"a trajectory that waited cannot begin: {error}"
                 self.dropped.append((waiting.start, waiting.points, reason))
         if self._pieces:
+            for piece in self._pieces if self.clock.rate == 0.0 else ():
+                if isinstance(piece, Halt):
+                    piece.rest(time)
             self._last = self._written(time)
             if any(time >= piece.end for piece in self._pieces):
                 self._pieces = [piece for piece in self._pieces if time < piece.end]
