@@ -1,7 +1,8 @@
-"""The controller without ROS among hostile trajectories, options, states and calls.
+"""The controller without ROS among hostile trajectories, goals, options, states and calls.
 
 Every usable state gets a finite command within the limits; what was desired on an accepted trajectory keeps the
-position limits; phases change as they may, and nothing but `hold` ends a stop.
+position limits; phases change as they may, and nothing but `hold` ends a stop. Each goal is either under way or has
+come to one end, with a code and a short text; what is cancelled ends in time; nothing is left behind.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.answer import PHASES
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, POLICIES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions, default_options
+from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import Goal, Tolerance, read_bounds
 from lie_dynamics_ros.ros.inputs.trajectories import read_joint_trajectory
 
 from .target import DefectError, Target
@@ -30,6 +32,7 @@ from .target import DefectError, Target
 STATES = 60
 NUMBERS = (0.0, -0.0, 5e-324, 1e-9, 1e9, -1e9, 1e150, -1e150, 1e308, -1e308, float("nan"), float("inf"))
 TIMES = (0, 1, 999_999_999, 1_000_000_000, 2**31 - 1, -1, -(2**31))
+BOUNDS = (0.0, -1.0, 1e-9, 1e-3, 0.1, 1e308, 5e-324)
 SANE = 1e3
 """States up to this size must be answered; beyond, inverse dynamics may overflow, and the core may say so."""
 SETTINGS = {s.name: s for s in (*MODEL_SETTINGS, *CONTROL_SETTINGS)}
@@ -151,12 +154,15 @@ class Run:
         self.phase, self.held, self.hostile = "off", False, False
         self.names = JointMapping(arm().joint_names)
         self.told: list[str] = []
+        self.goals: dict[Goal, int] = {}  # and when they were cancelled [ns], 0 where they were not
 
     def go(self) -> None:
         self.core.start()
         for _ in range(STATES):
             other = 0.3 if self.phase == "stopped" else 0.03
-            for action, share in ((self._follow, 0.2), (self._change, 0.03), (self._other, other)):
+            for action, share in (
+                (self._follow, 0.2), (self._pursue, 0.1), (self._cancel, 0.1), (self._change, 0.03), (self._other, other),
+            ):  # fmt: skip
                 if self.rng.random() < share:
                     action()
             self._state()
@@ -173,6 +179,55 @@ class Run:
                 raise DefectError(f"a refusal of {len(str(error))} characters") from error
             if self.core.player is not None and not self.core._moved and self.core.player.count > count:
                 raise DefectError(f"a refused trajectory was taken: {error}") from error
+
+    def _pursue(self) -> None:
+        rng, names = self.rng, arm().joint_names
+        message = random_trajectory(rng, self.q, self.stamp)
+        given = [
+            Tolerance(str(rng.choice([*names, "finger"], p=[*[0.14] * 7, 0.02])), *rng.choice(BOUNDS, 2).tolist())
+            for _ in range(int(rng.choice([0, 0, 1, 3])))
+        ]
+        try:
+            start, points = read_joint_trajectory(message, self.names)
+            joints = [names[k] for k in points.joints]
+            path, end = (
+                read_bounds(name, given, joints, names, self.core.numbers[name][points.joints])
+                for name in ("path_tolerance", "goal_tolerance")
+            )
+            goal = Goal(None, joints, path, end, float(rng.choice([0.0, 1e-3, 1.0])))
+            self.core.pursue(goal, self.core.prepare(points, start))
+        except MessageError:
+            return
+        self.goals[goal] = 0
+        self.told.append("pursue")
+
+    def _cancel(self) -> None:
+        if self.rng.random() < 0.5:
+            self.core.scale_speed(float(self.rng.choice([0.0, 1e-9, 0.1, 1.0])))
+            self.told.append("speed")
+        elif self.core.goals.active:
+            goal = self.core.goals.active[int(self.rng.integers(len(self.core.goals.active)))]
+            self.core.cancel(goal)
+            self.goals[goal] = self.goals[goal] or self.stamp
+            self.told.append("cancel")
+
+    def _look_after_goals(self) -> None:
+        core, told = self.core, f"told {self.told}"
+        for result in core.goals.results:
+            if result.goal not in self.goals:
+                raise DefectError(f"a goal ended twice, at last by {result.text}; {told}")
+            if result.code not in range(-5, 1) or len(result.text) > 4000:
+                raise DefectError(f"a result {result.code} of {len(result.text)} characters; {told}")
+            del self.goals[result.goal]
+        core.goals.results.clear()
+        if set(core.goals.active) != set(self.goals):
+            raise DefectError(f"goals are lost; {told}")
+        longest = 7.5 * core.options.stop_time + 2.1  # seconds, and the longest between states
+        for since in self.goals.values():
+            if since and (self.stamp - since) * 1e-9 > longest + 20.0 * core.options.speed_scaling_time:
+                raise DefectError(f"a goal that was cancelled {(self.stamp - since) * 1e-9} s ago; {told}")
+        if core.player is not None and core.player.begun:
+            raise DefectError(f"pieces are left behind; {told}")
 
     def _change(self) -> None:
         try:
@@ -214,6 +269,7 @@ class Run:
                 raise DefectError(f"no answer to {q}, {qd}: {error}; told {self.told}") from error
             return
         self._judge(answer)
+        self._look_after_goals()
         if not wild:
             near = answer.desired.position if np.isfinite(answer.desired.position).all() else q
             self.q = np.clip(q + np.clip(near - q, -0.02, 0.02), -3.0, 3.0)

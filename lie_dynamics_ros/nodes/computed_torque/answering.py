@@ -124,8 +124,8 @@ class Answering(RobotCore):
             else:
                 if self.goals.active:
                     self._watch_goals(stamp, desired, position, velocity)
-                player.begun.clear()
                 self._enter(*((FOLLOWING, "a trajectory") if player.moving else (HOLDING, "no trajectory under way")))
+        player.begun.clear()
         if self.phase not in (STOPPING, STOPPED):
             try:
                 return self._control(stamp, position, velocity, player, desired, wrenches, period)
