@@ -101,7 +101,9 @@ def test_a_folder_that_cannot_be_made_is_passed_over(toy, tmp_path):
     assert factor == 2
     assert folder.startswith(str(tmp_path / "lie_dynamics_ros-"))
     (tmp_path / "taken").write_text("not a folder")
+    assert toy.errors == ""
     assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "taken"))[:3] == (2, 0, "None")
+    assert toy.errors.count(f"are not kept, and each process compiles them anew: {tmp_path / 'taken'}: ") == 1
 
 
 DAMAGES = {"empty": b"", "garbage": b"\x80\x04 this is no index", "cut": None}
@@ -176,6 +178,17 @@ def test_a_folder_that_others_can_write_to_is_told_once_and_not_used(toy, tmp_pa
     assert toy(LIE_DYNAMICS_CACHE_DIR=str(cache))[:3] == (2, 0, "None")
     assert toy.errors.count("chmod go-w") == 1
     assert not proof.exists()
+
+
+def test_nothing_is_dropped_behind_a_link(tmp_path):
+    """The folder is switched for a link when its old versions are to go."""
+    old = tmp_path / "elsewhere" / f"toy-{1:016x}"
+    old.mkdir(parents=True)
+    os.utime(old, (1000.0, 1000.0))
+    (tmp_path / "cache").symlink_to(old.parent)
+    with pytest.warns(kernel_cache.private_files.CacheWarning), pytest.raises(OSError, match="symbolic link"):
+        kernel_cache._drop_old_versions(tmp_path / "cache" / f"toy-{2:016x}")
+    assert old.exists()
 
 
 def test_old_versions_are_dropped_but_a_few(toy, tmp_path):

@@ -159,6 +159,22 @@ def test_writing_follows_no_link_and_leaves_nothing_behind(root, tmp_path):
         new.write(b"newer")
 
 
+@pytest.mark.parametrize("level", [0, 1])
+def test_what_a_link_leads_to_is_not_removed(root, tmp_path, level):
+    mine, stranger = (root, root / "module")[level], tmp_path / "precious"
+    mine.rename(stranger)
+    mine.symlink_to(stranger)
+    with pytest.warns(CacheWarning, match="symbolic link"):
+        private_files.remove_folder(root, "module")
+    assert [path.name for path in stranger.rglob("*") if path.is_file()] == ["file"]
+    mine.unlink()
+    stranger.rename(mine)
+    assert list(private_files.folders(root)) == ["module"]
+    private_files.remove_folder(root, "module")
+    private_files.remove_folder(root, "nothing")
+    assert private_files.folders(root) == {}
+
+
 def test_no_descriptor_is_left_open(root):
     def count():
         return len(os.listdir("/proc/self/fd"))
@@ -173,4 +189,5 @@ def test_no_descriptor_is_left_open(root):
                 warnings.simplefilter("ignore")
                 with contextlib.suppress(UntrustedError):
                     read(root)
+                private_files.remove_folder(root, "nothing")
     assert count() == before

@@ -12,7 +12,6 @@ import io
 import os
 import pickle
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -80,11 +79,21 @@ def cache_root() -> Path | None:
         return None
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     fallback = Path(tempfile.gettempdir()) / f"lie_dynamics_ros-{os.geteuid()}"
+    problems = []
     for root in [Path(chosen)] if chosen else [user_cache / "lie_dynamics_ros", fallback]:
-        with contextlib.suppress(OSError):  # of which UntrustedError has been told
+        try:
             root.mkdir(parents=True, exist_ok=True, mode=0o700)
             with private_files.opened_folder(root), tempfile.TemporaryFile(dir=root):
                 return root
+        except private_files.UntrustedError:
+            pass  # told already
+        except OSError as error:
+            problems.append(f"{root}: {error.strerror}")
+    if problems:
+        private_files.tell_once(
+            f"compiled kernels are not kept, and each process compiles them anew: {'; '.join(problems)}; choose another "
+            f"folder by {CACHE_VARIABLE} (empty: none, and no warning)"
+        )
     return None
 
 
@@ -98,20 +107,13 @@ def cache_folder(module: str) -> Path | None:
 
 def _drop_old_versions(current: Path) -> None:
     """Keep the newest few of this module, interpreter and numba, and of all else what was used of late."""
-    folders = [p for p in current.parent.iterdir() if re.fullmatch(r".+-[0-9a-f]{16}", p.name) and p != current]
-    used = {p: _last_used(p) for p in folders}
+    used = private_files.folders(current.parent)
+    folders = [name for name in used if re.fullmatch(r".+-[0-9a-f]{16}", name) and name != current.name]
     folders.sort(key=used.__getitem__, reverse=True)
-    versions = [p for p in folders if p.name.rpartition("-")[0] == current.name.rpartition("-")[0]]
-    unused = [p for p in folders if used[p] < time.time() - _KEPT_UNUSED]
+    versions = [name for name in folders if name.rpartition("-")[0] == current.name.rpartition("-")[0]]
+    unused = [name for name in folders if used[name] < time.time() - _KEPT_UNUSED]
     for old in {*versions[_KEPT_VERSIONS - 1 :], *unused}:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _last_used(folder: Path) -> float:
-    try:
-        return folder.lstat().st_mtime
-    except OSError:  # another process was faster
-        return 0.0
+        private_files.remove_folder(current.parent, old)
 
 
 class _Locator(_CacheLocator):

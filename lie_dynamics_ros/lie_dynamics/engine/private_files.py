@@ -90,6 +90,28 @@ def make_folder(root: Path, name: str) -> bool:
         return True
 
 
+def folders(root: Path) -> dict[str, float]:
+    """Return the names of what lies in the root, and when each was changed [s since 1970]."""
+    found = {}
+    with opened_folder(root) as here:
+        for name in os.listdir(here):
+            with contextlib.suppress(OSError):  # another process was faster
+                found[name] = os.stat(name, dir_fd=here, follow_symlinks=False).st_mtime
+    return found
+
+
+def remove_folder(root: Path, name: str) -> None:
+    """Remove a folder of files below the root, as far as that can be done; what others may have written stays."""
+    with contextlib.suppress(OSError), opened_folder(root) as here:
+        inside = _opened(name, root / name, here, "folder")
+        try:
+            for file in os.listdir(inside):
+                os.unlink(file, dir_fd=inside)
+        finally:
+            os.close(inside)
+        os.rmdir(name, dir_fd=here)
+
+
 def tell_once(message: str) -> None:
     """Warn of something, in each process once."""
     if message not in _told:
