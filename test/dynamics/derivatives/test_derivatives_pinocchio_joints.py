@@ -7,7 +7,7 @@ JointModelUniversal and JointModelSphericalZYX included. Along qdd and tau they 
 
 import numpy as np
 import pytest
-from dynamics.test_derivatives_pinocchio import theirs
+from dynamics.derivatives.test_derivatives_pinocchio import theirs
 from dynamics.test_pinocchio_joints import both
 from support.compare import relative
 from support.pin_oracle import pinocchio

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from dynamics.test_coupled_mimics import HAND, G, widen
 from support.compare import relative
-from test_coupled_mimics import HAND, G, widen
 
 from lie_dynamics_ros.lie_dynamics import (
     Model,
