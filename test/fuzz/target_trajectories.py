@@ -160,9 +160,8 @@ class Run:
         self.core.start()
         for _ in range(STATES):
             other = 0.3 if self.phase == "stopped" else 0.03
-            for action, share in (
-                (self._follow, 0.2), (self._pursue, 0.1), (self._cancel, 0.1), (self._change, 0.03), (self._other, other),
-            ):  # fmt: skip
+            shares = {self._follow: 0.2, self._pursue: 0.1, self._cancel: 0.1, self._change: 0.03, self._other: other}
+            for action, share in shares.items():
                 if self.rng.random() < share:
                     action()
             self._state()

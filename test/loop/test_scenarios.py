@@ -73,9 +73,9 @@ def judge_trajectories(case, count, rng):
     for q in poses(case, count, rng, 0.2):
         found = scenarios.trajectory(case, q)
         where = f"{found} at {q.tolist()}"
-        assert found["error"] < 1.25 * found["stated"] + 2e-5, where
+        assert found["error"] < 1.05 * found["stated"] + 2e-6, where
         if case.mode == "computed_torque":  # the others also damp what is light
-            assert found["error"] > 0.8 * found["stated"] - 1e-4, where
+            assert found["error"] > 0.95 * found["stated"], where
         assert found["phases"] == ["following", "holding"] and found["limits"] < WITHIN, where
         assert found["last error"] < 2e-4 and found["ripple"] < 1.0, where
 

@@ -32,7 +32,7 @@ class MujocoArm:
     step : float
         Of the integrator [s].
     integrator : str
-        "euler" (semi-implicit) or "implicitfast".
+        "euler" (semi-implicit: of first order, velocities are late by half a step), "implicitfast" or "rk4".
     """
 
     def __init__(
@@ -54,9 +54,7 @@ class MujocoArm:
             ball = spec.body(link).add_body(name="payload", ipos=com, mass=mass, explicitinertial=True)
             ball.inertia = [0.4 * mass * 0.05**2] * 3
         spec.option.timestep = step
-        spec.option.integrator = {"euler": mujoco.mjtIntegrator.mjINT_EULER}.get(
-            integrator, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        )
+        spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         self.model = spec.compile()
         self.data, self._scratch = mujoco.MjData(self.model), mujoco.MjData(self.model)

@@ -91,8 +91,8 @@ def cache_root() -> Path | None:
             problems.append(f"{root}: {error.strerror}")
     if problems:
         private_files.tell_once(
-            f"compiled kernels are not kept, and each process compiles them anew: {'; '.join(problems)}; choose another "
-            f"folder by {CACHE_VARIABLE} (empty: none, and no warning)"
+            f"compiled kernels are not kept, and each process compiles them anew: {'; '.join(problems)}; choose "
+            f"another folder by {CACHE_VARIABLE} (empty: none, and no warning)"
         )
     return None
 
