@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 16
 """Different lists of joints that are kept; beyond, all are forgotten, so that rubbish takes no memory."""
-PATIENCE = 1_000_000_000
+LONGEST_WAIT = 1_000_000_000
 """Longest silence in which other states are waited for [ns], however old those that are put together may be."""
 
 
@@ -95,7 +95,7 @@ class PartialStates:
     @property
     def patience(self) -> int:
         """For how long other states are waited for in silence [ns]."""
-        return min(self.age_limit or PATIENCE, PATIENCE)
+        return min(self.age_limit or LONGEST_WAIT, LONGEST_WAIT)
 
     def forget(self) -> None:
         """Forget all, because time no longer says how old it is."""
