@@ -19,6 +19,7 @@ from .helpers import COMPILED as COMPILED
 from .helpers import HELPER, OPTIONS, F, njit
 from .helpers import inline as inline
 from .helpers import outline as outline
+from .helpers import pasted as pasted
 
 #: All kernels declared so far, in order, for compilation ahead of time.
 KERNELS: list[Any] = []

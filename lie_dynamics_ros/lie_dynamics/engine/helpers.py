@@ -42,3 +42,11 @@ def inline(function: F) -> F:
 def outline(function: F) -> F:
     """Make a helper like `inline`, but for code that is long or rarely run: it is not copied into its callers."""
     return njit(forceinline=False, **HELPER)(function) if COMPILED else function
+
+
+def pasted(function: F) -> F:
+    """Make a helper that numba copies into what calls it before it looks at types: as if its text stood there.
+
+    For code that takes functions or memory on the stack with it, which is faster so than as `inline`.
+    """
+    return njit(inline="always", **HELPER)(function) if COMPILED else function

@@ -19,21 +19,17 @@ from ...engine.lanes import (
     get6,
     get9,
     lift,
-    on_stack,
     positive,
     put,
     put2,
     put3,
     put6,
     put9,
-    single_workspace,
-    stack_numbers,
     workspace,
 )
 from ...model.layout import (
     ARMATURE,
     BAD_QUATERNION,
-    BAD_SHAPE,
     BODY,
     FIRST,
     GRAVITY,
@@ -41,7 +37,6 @@ from ...model.layout import (
     LAST,
     MASS,
     MOMENT,
-    N_Q,
     N_V,
     NOT_FINITE,
     OK,
@@ -49,7 +44,6 @@ from ...model.layout import (
     ROUND_OFF,
     SINGULAR,
     STATUS_STEP,
-    TOO_LARGE,
 )
 from .common.batch import all_finite, make_batch
 from .common.joints import (
@@ -62,6 +56,7 @@ from .common.joints import (
     has_transform,
     project,
 )
+from .common.single import NONE_GIVEN, make_single, wrench_fits
 from .common.spatial import (
     add,
     articulated_out,
@@ -77,7 +72,7 @@ from .common.spatial import (
     wrench_out,
 )
 from .common.steps import prepare_transforms, transform
-from .inverse_dynamics import NONE_GIVEN, external_wrench, wrench_fits
+from .inverse_dynamics import external_wrench
 
 # Columns of the workspace. Accelerations take the place of the velocities in the last sweep.
 _R, _P, _W, _V, _AW, _AV, _CW, _CV = 0, 9, 12, 15, 18, 21, 24, 27
@@ -224,6 +219,9 @@ def _status(given, qdd, tau, work):
     return NOT_FINITE
 
 
+_one = make_single(hybrid_dynamics_core, COLUMNS, _status)
+
+
 @kernel(
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])",
     quick=True,
@@ -232,19 +230,15 @@ def _status(given, qdd, tau, work):
 )
 def forward_dynamics(rows, q, qd, tau, f_ext, out):
     """Write qdd of one state to `out` and return a status of `layout`."""
-    n = qd.shape[0]
-    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or tau.shape[0] != n or out.shape[0] != n:
-        return BAD_SHAPE
-    if not wrench_fits(rows, f_ext):
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(n + 1, COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work, none = single_workspace(scratch, n + 1, COLUMNS, q), q[:0]
-    hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), none, NONE_GIVEN, out, none, work)
-    return _status(NONE_GIVEN, out, none, work)
+    fit = rows[0, N_V] == qd.shape[0] == tau.shape[0] == out.shape[0] and wrench_fits(rows, f_ext)
+    none = q[:0]
+    return _one(rows, q, qd, tau, f_ext.reshape(f_ext.size), none, NONE_GIVEN, out, none, fit)
+
+
+@inline
+def _fit(rows, qd, tau, qdd, given, qdd_out, tau_out):
+    whole = rows[0, N_V] == qd.shape[0] == tau.shape[0] == qdd.shape[0] == given.shape[0]
+    return whole and rows[0, N_V] == qdd_out.shape[0] == tau_out.shape[0]
 
 
 @kernel(
@@ -256,19 +250,8 @@ def forward_dynamics(rows, q, qd, tau, f_ext, out):
 )
 def hybrid_dynamics_unloaded(rows, q, qd, tau, qdd, given, qdd_out, tau_out):
     """As `hybrid_dynamics` without external wrenches."""
-    n = qd.shape[0]
-    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or qdd.shape[0] != n or tau.shape[0] != n:
-        return BAD_SHAPE
-    if given.shape[0] != n:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(n + 1, COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, n + 1, COLUMNS, q)
-    hybrid_dynamics_core(rows, q, qd, tau, q[:0], qdd, given, qdd_out, tau_out, work)
-    return _status(given, qdd_out, tau_out, work)
+    fit = _fit(rows, qd, tau, qdd, given, qdd_out, tau_out)
+    return _one(rows, q, qd, tau, q[:0], qdd, given, qdd_out, tau_out, fit)
 
 
 @kernel(
@@ -280,19 +263,8 @@ def hybrid_dynamics_unloaded(rows, q, qd, tau, qdd, given, qdd_out, tau_out):
 )
 def hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
     """Write qdd and tau of one state to the outputs and return a status of `layout`."""
-    n = qd.shape[0]
-    if q.shape[0] != rows[0, N_Q] or n != rows[0, N_V] or qdd.shape[0] != n or tau.shape[0] != n:
-        return BAD_SHAPE
-    if given.shape[0] != n or not wrench_fits(rows, f_ext):
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(n + 1, COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, n + 1, COLUMNS, q)
-    hybrid_dynamics_core(rows, q, qd, tau, f_ext.reshape(f_ext.size), qdd, given, qdd_out, tau_out, work)
-    return _status(given, qdd_out, tau_out, work)
+    fit = _fit(rows, qd, tau, qdd, given, qdd_out, tau_out) and wrench_fits(rows, f_ext)
+    return _one(rows, q, qd, tau, f_ext.reshape(f_ext.size), qdd, given, qdd_out, tau_out, fit)
 
 
 @kernel(

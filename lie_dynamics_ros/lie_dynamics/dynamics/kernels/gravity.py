@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from ...engine.compile import inline, kernel
-from ...engine.lanes import add3, get2, get3, get9, on_stack, put, put2, put3, single_workspace, stack_numbers
-from ...model.layout import (
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    GRAVITY,
-    MASS,
-    MOMENT,
-    N_Q,
-    N_V,
-    NOT_FINITE,
-    OK,
-    PARENT,
-    TOO_LARGE,
-)
-from .common.batch import all_finite, make_batch
-from .common.joints import check_quaternions, constants3, has_transform, project
+from ...engine.lanes import add3, get2, get3, get9, put, put2, put3
+from ...model.layout import GRAVITY, MASS, MOMENT, N_V, PARENT
+from .common.batch import make_batch
+from .common.joints import constants3, has_transform, project
+from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, rotate, scale, unrotate
 from .common.steps import prepare_transforms, transform
-from .inverse_dynamics import NONE_GIVEN
 
 # Columns of the workspace: transform, acceleration against gravity, mass and first moment of all bodies beyond.
 _R, _A, _MASS, _MOMENT, _COLUMNS = 0, 12, 15, 16, 19
@@ -53,19 +41,13 @@ def gravity_force_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
             add3(work, parent, _MOMENT, h)
 
 
+_one = make_single(gravity_force_core, _COLUMNS)
+
+
 @kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
 def gravity_force(rows, q, out):
     """Write the joint forces of one state to `out` and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_V]:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(out.shape[0] + 1, _COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
-    gravity_force_core(rows, q, q, q, q, q, NONE_GIVEN, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    return _one(rows, q, q, q, q, q, NONE_GIVEN, out, out, out.shape[0] == rows[0, N_V])
 
 
 gravity_force_batch = make_batch(gravity_force_core, _COLUMNS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,
@@ -11,12 +9,9 @@ from ...engine.lanes import (
     get3,
     get9,
     lift,
-    on_stack,
     put,
     put2,
     put3,
-    single_workspace,
-    stack_numbers,
     workspace,
 )
 from ...model.layout import (
@@ -25,7 +20,6 @@ from ...model.layout import (
     AXIS_V,
     AXIS_W,
     BAD_QUATERNION,
-    BAD_SHAPE,
     BODY,
     BODY_ROTATION,
     FIRST,
@@ -35,13 +29,10 @@ from ...model.layout import (
     LAST,
     MASS,
     MOMENT,
-    N_BODIES,
-    N_Q,
     N_V,
     NOT_FINITE,
     OK,
     PARENT,
-    TOO_LARGE,
 )
 from .common.batch import all_finite, make_batch
 from .common.joints import (
@@ -54,11 +45,9 @@ from .common.joints import (
     has_transform,
     project,
 )
+from .common.single import NONE_GIVEN, make_single, wrench_fits
 from .common.spatial import acceleration_into, add, body_wrench, cross, rotate, sub, unrotate, wrench_out
 from .common.steps import prepare_transforms, transform
-
-#: Mask for kernels that need none.
-NONE_GIVEN = np.zeros(0, np.bool_)
 
 # Columns of the workspace.
 _R, _P, _W, _V, _DW, _DV, _M, _F, _AW = 0, 9, 12, 15, 18, 21, 24, 27, 30
@@ -85,14 +74,6 @@ def external_wrench(rows, i, f_ext):
     m = (get(f_ext, k), get(f_ext, k + 1), get(f_ext, k + 2))
     f = (get(f_ext, k + 3), get(f_ext, k + 4), get(f_ext, k + 5))
     return rotate(r, m), rotate(r, f)
-
-
-@inline
-def wrench_fits(rows, f_ext):
-    """Tell whether external wrenches are absent or one for each body."""
-    if f_ext.shape[1] == 0:
-        return f_ext.shape[0] == 0
-    return f_ext.shape[0] == rows[0, N_BODIES] and f_ext.shape[1] == 6
 
 
 @inline
@@ -176,20 +157,14 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
             add3(work, parent, _F, f)
 
 
+_one = make_single(inverse_dynamics_core, _COLUMNS)
+
+
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
 def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
     """Write tau of one state without external wrenches to `out` and return a status of `layout`."""
-    n = rows[0, N_V]
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or qdd.shape[0] != n or out.shape[0] != n:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(out.shape[0] + 1, _COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
-    inverse_dynamics_core(rows, q, qd, qdd, q[:0], q, NONE_GIVEN, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    fit = rows[0, N_V] == qd.shape[0] == qdd.shape[0] == out.shape[0]
+    return _one(rows, q, qd, qdd, q[:0], q, NONE_GIVEN, out, out, fit)
 
 
 @kernel(
@@ -200,19 +175,8 @@ def inverse_dynamics_unloaded(rows, q, qd, qdd, out):
 )
 def inverse_dynamics(rows, q, qd, qdd, f_ext, out):
     """Write tau of one state with external wrenches to `out` and return a status of `layout`."""
-    n = rows[0, N_V]
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or qdd.shape[0] != n or out.shape[0] != n:
-        return BAD_SHAPE
-    if not wrench_fits(rows, f_ext):
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(out.shape[0] + 1, _COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, out.shape[0] + 1, _COLUMNS, q)
-    inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    fit = rows[0, N_V] == qd.shape[0] == qdd.shape[0] == out.shape[0] and wrench_fits(rows, f_ext)
+    return _one(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, fit)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[::1])")

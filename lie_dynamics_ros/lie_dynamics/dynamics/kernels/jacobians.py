@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from ...engine.compile import fixed, inline, kernel, straight
 from ...engine.lanes import get, lift, put, shared_integer
-from ...model.layout import (
-    AXIS,
-    AXIS_V,
-    AXIS_W,
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    KIND,
-    LAST,
-    N_Q,
-    N_V,
-    NOT_FINITE,
-    OK,
-    PARENT,
-)
-from .common.batch import all_finite, make_batch
-from .common.joints import check_quaternions, custom_rate, has_transform, is_custom, row_transform, subspace
+from ...model.layout import AXIS, AXIS_V, AXIS_W, KIND, LAST, N_V, PARENT
+from .common.batch import make_batch
+from .common.joints import custom_rate, has_transform, is_custom, row_transform, subspace
+from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, matmul, rotate, scale, twist_cross, twist_into
-from .inverse_dynamics import NONE_GIVEN
 from .mass_matrix import clear
 
 # The frame: row it hangs on (0: the world), kind of frame asked for, pose in the row's kernel frame.
@@ -114,16 +101,13 @@ def jacobian_core(rows, q, qd, where, _c, _d, _given, out, rate, _work):
         i = int(rows[i, PARENT])
 
 
+_one = make_single(jacobian_core, _COLUMNS)
+
+
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(fixed(6), N_V))
 def jacobian(rows, q, where, out):
     """Write J (6, nv) of one state to `out` and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or out.shape[1] != rows[0, N_V]:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    flat, none = out.reshape(out.size), q[:0]
-    jacobian_core(rows, q, q, where, q, q, NONE_GIVEN, flat, none, none)
-    return OK if all_finite(flat) else NOT_FINITE
+    return _one(rows, q, q, where, q, q, NONE_GIVEN, out.reshape(out.size), q[:0], out.shape[1] == rows[0, N_V])
 
 
 jacobian_batch = make_batch(jacobian_core, _COLUMNS)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from ...engine.compile import fixed, inline, kernel
-from ...engine.lanes import get3, get9, on_stack, put, put2, put3, put9, single_workspace, stack_numbers
-from ...model.layout import (
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    BODY,
-    BODY_ROTATION,
-    N_BODIES,
-    N_Q,
-    N_V,
-    NOT_FINITE,
-    OK,
-    PARENT,
-    TOO_LARGE,
-)
-from .common.batch import all_finite, make_batch
-from .common.joints import check_quaternions, constants9, has_transform
+from ...engine.lanes import get3, get9, put, put2, put3, put9
+from ...model.layout import BODY, BODY_ROTATION, N_BODIES, N_V, PARENT
+from .common.batch import make_batch
+from .common.joints import constants9, has_transform
+from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, matmul, rotate
 from .common.steps import passing_transform, prepare_transforms
-from .inverse_dynamics import NONE_GIVEN
 
 #: Columns of the table of poses: rotation by rows, then origin, in the world frame.
 POSE_R, POSE_P, POSE_COLUMNS = 0, 9, 12
@@ -67,20 +55,14 @@ def forward_kinematics_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         put(out, k + 15, 1.0)
 
 
+_one = make_single(forward_kinematics_core, POSE_COLUMNS)
+
+
 @kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", quick=True, fresh=1, size=(N_BODIES, fixed(4), fixed(4)))
 def forward_kinematics(rows, q, out):
     """Write the poses (n_bodies, 4, 4) of one state to `out` and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_BODIES]:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(int(rows[0, N_V]) + 1, POSE_COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, int(rows[0, N_V]) + 1, POSE_COLUMNS, q)
     flat = out.reshape(out.size)
-    forward_kinematics_core(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, work)
-    return OK if all_finite(flat) else NOT_FINITE
+    return _one(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, out.shape[0] == rows[0, N_BODIES])
 
 
 forward_kinematics_batch = make_batch(forward_kinematics_core, POSE_COLUMNS)

@@ -20,29 +20,20 @@ from ...engine.lanes import (
     get6,
     get9,
     lift,
-    on_stack,
     put,
     put2,
     put3,
     put9,
-    single_workspace,
-    stack_numbers,
 )
 from ...model.layout import (
     ARMATURE,
-    BAD_QUATERNION,
-    BAD_SHAPE,
     BODY,
     INERTIA,
-    N_Q,
     N_V,
-    NOT_FINITE,
-    OK,
     PARENT,
-    TOO_LARGE,
 )
-from .common.batch import all_finite, make_batch
-from .common.joints import check_quaternions
+from .common.batch import make_batch
+from .common.single import make_single
 from .common.spatial import cross, dot, scale, sub, unrotate
 from .common.world import (
     COLUMNS,
@@ -162,23 +153,17 @@ def coriolis_core(rows, q, qd, _b, _c, _d, given, out, _z, work):
             add3(work, parent, L, l)
 
 
+_one_coriolis = make_single(coriolis_core, COLUMNS)
+
+
 @kernel(
     "(float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1])", quick=True, fresh=1, size=(N_V, N_V)
 )
 def coriolis(rows, q, qd, ploen, out):
     """Write C (nv, nv) of one state to `out` and return a status of `layout`."""
-    n = rows[0, N_V]
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or out.shape[0] != n or out.shape[1] != n:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(out.shape[0] + 1, COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, out.shape[0] + 1, COLUMNS, q)
+    fit = rows[0, N_V] == qd.shape[0] == out.shape[0] == out.shape[1]
     flat = out.reshape(out.size)
-    coriolis_core(rows, q, qd, q, q, q, ploen, flat, flat, work)
-    return OK if all_finite(flat) else NOT_FINITE
+    return _one_coriolis(rows, q, qd, q, q, q, ploen, flat, flat, fit)
 
 
 mass_matrix_batch = make_batch(mass_matrix_core, INERTIA_COLUMNS)

@@ -6,23 +6,18 @@ screws, inertias and the products of the two are computed for eight rows at once
 
 from __future__ import annotations
 
-from ...engine.compile import COMPILED, inline, kernel, straight
+from ...engine.compile import COMPILED, inline, kernel, pasted, straight
 from ...engine.lanes import (
     at,
-    on_stack,
     place,
     place_vector,
     place_vector_from,
     positive,
-    single_workspace,
-    stack_numbers,
     vector_at,
 )
 from ...model.layout import (
     ARMATURE,
     AXIS,
-    BAD_QUATERNION,
-    BAD_SHAPE,
     BLOCKS,
     COLUMNS_AT,
     DEPTH_FIRST,
@@ -32,21 +27,16 @@ from ...model.layout import (
     MASS_C,
     MOMENT_C,
     N_COMPOUND,
-    N_Q,
     N_V,
-    NOT_FINITE,
-    OK,
     PARENT,
     REFERENCE,
     SUBSPACE_C,
     SUBTREE_END_C,
-    TOO_LARGE,
 )
-from .common.batch import all_finite
-from .common.joints import check_quaternions, has_transform, row_transform
+from .common.joints import has_transform, row_transform
+from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, dot, matmul, rotate, scale, sub, symmetric_times
 from .common.world import inertia_at
-from .inverse_dynamics import NONE_GIVEN
 from .mass_matrix import mass_matrix_core
 
 # Columns of the workspace.
@@ -157,7 +147,7 @@ if COMPILED:
         return (dot(w, m) + dot(v, f)) * positive(vector_at(constants, ends) - (k + 0.5))
 
     @inline
-    def _fill(rows, q, out, work):
+    def _fill(rows, q, _a, _b, _f, _c, _given, out, _z, work):
         n, blocks = int(rows[0, N_V]), int(rows[0, BLOCKS])
         stride, first = blocks * LANES, int(rows[0, COLUMNS_AT]) // LANES
         _poses(rows, q, work)
@@ -185,24 +175,20 @@ if COMPILED:
             out[k * n + k] += rows[k + 1, ARMATURE]
 
 else:
+    _fill = mass_matrix_core
 
-    def _fill(rows, q, out, work):
-        mass_matrix_core(rows, q, q, q, q, q, NONE_GIVEN, out, out, work)
+
+@pasted
+def _lines(rows):
+    return int(rows[0, BLOCKS]) * LANES
+
+
+_one = make_single(_fill, _COLUMNS, lines=_lines)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(N_V, N_V))
 def mass_matrix(rows, q, out):
     """Write M (nv, nv) of one state to `out` and return a status; BAD_SHAPE for what only batches can do."""
-    if q.shape[0] != rows[0, N_Q] or out.shape[0] != rows[0, N_V] or out.shape[1] != rows[0, N_V]:
-        return BAD_SHAPE
-    if rows[0, DEPTH_FIRST] == 0.0 or out.shape[0] == 0:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(int(rows[0, BLOCKS]) * LANES, _COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, int(rows[0, BLOCKS]) * LANES, _COLUMNS, q)
+    fit = rows[0, N_V] == out.shape[0] == out.shape[1] and rows[0, DEPTH_FIRST] != 0.0 and out.shape[0] > 0
     flat = out.reshape(out.size)
-    _fill(rows, q, flat, work)
-    return OK if all_finite(flat) else NOT_FINITE
+    return _one(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, fit)

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from ...engine.compile import fixed, inline, kernel, outline
-from ...engine.lanes import add3, get, get2, get3, lift, on_stack, put, put2, put3, single_workspace, stack_numbers
+from ...engine.lanes import add3, get, get2, get3, lift, put, put2, put3
 from ...model.layout import (
     ARMATURE,
-    BAD_QUATERNION,
-    BAD_SHAPE,
     BODY,
     BODY_ROTATION,
     FIRST,
     INERTIA,
     MASS,
     MOMENT,
-    N_Q,
     N_TREES,
     N_V,
-    NOT_FINITE,
-    OK,
     PARENT,
     REFERENCE,
-    TOO_LARGE,
 )
-from .common.batch import all_finite, make_batch
+from .common.batch import make_batch
 from .common.joints import (
     add_bias,
     add_step,
-    check_quaternions,
     constants3,
     constants6,
     constants9,
     has_transform,
     row_transform,
 )
+from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, dot, momentum, rotate, scale, sub, twist_into, unrotate
 from .common.steps import passing_transform, prepare_transforms, transform
 from .common.world import (
@@ -51,7 +45,6 @@ from .common.world import (
     reference_point,
     velocities,
 )
-from .inverse_dynamics import NONE_GIVEN
 from .mass_matrix import clear
 
 # Columns of the workspace of `body_motion_core`.
@@ -262,50 +255,30 @@ def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         move_columns(rows, q, out)
 
 
+_one_sum = make_single(body_sums_core, COLUMNS)
+_one_energy = make_single(kinetic_energy_core, _ENERGY_COLUMNS)
+_one_center = make_single(center_of_mass_core, _CENTER_COLUMNS)
+
+
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def body_sums(rows, q, qd, out):
     """Write the sums of one state (`SUM_SIZE`) to `out` and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or qd.shape[0] == 0 or out.shape[0] != SUM_SIZE:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(qd.shape[0] + 1, COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, qd.shape[0] + 1, COLUMNS, q)
-    body_sums_core(rows, q, qd, q, q, q, NONE_GIVEN, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    fit = rows[0, N_V] == qd.shape[0] and qd.shape[0] > 0 and out.shape[0] == SUM_SIZE
+    return _one_sum(rows, q, qd, q, q, q, NONE_GIVEN, out, out, fit)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=fixed(1))
 def kinetic_energy(rows, q, qd, out):
     """Write the kinetic energy of one state to `out` (1) and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != rows[0, N_V] or qd.shape[0] == 0 or out.shape[0] != 1:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(qd.shape[0] + 1, _ENERGY_COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, qd.shape[0] + 1, _ENERGY_COLUMNS, q)
-    kinetic_energy_core(rows, q, qd, q, q, q, NONE_GIVEN, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    fit = rows[0, N_V] == qd.shape[0] and qd.shape[0] > 0 and out.shape[0] == 1
+    return _one_energy(rows, q, qd, q, q, q, NONE_GIVEN, out, out, fit)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True, fresh=1, size=fixed(3))
 def center_of_mass(rows, q, out):
     """Write the centre of mass of one state to `out` (3) and return a status of `layout`."""
-    if q.shape[0] != rows[0, N_Q] or q.shape[0] == 0 or out.shape[0] != 3:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    n = int(rows[0, N_V]) + 1
-    if not on_stack(n, _CENTER_COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, n, _CENTER_COLUMNS, q)
-    center_of_mass_core(rows, q, q, q, q, q, NONE_GIVEN, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    fit = rows[0, N_V] > 0.0 and out.shape[0] == 3
+    return _one_center(rows, q, q, q, q, q, NONE_GIVEN, out, out, fit)
 
 
 kinetic_energy_batch = make_batch(kinetic_energy_core, _ENERGY_COLUMNS)

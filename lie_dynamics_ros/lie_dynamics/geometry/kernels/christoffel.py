@@ -14,6 +14,7 @@ is added.
 from __future__ import annotations
 
 from ...dynamics.kernels.common.batch import all_finite, make_batch
+from ...dynamics.kernels.common.single import NONE_GIVEN
 from ...dynamics.kernels.common.spatial import add, cross, dot, scale, symmetric_times, times_skew, wrench_cross
 from ...dynamics.kernels.common.twists import get_twist, power
 from ...dynamics.kernels.common.world import (
@@ -28,7 +29,6 @@ from ...dynamics.kernels.common.world import (
     poses_and_screws,
 )
 from ...dynamics.kernels.derivatives.derivative_terms import SECOND_SIZE, is_users, seen_from_world
-from ...dynamics.kernels.inverse_dynamics import NONE_GIVEN
 from ...dynamics.kernels.mass_matrix import clear
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get, get2, get3, get6, put, workspace

@@ -23,6 +23,7 @@ from ...dynamics.kernels.common.joints import (
     project,
     row_transform,
 )
+from ...dynamics.kernels.common.single import make_single
 from ...dynamics.kernels.common.spatial import (
     add,
     cross,
@@ -40,30 +41,24 @@ from ...engine.lanes import (
     get,
     get3,
     get9,
-    on_stack,
     put,
     put2,
     put3,
     put9,
-    single_workspace,
-    stack_numbers,
     workspace,
 )
 from ...model.layout import (
     BAD_QUATERNION,
-    BAD_SHAPE,
     BODY,
     FIRST,
     INERTIA,
     LAST,
     MASS,
     MOMENT,
-    N_Q,
     N_V,
     NOT_FINITE,
     OK,
     PARENT,
-    TOO_LARGE,
 )
 
 # Columns of the workspace: transform, V, V_r, X, wrench, and V_r of the parent as the joint's first row sees it.
@@ -150,20 +145,14 @@ def coriolis_product_core(rows, q, qd, reference, _c, _d, given, out, _z, work):
         add3(work, parent, F, f)
 
 
+_one = make_single(coriolis_product_core, COLUMNS)
+
+
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1])", quick=True)
 def coriolis_product(rows, q, qd, reference, ploen, out):
     """Write C q_r (nv,) of one state to `out` and return a status of `layout`."""
-    n = rows[0, N_V]
-    if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or reference.shape[0] != n or out.shape[0] != n:
-        return BAD_SHAPE
-    if not check_quaternions(rows, q):
-        return BAD_QUATERNION
-    if not on_stack(out.shape[0] + 1, COLUMNS):
-        return TOO_LARGE
-    scratch = stack_numbers()
-    work = single_workspace(scratch, out.shape[0] + 1, COLUMNS, q)
-    coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
-    return OK if all_finite(out) else NOT_FINITE
+    fit = rows[0, N_V] == qd.shape[0] == reference.shape[0] == out.shape[0]
+    return _one(rows, q, qd, reference, q, q, ploen, out, out, fit)
 
 
 @kernel(

@@ -28,9 +28,9 @@ from ..common.column_solve import (
     solve_columns,
 )
 from ..common.joints import check_quaternions
+from ..common.single import wrench_fits
 from ..common.spatial import add, dot, scale
 from ..common.world import J, inertia_times
-from ..inverse_dynamics import wrench_fits
 from ..mass_matrix import clear
 from .derivative_terms import (
     COLUMNS as TERM_COLUMNS,

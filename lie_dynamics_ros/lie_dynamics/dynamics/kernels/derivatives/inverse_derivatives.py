@@ -16,9 +16,9 @@ from ....engine.tiles import load_tile, mark, store_marked, tile_width
 from ....model.layout import ARMATURE, BAD_QUATERNION, BAD_SHAPE, FIRST, LAST, N_Q, N_V, NOT_FINITE, OK, PARENT
 from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
 from ..common.joints import check_quaternions
+from ..common.single import NONE_GIVEN, wrench_fits
 from ..common.spatial import add, dot, wrench_cross
 from ..common.world import J, inertia_times
-from ..inverse_dynamics import NONE_GIVEN, wrench_fits
 from ..mass_matrix import clear
 from .derivative_terms import (
     COLUMNS,

@@ -20,10 +20,10 @@ from ....engine.tiles import load_tile, tile_width
 from ....model.layout import BAD_QUATERNION, BAD_SHAPE, BODY, BODY_ROTATION, N_BODIES, N_Q, N_V, NOT_FINITE, OK, PARENT
 from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
 from ..common.joints import check_quaternions, constants9
+from ..common.single import NONE_GIVEN
 from ..common.sparse_rows import drain, line_offset, list_blocks, store_rows, window_size
 from ..common.spatial import add, cross, dot, matmul, scale
 from ..common.world import J, P, R, V, poses_and_screws, screw_rates, velocities
-from ..inverse_dynamics import NONE_GIVEN
 from ..mass_matrix import clear
 from .derivative_terms import COLUMNS as TERM_COLUMNS
 from .derivative_terms import A, accelerations
