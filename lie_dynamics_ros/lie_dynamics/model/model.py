@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -14,105 +13,23 @@ from ..errors import InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import numbers
 from . import configuration, layout
-from .coupling import Coupling, couple
-from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns, with_columns
-from .structure import Frame, Joint, JointLimits
-
-Array = npt.NDArray[np.float64]
+from .coupling import couple
+from .model_data import Array, ModelData
+from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
 
 
-class Model:
+class Model(ModelData):
     """A tree of rigid bodies, immutable and safe to share between threads.
 
     Made by `Model.from_urdf` or `ModelBuilder`. Body ``i`` is carried by joint ``i``; bodies come after their
     parents. Welded bodies are part of the body they are fixed to, and their names are frames.
 
-    Attributes
-    ----------
-    name : str
-        Name of the robot.
-    nq, nv, n_bodies : int
-        Numbers of position coordinates, of velocity coordinates, and of bodies that move.
-    joints : tuple of Joint
-        The joints that move; `joint(name)` finds one.
-    frames : mapping of str to Frame
-        Every body, and every frame fixed to a body or to the world, by name.
-    limits : JointLimits
-        Limits and losses of the coordinates.
+    Attributes are those of `ModelData`.
     """
 
-    __slots__ = (
-        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_table",
-        "_vector_q", "_vector_v", "_weightless", "_where", "_zero",
-        "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
-    )  # fmt: skip
+    __slots__ = ()
 
-    name: str
-    nq: int
-    nv: int
-    n_bodies: int
-    joints: tuple[Joint, ...]
-    frames: Mapping[str, Frame]
-    limits: JointLimits
-    _rows: Array  # a view of the rows of _table, without the columns appended to them: to read, not for kernels
-    _table: Array  # what kernels take
-    _by_name: Mapping[str, Joint]
-    _body_rows: npt.NDArray[np.intp]
-    _coupling: Coupling | None
-    _custom: tuple[Joint, ...]
-    _vector_q: npt.NDArray[np.intp]
-    _vector_v: npt.NDArray[np.intp]
-    _actuation_terms: tuple[Array, Array] | None
-    _zero: Array
     _weightless: Model | None  # this model without gravity, kept once it was asked for
-    _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
-    _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
-
-    def __init__(
-        self,
-        name: str,
-        rows: Array,
-        joints: tuple[Joint, ...],
-        frames: Mapping[str, Frame],
-        limits: JointLimits,
-        coupling: Coupling | None = None,
-    ) -> None:
-        plain = [j for j in joints if j.kind not in ("spherical", "free") and not j.coupled]
-        body_rows = np.empty(len(joints), dtype=np.intp)
-        for index, row in enumerate(rows[1:], 1):
-            if row[layout.BODY] >= 0.0:
-                body_rows[int(row[layout.BODY])] = index
-        table = with_columns(rows)
-        values = {
-            "name": name,
-            "nq": limits.lower.size,
-            "nv": limits.velocity.size,
-            "n_bodies": len(joints),
-            "joints": joints,
-            "frames": MappingProxyType(dict(frames)),
-            "limits": limits,
-            "_rows": table[: rows.shape[0]],
-            "_table": table,
-            "_by_name": {joint.name: joint for joint in joints},
-            "_custom": tuple(j for j in joints if j.type.custom is not None),
-            "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
-            "_vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
-            "_body_rows": body_rows,
-            "_coupling": coupling,
-            "_zero": np.zeros(limits.velocity.size),
-            "_where": {},
-            "_weightless": None,
-            "_actuation_terms": None,
-            "_plain": coupling is None and all(j.type.custom is None for j in joints),
-        }
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
-
-    def __setattr__(self, key: str, value: Any) -> None:
-        raise AttributeError(f"a Model does not change: cannot set {key}; its with_... methods return changed copies")
-
-    def __repr__(self) -> str:
-        return f"<Model {self.name!r}: {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = (self.name, self._rows, self.joints, dict(self.frames), self.limits, self._coupling)
@@ -178,57 +95,6 @@ class Model:
         model = cls(description.name, *bodies.parts()).with_gravity(gravity)
         return model.with_coupled_mimics() if couple_mimics else model
 
-    # -- names -----------------------------------------------------------------------------------------------------
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that move, in order."""
-        return tuple(joint.name for joint in self.joints)
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """Names of the bodies that move, in order: `body_names[i]` is carried by `joint_names[i]`."""
-        return tuple(joint.body for joint in self.joints)
-
-    @property
-    def frame_names(self) -> tuple[str, ...]:
-        """Names of all bodies and of the frames fixed to them or to the world."""
-        return tuple(self.frames)
-
-    def joint(self, name: str) -> Joint:
-        """Return the joint of that name.
-
-        Raises
-        ------
-        InputError
-            If there is none; the message lists those there are.
-        """
-        try:
-            return self._by_name[name]
-        except (KeyError, TypeError):
-            message = f"no joint {name!r} moves in model {self.name!r}; its joints are {list(self.joint_names)}"
-            raise InputError(message, name=name, expected="a joint name") from None
-
-    def frame(self, name: str | int) -> Frame:
-        """Return the frame of that name, or the frame of the body with that index.
-
-        Raises
-        ------
-        InputError
-            If there is none; the message lists those there are.
-        """
-        if isinstance(name, (int, np.integer)):
-            if not 0 <= name < self.n_bodies:
-                raise InputError(
-                    f"no body {name} in model {self.name!r}: 0 to {self.n_bodies - 1} are expected", value=name
-                )
-            name = self.joints[name].body
-        try:
-            return self.frames[name]
-        except (KeyError, TypeError):
-            message = f"no body or frame {name!r} in model {self.name!r}; there are {list(self.frames)}"
-            raise InputError(message, name=str(name), expected="a body or frame name") from None
-
     # -- physical data ---------------------------------------------------------------------------------------------
 
     @property
@@ -236,20 +102,9 @@ class Model:
         """Acceleration of free fall in the world frame [m/s^2], (3,)."""
         return self._rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
 
-    def _body_row(self, body: int) -> int:
-        return int(self._body_rows[body])
-
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
         return get_inertia(self._rows[self._body_row(self._moving(body).body)])
-
-    def _moving(self, name: str | int) -> Frame:
-        frame = self.frame(name)
-        if frame.body < 0:
-            raise InputError(
-                f"frame {name!r} is fixed to the world: a frame on a moving body is expected", name=str(name)
-            )
-        return frame
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Model:
         """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
@@ -359,7 +214,7 @@ class Model:
         # Everything but the table is shared: a changed copy costs microseconds.
         assert table.shape == self._table.shape, "the columns behind the rows would be missing"
         model = object.__new__(Model)
-        for key in Model.__slots__:
+        for key in ModelData.__slots__:
             object.__setattr__(model, key, getattr(self, key))
         object.__setattr__(model, "_weightless", None)
         object.__setattr__(model, "_table", table)

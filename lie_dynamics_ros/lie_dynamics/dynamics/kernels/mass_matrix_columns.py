@@ -147,7 +147,7 @@ if COMPILED:
         return (dot(w, m) + dot(v, f)) * positive(vector_at(constants, ends) - (k + 0.5))
 
     @inline
-    def _fill(rows, q, _a, _b, _f, _c, _given, out, _z, work):
+    def _fill(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         n, blocks = int(rows[0, N_V]), int(rows[0, BLOCKS])
         stride, first = blocks * LANES, int(rows[0, COLUMNS_AT]) // LANES
         _poses(rows, q, work)

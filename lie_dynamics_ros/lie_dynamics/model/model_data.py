@@ -1,0 +1,168 @@
+"""What a Model holds, and how its joints, bodies and frames are found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from . import layout
+from .coupling import Coupling
+from .pack import with_columns
+from .structure import Frame, Joint, JointLimits
+
+Array = npt.NDArray[np.float64]
+
+
+class ModelData:
+    """What a `Model` holds, immutable.
+
+    Attributes
+    ----------
+    name : str
+        Name of the robot.
+    nq, nv, n_bodies : int
+        Numbers of position coordinates, of velocity coordinates, and of bodies that move.
+    joints : tuple of Joint
+        The joints that move; `joint(name)` finds one.
+    frames : mapping of str to Frame
+        Every body, and every frame fixed to a body or to the world, by name.
+    limits : JointLimits
+        Limits and losses of the coordinates.
+    """
+
+    __slots__ = (
+        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_table",
+        "_vector_q", "_vector_v", "_weightless", "_where", "_zero",
+        "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
+    )  # fmt: skip
+
+    name: str
+    nq: int
+    nv: int
+    n_bodies: int
+    joints: tuple[Joint, ...]
+    frames: Mapping[str, Frame]
+    limits: JointLimits
+    _rows: Array  # a view of the rows of _table, without the columns appended to them: to read, not for kernels
+    _table: Array  # what kernels take
+    _by_name: Mapping[str, Joint]
+    _body_rows: npt.NDArray[np.intp]
+    _coupling: Coupling | None
+    _custom: tuple[Joint, ...]
+    _vector_q: npt.NDArray[np.intp]
+    _vector_v: npt.NDArray[np.intp]
+    _actuation_terms: tuple[Array, Array] | None
+    _zero: Array
+    _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
+    _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
+
+    def __init__(
+        self,
+        name: str,
+        rows: Array,
+        joints: tuple[Joint, ...],
+        frames: Mapping[str, Frame],
+        limits: JointLimits,
+        coupling: Coupling | None = None,
+    ) -> None:
+        plain = [j for j in joints if j.kind not in ("spherical", "free") and not j.coupled]
+        body_rows = np.empty(len(joints), dtype=np.intp)
+        for index, row in enumerate(rows[1:], 1):
+            if row[layout.BODY] >= 0.0:
+                body_rows[int(row[layout.BODY])] = index
+        table = with_columns(rows)
+        values = {
+            "name": name,
+            "nq": limits.lower.size,
+            "nv": limits.velocity.size,
+            "n_bodies": len(joints),
+            "joints": joints,
+            "frames": MappingProxyType(dict(frames)),
+            "limits": limits,
+            "_rows": table[: rows.shape[0]],
+            "_table": table,
+            "_by_name": {joint.name: joint for joint in joints},
+            "_custom": tuple(j for j in joints if j.type.custom is not None),
+            "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
+            "_vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
+            "_body_rows": body_rows,
+            "_coupling": coupling,
+            "_zero": np.zeros(limits.velocity.size),
+            "_where": {},
+            "_weightless": None,
+            "_actuation_terms": None,
+            "_plain": coupling is None and all(j.type.custom is None for j in joints),
+        }
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(f"a Model does not change: cannot set {key}; its with_... methods return changed copies")
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}>"
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints that move, in order."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies that move, in order: `body_names[i]` is carried by `joint_names[i]`."""
+        return tuple(joint.body for joint in self.joints)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all bodies and of the frames fixed to them or to the world."""
+        return tuple(self.frames)
+
+    def joint(self, name: str) -> Joint:
+        """Return the joint of that name.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message lists those there are.
+        """
+        try:
+            return self._by_name[name]
+        except (KeyError, TypeError):
+            message = f"no joint {name!r} moves in model {self.name!r}; its joints are {list(self.joint_names)}"
+            raise InputError(message, name=name, expected="a joint name") from None
+
+    def frame(self, name: str | int) -> Frame:
+        """Return the frame of that name, or the frame of the body with that index.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message lists those there are.
+        """
+        if isinstance(name, (int, np.integer)):
+            if not 0 <= name < self.n_bodies:
+                raise InputError(
+                    f"no body {name} in model {self.name!r}: 0 to {self.n_bodies - 1} are expected", value=name
+                )
+            name = self.joints[name].body
+        try:
+            return self.frames[name]
+        except (KeyError, TypeError):
+            message = f"no body or frame {name!r} in model {self.name!r}; there are {list(self.frames)}"
+            raise InputError(message, name=str(name), expected="a body or frame name") from None
+
+    def _body_row(self, body: int) -> int:
+        return int(self._body_rows[body])
+
+    def _moving(self, name: str | int) -> Frame:
+        frame = self.frame(name)
+        if frame.body < 0:
+            raise InputError(
+                f"frame {name!r} is fixed to the world: a frame on a moving body is expected", name=str(name)
+            )
+        return frame
