@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.results import machine
@@ -17,16 +18,20 @@ from lie_dynamics_ros.demo import interruption
 from lie_dynamics_ros.demo.processes import Children
 
 from .disturbances import Event, disturb
-from .findings import CONTROL, Findings
+from .findings import CONTROL, DRIVER, Findings
 from .link import Link
 from .processes import Processes
 from .report import write
+from .samples import Sampler
 from .schedule import NODES, QUIET, draw
+from .stalls import Watchers
 
 PRIORITY = 60
 """Of this process, above the nodes; it sleeps nearly always."""
-SAMPLES = 1.0
-"""Between two samples of the memory [s]."""
+LOOK = 0.5
+"""Between two looks at what has ended [s]."""
+REST = 3.0
+"""Between two disturbances at least, also where one took longer than drawn [s]."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,14 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"soak: seed {seed}, {options.hours:g} h", flush=True)
     where = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
     try:
-        with Link() as link, Children(logs) as children:
+        with Link() as link, Watchers(logs / "stalls.jsonl"), Children(logs) as children:
             findings = _run(seed, options.hours * 3600.0, Processes(logs, children, link), link)
         reason = f"Link cuts are left out: no network namespaces here: {link.reason}"
     except KeyboardInterrupt:
         print("soak: interrupted")
         return 130
-    (logs / "memory.json").write_text(json.dumps(findings.memory))
-    findings.read(logs / "record.jsonl")
+    (logs / "samples.json").write_text(json.dumps(findings.samples))
+    (logs / "events.json").write_text(json.dumps([asdict(event) for event in findings.events]))
+    findings.read(logs / "record.jsonl", logs / "stalls.jsonl")
     load = f"Measured on: {where}; load at the end {os.getloadavg()[1]:.1f}."
     good = write(findings, output, seed, options.hours, [load, *([reason] if link.reason else [])])
     print(f"soak: {output / 'report.md'}")
@@ -66,28 +72,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(seed: int, duration: float, processes: Processes, link: Link) -> Findings:
     """Let it run for ``duration`` [s], disturbed."""
-    findings = Findings([], {node: [] for node in (*NODES, CONTROL)}, processes.ended)
+    findings = Findings([], {name: [] for name in (*NODES, CONTROL, DRIVER)}, processes.ended)
     processes.first_state()
     start = time.monotonic()
 
-    def sample_until(end: float) -> None:
-        while time.monotonic() < min(start + end, start + duration):
+    def wait_until(end: float) -> None:
+        while time.monotonic() < min(end, start + duration):
             processes.check()
-            for node in findings.memory:
-                sample = time.time_ns(), processes.process_id(node), processes.resident(node)
-                findings.memory[node].append(sample)
-            time.sleep(SAMPLES)
+            time.sleep(LOOK)
 
-    for what in draw(seed, duration):
-        sample_until(what.at)
-        if time.monotonic() > start + duration - QUIET / 2:
-            break  # disturbances took longer than drawn
-        event = disturb(what, processes, link)
-        if isinstance(event, Event):
-            findings.events.append(event)
-            print(f"soak: {time.monotonic() - start:7.1f} s: {what.kind}, {what.lasts:.2f} s", flush=True)
-    sample_until(duration)
-    time.sleep(2.0)  # for what the listener still has to judge
+    with Sampler(processes, findings.samples):
+        for what in draw(seed, duration):
+            wait_until(max(start + what.at, time.monotonic() + REST))
+            if time.monotonic() > start + duration - QUIET / 2:
+                break  # disturbances took longer than drawn
+            event = disturb(what, processes, link)
+            if isinstance(event, Event):
+                findings.events.append(event)
+                print(f"soak: {time.monotonic() - start:7.1f} s: {what.kind}, {what.lasts:.2f} s", flush=True)
+        wait_until(start + duration)
+        time.sleep(2.0)  # for what the listener still has to judge
     return findings
 
 

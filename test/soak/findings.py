@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .causes import cause, overlap
 from .disturbances import LIMITS, Event
 from .judgement import first_answer, slope
 from .listener import COMMANDS, TOPICS
+from .samples import Sample
 from .schedule import NODES
 
 LONGEST_SLOPE = 1.0
@@ -21,6 +24,8 @@ SILENCE = 1.0
 """Longer silences are named, where nothing was disturbed [s]."""
 CONTROL = "listener"
 """Its memory is measured, too, and not judged: what it grows by, DDS and rclpy grow by."""
+DRIVER = "driver"
+"""Its processor time is measured, too."""
 HEARD = 500
 """Commands in a second that has states too, or the listener did not hear them and cannot judge."""
 
@@ -30,7 +35,7 @@ class Findings:
     """All that a run found; times in ns since the epoch unless said otherwise."""
 
     events: list[Event]
-    memory: dict[str, list[tuple[int, int, float]]]  # node: time, process id, resident memory [MB]
+    samples: dict[str, list[Sample]]
     ended: list[str]
     rates: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     count: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TOPICS, 0))
@@ -39,17 +44,22 @@ class Findings:
     gaps: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: {name: [] for name in TOPICS})
     last: dict[str, int] = field(default_factory=dict)
     phases: list[str] = field(default_factory=list)
+    driver: list[tuple[int, int]] = field(default_factory=list)  # its silences
+    stalls: list[tuple[int, int, int]] = field(default_factory=list)  # processor, begin, end
     states: int = 0
     deaf: int = 0
     end: int = 0
 
-    def read(self, record: Path) -> None:
-        """Read what the listener wrote."""
+    def read(self, record: Path, stalls: Path) -> None:
+        """Read what the listener wrote, and the watchers of processors (nothing, if nothing stood still)."""
+        if stalls.exists():
+            self.stalls = [tuple(json.loads(line)) for line in stalls.read_text().splitlines()]
         for line in record.read_text().splitlines():
             entry = json.loads(line)
             self.end = entry["time"]
-            self.states += entry["states"]
-            self.deaf += entry["answers"][COMMANDS]["count"] > HEARD and not entry["states"]
+            self.states += entry["states"]["count"]
+            self.driver += [(a, b) for a, b in entry["states"]["gaps"]]
+            self.deaf += entry["answers"][COMMANDS]["count"] > HEARD and not entry["states"]["count"]
             self.phases += entry["phases"]
             self.stale += [(COMMANDS, t, age) for t, age in entry["unfounded"]]
             self.rates.append((self.end, {name: found["count"] for name, found in entry["answers"].items()}))
@@ -73,22 +83,38 @@ class Findings:
             (e, node, first_answer(e.due, self.gaps[node], self.last[node])) for e in self.events for node in e.nodes
         ]
 
-    def silences(self) -> list[tuple[str, int, float]]:
-        """Return the silences [s] of nodes that no event explains, with their beginnings."""
+    def silences(self) -> list[tuple[str, int, int]]:
+        """Return the silences of nodes, from when to when, that neither an event explains nor the driver's silence."""
         found = []
         for node in NODES:
             for before, after in self.gaps[node]:
                 calm = all(after < e.begin or before > max(e.due, e.end) + 10**9 for e in self.events)
-                if calm and (after - before) * 1e-9 > SILENCE:
-                    found.append((node, before, (after - before) * 1e-9))
+                if calm and (after - before) * 1e-9 - overlap(self.driver, before, after) > SILENCE:
+                    found.append((node, before, after))
+        return found
+
+    def cause(self, begin: int, end: int) -> str:
+        """Tell what stood still between two times, and what was under way."""
+        return f"{cause(begin, end, self.stalls, self.driver)}; under way: {self.event_at(begin)}"
+
+    def shares(self) -> dict[str, float]:
+        """Return which share of one processor each process took."""
+        found = {}
+        for name, samples in self.samples.items():
+            pairs = [(a, b) for a, b in itertools.pairwise(samples) if a[1] == b[1]]
+            if pairs:
+                found[name] = sum(b[3] - a[3] for a, b in pairs) / sum((b[0] - a[0]) * 1e-9 for a, b in pairs)
         return found
 
     def slopes(self) -> dict[str, tuple[float, float]]:
         """Return the slope of each node's memory [MB/h] and over which time [s], of its last process."""
         found = {}
-        for node, samples in self.memory.items():
+        for node in (*NODES, CONTROL):
+            samples = self.samples.get(node)
+            if not samples:
+                continue
             process = samples[-1][1]
-            own = [((t - samples[0][0]) * 1e-9, m) for t, p, m in samples if p == process]
+            own = [((t - samples[0][0]) * 1e-9, m) for t, p, m, *_ in samples if p == process]
             begin = own[0][0] + min(WARM_UP, 0.5 * (own[-1][0] - own[0][0]))
             own = [sample for sample in own if sample[0] >= begin]
             times, resident = zip(*own, strict=True)

@@ -15,6 +15,8 @@ from lie_dynamics_ros.ros.wire import qos
 from soak.robots import arm_state, leg_lengths
 
 PERIOD = 0.005
+INTRUDER = "intruder"
+"""Frame of its states, by which the listener knows them."""
 
 
 class Intruder(Node):
@@ -28,6 +30,8 @@ class Intruder(Node):
         if math.isnan(bad):
             legs.position[0] = bad
         self._messages = (arm_state(bad), legs)
+        for message in self._messages:
+            message.header.frame_id = INTRUDER
         topics = ("/arm/joint_states", "/legs/joint_states")
         self._publishers_ = [self.create_publisher(JointState, topic, qos.OUTPUT) for topic in topics]
         self.create_timer(PERIOD, self._publish)

@@ -13,7 +13,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -21,10 +21,13 @@ from std_msgs.msg import Float64MultiArray, String
 from lie_dynamics_ros.ros.node.spinning import run
 from lie_dynamics_ros.ros.wire import qos
 from lie_dynamics_ros.ros.wire.messages import nanoseconds
+from soak.intruder import INTRUDER
 from soak.judgement import Answers, Unfounded
 
 ALL = QoSProfile(depth=2000)
 """Reliable, with room for two seconds: what is published is to be heard."""
+STATES = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""As the nodes hear states, with room for two seconds: a driver's silence is to be told from that of a node."""
 COMMANDS = "computed_torque commands"
 TOPICS: dict[str, tuple[type, str]] = {
     "computed_torque": (JointState, "/arm/computed_torque/joint_efforts"),
@@ -53,12 +56,12 @@ class Listener(Node):
             self.declare_parameter(name, value)
         self.answers = {name: Answers() for name in TOPICS}
         self.unfounded = Unfounded()
-        self._states = 0
+        self._states = Answers()
         self._phases: list[str] = []
         self._file = Path(os.environ["SOAK_RECORD"])
         for name, (type_, topic) in TOPICS.items():
             self._hear(type_, topic, self._receiver(name))
-        self._hear(JointState, "/arm/joint_states", self._on_state, qos.STREAM_INPUT)
+        self._hear(JointState, "/arm/joint_states", self._on_state, STATES)
         self.create_subscription(String, "/arm/computed_torque/phase", self._on_phase, qos.DESCRIPTION)
         self.create_timer(1.0, self._write)
 
@@ -86,7 +89,9 @@ class Listener(Node):
         return receive
 
     def _on_state(self, message: JointState, published: int) -> None:
-        self._states += 1
+        if message.header.frame_id == INTRUDER:
+            return
+        self._states.add(published, None, finite=True)
         self.unfounded.state(published, nanoseconds(message.header.stamp))
 
     def _on_phase(self, message: String) -> None:
@@ -94,10 +99,10 @@ class Listener(Node):
 
     def _write(self) -> None:
         now = time.time_ns()
-        record = {"time": now, "states": self._states, "phases": self._phases}
+        record = {"time": now, "states": self._states.take(), "phases": self._phases}
         record["answers"] = {name: answers.take() for name, answers in self.answers.items()}
         record["unfounded"] = self.unfounded.take(now)
-        self._states, self._phases = 0, []
+        self._phases = []
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 

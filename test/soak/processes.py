@@ -137,8 +137,3 @@ class Processes:
             if label in gone:
                 self.ended.append(f"{label}: exit code {self._children.exit_code(label)}")
                 self.start(name)
-
-    def resident(self, name: str) -> float:
-        """Resident memory of one of them [MB]."""
-        pages = int(Path(f"/proc/{self.process_id(name)}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") * 1e-6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,11 @@ import numpy as np
 from .disturbances import LIMITS
 from .findings import Findings
 from .schedule import KINDS, NODES
+from .stalls import LATE, PERIOD, PRIORITY
 
 MARKS = {True: "yes", False: "**no**", None: "not judged"}
+LATEST = 600.0
+"""For nodes that did not answer again, so long is told what stood still [s]."""
 MOST = 20
 """Of single findings that are listed."""
 
@@ -22,7 +26,15 @@ def write(findings: Findings, directory: Path, seed: int, hours: float, remarks:
     lines = [f"# Soak: {hours:g} h, seed {seed}", "", f"`make soak HOURS={hours:g} SOAK_ARGS='--seed {seed}'`", ""]
     lines += [f"- {remark}" for remark in remarks]
     answered = ", ".join(f"{name} {count}" for name, count in findings.count.items())
-    lines += [f"- States heard of the arm: {findings.states}; answers: {answered}.", ""]
+    shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in findings.shares().items())
+    stood = [(b - a) * 1e-9 for _, a, b in findings.stalls]
+    lines += [
+        f"- States heard of the arm: {findings.states}; answers: {answered}.",
+        f"- Processor time, of one processor: {shares}.",
+        f"- Processors stood still for more than {1e3 * (LATE + PERIOD):g} ms {len(stood)} times, {sum(stood):.2f} s "
+        f"in all, {max(stood, default=0.0):.3f} s at the longest (by a thread on each with priority {PRIORITY}).",
+        "",
+    ]
     lines += ["| what | found | limit | holds |", "|---|---|---|---|"]
     lines += [f"| {what} | {value} | {limit} | {MARKS[holds]} |" for what, value, limit, holds in verdicts]
     lines += [
@@ -41,8 +53,14 @@ def write(findings: Findings, directory: Path, seed: int, hours: float, remarks:
     lines += ["", f"Stops of the controller: {len(stops)}.", ""]
     lines += [f"- {phase}" for phase in stops[:MOST]]
     for name, when, age in findings.stale[:MOST]:
-        lines.append(f"- stale: {name}, state {age * 1e-9:.3f} s old, under way: {findings.event_at(when)}")
-    lines += [f"- silent: {node} for {lasted:.3f} s" for node, _, lasted in findings.silences()[:MOST]]
+        since = when - max(age, 0)
+        lines.append(f"- stale: {name}, state {age * 1e-9:.3f} s old; {findings.cause(since, when)}")
+    for node, begin, end in findings.silences()[:MOST]:
+        lines.append(f"- silent: {node} for {(end - begin) * 1e-9:.3f} s; {findings.cause(begin, end)}")
+    for event, node, late in answers:
+        if late > LIMITS.get(event.what.kind, math.inf):
+            until = event.due + round(min(late, LATEST) * 1e9)
+            lines.append(f"- late: {node} by {late:.3f} s; {findings.cause(event.due, until)}")
     lines += [f"- ended: {text}" for text in findings.ended[:MOST]]
     lines += ["", "![answers, memory and first answers over time](soak.png)", ""]
     (directory / "report.md").write_text("\n".join(lines), encoding="utf-8")
@@ -79,8 +97,8 @@ def _draw(findings: Findings, path: Path) -> None:
             lw=0.8,
             label=node,
         )
-        samples = findings.memory[node]
-        memory.plot([minutes(t) for t, _, _ in samples], [m for *_, m in samples], f"k{style}", lw=0.8, label=node)
+        samples = findings.samples[node]
+        memory.plot([minutes(t) for t, *_ in samples], [m for _, _, m, *_ in samples], f"k{style}", lw=0.8, label=node)
     rates.set_ylabel("answers in a second")
     memory.set_ylabel("resident memory [MB]")
     rates.legend(loc="lower right")

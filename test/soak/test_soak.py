@@ -74,15 +74,30 @@ def test_what_does_not_hold_is_said(tmp_path: Path):
     found = '{"count": 600, "wrong": 1, "stale": [[5, 4]], "gaps": [[1, 2000000001]], "last": 6000000000}'
     names = ("computed_torque", "computed_torque commands", "inverse_dynamics", "stewart_pose")
     answers = ", ".join(f'"{name}": {found}' for name in names)
+    states = '{"count": 0, "gaps": []}'
     record.write_text(
-        f'{{"time": 20000000000, "states": 0, "phases": [], "answers": {{{answers}}}, "unfounded": [[7, -1]]}}\n'
+        f'{{"time": 20000000000, "states": {states}, "phases": [], "answers": {{{answers}}}, "unfounded": [[7, -1]]}}\n'
     )
-    findings = Findings([], {"stewart_pose": [(k * 10**9, 1, 50.0 + k) for k in range(3600)]}, ["it"])
-    findings.read(record)
+    stalls = tmp_path / "stalls.jsonl"
+    stalls.write_text("[1, 500000000, 1500000000]\n")
+    samples = [(k * 10**9, 1, 50.0 + k, 0.25 * k, 0) for k in range(3600)]
+    findings = Findings([], {"stewart_pose": samples}, ["it"])
+    findings.read(record, stalls)
     verdicts = {what: (value, holds) for what, value, _, holds in findings.verdicts()}
     assert [holds for _, holds in verdicts.values()] == [False] * 7
     assert [value for value, _ in verdicts.values()][:6] == ["5", "1", "4", "1", "3", "3"]
     assert verdicts["stewart_pose: memory over 59 min"] == ("3600.00 MB/h", False)
+    assert findings.shares() == pytest.approx({"stewart_pose": 0.25})
+    assert findings.cause(1, 10**9) == "processor 1 stood still for 0.500 s; under way: nothing"
+
+
+def test_a_silence_is_the_drivers_where_it_was_silent():
+    findings = Findings([], {}, [])
+    findings.gaps["inverse_dynamics"] = [(START, START + 1500 * MS)]
+    assert [node for node, *_ in findings.silences()] == ["inverse_dynamics"]
+    findings.driver = [(START - 100 * MS, START + 400 * MS), (START + 300 * MS, START + 600 * MS)]
+    assert findings.silences() == []
+    assert findings.cause(START, START + 1500 * MS).startswith("the driver was silent for 0.600 s")
 
 
 def test_a_link_can_be_cut_and_leaves_nothing_behind():
