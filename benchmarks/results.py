@@ -29,6 +29,8 @@ class Figure:
         What it should reach, for people; empty where there is none.
     met : bool or None
         Whether it does; None without a target.
+    interval : tuple of float, optional
+        In which the figure lies with a probability of 95 %, where that is known.
     """
 
     name: str
@@ -36,11 +38,12 @@ class Figure:
     unit: str
     target: str = ""
     met: bool | None = None
+    interval: tuple[float, float] | None = None
 
 
-def at_most(name: str, value: float, unit: str, limit: float) -> Figure:
+def at_most(name: str, value: float, unit: str, limit: float, interval: tuple[float, float] | None = None) -> Figure:
     """A figure that should be at most ``limit``."""
-    return Figure(name, value, unit, f"at most {limit:g}", value <= limit)
+    return Figure(name, value, unit, f"at most {limit:g}", value <= limit, interval)
 
 
 def at_least(name: str, value: float, unit: str, limit: float) -> Figure:
@@ -94,7 +97,9 @@ def save(name: str, title: str, figures: Sequence[Figure], where: dict[str, Any]
     lines = [f"# {title}", "", "| what | measured | target | met |", "|---|---|---|---|"]
     for figure in figures:
         met = "" if figure.met is None else "yes" if figure.met else "no"
-        lines.append(f"| {figure.name} | {figure.value:.4g} {figure.unit} | {figure.target} | {met} |")
+        spread = "({:.4g} to {:.4g})".format(*figure.interval) if figure.interval else ""
+        measured = " ".join(word for word in (f"{figure.value:.4g}", figure.unit, spread) if word)
+        lines.append(f"| {figure.name} | {measured} | {figure.target} | {met} |")
     lines += ["", "Measured on: " + ", ".join(f"{key} {value}" for key, value in where.items() if value) + ".", ""]
     table = "\n".join(lines)
     (FOLDER / f"{name}.md").write_text(table, encoding="utf-8")

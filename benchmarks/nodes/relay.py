@@ -1,7 +1,8 @@
 """A bare relay: a node that answers every joint state with a message that is there already.
 
 What rclpy takes at least to take and give messages of the same types as a node, as objects of Python. Where the answer
-is a joint state, it is the one that came; otherwise always the same message, under the time stamp of the state.
+is a joint state, it is the one that came; otherwise always the same message, under the time stamp of the state. What a
+node publishes besides for every state, the relay publishes, too.
 """
 
 from __future__ import annotations
@@ -27,13 +28,23 @@ class Relay(Node):
         super().__init__(name, **kwargs)
         self._publisher = self.create_publisher(subject.answer, f"~/{subject.topic}", qos.OUTPUT)
         self._answer = (subject.make_answer or subject.answer)()
+        self._besides = []
+        for topic, make in subject.besides.items():
+            message = make()
+            self._besides.append((self.create_publisher(type(message), f"~/{topic}", qos.OUTPUT), message))
         self.on_state = self._return if subject.answer is JointState else self._respond
         self.create_subscription(JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
 
+    def _publish_besides(self) -> None:
+        for publisher, message in self._besides:
+            publisher.publish(message)
+
     def _return(self, message: JointState) -> None:
+        self._publish_besides()
         self._publisher.publish(message)
 
     def _respond(self, message: JointState) -> None:
+        self._publish_besides()
         self._answer.header.stamp = message.header.stamp
         self._publisher.publish(self._answer)
 

@@ -93,16 +93,17 @@ class Client:
             if time.monotonic() > end:
                 raise TimeoutError(f"no answers from {self.node.get_namespace()}")
 
-    def stream(self, rate: float, duration: float) -> int:
-        """Send at a steady rate; returns the number of states sent."""
-        self._sent.clear()
-        self.round_trips.clear()
+    def stream(self, rate: float, duration: float, first: int = 0) -> int:
+        """Send at a steady rate; returns the number of states sent, without those that come ``first``."""
         count = round(rate * duration)
         start = time.perf_counter()
         for k in range(count):
             self._spin_until(start + k / rate)
+            if k in (0, first):
+                self._sent.clear()
+                self.round_trips.clear()
             self._send()
-        return count
+        return count - first
 
     def collect(self) -> list[float]:
         """Wait for the last answers, and return the round trips [s]."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
@@ -32,6 +33,8 @@ class Subject:
         What it is started with.
     make_answer : callable
         Makes a message as large as its answers, for the relay; by default an empty one, for types of fixed size.
+    besides : dict
+        What else it publishes for every state, before the answer: topic below its name, and what makes the message.
     results : str
         What the names of its results begin with.
     """
@@ -42,6 +45,7 @@ class Subject:
     make_state: Callable[[], JointState]
     parameters: dict[str, Any] = field(default_factory=dict)
     make_answer: Callable[[], Any] | None = None
+    besides: dict[str, Callable[[], Any]] = field(default_factory=dict)
     results: str = ""
 
 
@@ -64,6 +68,12 @@ def arm_accelerations() -> JointTrajectory:
     return JointTrajectory(joint_names=arm_state().name, points=[point])
 
 
+def arm_commands() -> Float64MultiArray:
+    """Efforts of the arm, as effort controllers take them."""
+    layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=7, stride=7)])
+    return Float64MultiArray(layout=layout, data=[0.1 * i for i in range(7)])
+
+
 def leg_lengths() -> JointState:
     """Leg lengths of the reference platform in the true pose of the paper, and rates."""
     names = [f"leg_{i}" for i in range(1, 7)]
@@ -79,7 +89,7 @@ HYBRID_DYNAMICS = Subject(
     arm_state,
     {"robot_description": ARM},
     arm_accelerations,
-    "hybrid_",
+    results="hybrid_",
 )
 COMPUTED_TORQUE = Subject(
     "computed_torque",
@@ -87,6 +97,7 @@ COMPUTED_TORQUE = Subject(
     "joint_efforts",
     arm_state_within_limits,
     {"robot_description": ARM, "error_limit": 0.0, "velocity_tolerance": 100.0},
+    besides={"commands": arm_commands},
     results="computed_torque_",
 )
 STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths, results="stewart_")
