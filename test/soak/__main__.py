@@ -23,7 +23,7 @@ from .link import Link
 from .processes import Processes
 from .report import write
 from .samples import Sampler
-from .schedule import NODES, QUIET, draw
+from .schedule import KINDS, NODES, QUIET, Disturbance, draw
 from .stalls import Watchers
 
 PRIORITY = 60
@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--hours", type=float, default=1.0, help="how long; fractions allowed")
     parser.add_argument("--seed", type=int, default=None, help="of the disturbances (default: from the clock)")
     parser.add_argument("--output", type=Path, default=Path("soak_output"), help="folder of the report")
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=list(KINDS), help="kinds of disturbances")
+    peers = "processes know each other's addresses, as ROS_STATIC_PEERS; no multicast"
+    parser.add_argument("--static-peers", action="store_true", help=peers)
     options = parser.parse_args(argv)
     if not options.hours > 0.0:
         parser.error(f"--hours is {options.hours}; expected a positive number")
@@ -56,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     where = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
     try:
         with Link() as link, Watchers(logs / "stalls.jsonl"), Children(logs) as children:
-            findings = _run(seed, options.hours * 3600.0, Processes(logs, children, link), link)
+            processes = Processes(logs, children, link, options.static_peers)
+            findings = _run(draw(seed, options.hours * 3600.0, options.only), options.hours * 3600.0, processes, link)
         reason = f"Link cuts are left out: no network namespaces here: {link.reason}"
     except KeyboardInterrupt:
         print("soak: interrupted")
@@ -70,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if good else 1
 
 
-def _run(seed: int, duration: float, processes: Processes, link: Link) -> Findings:
+def _run(drawn: Sequence[Disturbance], duration: float, processes: Processes, link: Link) -> Findings:
     """Let it run for ``duration`` [s], disturbed."""
     findings = Findings([], {name: [] for name in (*NODES, CONTROL, DRIVER)}, processes.ended)
     processes.first_state()
@@ -82,7 +86,7 @@ def _run(seed: int, duration: float, processes: Processes, link: Link) -> Findin
             time.sleep(LOOK)
 
     with Sampler(processes, findings.samples):
-        for what in draw(seed, duration):
+        for what in drawn:
             wait_until(max(start + what.at, time.monotonic() + REST))
             if time.monotonic() > start + duration - QUIET / 2:
                 break  # disturbances took longer than drawn

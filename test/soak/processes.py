@@ -12,7 +12,7 @@ from lie_dynamics_ros.demo.processes import Children
 from lie_dynamics_ros.ros.node.domain import PROFILE, DomainReservation
 
 from .driver import FIRST
-from .link import DRIVER, Link
+from .link import DRIVER, SIDES, Link
 from .link import NODES as NODES_SIDE
 from .robots import ARM
 from .schedule import NODES, Disturbance
@@ -32,7 +32,7 @@ class Processes:
         Nodes that ended though nobody told them to, or not with code 0 when told.
     """
 
-    def __init__(self, directory: Path, children: Children, link: Link) -> None:
+    def __init__(self, directory: Path, children: Children, link: Link, static_peers: bool = False) -> None:
         self._directory, self._children, self._link = directory, children, link
         self._labels: dict[str, str] = {}
         self._count = 0
@@ -46,6 +46,9 @@ class Processes:
         if not link.reason:
             os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
             os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # shared memory knows no namespaces
+            if static_peers:
+                os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+                os.environ["ROS_STATIC_PEERS"] = ";".join(side.partition("/")[0] for side in SIDES.values())
         for name in ("listener", *NODES, "driver"):
             self.start(name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,19 +50,19 @@ class Disturbance:
     shift: float
 
 
-def draw(seed: int, duration: float) -> list[Disturbance]:
+def draw(seed: int, duration: float, kinds: Sequence[str] = KINDS) -> list[Disturbance]:
     """Draw the disturbances of a run of this length [s]; a longer run begins like a shorter one but for restarts."""
     rng = np.random.default_rng(seed)
     found: list[Disturbance] = []
     at, restarted = QUIET, 0
     while True:
-        for kind in rng.permutation(KINDS):
+        for kind in rng.permutation(kinds):
             lasts = float(np.exp(rng.uniform(np.log(0.2), np.log(2.0))))
             node = str(rng.choice(NODES))
             shift = float(rng.choice((-2.0, -0.05, 0.09, 2.0)))
             pause = float(rng.uniform(4.0, 8.0))
             if kind == "node restarted":
-                if restarted >= len(NODES) and at > RESTARTS * duration:
+                if len(kinds) > 1 and restarted >= len(NODES) and at > RESTARTS * duration:
                     continue
                 node = NODES[restarted % len(NODES)]
                 restarted += 1
