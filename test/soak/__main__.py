@@ -21,6 +21,7 @@ from .disturbances import Event, disturb
 from .findings import CONTROL, DRIVER, Findings
 from .link import Link
 from .processes import Processes
+from .pulse import Pulse
 from .report import write
 from .samples import Sampler
 from .schedule import KINDS, NODES, QUIET, Disturbance, draw
@@ -58,7 +59,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"soak: seed {seed}, {options.hours:g} h", flush=True)
     where = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
     try:
-        with Link() as link, Watchers(logs / "stalls.jsonl"), Children(logs) as children:
+        with (
+            Link() as link,
+            Pulse(link, logs / "pulse.jsonl"),
+            Watchers(logs / "stalls.jsonl"),
+            Children(logs) as children,
+        ):
             processes = Processes(logs, children, link, options.static_peers)
             findings = _run(draw(seed, options.hours * 3600.0, options.only), options.hours * 3600.0, processes, link)
         reason = f"Link cuts are left out: no network namespaces here: {link.reason}"
@@ -67,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     (logs / "samples.json").write_text(json.dumps(findings.samples))
     (logs / "events.json").write_text(json.dumps([asdict(event) for event in findings.events]))
-    findings.read(logs / "record.jsonl", logs / "stalls.jsonl")
+    findings.read(logs)
     load = f"Measured on: {where}; load at the end {os.getloadavg()[1]:.1f}."
     good = write(findings, output, seed, options.hours, [load, *([reason] if link.reason else [])])
     print(f"soak: {output / 'report.md'}")

@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .causes import cause, overlap
 from .disturbances import LIMITS, Event
@@ -44,18 +45,24 @@ class Findings:
     gaps: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: {name: [] for name in TOPICS})
     last: dict[str, int] = field(default_factory=dict)
     phases: list[str] = field(default_factory=list)
-    driver: list[tuple[int, int]] = field(default_factory=list)  # its silences
+    driver: list[tuple[int, int]] = field(default_factory=list)  # when none of its states came
+    link: list[tuple[int, int]] = field(default_factory=list)  # when nothing passed it
     stalls: list[tuple[int, int, int]] = field(default_factory=list)  # processor, begin, end
     states: int = 0
     deaf: int = 0
     end: int = 0
 
-    def read(self, record: Path, stalls: Path) -> None:
-        """Read what the listener wrote, and the watchers of processors (nothing, if nothing stood still)."""
-        if stalls.exists():
-            self.stalls = [tuple(json.loads(line)) for line in stalls.read_text().splitlines()]
-        for line in record.read_text().splitlines():
-            entry = json.loads(line)
+    def read(self, logs: Path) -> None:
+        """Read what the listener wrote, and who watched processors and link.
+
+        After a cut, answers are due from when the link carries again, which is a little after it was told to.
+        """
+        self.stalls = [(processor, a, b) for processor, a, b in _lines(logs / "stalls.jsonl")]
+        self.link = [(a, b) for a, b in _lines(logs / "pulse.jsonl")]
+        for event in self.events:
+            if event.what.kind == "link cut":
+                event.due = max([event.due, *(b for a, b in self.link if a <= event.due < b)])
+        for entry in _lines(logs / "record.jsonl"):
             self.end = entry["time"]
             self.states += entry["states"]["count"]
             self.driver += [(a, b) for a, b in entry["states"]["gaps"]]
@@ -95,7 +102,7 @@ class Findings:
 
     def cause(self, begin: int, end: int) -> str:
         """Tell what stood still between two times, and what was under way."""
-        return f"{cause(begin, end, self.stalls, self.driver)}; under way: {self.event_at(begin)}"
+        return f"{cause(begin, end, self.stalls, self.link, self.driver)}; under way: {self.event_at(begin)}"
 
     def shares(self) -> dict[str, float]:
         """Return which share of one processor each process took."""
@@ -153,3 +160,8 @@ class Findings:
                 (f"{node}: memory over {over / 60:.0f} min", f"{value:.2f} MB/h", f"{LONGEST_SLOPE:g} MB/h", judged)
             )
         return rows
+
+
+def _lines(file: Path) -> list[Any]:
+    """Return what stands in the lines of a file; nothing where nobody had anything to write."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []

@@ -78,11 +78,10 @@ def test_what_does_not_hold_is_said(tmp_path: Path):
     record.write_text(
         f'{{"time": 20000000000, "states": {states}, "phases": [], "answers": {{{answers}}}, "unfounded": [[7, -1]]}}\n'
     )
-    stalls = tmp_path / "stalls.jsonl"
-    stalls.write_text("[1, 500000000, 1500000000]\n")
+    (tmp_path / "stalls.jsonl").write_text("[1, 500000000, 1500000000]\n")
     samples = [(k * 10**9, 1, 50.0 + k, 0.25 * k, 0) for k in range(3600)]
     findings = Findings([], {"stewart_pose": samples}, ["it"])
-    findings.read(record, stalls)
+    findings.read(tmp_path)
     verdicts = {what: (value, holds) for what, value, _, holds in findings.verdicts()}
     assert [holds for _, holds in verdicts.values()] == [False] * 7
     assert [value for value, _ in verdicts.values()][:6] == ["5", "1", "4", "1", "3", "3"]
@@ -97,7 +96,7 @@ def test_a_silence_is_the_drivers_where_it_was_silent():
     assert [node for node, *_ in findings.silences()] == ["inverse_dynamics"]
     findings.driver = [(START - 100 * MS, START + 400 * MS), (START + 300 * MS, START + 600 * MS)]
     assert findings.silences() == []
-    assert findings.cause(START, START + 1500 * MS).startswith("the driver was silent for 0.600 s")
+    assert findings.cause(START, START + 1500 * MS).startswith("no state of the driver came for 0.600 s")
 
 
 def test_a_link_can_be_cut_and_leaves_nothing_behind():
