@@ -48,6 +48,7 @@ class Findings:
     driver: list[tuple[int, int]] = field(default_factory=list)  # when none of its states came
     link: list[tuple[int, int]] = field(default_factory=list)  # when nothing passed it
     stalls: list[tuple[int, int, int]] = field(default_factory=list)  # processor, begin, end
+    dropped: dict[str, int] = field(default_factory=dict)  # datagrams, by the side of the link
     states: int = 0
     deaf: int = 0
     end: int = 0

@@ -45,7 +45,8 @@ class Processes:
         del os.environ[self._profile]  # as users have it: discovery as quick as in tests can lock up
         if not link.reason:
             os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
-            os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # shared memory knows no namespaces
+            # Shared memory knows no namespaces; room as in the profile of the nodes, which this puts out of force.
+            os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4?sockets_size=1048576"
             if static_peers:
                 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
                 os.environ["ROS_STATIC_PEERS"] = ";".join(side.partition("/")[0] for side in SIDES.values())
@@ -132,6 +133,12 @@ class Processes:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self._labels[name]} is not active after {PATIENCE:g} s:\n{said}")
             time.sleep(0.02)
+
+    def dropped(self, name: str) -> int:
+        """Datagrams that found no room in a socket, on the side of one of them since the run began."""
+        lines = Path(f"/proc/{self.process_id(name)}/net/snmp").read_text().splitlines()
+        names, numbers = (line.split() for line in lines if line.startswith("Udp:"))
+        return int(numbers[names.index("RcvbufErrors")])
 
     def check(self) -> None:
         """Write down what has ended by itself, and start it again."""

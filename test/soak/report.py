@@ -31,6 +31,9 @@ def write(findings: Findings, directory: Path, seed: int, hours: float, remarks:
     lines += [
         f"- States heard of the arm: {findings.states}; answers: {answered}.",
         f"- Processor time, of one processor: {shares}.",
+        "- Datagrams that found no room in a socket: "
+        + ", ".join(f"{count} on the side of the {side}" for side, count in findings.dropped.items())
+        + ".",
         f"- Processors stood still for more than {1e3 * (LATE + PERIOD):g} ms {len(stood)} times, {sum(stood):.2f} s "
         f"in all, {max(stood, default=0.0):.3f} s at the longest (by a thread on each with priority {PRIORITY}).",
         "",
