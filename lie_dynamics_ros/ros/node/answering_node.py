@@ -126,9 +126,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def _on_state(self, message: JointState, stamp: Time, time: int, now: int, age: float) -> None:
         core = self.core
         assert core is not None
-        answer = core.answer(self.inputs.read(message, time, now, age))
-        self.stream.require_fresh()
-        self.publish(core, answer, stamp)
+        self.publish(core, core.answer(self.inputs.read(message, time, now, age)), stamp)
 
     def hears(self) -> bool:
         """Tell whether the node hears what it works on, as far as it needs to hear anything."""

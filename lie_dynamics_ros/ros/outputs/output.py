@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -38,6 +39,8 @@ class Output:
         )
         self._hand_over, self._hand_over_serialized = publish_functions(self._publisher)
         self._heard, self._asked = False, -LISTENERS_AGE
+        # As late as can be: a process may be frozen between any two of its lines, and goes on with what is stale.
+        self._require_fresh: Callable[[], None] = getattr(getattr(node, "stream", None), "require_fresh", lambda: None)
 
     @property
     def heard(self) -> bool:
@@ -54,6 +57,7 @@ class Output:
             self._hand_over(message)
 
     def send_serialized(self, message: bytes) -> None:
-        """Publish a message of the topic's type that is serialized already."""
+        """Publish an answer of the topic's type that is serialized already; raises MessageError where it is stale."""
         if self._publisher.is_activated:
+            self._require_fresh()
             self._hand_over_serialized(message)

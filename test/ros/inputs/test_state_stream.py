@@ -17,6 +17,7 @@ from lie_dynamics_ros.ros.inputs import state_stream
 from lie_dynamics_ros.ros.inputs.state_stream import STATE_TIMEOUT, StateStream
 from lie_dynamics_ros.ros.node.domain import DomainReservation
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.outputs.output import Output
 from lie_dynamics_ros.ros.outputs.response_times import DEADLINE
 
 
@@ -78,26 +79,31 @@ def test_what_takes_long_follows_an_answer_and_is_never_forgotten(node, monkeypa
 
 @pytest.mark.parametrize(("takes", "stamped", "answered"), [(0.05, 0.0, 1), (0.15, 0.0, 0), (0.06, 0.05, 0)])
 def test_an_answer_that_takes_too_long_is_none(node, monkeypatch, takes, stamped, answered):
-    """As where the process is frozen while it answers; ``stamped`` is how old the state is when it comes [s]."""
+    """As where the process is frozen between two messages; ``stamped`` is how old the state is when it comes [s]."""
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(state_stream, "perf_counter", lambda: clock.now)
     published = []
 
     def answer(*_):
+        first.send_serialized(b"first")
         clock.now += takes
-        stream.require_fresh()
-        published.append(True)
+        second.send_serialized(b"second")
 
-    stream = StateStream(node, answer, lambda: None)
+    node.stream = stream = StateStream(node, answer, lambda: None)
+    first, second = Output(node, JointState, "first"), Output(node, JointState, "second")
+    for output in (first, second):
+        output._publisher = SimpleNamespace(is_activated=True)
+        output._hand_over_serialized = published.append
     node.ros_time = lambda: 10**9
     stream.start()
     message = JointState()
     message.header.stamp.nanosec = round((1.0 - stamped) * 1e9) % 10**9
     message.header.stamp.sec = int(stamped == 0.0)
     stream.on_state(message)
-    assert len(published) == stream.statistics.answered == answered
+    assert published == [b"first", b"second"][: 1 + answered]
+    assert stream.statistics.answered == answered
     assert stream.statistics.rejected["stale"] == 1 - answered
     stream._times.timeout = 0  # no limit
     message.header.stamp.nanosec += 1
     stream.on_state(message)
-    assert len(published) == answered + 1
+    assert published[1 + answered :] == [b"first", b"second"]

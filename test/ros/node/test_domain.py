@@ -2,11 +2,12 @@
 
 import socket
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from lie_dynamics_ros.ros.node import domain
-from lie_dynamics_ros.ros.node.domain import FIRST, LAST, DomainReservation
+from lie_dynamics_ros.ros.node.domain import FIRST, LAST, PROFILE, QUICK_DISCOVERY, DomainReservation
 
 
 def test_reservations_never_share_a_domain_and_can_be_released():
@@ -48,3 +49,11 @@ def test_confines_ros_to_this_machine(distro, library):
     assert not {"ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS"} & environment.keys()
     assert Path(environment[f"{library}_DEFAULT_PROFILES_FILE"]).is_file()
     reservation.release()
+
+
+def test_profiles_differ_in_how_often_participants_announce_themselves_alone():
+    usual, quick = (ElementTree.parse(file).getroot().find(".//{*}rtps") for file in (PROFILE, QUICK_DISCOVERY))
+    quick.remove(quick.find("{*}builtin"))
+    found = [[(element.tag, (element.text or "").strip()) for element in rtps.iter()] for rtps in (usual, quick)]
+    assert found[0] == found[1]
+    assert int(usual.find("{*}listenSocketBufferSize").text) >= 1_000_000
