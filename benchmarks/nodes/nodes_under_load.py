@@ -25,8 +25,8 @@ from .ros_bench import Client, ros
 from .subjects import SUBJECTS, Subject
 
 BUSY = 4
-PAIRS = 10
-JUDGED_PAIRS = 60
+PAIRS = 6
+JUDGED_PAIRS = 40
 """Where limits are judged: of so many thousand round trips, so many lie beyond p99.9."""
 FIRST = 100
 """States of each turn that are not counted."""

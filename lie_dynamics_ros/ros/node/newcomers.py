@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import os
 import select
 import socket
 import struct
@@ -175,10 +176,20 @@ def _by(network: int) -> bytes:
 
 
 def _machine(domain: int) -> Iterator[_Way]:
-    """To every participant of this machine, heard at the last port that nobody has."""
-    addresses = [(LOCAL, port(domain, 10 + 2 * k)) for k in range(PARTICIPANTS)]
-    for address in reversed(addresses):
-        listener = bind(*address)
+    """To every participant of this machine and of `static_peers`, heard at the last port that nobody has."""
+    numbers, peers = [port(domain, 10 + 2 * k) for k in range(PARTICIPANTS)], static_peers()
+    for number in reversed(numbers):
+        listener = bind("" if peers else LOCAL, number)
         if listener is not None:
-            yield _Way(listener, [a for a in addresses if a != address], [0])
+            addresses = [(host, n) for host in (LOCAL, *peers) for n in numbers]
+            yield _Way(listener, [a for a in addresses if a != (LOCAL, number)], [0])
             return
+
+
+def static_peers() -> list[str]:
+    """Return the addresses of other machines that ROS was told; names are left out, to look them up may take long."""
+    found = []
+    for peer in os.environ.get("ROS_STATIC_PEERS", "").split(";"):
+        with contextlib.suppress(OSError):
+            found.append(socket.inet_ntoa(socket.inet_pton(socket.AF_INET, peer)))
+    return found

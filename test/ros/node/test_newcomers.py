@@ -87,6 +87,20 @@ def test_a_newcomer_hears_each_announcement_and_those_who_are_known_none(domain)
         each.close()
 
 
+def test_newcomers_on_machines_that_ros_was_told_are_heard_and_hear(domain, monkeypatch):
+    monkeypatch.setenv("ROS_STATIC_PEERS", "127.0.0.2;no.such.name.invalid;")
+    there = "127.0.0.2", port(domain, 10 + 2 * 7)
+    last = port(domain, 10 + 2 * (PARTICIPANTS - 1))
+    with bind(*there) as listener, bind("127.0.0.2", 0) as sender:
+        speaker = Newcomers(OWN, domain)
+        try:
+            sender.sendto(rtps(OWN), ("127.0.0.1", last))
+            sender.sendto(rtps(OTHER), ("127.0.0.2", last))
+            assert {message for message, _ in heard(listener, len(DELAYS))} == {rtps(OWN)}
+        finally:
+            speaker.close()
+
+
 def test_times_near_each_other_are_one():
     due = []
     for now in (5.0, 5.001, 5.002):
