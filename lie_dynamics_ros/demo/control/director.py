@@ -21,9 +21,9 @@ from .play import LEAD, Act, Play
 from .recorder import NAMESPACE
 
 AHEAD = 0.3
-"""Between sending a trajectory and its start, in simulated time [s]; four times that where it came too late."""
+"""Between sending a trajectory and its start, in simulated time [s]; four times that whenever it was refused."""
 TRIES = 3
-"""How often a trajectory is sent that a busy machine reads too late."""
+"""How often a trajectory is sent: a busy machine may read it too late."""
 PAUSE = 0.2
 """Rest after each act, in simulated time [s]."""
 PATIENCE = 60.0
@@ -49,7 +49,7 @@ class Director:
         self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
         self._pause = 0  # until when nothing is to be done [ns]
         self._refusal = ""  # why the last trajectory was refused
-        self._late = 0  # how often it came too late
+        self._late = 0  # how often it was refused
 
     def listen(self, node: Node) -> None:
         """Make clients and publisher."""
@@ -115,10 +115,14 @@ class Director:
         self._send(act)
 
     def _send_again(self) -> None:
-        """Send the last trajectory again if it came too late; raises ShortfallError for any other refusal."""
+        """Send the last trajectory again, further ahead; raises ShortfallError where it is refused time and again.
+
+        Reasons do not tell those that were read too late, for what is left of them is judged, nor does the clock, which
+        may be heard late, too.
+        """
         act, reason, self._refusal = self.play.acts[len(self.starts) - 1], self._refusal, ""
         self._late += 1
-        if self._now < self.starts[-1] or self._late == TRIES:
+        if self._late == TRIES:
             raise ShortfallError(f"act {act.name}: its trajectory was refused: {reason}")
         self.starts.pop()
         self._send(act)
