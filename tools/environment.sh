@@ -5,7 +5,7 @@
 #
 # The environment is a virtual environment in the checkout (.venv-kilted or .venv-jazzy) with ROS 2 as wheels,
 # this package in editable form and its test tools. A stamp inside says what it was made from; while that
-# holds, nothing is installed and no network is needed.
+# holds, nothing is installed and no network is needed. KERNELS=demo compiles only the kernels that the demo calls.
 set -eu
 
 say() { printf '%s\n' "$*" >&2; }
@@ -118,22 +118,28 @@ build_interfaces() {
 
 compile_kernels() {
     [ -f lie_dynamics_ros/lie_dynamics/engine/__main__.py ] || return 0
-    say "  compiling the numerical kernels (once per version of them; a minute or two) ..."
-    if "$venv/bin/python" -m lie_dynamics_ros.lie_dynamics.engine >&2; then
-        kernels >"$venv/kernels-stamp"
+    case ${KERNELS:-} in
+        demo) say "  compiling the kernels that the demo calls (once per version of them; half a minute) ..."
+            set -- demo-kernels-stamp lie_dynamics_ros.demo.kernels ;;
+        *) say "  compiling the numerical kernels (once per version of them; a minute) ..."
+            set -- kernels-stamp lie_dynamics_ros.lie_dynamics.engine ;;
+    esac
+    if "$venv/bin/python" -m "$2" >&2; then
+        kernels >"$venv/$1"
     else
         say "note: compiling the kernels failed; the reason stands above. They will be compiled when first needed."
     fi
 }
 
-ready() { stamped stamp "$(wanted)" && stamped interfaces-stamp "$(interfaces)" && stamped kernels-stamp "$(kernels)"; }
+compiled() { stamped kernels-stamp "$1" || { [ "${KERNELS:-}" = demo ] && stamped demo-kernels-stamp "$1"; }; }
+ready() { stamped stamp "$(wanted)" && stamped interfaces-stamp "$(interfaces)" && compiled "$(kernels)"; }
 
 if ! ready; then
     # One set-up at a time; the second comer finds it done.
     if command -v flock >/dev/null; then exec 9>"$venv.lock"; flock 9; fi
     stamped stamp "$(wanted)" || set_up
     stamped interfaces-stamp "$(interfaces)" || build_interfaces
-    stamped kernels-stamp "$(kernels)" || compile_kernels
+    compiled "$(kernels)" || compile_kernels
     exec 9>&-
 fi
 

@@ -63,6 +63,20 @@ def make_ready(checkout, distro="kilted"):
         (checkout / f".venv-{distro}" / name).write_text(value)
 
 
+def test_the_demo_waits_for_no_kernels_but_its_own(checkout, commands):
+    make_ready(checkout)
+    here = checkout / ".venv-kilted"
+    (checkout / "lie_dynamics_ros/lie_dynamics/engine").mkdir()
+    (checkout / "lie_dynamics_ros/lie_dynamics/engine/__main__.py").touch()
+    fake(here / "bin", "python", 'echo "runs $2"')
+    (here / "kernels-stamp").rename(here / "demo-kernels-stamp")
+    demo, others = (run(checkout, commands, **variables) for variables in ({"KERNELS": "demo"}, {}))
+    assert "runs lie_dynamics_ros.demo.kernels" in demo.stderr
+    assert "runs lie_dynamics_ros.lie_dynamics.engine" in others.stderr
+    for variables in ({"KERNELS": "demo"}, {}):
+        assert not run(checkout, commands, **variables).stderr
+
+
 def test_no_python(checkout, commands):
     result = run(checkout, commands, "true")
     assert result.returncode == 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Collection
 
 from .ahead import compile_all
 from .compile import COMPILED
 
 
-def main() -> int:
-    """Compile, showing progress, and say where the result lies."""
+def main(wanted: Collection[str] | None = None) -> int:
+    """Compile all kernels, or those of some names, showing progress, and say where the result lies."""
     if not COMPILED:
         print("numba is not in use: nothing to compile")
         return 0
@@ -22,7 +23,7 @@ def main() -> int:
         return 0
     start = time.perf_counter()
     done = 0
-    for done, (name, total) in enumerate(compile_all(os.cpu_count() or 1), 1):
+    for done, (name, total) in enumerate(compile_all(os.cpu_count() or 1, wanted), 1):
         line = f"compiled {done}/{total} {name}"
         print(f"\r{line:<60}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
     end = "\r" if sys.stdout.isatty() else ""

@@ -7,7 +7,7 @@ import importlib
 import multiprocessing
 import queue
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,21 @@ def load_all() -> list[Any]:
     return list(KERNELS)
 
 
-def compile_all(processes: int) -> Iterator[tuple[str, int]]:
-    """Compile kernels into the disk cache; yield (name, number of kernels) as each one becomes ready."""
-    modules = [kernel.py_func.__module__ for kernel in load_all()]
+def compile_all(processes: int, wanted: Collection[str] | None = None) -> Iterator[tuple[str, int]]:
+    """Compile kernels into the disk cache, or those of some names; yield (name, their number) as each becomes ready."""
+    kernels = load_all()
+    modules = [kernel.py_func.__module__ for kernel in kernels if wanted is None or kernel.py_func.__name__ in wanted]
     jobs = _jobs(modules)
     if processes == 1:
         for job in jobs:
-            for name in _compile_modules(job):
+            for name in _compile_modules(job, wanted):
                 yield name, len(modules)
         return
     # Fresh interpreters, not forks: threads of the parent must not be copied.
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
     with ProcessPoolExecutor(processes, context, _report_to, (reports,)) as pool:
-        futures = [pool.submit(_compile_and_report, job) for job in jobs]
+        futures = [pool.submit(_compile_and_report, job, wanted) for job in jobs]
         for _ in modules:
             while True:
                 try:
@@ -72,17 +73,18 @@ def _report_to(reports: Any) -> None:
     _reports = reports
 
 
-def _compile_and_report(modules: list[str]) -> None:
-    for name in _compile_modules(modules):
+def _compile_and_report(modules: list[str], wanted: Collection[str] | None) -> None:
+    for name in _compile_modules(modules, wanted):
         _reports.put(name)
 
 
-def _compile_modules(modules: list[str]) -> Iterator[str]:
+def _compile_modules(modules: list[str], wanted: Collection[str] | None) -> Iterator[str]:
     """Compile the kernels of some modules, or load them from the disk cache; yield the name of each."""
     for module in modules:
         importlib.import_module(module)
     gc.freeze()  # what is imported stays: looking through it again and again for garbage takes a tenth of the time
     gc.set_threshold(200_000, 20, 20)
     for kernel in [kernel for kernel in KERNELS if kernel.py_func.__module__ in modules]:
-        kernel.compile_all()
-        yield kernel.py_func.__name__
+        if wanted is None or kernel.py_func.__name__ in wanted:
+            kernel.compile_all()
+            yield kernel.py_func.__name__

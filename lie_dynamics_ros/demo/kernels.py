@@ -1,0 +1,20 @@
+"""Compile what the demo calls, so that it need not wait for more: ``python -m lie_dynamics_ros.demo.kernels``."""
+
+from __future__ import annotations
+
+import sys
+
+from ..lie_dynamics.engine.__main__ import main
+
+NEEDED = frozenset((
+    "advance_pose", "check_state", "comes_to_rest_within", "coriolis_product", "covariances", "digest",
+    "filter_velocity", "follow", "forward_kinematics", "gravity_force", "gravity_force_batch", "inverse_dynamics",
+    "inverse_dynamics_batch", "inverse_dynamics_unloaded", "jacobian", "jacobian_batch", "keeps_limits", "learn",
+    "linear_law", "mass_matrix", "mass_matrix_batch", "momentum_terms", "parallel_damping", "pose_error", "refine",
+    "settle", "simulate", "sliding_motion", "slotine_li_regressor", "time_to_singularity", "track_all", "update",
+    "within",
+))  # fmt: skip
+"""Names of the kernels that the demo calls: less than half of the work of compiling all."""
+
+if __name__ == "__main__":
+    sys.exit(main(NEEDED))
