@@ -28,14 +28,16 @@ def rng(request):
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
-LONGEST = ("demo", "nodes", "soak", "fuzz", "ros", "examples", "engine", "stewart", "control", "geometry")
+LONGEST = (
+    "demo", "nodes", "soak", "fuzz", "ros", "examples", "loop", "engine", "stewart", "optimal", "control", "geometry",
+)  # fmt: skip
 """Folders whose files take longest, the longest first: no worker begins with them while the others have finished."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """More than cores: tests of nodes wait most of the time, for discovery and for reports once a second."""
-    return 3 * (os.cpu_count() or 1) // 2
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items):

@@ -32,7 +32,8 @@ TESTS = (
     "test/engine",
     *(f"test/dynamics/test_{name}.py" for name in ("batches", "columns", "dense", "hostile_arguments")),
     "test/constraints/test_forward.py",
-    *(f"test/stewart/test_stewart_{name}.py" for name in ("forward_kinematics", "tracker")),
+    "test/stewart/test_stewart_forward_kinematics.py",
+    "test/stewart/tracking/test_stewart_tracker.py",
     "test/geometry/test_curvature.py",
 )
 LIBRARY = "lie_dynamics_ros.lie_dynamics"

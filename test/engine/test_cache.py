@@ -45,42 +45,56 @@ print(int(x[0]), hits, cache_folder("toy"))
 """
 
 
+def run_toy(place, kernels=("double",), **environment):
+    """Run the program in a folder; returns factor, cache hits, cache folder, and what it said of errors."""
+    code = place / "code"
+    code.mkdir(exist_ok=True)
+    (code / "toy.py").write_text(IMPORT + "".join(KERNEL.format(name=name) for name in kernels))
+    environment = {"HOME": str(place / "home"), "TMPDIR": str(place), **environment}
+    kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "LIE_DYNAMICS_CACHE_DIR")}
+    command, environment = [sys.executable, "-c", PROGRAM, str(code)], {**kept, **environment}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 0, result.stderr
+    factor, hits, folder = result.stdout.split()
+    return int(factor), int(hits), folder, result.stderr
+
+
 @pytest.fixture
 def toy(tmp_path):
     """Run the program, by default with one kernel: returns (factor, cache hits, folder)."""
-    code = tmp_path / "code"
-    code.mkdir()
 
     def run(kernels=("double",), **environment):
-        (code / "toy.py").write_text(IMPORT + "".join(KERNEL.format(name=name) for name in kernels))
-        environment = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), **environment}
-        kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "LIE_DYNAMICS_CACHE_DIR")}
-        result = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path / "code")],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**kept, **environment},
-        )
-        assert result.returncode == 0, result.stderr
-        run.errors = result.stderr
-        factor, hits, folder = result.stdout.split()
-        return int(factor), int(hits), folder
+        *found, run.errors = run_toy(tmp_path, kernels, **environment)
+        return tuple(found)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A cache that holds the program's one kernel, and the code beside it."""
+    place = tmp_path_factory.mktemp("compiled")
+    assert run_toy(place, LIE_DYNAMICS_CACHE_DIR=str(place / "cache"))[:2] == (2, 0)
+    return place
+
+
+@pytest.fixture
+def filled(compiled, tmp_path):
+    """A copy of it of the test's own; returns the cache's folder."""
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "cache"
 
 
 def files(folder):
     return sorted(p.suffix for p in folder.rglob("*") if p.is_file())
 
 
-def test_the_second_process_finds_what_the_first_compiled(toy, tmp_path):
-    factor, hits, folder = toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))
-    assert (factor, hits) == (2, 0)
-    assert Path(folder).parent == tmp_path / "cache"
-    assert files(tmp_path / "cache") == [".nbc", ".nbi"]
+def test_the_second_process_finds_what_the_first_compiled(toy, filled):
+    assert files(filled) == [".nbc", ".nbi"]
+    factor, hits, folder = toy(LIE_DYNAMICS_CACHE_DIR=str(filled))
+    assert (factor, hits) == (2, 1)
+    assert Path(folder).parent == filled
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
-    assert toy(LIE_DYNAMICS_CACHE_DIR=str(tmp_path / "cache"))[:2] == (2, 1)
 
 
 def test_it_lies_in_the_users_cache(toy, tmp_path):
@@ -124,14 +138,12 @@ def test_damaged_files_are_compiled_anew(toy, tmp_path):
     assert toy(**cache)[:2] == (2**7, 7)  # and mended
 
 
-def test_a_disk_that_is_full(toy, tmp_path):
+def test_a_disk_that_is_full(toy, filled):
     """A folder where the index should be written stands for it: saving fails, the call does not."""
-    cache = {"LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
-    toy(**cache)
-    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    (index,) = filled.rglob("*.nbi")
     index.unlink()
     index.mkdir()
-    assert toy(**cache)[:2] == (2, 0)
+    assert toy(LIE_DYNAMICS_CACHE_DIR=str(filled))[:2] == (2, 0)
 
 
 class Planted:
@@ -153,10 +165,9 @@ os.symlink(sys.argv[2], root)
 """
 
 
-def test_a_link_switched_after_the_check_brings_in_nobody(toy, tmp_path):
+def test_a_link_switched_after_the_check_brings_in_nobody(filled, tmp_path):
     """A stranger's copy of the cache, made of code of his own, lies behind a link that was not there at the check."""
-    cache, stranger, proof = tmp_path / "cache", tmp_path / "stranger", tmp_path / "proof"
-    toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+    cache, stranger, proof = filled, tmp_path / "stranger", tmp_path / "proof"
     shutil.copytree(cache, stranger)
     for file in stranger.rglob("*.nb?"):
         file.write_bytes(pickle.dumps(Planted(proof)))
@@ -169,9 +180,8 @@ def test_a_link_switched_after_the_check_brings_in_nobody(toy, tmp_path):
     assert result.stderr.count("it is a symbolic link") == 1
 
 
-def test_a_folder_that_others_can_write_to_is_told_once_and_not_used(toy, tmp_path):
-    cache, proof = tmp_path / "cache", tmp_path / "proof"
-    toy(LIE_DYNAMICS_CACHE_DIR=str(cache))
+def test_a_folder_that_others_can_write_to_is_told_once_and_not_used(toy, filled, tmp_path):
+    cache, proof = filled, tmp_path / "proof"
     for file in cache.rglob("*.nb?"):
         file.write_bytes(pickle.dumps(Planted(proof)))
     cache.chmod(0o777)

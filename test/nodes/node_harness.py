@@ -26,6 +26,7 @@ from node_process import DEADLINE, NodeProcess
 from node_services import ServiceCalls
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -282,5 +283,21 @@ def of_one_state(topics: Sequence[list[Any]], stamps: set[int] | None = None) ->
     return found if len(found) > 1 else found[0]
 
 
+def common_stamps(*topics: list[Any]) -> Callable[[], int]:
+    """Return a function that counts the states that all topics have messages of; it looks at each message once."""
+    stamps: list[set[int]] = [set() for _ in topics]
+    looked = [0] * len(topics)
+
+    def count() -> int:
+        for k, topic in enumerate(topics):
+            new = topic[looked[k] :]
+            stamps[k].update(map(stamp_of, new))
+            looked[k] += len(new)
+        return len(set.intersection(*stamps))
+
+    return count
+
+
 def stamp_of(message: Any) -> int:
-    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+    stamp = message.clock if isinstance(message, Clock) else message.header.stamp
+    return stamp.sec * 10**9 + stamp.nanosec

@@ -2,27 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 from support.compare import relative
 from support.dense import Tree
 from support.motions import hat, inverse, product, vee
 from support.sample_trees import JOINTS, around, branched, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    ModelBuilder,
     Parameter,
-    SpatialInertia,
     external_wrench,
-    forward_dynamics,
     forward_dynamics_sensitivity,
-    hybrid_dynamics,
     hybrid_dynamics_derivatives,
     hybrid_dynamics_sensitivity,
     inverse_dynamics,
     inverse_dynamics_derivatives,
     inverse_dynamics_sensitivity,
-    joint_types,
     mass_matrix,
 )
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
@@ -136,39 +129,6 @@ def test_placement_and_axis(kind):
     assert relative(found, np.array(expected)) < 1e-12
 
 
-def test_one_axis_of_several_and_pitch():
-    """Against extrapolated central differences of models with other axes."""
-    rng = np.random.default_rng(5)
-    first, second, turn = np.array([0.0, 0.6, 0.8]), np.array([1.0, 0.0, 0.0]), rng.normal(size=3)
-    bodies = [SpatialInertia(m, rng.normal(size=3), np.diag([1.0, 1.2, 1.4])) for m in (1.0, 2.0, 0.5)]
-    T = expm(hat(rng.normal(size=6)))
-
-    def model(a=0.0, b=0.0, pitch=0.3):
-        axes = (
-            expm(hat(np.array([*(a * turn), 0, 0, 0])))[:3, :3] @ first,
-            expm(hat(np.array([*(b * turn), 0, 0, 0])))[:3, :3] @ second,
-        )
-        builder = ModelBuilder()
-        builder.add("a", None, joint_types.universal(*axes), T, bodies[0], joint_name="cross")
-        builder.add("b", "a", joint_types.helical(turn, pitch), T, bodies[1], joint_name="screw")
-        return builder.add("c", "b", joint_types.revolute(), T, bodies[2]).build("axes")
-
-    robot = model()
-    q, qd, qdd = rng.normal(size=(3, robot.nv))
-    parameters = [Parameter.axis("cross", turn), Parameter.axis("cross", turn, 1), Parameter.pitch("screw")]
-    makers = [lambda x: model(a=x), lambda x: model(b=x), lambda x: model(pitch=0.3 + x)]
-    found = inverse_dynamics_sensitivity(robot, q, qd, qdd, parameters)
-    for change, make in zip(found, makers, strict=True):
-        h = 2e-3
-
-        def difference(step, make=make):
-            ahead, behind = (inverse_dynamics(make(s * step), q, qd, qdd) for s in (1.0, -1.0))
-            return (ahead - behind) / (2 * step)
-
-        expected = (64 * difference(h) - 20 * difference(2 * h) + difference(4 * h)) / 45
-        assert relative(change, expected) < 1e-10  # of the differences
-
-
 @pytest.mark.parametrize("held", ["body", "world", "aligned"])
 def test_external_forces(held):
     """Components of wrenches, and wrenches that stay where they are while the robot moves under them."""
@@ -254,153 +214,3 @@ def test_what_a_user_gives(kind):
         own = Parameter.custom(dh={joint.name: S[:, k]}, dS={joint.name: dS}, dS_rate={joint.name: columns})
         found = inverse_dynamics_sensitivity(model, q, qd, qdd, [own, Parameter.q(joint.name, k)], f)
         assert relative(found[0], found[1]) < 1e-12
-
-
-def test_batches_and_single_parameters():
-    rng = np.random.default_rng(9)
-    tree = zoo(rng)
-    model = to_model(tree)
-    q = np.array([tree.random(rng) for _ in range(11)])
-    qd, qdd = rng.normal(size=(2, 11, model.nv))
-    f = rng.normal(size=(11, model.n_bodies, 6))
-    own = Parameter.custom(dq=rng.normal(size=(11, model.nv)), dI={2: rng.normal(size=(11, 10))})
-    parameters = [Parameter.q(3), Parameter.inertia(0, 4), own]
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
-    assert found.shape == (3, 11, model.nv)
-    for s in (0, 7, 10):
-        alone = Parameter(tuple(type(c)(c.what, c.where, c.data[s], c.part) for c in own.changes))
-        for k, parameter in enumerate((*parameters[:2], alone)):
-            one = inverse_dynamics_sensitivity(model, q[s], qd[s], qdd[s], parameter, f[s])
-            assert one.shape == (model.nv,)
-            assert relative(found[k, s], one) < 1e-12
-    # One state with many directions: the batch of the parameter becomes that of the result.
-    wide = inverse_dynamics_sensitivity(model, q[0], qd[0], qdd[0], Parameter.custom(dq=np.eye(model.nv)), f[0])
-    columns = inverse_dynamics_sensitivity(model, q[0], qd[0], qdd[0], [Parameter.q(i) for i in range(model.nv)], f[0])
-    assert relative(wide, columns) < 1e-12
-    grid = forward_dynamics_sensitivity(model, q[:, None], qd[:2], qdd[0], parameters[:2])
-    assert grid.shape == (2, 11, 2, model.nv)
-    assert inverse_dynamics_sensitivity(model, q, qd, qdd, []).shape == (0, 11, model.nv)
-    assert inverse_dynamics_sensitivity(model, q[:0], qd[:0], qdd[:0], parameters[:2]).shape == (2, 0, model.nv)
-
-
-def test_losses_and_rotors():
-    """Damping, friction and armature, as parameters and as part of the model, against differences of the dynamics."""
-    rng = np.random.default_rng(10)
-    builder = ModelBuilder()
-    body = SpatialInertia(1.0, [0.1, 0.2, 0.3], np.eye(3))
-    builder.add(
-        "a", None, joint_types.universal(), inertia=body, damping=[0.3, 0.4], friction=[0.1, 0.2], armature=[1, 2]
-    )
-    builder.add("b", "a", joint_types.revolute(), inertia=body, damping=0.5, friction=0.2, armature=3.0)
-    bare = builder.build("lossy")
-    model = bare.with_joint_terms(True, True, True)
-    q, qd, qdd, v = rng.normal(size=(4, 3))
-    parameters = [Parameter.damping(1), Parameter.friction(2), Parameter.armature(0)]
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, parameters)
-    assert relative(found, np.array([[0, qd[1], 0], [0, 0, np.sign(qd[2])], [qdd[0], 0, 0]])) < 1e-15
-    h = 1e-6
-    along = Parameter.custom(dq=v, dqd=v, dqdd=v, dtau=v)
-    given = np.array([True, False, False])
-    expected = (inverse_dynamics(model, q + h * v, qd + h * v, qdd + h * v)
-                - inverse_dynamics(model, q - h * v, qd - h * v, qdd - h * v)) / (2 * h)  # fmt: skip
-    assert relative(inverse_dynamics_sensitivity(model, q, qd, qdd, along), expected) < 1e-8  # of the differences
-    expected = (forward_dynamics(model, q + h * v, qd + h * v, qdd + h * v)
-                - forward_dynamics(model, q - h * v, qd - h * v, qdd - h * v)) / (2 * h)  # fmt: skip
-    assert relative(forward_dynamics_sensitivity(model, q, qd, qdd, along), expected) < 1e-8
-    ahead, behind = (np.array(hybrid_dynamics(model, *(x + s * v for x in (q, qd, qdd, qdd)), given)) for s in (h, -h))
-    assert (
-        relative(
-            np.array(hybrid_dynamics_sensitivity(model, q, qd, qdd, qdd, given, along)), (ahead - behind) / (2 * h)
-        )
-        < 1e-8
-    )
-
-
-def test_coupled_mimics():
-    rng = np.random.default_rng(11)
-    builder = ModelBuilder()
-    parent = None
-    for name, mimic in (("a", None), ("b", None), ("c", ("joint b", -1.5, 0.2)), ("d", ("joint a", 0.5, 0.0))):
-        body = SpatialInertia(1.0, rng.normal(size=3), np.eye(3))
-        T = expm(hat(rng.normal(size=6)))
-        builder.add(
-            name, parent, joint_types.revolute(rng.normal(size=3)), T, body, joint_name=f"joint {name}", mimic=mimic
-        )
-        parent = name
-    model = builder.build("coupled").with_coupled_mimics()
-    assert model.nv == 2
-    q, qd, qdd, v = rng.normal(size=(4, 2))
-    h, along = 1e-6, Parameter.custom(dq=v, dqd=v, dqdd=v, dtau=v) + Parameter.gravity([0.3, 0.2, 0.1])
-
-    def robot(s):
-        return model.with_gravity(model.gravity + s * np.array([0.3, 0.2, 0.1]))
-
-    for function, change in (
-        (inverse_dynamics, inverse_dynamics_sensitivity),
-        (forward_dynamics, forward_dynamics_sensitivity),
-    ):
-        ahead, behind = (function(robot(s), *(x + s * v for x in (q, qd, qdd))) for s in (h, -h))
-        assert relative(change(model, q, qd, qdd, along), (ahead - behind) / (2 * h)) < 1e-8  # of the differences
-
-
-@pytest.mark.parametrize(
-    ("parameter", "said"),
-    [
-        (lambda: Parameter.q(99), "coordinate from 0"),
-        (lambda: Parameter.q("nobody"), "nobody"),
-        (lambda: Parameter.q(0.5), "whole number"),
-        (lambda: Parameter.qd("joint universal 2", "x"), "number 'x'"),
-        (lambda: Parameter.damping("joint universal 2", 0.5), "whole number"),
-        (lambda: Parameter.pitch(0, "x"), "no axis 'x'"),
-        (lambda: Parameter.q(0) * "2", "numbers"),
-        (lambda: Parameter.q(0) * np.nan, "finite"),
-        (lambda: Parameter.inertia(0, "mass"), "'hx'"),
-        (lambda: Parameter.inertia("nobody", 0), "nobody"),
-        (lambda: Parameter.axis("joint spherical 1", [1, 0, 0]), "spherical"),
-        (lambda: Parameter.placement(99, np.ones(6)), "no joint 99"),
-        (lambda: Parameter.placement(0, np.ones(3)), "(..., 6)"),
-        (lambda: Parameter.gravity([0, 0, np.nan]), "finite"),
-        (lambda: Parameter.external_force(0, 7), "0 to 5"),
-        (lambda: Parameter.external_force(0, 1, "here"), "aligned"),
-        (lambda: Parameter.custom(dq=np.ones(3)), "(..., 12)"),
-        (lambda: Parameter.custom(dS={0: np.ones((6, 2))}), "1 columns"),
-        (lambda: "q", "Parameter"),
-        (lambda: ["q"], "Parameter"),
-    ],
-)
-def test_refused(parameter, said):
-    rng = np.random.default_rng(12)
-    tree = branched(rng, ["revolute", "spherical", "universal", "free"], [None, 0, 1, 2])
-    model = to_model(tree)
-    with pytest.raises(InputError) as caught:
-        inverse_dynamics_sensitivity(model, tree.random(rng), *np.zeros((2, model.nv)), parameter())
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "function", [inverse_dynamics_sensitivity, forward_dynamics_sensitivity, hybrid_dynamics_sensitivity]
-)
-def test_threads_share_states_and_what_a_user_gives_for_each(function):
-    """Thirteen states in chunks that are no multiple of a tile, each with its own change: as one at a time."""
-    rng = np.random.default_rng(21)
-    tree = branched(rng, ["universal", "custom_rail", "spherical", "revolute"], [None, 0, 0, 2])
-    model = to_model(tree)
-    q = np.array([tree.random(rng) for _ in range(13)])
-    qd, x, y, dq = rng.normal(size=(4, 13, model.nv))
-    given = np.arange(model.nv) % 2 == 0
-    f = rng.normal(size=(13, model.n_bodies, 6))
-
-    def found(k, threads):
-        parameters = [Parameter.custom(dq=dq[k]), Parameter.qd(1), Parameter.inertia(2, "m")]
-        more = (y[k], given) if function is hybrid_dynamics_sensitivity else ()
-        answer = function(model, q[k], qd[k], x[k], *more, parameters, f[k], threads=threads)
-        return np.array(answer)
-
-    for threads in (2, 3, 20):
-        together = found(slice(None), threads)
-        assert np.abs(together).max() > 0.1
-        for k in range(13):
-            assert relative(together[..., k, :], found(k, 1)) < 1e-12
-    for threads in (0, 1.5):
-        with pytest.raises(InputError, match="threads"):
-            found(slice(None), threads)

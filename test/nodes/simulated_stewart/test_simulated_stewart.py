@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from node_harness import stamp_of
+from node_harness import common_stamps, stamp_of
 from node_platforms import HOME, LEGS, TEXT, as_numbers, jacobian, lengths, matrix_of, pose_at
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -74,8 +74,8 @@ def test_publishes_noisy_lengths_of_the_true_pose(bench):
     states = bench.listen(JointState, "joint_states", 1000)
     poses = bench.listen(PoseStamped, f"{node}/true_pose", 1000)
     twists = bench.listen(TwistStamped, f"{node}/true_twist", 1000)
-    topics = states, poses, twists
-    bench.wait(lambda: len(set.intersection(*({stamp_of(m) for m in t} for t in topics))) > 100, "whole states")
+    whole = common_stamps(states, poses, twists)
+    bench.wait(lambda: whole() > 100, "whole states")
     assert {tuple(state.name) for state in states} == {LEGS}
     assert {m.header.frame_id for m in (*poses, *twists)} == {"stewart_base"}
     truth, rates = ({stamp_of(m): m for m in messages} for messages in (poses, twists))

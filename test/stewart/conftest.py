@@ -1,0 +1,1 @@
+"""Being here makes oracles and platforms importable from the folders below."""
