@@ -6,8 +6,15 @@ from lie_dynamics_ros.ros.launch.launch_files import launch_description
 
 def generate_launch_description():
     return launch_description(
-        Part("simulated_robot", ("robot_description", "rate", "publish_clock"), {"mode": "dynamics"}, when="simulated"),
-        Part("computed_torque", ("mode",), each="arms"),
+        Part(
+            "simulated_robot",
+            ("robot_description", "joint_prefix", "rate", "publish_clock"),
+            {"mode": "dynamics"},
+            when="simulated",
+            each="arms",
+            shared=True,
+        ),
+        Part("computed_torque", ("mode", "joint_prefix", "frame_prefix", "carrying_joints"), each="arms"),
         simulated="true",
         arms="left=left_panda_link0 right=right_panda_link0",
         robot_description="package://lie_dynamics_ros/urdf/two_pandas.urdf",

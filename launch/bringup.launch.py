@@ -11,9 +11,9 @@ def generate_launch_description():
         # The others take the robot from the topic robot_description, as beside a real driver.
         Part(
             "simulated_robot",
-            ("robot_description", "rate", "publish_clock", "commands"),
+            ("robot_description", "joint_prefix", "rate", "publish_clock", "commands"),
             {"accelerations": ACCELERATIONS},
         ),
-        Part("inverse_dynamics", ("commands",)),
-        Part("hybrid_dynamics", when="hybrid_dynamics"),
+        Part("inverse_dynamics", ("commands", "joint_prefix", "frame_prefix")),
+        Part("hybrid_dynamics", ("joint_prefix", "frame_prefix"), when="hybrid_dynamics"),
     )

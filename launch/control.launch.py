@@ -9,10 +9,10 @@ def generate_launch_description():
         # computed_torque takes the robot from the topic robot_description, as beside a real driver.
         Part(
             "simulated_robot",
-            ("robot_description", "rate", "publish_clock", "commands"),
+            ("robot_description", "joint_prefix", "rate", "publish_clock", "commands"),
             {"mode": "dynamics"},
         ),
-        Part("computed_torque", ("commands", "mode")),
+        Part("computed_torque", ("commands", "mode", "joint_prefix", "frame_prefix")),
         commands="simulated_robot/commands",
         rate="1000.0",
     )

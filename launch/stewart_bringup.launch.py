@@ -3,7 +3,7 @@
 from lie_dynamics_ros.ros.launch.launch_arguments import Part
 from lie_dynamics_ros.ros.launch.launch_files import launch_description
 
-SHARED = ("platform", "base_frame", "platform_frame", "frame_prefix", "joint_states")
+SHARED = ("platform", "base_frame", "platform_frame", "joint_prefix", "frame_prefix", "joint_states")
 
 
 def generate_launch_description():

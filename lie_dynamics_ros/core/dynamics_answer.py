@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..lie_dynamics import Model, inverse_dynamics
 from .arrays import Array
+from .robot_state import RobotState
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class DynamicsAnswer:
     input : ndarray
         That acceleration, and the effort of the others.
     wrench_effort : ndarray
-        Effort by which external wrenches pushed the joints.
+        Effort by which external wrenches, and the motion of the base, pushed the joints.
     gravity_effort : ndarray
         Effort that gravity alone takes.
     effort_before_limits : ndarray
@@ -45,6 +46,12 @@ class DynamicsAnswer:
     limited: bool
     acceleration: Array
     effort: Array
+
+
+def pushes(model: Model, state: RobotState, wrenches: Array | None) -> Array:
+    """Effort (n,) by which wrenches (n_bodies, 6) and the motion of the base push the joints at a state [N m or N]."""
+    effort = effort_of_wrenches(model, state.position, wrenches)
+    return effort if state.push is None else effort + state.push
 
 
 def effort_of_wrenches(model: Model, position: Array, wrenches: Array | None) -> Array:

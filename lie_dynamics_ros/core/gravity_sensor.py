@@ -8,10 +8,9 @@ import numpy as np
 
 from ..lie_dynamics import Model
 from ..lie_dynamics.lie import so3
-from ..lie_dynamics.texts import quoted
 from .arrays import Array
 from .errors import MessageError
-from .poses import QUATERNION_TOLERANCE
+from .poses import QUATERNION_TOLERANCE, pose_on_root
 
 IMU = "imu"
 """Kind of message, under which those that cannot be used are counted."""
@@ -25,7 +24,7 @@ class GravitySensor:
     Parameters
     ----------
     model : Model
-        Whose frames say how the IMU is mounted.
+        Whose frames say how the IMU is mounted; its root link may float.
     """
 
     def __init__(self, model: Model) -> None:
@@ -69,11 +68,7 @@ class GravitySensor:
             The frame is not fixed to the root link, or the numbers cannot be those of an IMU.
         """
         name = frame.removeprefix("/")
-        mount = self._model.frames.get(name)
-        if mount is None:
-            raise MessageError(IMU, f"an IMU at {quoted(name)}; expected a link or frame of the robot")
-        if mount.body >= 0:
-            raise MessageError(IMU, f"an IMU at {quoted(name)}, which moves; expected one fixed to the root link")
+        mount = pose_on_root(self._model, name, IMU)
         if orientation is not None:
             up = _up(orientation)
         elif force is not None:
@@ -81,7 +76,7 @@ class GravitySensor:
         else:
             raise MessageError(IMU, "neither orientation nor acceleration is measured: both covariances begin with -1")
         self.received = now
-        return np.asarray(mount.placement[:3, :3] @ up * -strength)
+        return np.asarray(mount[:3, :3] @ up * -strength)
 
     def _low_pass(self, frame: str, force: Array, now: int, strength: float, filter_time: float) -> Array:
         norm = math.hypot(*force.tolist())

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..lie_dynamics import Model
 from ..lie_dynamics.lie import so3
+from ..lie_dynamics.texts import quoted
 from .arrays import Array, all_finite
 from .errors import MessageError
 
@@ -33,3 +35,19 @@ def numbers_to_matrix(numbers: Sequence[float]) -> Array:
     matrix[:3, :3] = so3.from_quaternion(values[3:] / norm)
     matrix[:3, 3] = values[:3]
     return matrix
+
+
+def pose_on_root(model: Model, name: str, kind: str) -> Array:
+    """Return the pose (4, 4) of a link or frame of a robot in its root link, fixed or floating [m].
+
+    Raises
+    ------
+    MessageError
+        There is none, or it moves; counted under ``kind``.
+    """
+    found = model.frames.get(name)
+    if found is None:
+        raise MessageError(kind, f"of the frame {quoted(name)}; expected a link or frame of the robot")
+    if found.body >= (1 if model.joints[0].kind == "free" else 0):
+        raise MessageError(kind, f"of the frame {quoted(name)}, which moves; expected one fixed to the root link")
+    return found.placement

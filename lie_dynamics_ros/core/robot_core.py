@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..lie_dynamics import JointFriction, Model
 from .arrays import Array
 from .errors import ConfigurationError
+from .moving_base import MovingBase
 from .robot_options import RobotOptions
 from .robot_state import RobotState
 
@@ -43,6 +44,10 @@ class RobotCore(ABC):
         The model with all that the options include.
     measured_gravity : ndarray, shape (3,), or None
         Gravity as it was measured last, if it was, in the axes of the root link [m/s^2].
+    base : MovingBase or None
+        What carries the robot, where that moves.
+    root_gravity : ndarray, shape (3,)
+        Gravity at the last state in the axes of a root link that floats [m/s^2].
     limit : ndarray, shape (n,)
         Effort limits; the largest float for none [N m or N].
     acceleration : ndarray, shape (n,)
@@ -63,6 +68,9 @@ class RobotCore(ABC):
         check_coordinates(model)
         self.model, self.friction = model, friction
         self.measured_gravity: Array | None = None
+        self._turned: Array | None = None  # gravity in the axes of the model, where it is another than that of options
+        self.base: MovingBase | None = None
+        self.root_gravity = np.zeros(3)
         n = len(model.joint_names)
         self.zero = self.acceleration = np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
@@ -81,14 +89,48 @@ class RobotCore(ABC):
         self.options = options
 
     def applied(self, options: Any) -> Model:
-        """Return the model with all that options include, under gravity as it was measured last, if it was."""
+        """Return the model with all that options include, under gravity as it points now; the base gets them too."""
         model: Model = options.apply(self.model)
-        return model if self.measured_gravity is None else model.with_gravity(self.measured_gravity)
+        if self.base is not None:
+            self.base = self.base.with_options(options, model)
+        return model if self._turned is None else model.with_gravity(self._turned)
 
-    def turn_gravity(self, gravity: Array) -> None:
+    def put_on(self, base: MovingBase) -> None:
+        """Let a base carry the robot from now on, as the states tell."""
+        self.base = base.with_options(self.options, self.dynamics)
+
+    def measure_gravity(self, gravity: Array) -> None:
         """Go on under another gravity (3,), in the axes of the root link, which was measured [m/s^2]."""
         self.measured_gravity = gravity
+        if self.base is None:
+            self.turn_gravity(gravity)
+
+    def turn_gravity(self, gravity: Array) -> None:
+        """Go on under another gravity (3,), in the world axes of the model [m/s^2]."""
+        self._turned = gravity
         self.dynamics = self.dynamics.with_gravity(gravity)
+
+    def ride(self, state: RobotState) -> None:
+        """Turn gravity as the base has turned at a state, and fill in how its motion pushes the joints."""
+        base, measured = self.base, self.measured_gravity
+        if base is None or state.base is None:
+            return
+        given = np.array(self.options.gravity) if measured is None else measured
+        gravity, self.root_gravity = base.gravity_on(state, given, measured is not None)
+        if not np.array_equal(gravity, self.dynamics.gravity):
+            self.turn_gravity(gravity)
+        state.push = base.push(state)
+
+    @property
+    def root_link(self) -> str:
+        """Name of a root link that floats; empty for others."""
+        return self.base.whole.body_names[0] if self.base is not None and self.base.floating else ""
+
+    def base_wrench(self, state: RobotState, acceleration: Array) -> Array | None:
+        """Return the wrench (6,) that must push a root link that floats, see `MovingBase.wrench`; None for others."""
+        if self.base is None or state.base is None or not self.base.floating:
+            return None
+        return self.base.wrench(state, acceleration, self.root_gravity)
 
     def with_options(self, options: Any) -> Self:
         """Return a core for the same robot that goes on with other options, as ready as this one.

@@ -16,7 +16,7 @@ MODEL_SETTINGS = (
     Setting(
         "gravity",
         [0.0, 0.0, -9.81],
-        "Acceleration of free fall in the frame of the robot's root link [m/s^2].",
+        "Acceleration of free fall in the frame of the robot's root link, or in that of odometry [m/s^2].",
         low=-1000.0,
         high=1000.0,
     ),

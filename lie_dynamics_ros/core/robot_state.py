@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .arrays import Array
+
+if TYPE_CHECKING:
+    from .moving_base import BaseState
 
 
 @dataclass(eq=False, slots=True)
@@ -27,6 +31,10 @@ class RobotState:
         Measured efforts [N m or N]; None where they were not asked for.
     filter_time : float
         Time constant of the `VelocityFilter` that velocities come from [s]; 0 where they are measured.
+    base : BaseState, or None
+        How what carries the robot moves; None where it rests.
+    push : ndarray, shape (n,), or None
+        Effort by which that motion pushes the joints, besides gravity [N m or N]; None for none.
     """
 
     stamp: int
@@ -37,3 +45,5 @@ class RobotState:
     arrival: int = 0
     effort: Array | None = None
     filter_time: float = 0.0
+    base: BaseState | None = None
+    push: Array | None = None

@@ -46,16 +46,19 @@ COMMON = Interface(
 )
 """What every node opens: logging, parameters, lifecycle, simulated time, diagnostics."""
 
+BASE = ("imu", "odometry", "~/desired_base_acceleration", "~/carrying_accelerations")
+"""Topics that tell how a robot's base is turned and moves."""
+
 INTERFACES = {
     "inverse_dynamics": Interface(
-        ("~/joint_efforts", "~/commands", "~/gravity_efforts", "~/dynamics_state"),
+        ("~/joint_efforts", "~/commands", "~/gravity_efforts", "~/dynamics_state", "~/base_wrench"),
         (
             "joint_states",
             "robot_description",
             "~/joint_trajectory_point",
             "~/joint_trajectory",
             "~/external_wrench",
-            "imu",
+            *BASE,
         ),
         (
             "~/set_payload",
@@ -66,8 +69,8 @@ INTERFACES = {
         ),
     ),
     "hybrid_dynamics": Interface(
-        ("~/joint_accelerations", "~/joint_efforts", "~/dynamics_state"),
-        ("joint_states", "robot_description", "~/command", "~/joint_trajectory", "~/external_wrench", "imu"),
+        ("~/joint_accelerations", "~/joint_efforts", "~/dynamics_state", "~/base_wrench", "~/base_acceleration"),
+        ("joint_states", "robot_description", "~/command", "~/joint_trajectory", "~/external_wrench", *BASE),
         (
             "~/set_payload",
             "~/compute_hybrid_dynamics",
@@ -93,7 +96,7 @@ INTERFACES = {
             "robot_description",
             "~/joint_trajectory",
             "~/external_wrench",
-            "imu",
+            *BASE,
             "~/speed_scaling",
             "~/target_pose",
             "~/target_twist",

@@ -29,7 +29,9 @@ VALUES = {
     "platform": "semi_regular: {}",
     "base_frame": "floor",
     "platform_frame": "top",
-    "frame_prefix": "left/",
+    "joint_prefix": "{arm}_",
+    "frame_prefix": "{arm}/",
+    "carrying_joints": "states",
     "publish_clock": "true",
     "autostart": "false",
     "use_sim_time": "true",
@@ -45,12 +47,16 @@ VALUES = {
 REACHES = {
     "bringup": {
         "robot_description": ["simulated_robot"],  # which publishes it for the others
+        "joint_prefix": ["simulated_robot", "inverse_dynamics", "hybrid_dynamics"],
+        "frame_prefix": ["inverse_dynamics", "hybrid_dynamics"],
         "rate": ["simulated_robot"],
         "publish_clock": ["simulated_robot", "inverse_dynamics", "hybrid_dynamics"],  # who then live in its time
         "commands": ["simulated_robot", "inverse_dynamics"],
     },
     "control": {
         "robot_description": ["simulated_robot"],
+        "joint_prefix": ["simulated_robot", "computed_torque"],
+        "frame_prefix": ["computed_torque"],
         "rate": ["simulated_robot"],
         "publish_clock": ["simulated_robot", "computed_torque"],
         "commands": ["simulated_robot", "computed_torque"],
@@ -60,6 +66,9 @@ REACHES = {
         "robot_description": ["simulated_robot"],
         "rate": ["simulated_robot"],
         "publish_clock": ["simulated_robot", "computed_torque"],
+        "joint_prefix": ["simulated_robot", "computed_torque"],
+        "frame_prefix": ["computed_torque"],
+        "carrying_joints": ["computed_torque"],
         "mode": ["computed_torque"],
         "arms": ["computed_torque"],
         "simulated": ["computed_torque"],
@@ -68,6 +77,7 @@ REACHES = {
         "platform": ["simulated_stewart", "stewart_pose"],
         "base_frame": ["simulated_stewart", "stewart_pose"],
         "platform_frame": ["simulated_stewart", "stewart_pose"],
+        "joint_prefix": ["simulated_stewart", "stewart_pose"],
         "frame_prefix": ["simulated_stewart", "stewart_pose"],
         "joint_states": ["simulated_stewart", "stewart_pose"],
         "rate": ["simulated_stewart"],
@@ -187,6 +197,30 @@ def test_each_arm_has_a_controller_of_its_own_below_one_robot(namespace, simulat
         assert topics.get("~/joint_efforts") == efforts
 
 
+@pytest.mark.parametrize("namespace", ["", "cell"])
+def test_with_prefixes_one_description_and_one_file_serve_several_arms(namespace, monkeypatch):
+    """Each is a robot of its own: simulated by itself, told apart by the names of its joints on the same topic."""
+    parts, defaults = parts_of("arms", monkeypatch)
+    arguments = arguments_of(parts, defaults)
+    texts = {name: argument.default for name, argument in arguments.items()}
+    given = {"namespace": namespace, "robot_description": "arm.urdf", "arms": "left=base right=base"}
+    prefixes = {"joint_prefix": "{arm}_", "frame_prefix": "{arm}/"}
+    options = node_options(parts, arguments, {**texts, **given, **prefixes})
+    root = f"/{namespace}" if namespace else ""
+    assert [(one["name"], one["namespace"]) for one in options] == [
+        (node, f"{root}/{arm}") for node in ("simulated_robot", "computed_torque") for arm in ("left", "right")
+    ]
+    for one in options:
+        arm, parameters, topics = one["namespace"].rpartition("/")[2], one["parameters"], dict(one["remappings"])
+        assert parameters["joint_prefix"] == f"{arm}_" and parameters["base_link"] == "base"
+        assert topics["joint_states"] == f"{root}/joint_states"
+        if one["name"] == "computed_torque":
+            assert parameters["frame_prefix"] == f"{arm}/"
+            assert topics["~/joint_efforts"] == f"{root}/{arm}/simulated_robot/joint_efforts"
+        else:
+            assert parameters["robot_description"] == "arm.urdf" and "~/joint_efforts" not in topics
+
+
 def test_what_the_parts_of_a_composite_file_share():
     for part in ("bringup", "control"):
         with pytest.MonkeyPatch.context() as patch:
@@ -221,6 +255,8 @@ BAD = [
     ("control", {"commands": "9"}, "commands is '9'"),
     ("arms", {"arms": " "}, "arms is empty; expected words namespace=base_link"),
     ("arms", {"arms": "left"}, "arms has 'left'; expected words namespace=base_link"),
+    ("arms", {"joint_prefix": "x_"}, "joint_prefix is 'x_' for several arms; expected {arm} in it"),
+    ("arms", {"joint_prefix": "{arm}_", "publish_clock": "true"}, "publish_clock is true with joint_prefix"),
     ("arms", {"arms": "a-b=link"}, "arms has 'a-b=link'"),
     ("arms", {"arms": "a=x a=y"}, "arms names a twice"),
     ("stewart_bringup", {"length_noise": "-1"}, "length_noise is '-1'; expected a number from 0 to 1"),

@@ -84,6 +84,24 @@ def test_below_a_link_only_its_joints_move(rng):
     np.testing.assert_allclose(bias_force(model, zero, zero), forces, atol=1e-12)
 
 
+def test_what_carries_a_link_moves_where_that_is_asked_for(rng):
+    def carried(text=TWO, **how):
+        return Model.from_urdf(text, base_link="arm_b", with_carriers=True, **how)
+
+    assert carried().joint_names == ("turn", "b", "f1", "f2")
+    judge(TWO, carried(), {"a": 0.2, "slide": 0.0}, rng)
+    judge(TWO, carried(locked={"turn": 0.8}), {"turn": 0.8, "a": 0.2, "slide": 0.0}, rng)
+    assert Model.from_urdf(TWO, base_link="world_link", with_carriers=True).nv == Model.from_urdf(TWO).nv
+    # It follows a joint that was locked by name, not one that is locked because it lies elsewhere.
+    mimic = '<limit lower="-2" upper="2" velocity="1" effort="1"/><mimic joint="slide"/></joint>'
+    text = TWO.replace('<limit lower="-2" upper="2" velocity="1" effort="1"/></joint>', mimic)
+    assert text != TWO
+    assert carried(text).joint_names == ("turn", "b", "f1", "f2")
+    assert carried(text, locked={"slide": 0.4}).joint_names == ("turn", "f1", "f2")
+    floating = carried(floating_base=True)
+    assert floating.joint_names == ("root_joint", "turn", "b", "f1", "f2")
+
+
 def test_the_panda_without_its_fingers(rng):
     text = arms.load("panda").text
     fingers = {"panda_finger_joint1": 0.02, "panda_finger_joint2": 0.03}

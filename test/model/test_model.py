@@ -227,6 +227,21 @@ def test_gravity(rng):
 # -- losses and armature ----------------------------------------------------------------------------------------------
 
 
+def test_joints_can_have_a_prefix(rng):
+    text = arm().replace("</robot>", """<link name="finger"/><joint name="finger" type="revolute"><parent link="hand"/>
+      <child link="finger"/><mimic joint="shoulder" multiplier="2"/></joint></robot>""")
+    model = Model.from_urdf(text, base_link="base")
+    named = model.with_joint_prefix("left_")
+    assert named.joint_names == tuple(f"left_{name}" for name in model.joint_names)
+    assert named.frame_names == model.frame_names and named.joint("left_finger").mimic == ("left_shoulder", 2.0, 0.0)
+    assert "shoulder" in model.joint_names and pickle.loads(pickle.dumps(named)).joint_names == named.joint_names
+    state = motion(model, rng)
+    np.testing.assert_array_equal(inverse_dynamics(named, *state), inverse_dynamics(model, *state))
+    assert named.with_coupled_mimics().nv == model.nv - 1
+    with pytest.raises(InputError, match="prefix: a text is expected, got 3"):
+        model.with_joint_prefix(3)
+
+
 def test_joint_terms_are_left_out_unless_asked_for(rng):
     model = Model.from_urdf(arm())
     q, qd, qdd = motion(model, rng)

@@ -19,7 +19,10 @@ LOCKABLE = ("revolute", "continuous", "prismatic", "helical")
 
 
 def lock_joints(
-    description: RobotDescription, positions: Mapping[str, float], base_link: str | None = None
+    description: RobotDescription,
+    positions: Mapping[str, float],
+    base_link: str | None = None,
+    with_carriers: bool = False,
 ) -> RobotDescription:
     """Return a robot some of whose joints are fixed.
 
@@ -30,6 +33,8 @@ def lock_joints(
         Joints, and where they are locked [rad or m]. Joints that mimic one of them are locked where they follow it.
     base_link : str, optional
         Lock all joints that do not lie below this link, those without a position at zero or at the nearest limit.
+    with_carriers : bool
+        Leave the joints between the root link and `base_link` as they are, unless they have a position.
 
     Raises
     ------
@@ -44,16 +49,20 @@ def lock_joints(
     locked = dict(positions)
     for name, position in positions.items():
         _check(joints, name, position)
+    carriers: set[str] = set()
     if base_link is not None:
         below = _below(description, base_link)
+        carriers = _carriers(description, base_link) if with_carriers else carriers
         for name, joint in joints.items():
-            if name not in below and KINDS[joint.kind]:
+            if name not in below | carriers and KINDS[joint.kind]:
                 locked.setdefault(name, min(max(0.0, joint.lower), joint.upper))
     found = True
     while found:  # who mimics a joint may be mimicked in turn
         found = False
         for name, joint in joints.items():
-            if joint.mimic is not None and joint.mimic.joint in locked and name not in positions:
+            # What carries the base follows a joint that is locked by name, not one that lies elsewhere in the robot.
+            leaders = positions if name in carriers else locked
+            if joint.mimic is not None and joint.mimic.joint in leaders and name not in positions:
                 position = joint.mimic.multiplier * locked[joint.mimic.joint] + joint.mimic.offset
                 if not abs(position) <= LARGEST:
                     raise DescriptionError(f"joint '{name}' follows a locked one to {position:g}", name=name)
@@ -92,6 +101,16 @@ def _below(description: RobotDescription, base_link: str) -> set[str]:
             below.add(joint.name)
             waiting.append(joint.child)
     return below
+
+
+def _carriers(description: RobotDescription, link: str) -> set[str]:
+    """Return the joints between the root link and a link."""
+    above = {joint.child: joint for joint in description.joints}
+    carriers = set()
+    while link in above:
+        carriers.add(above[link].name)
+        link = above[link].parent
+    return carriers
 
 
 def _fixed(joint: JointDescription, position: float) -> JointDescription:

@@ -48,6 +48,7 @@ class Model(ModelData):
         max_size: int | None = None,
         locked: Mapping[str, float] | None = None,
         base_link: str | None = None,
+        with_carriers: bool = False,
     ) -> Model:
         """Read a model from URDF, version 1.0, 1.1 or 1.2; see `read_urdf` for what is read, refused and warned of.
 
@@ -72,6 +73,8 @@ class Model(ModelData):
         base_link : str, optional
             Lock all joints that do not lie below this link, at zero where `locked` says nothing else. The world frame
             and its gravity remain those of the whole robot.
+        with_carriers : bool
+            Do not lock the joints between the root link and `base_link`, which carry it; they come first.
 
         Raises
         ------
@@ -90,7 +93,7 @@ class Model(ModelData):
         size = MAX_SIZE if max_size is None else max_size
         description = read_urdf(xml_or_path, package_dirs, inertia_check, size)
         if locked or base_link is not None:
-            description = lock_joints(description, locked or {}, base_link)
+            description = lock_joints(description, locked or {}, base_link, with_carriers)
         bodies = bodies_from_description(description, floating_base)
         model = cls(description.name, *bodies.parts()).with_gravity(gravity)
         return model.with_coupled_mimics() if couple_mimics else model
@@ -183,6 +186,17 @@ class Model(ModelData):
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         terms = losses if damping or friction else None
         return self._changed(table, terms)
+
+    def with_joint_prefix(self, prefix: str) -> Model:
+        """Return this model with other names of its joints, which begin with a prefix; those of links stay."""
+        if not isinstance(prefix, str):
+            raise InputError(f"prefix: a text is expected, got {prefix!r}", name="prefix", value=prefix)
+        joints = tuple(joint.with_prefix(prefix) for joint in self.joints)
+        model = self._changed(self._table)
+        object.__setattr__(model, "joints", joints)
+        object.__setattr__(model, "_by_name", {joint.name: joint for joint in joints})
+        object.__setattr__(model, "_custom", tuple(j for j in joints if j.type.custom is not None))
+        return model
 
     def with_coupled_mimics(self) -> Model:
         """Return this model with its mimic joints coupled: they lose their coordinates to the joints they follow.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,11 @@ class Joint:
     def kind(self) -> str:
         """Kind of the joint: "revolute", "prismatic", "free", ..."""
         return self.type.kind
+
+    def with_prefix(self, prefix: str) -> Joint:
+        """Return this joint with a prefix before its name, and before that of the joint it follows."""
+        mimic = None if self.mimic is None else (prefix + self.mimic[0], *self.mimic[1:])
+        return replace(self, name=prefix + self.name, mimic=mimic)
 
 
 @dataclass(frozen=True, eq=False)

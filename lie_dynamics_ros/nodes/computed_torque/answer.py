@@ -34,7 +34,7 @@ class ControllerAnswer:
     law : LawEffort
         What the control law asks for, and its parts.
     wrench : ndarray
-        Effort by which known external wrenches push the joints [N m, N].
+        Effort by which known external wrenches, and the motion of the base, push the joints [N m, N].
     wanted : ndarray
         law.effort + ahead.effort - wrench: what would be exerted without limits and blending.
     blend : ndarray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.dynamics_answer import effort_of_wrenches
+from ...core.dynamics_answer import pushes
 from ...core.errors import MessageError
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
@@ -57,7 +57,9 @@ class Answering(RobotCore):
         limits, n = model.limits, len(model.joint_names)
         self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
         limited = self.limit < np.finfo(float).max
-        self._stop_extra = np.where(limited & np.isfinite(self.fastest), STOP_SHARE * limits.effort / self.fastest, 0.0)
+        limited &= np.isfinite(self.fastest)
+        self._stop_extra = np.zeros(n)
+        self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._resting = RESTING * self._speed
         self._rest = np.full(n, AT_REST)
@@ -100,7 +102,7 @@ class Answering(RobotCore):
         MessageError
             Not even gravity compensation is finite for this state.
         """
-        stamp, position, velocity, wrenches = state.stamp, state.position, state.velocity, state.wrenches
+        stamp, position, velocity = state.stamp, state.position, state.velocity
         period = self._elapse(state)
         player, options = self.player, self.options
         assert player is not None
@@ -128,26 +130,19 @@ class Answering(RobotCore):
         player.begun.clear()
         if self.phase not in (STOPPING, STOPPED):
             try:
-                return self._control(stamp, position, velocity, player, desired, wrenches, period)
+                return self._control(state, player, desired, period)
             except LieDynamicsError as error:  # what is finite may lead to efforts that are not
                 self.stop(f"the control law has no finite effort: {error}")
-        return self._stopping(stamp, position, velocity, wrenches, period)
+        return self._stopping(state, period)
 
     def _control(
-        self,
-        stamp: int,
-        q: Array,
-        qd: Array,
-        player: TrajectoryPlayer,
-        desired: Desired,
-        wrenches: Array | None,
-        period: float,
+        self, state: RobotState, player: TrajectoryPlayer, desired: Desired, period: float
     ) -> ControllerAnswer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
-        mode = self.options.mode
+        mode, stamp, q, qd, wrenches = self.options.mode, state.stamp, state.position, state.velocity, state.wrenches
         if mode == "impedance" and self.options.tool.yielding:
             wrenches = None
-        wrench = self.zero if wrenches is None else effort_of_wrenches(self.dynamics, q, wrenches)
+        wrench = self._pushes(state, wrenches)
         ahead, x, v = desired, q, qd
         if player.moving:  # the state as the desired motion changes it until the effort acts
             ahead = player.ahead(stamp + self.lead)
@@ -157,7 +152,7 @@ class Answering(RobotCore):
         else:
             law = self._laws.wanted(mode, x, v, ahead, period, self._efforts.free)
         wanted = law.effort + ahead.effort
-        if wrenches is not None:
+        if wrench is not self.zero:
             wanted = wanted - wrench
         if within(wanted, self._largest) != 1:
             raise InputError(f"{wanted.tolist()}")
@@ -202,8 +197,12 @@ class Answering(RobotCore):
         if not 0.95 * g.period < times.period < 1.05 * g.period or delay != g.delay:
             self._suit_gains()
 
-    def _stopping(self, stamp: int, q: Array, qd: Array, wrenches: Array | None, period: float) -> ControllerAnswer:
+    def _pushes(self, state: RobotState, wrenches: Array | None) -> Array:
+        return self.zero if wrenches is None and state.push is None else pushes(self.dynamics, state, wrenches)
+
+    def _stopping(self, state: RobotState, period: float) -> ControllerAnswer:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
+        stamp, q, qd = state.stamp, state.position, state.velocity
         g, soft, plan = self._laws.gains, self._soft, self._plan
         if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
             plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
@@ -211,8 +210,7 @@ class Answering(RobotCore):
         motion = plan.at((stamp - self._planned) * 1e-9)
         wrench = self.zero
         try:
-            if wrenches is not None:
-                wrench = effort_of_wrenches(self.dynamics, q, wrenches)
+            wrench = self._pushes(state, state.wrenches)
             law = self._laws.stopping(q, qd, motion)
             bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
             limited = self._efforts.brake(law.effort - wrench, bias, self.gravity(q) - wrench, period)

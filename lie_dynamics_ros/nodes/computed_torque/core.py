@@ -123,7 +123,7 @@ class ComputedTorqueCore(Answering):
         self._warm_up()
 
     def turn_gravity(self, gravity: Array) -> None:
-        """Go on under another gravity (3,) [m/s^2]; after a jump of it efforts pass over smoothly."""
+        """Go on under another gravity (3,), see `RobotCore` [m/s^2]; after a jump of it efforts pass over smoothly."""
         jump = float(np.linalg.norm(gravity - self.dynamics.gravity))
         super().turn_gravity(gravity)
         self._laws.turn_gravity(self.dynamics)

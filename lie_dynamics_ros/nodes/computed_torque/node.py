@@ -211,7 +211,8 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     def _publish_estimate(self, core: ComputedTorqueCore, stamp: Time) -> None:
         message = InertiaStamped()
         message.header.stamp = stamp
-        message.header.frame_id, found = core.estimate()
+        link, found = core.estimate()
+        message.header.frame_id = self.frame_of(link)
         inertia, moments = message.inertia, found.inertia.tolist()
         inertia.m = found.mass
         inertia.com.x, inertia.com.y, inertia.com.z = found.com.tolist()
@@ -278,15 +279,14 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         core, header = self.answering, message.header
         if core is not None:
             self.stream.accept(
-                lambda: core.aim(header.frame_id, pose_to_matrix(message.pose), nanoseconds(header.stamp))
+                lambda: core.aim(self.link_of(header.frame_id), pose_to_matrix(message.pose), nanoseconds(header.stamp))
             )
 
     def _on_target_twist(self, message: TwistStamped) -> None:
         core, header = self.answering, message.header
         if core is not None:
-            self.stream.accept(
-                lambda: core.drive(header.frame_id, twist_to_array(message.twist), nanoseconds(header.stamp))
-            )
+            twist, stamp = twist_to_array(message.twist), nanoseconds(header.stamp)
+            self.stream.accept(lambda: core.drive(self.link_of(header.frame_id), twist, stamp))
 
     def _tell_dropped(self, core: ComputedTorqueCore) -> None:
         """Count and tell trajectories that waited and could not begin."""

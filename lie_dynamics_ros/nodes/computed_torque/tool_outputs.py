@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
-from rclpy.node import Node
 
 from ...core.arrays import Array
 from ...lie_dynamics import frame_pose
+from ...ros.node.robot_node import RobotNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import Output
@@ -19,7 +21,8 @@ from .tool_control import ToolControl
 class ToolOutputs:
     """The tool's pose and the desired one, in the robot's base, while somebody listens."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: RobotNode[Any]) -> None:
+        self._frame_of = node.frame_of
         self._desired, self._actual = (Output(node, PoseStamped, f"~/{name}") for name in ("desired_pose", "tool_pose"))
         self._message = PoseStamped()
 
@@ -31,7 +34,7 @@ class ToolOutputs:
             self._send(self._actual, tool, frame_pose(tool.model, position, tool.frame), stamp)
 
     def _send(self, output: Output, tool: ToolControl, pose: Array, stamp: Time) -> None:
-        self._message.header.stamp, self._message.header.frame_id = stamp, tool.base
+        self._message.header.stamp, self._message.header.frame_id = stamp, self._frame_of(tool.base)
         fill_pose_from_matrix(self._message.pose, pose)
         output.send(self._message)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
-from ...core.dynamics_answer import DynamicsAnswer, effort_of_wrenches
-from ...core.errors import MessageError
+from ...core.dynamics_answer import DynamicsAnswer, pushes
+from ...core.errors import MessageError, ParameterError
 from ...core.latest import Latest
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
@@ -29,15 +29,19 @@ class HybridDynamicsOptions(RobotOptions):
 
     unnamed: str
     saturate: bool
+    free_base: bool
     command_timeout: int  # [ns]
 
     @staticmethod
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
+        if values["free_base"] and (values["base_motion"] != "odometry" or values["base_link"]):
+            raise ParameterError("free_base is for a whole robot: expected base_motion 'odometry' and no base_link")
         return {
             **RobotOptions.read(values),
             "unnamed": values["unnamed_joints"],
             "saturate": values["saturate_efforts"],
+            "free_base": values["free_base"],
             "command_timeout": round(values["command_timeout"] * 1e9),
         }
 
@@ -56,6 +60,8 @@ class HybridAnswer:
     acceleration, effort : ndarray
         The answer [rad/s^2 or m/s^2, N m or N]; where efforts are limited, the accelerations are those that the
         limited efforts cause.
+    base_acceleration : ndarray, shape (6,), or None
+        Rate of the twist of a root link that floats, angular first [rad/s^2, m/s^2].
     """
 
     state: RobotState
@@ -63,6 +69,7 @@ class HybridAnswer:
     input: Array
     acceleration: Array
     effort: Array
+    base_acceleration: Array | None = None
 
 
 class HybridDynamicsCore(RobotCore):
@@ -118,13 +125,13 @@ class HybridDynamicsCore(RobotCore):
     def explain(self, answer: HybridAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""
         model, state, input_ = self.dynamics, answer.state, answer.input
-        _, before = self._solve(state, input_, input_, answer.prescribed)
+        _, before, _ = self._solve(state, input_, input_, answer.prescribed)
         return DynamicsAnswer(
             position=state.position,
             velocity=state.velocity,
             prescribed=answer.prescribed,
             input=input_,
-            wrench_effort=effort_of_wrenches(model, state.position, state.wrenches),
+            wrench_effort=pushes(model, state, state.wrenches),
             gravity_effort=gravity_force(model, state.position),
             effort_before_limits=before,
             limited=self.options.saturate and bool((np.abs(before) > self.limit).any()),
@@ -149,29 +156,39 @@ class HybridDynamicsCore(RobotCore):
 
     def _solve(
         self, state: RobotState, acceleration: Array, effort: Array, prescribed: NDArray[np.bool_]
-    ) -> tuple[Array, Array]:
-        """Return all accelerations and efforts of drives, of which the acceleration or the effort is given."""
+    ) -> tuple[Array, Array, Array | None]:
+        """Return all accelerations and efforts of drives, of which one is given for each; then that of the base."""
         velocity, given = state.velocity, self.body_effort(state.velocity, effort)
-        accelerations, efforts = hybrid_dynamics(
-            self.dynamics, state.position, velocity, acceleration, given, prescribed, state.wrenches
-        )
+        root: Array | None = None
+        if self.options.free_base and self.base is not None and state.base is not None:
+            root, accelerations, efforts = self.base.released(state, acceleration, given, prescribed, self.root_gravity)
+        else:
+            push = self.zero if state.push is None else state.push
+            accelerations, efforts = hybrid_dynamics(
+                self.dynamics, state.position, velocity, acceleration, given + push, prescribed, state.wrenches
+            )
+            efforts = efforts - push
+            if self.base is not None and self.base.floating and state.base is not None:
+                root = state.base.acceleration[:6]
         if self.friction is not None:
             efforts = np.where(prescribed, self.drive_effort(velocity, efforts), effort)
-        return accelerations, efforts
+        return accelerations, efforts, root
 
-    def _within_limits(self, state: RobotState, input_: Array, prescribed: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _within_limits(
+        self, state: RobotState, input_: Array, prescribed: NDArray[np.bool_]
+    ) -> tuple[Array, Array, Array | None]:
         saturate, effort = self.options.saturate, input_
         # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
         while True:
-            accelerations, efforts = self._solve(state, input_, effort, prescribed)
+            accelerations, efforts, root = self._solve(state, input_, effort, prescribed)
             if within(accelerations, self._any) != 1:
                 raise MessageError("not finite", "the state leads to accelerations that are not finite")
             if within(efforts, self.limit) == 1:
-                return accelerations, efforts
+                return accelerations, efforts, root
             if not all_finite(efforts):
                 raise MessageError("not finite", "the state leads to efforts that are not finite")
             if not saturate:
-                return accelerations, efforts
+                return accelerations, efforts, root
             over = np.abs(efforts) > self.limit
             self.saturated |= over
             effort = np.where(over, np.clip(efforts, -self.limit, self.limit), effort)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory
 
@@ -22,6 +23,7 @@ from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_co
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
+from ...ros.outputs.base_outputs import BaseAcceleration, BaseWrench
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
@@ -44,6 +46,12 @@ SETTINGS = (
         "Limit efforts to the effort limits of the URDF; accelerations are those of the limited efforts.",
     ),
     Setting(
+        "free_base",
+        False,
+        "With base_motion odometry: only external wrenches push the root link, whose acceleration is answered; "
+        "otherwise its acceleration is given, and the wrench is answered.",
+    ),
+    Setting(
         "command_timeout",
         0.5,
         "Commands older than this count as none [s]. 0: no limit.",
@@ -60,6 +68,9 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         super().__init__("hybrid_dynamics", SETTINGS, **kwargs)
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
+        self._base_outputs: tuple[BaseWrench, BaseAcceleration] | None = None
+        if self.settings["base_motion"] == "odometry":
+            self._base_outputs = BaseWrench(self), BaseAcceleration(self)
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         messages = interfaces("msg")
         if messages is not None:
@@ -88,8 +99,21 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         self._accelerations.publish(answer.acceleration, stamp)
         if self._efforts.heard:
             self._efforts.publish(answer.effort, stamp)
+        if self._base_outputs is not None and answer.base_acceleration is not None:
+            self._publish_base(core, answer, stamp)
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, core.explain(answer), stamp)
+
+    def _publish_base(self, core: HybridDynamicsCore, answer: HybridAnswer, stamp: Time) -> None:
+        assert self._base_outputs is not None and answer.base_acceleration is not None
+        wrench_output, acceleration_output = self._base_outputs
+        if acceleration_output.heard:
+            acceleration_output.publish(self.frame_of(core.root_link), answer.base_acceleration, stamp)
+        if wrench_output.heard:
+            free = core.options.free_base
+            wrench = np.zeros(6) if free else core.base_wrench(answer.state, answer.acceleration)
+            if wrench is not None:
+                wrench_output.publish(self.frame_of(core.root_link), wrench, stamp)
 
     def _on_command(self, read: Callable[[Any, JointMapping], HybridCommand], message: Any) -> None:
         core, inputs = self.answering, self.inputs

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array, all_finite
-from ...core.dynamics_answer import DynamicsAnswer, effort_of_wrenches
+from ...core.dynamics_answer import DynamicsAnswer, pushes
 from ...core.errors import MessageError, ParameterError
 from ...core.latest import Latest
 from ...core.robot_core import RobotCore
@@ -117,6 +117,8 @@ class InverseDynamicsCore(RobotCore):
         else:
             model = self._weightless if options.driver_compensates_gravity else self.dynamics
             effort = inverse_dynamics(model, state.position, state.velocity, acceleration, state.wrenches)
+            if state.push is not None:
+                effort = effort - state.push
             if self.friction is not None:
                 if options.driver_compensates_gravity:
                     gravity = self.gravity_efforts(state.position)
@@ -130,11 +132,13 @@ class InverseDynamicsCore(RobotCore):
     def explain(self, answer: EffortAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""
         options, position = self.options, answer.state.position
-        velocity, acceleration, wrenches = answer.state.velocity, answer.acceleration, answer.state.wrenches
+        state, velocity, acceleration = answer.state, answer.state.velocity, answer.acceleration
         if options.gravity_only:
-            velocity, acceleration, wrenches = self.zero, self.zero, None
+            velocity, acceleration = self.zero, self.zero
+            state = replace(state, wrenches=None, push=None)
+        pushed = pushes(self.dynamics, state, state.wrenches)
         gravity = self.gravity_efforts(position)
-        before = inverse_dynamics(self.dynamics, position, velocity, acceleration, wrenches)
+        before = inverse_dynamics(self.dynamics, position, velocity, acceleration) - pushed
         if answer.friction is not None:
             before = before + answer.friction
         return DynamicsAnswer(
@@ -142,7 +146,7 @@ class InverseDynamicsCore(RobotCore):
             velocity=velocity,
             prescribed=np.ones(len(position), dtype=bool),
             input=acceleration,
-            wrench_effort=effort_of_wrenches(self.dynamics, position, wrenches),
+            wrench_effort=pushed,
             gravity_effort=gravity,
             effort_before_limits=before,
             limited=options.saturate and bool((np.abs(before) > self.limit).any()),

@@ -13,7 +13,6 @@ from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...core.dynamics_answer import DynamicsAnswer
-from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
@@ -21,11 +20,12 @@ from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
+from ...ros.outputs.base_outputs import BaseWrench
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
-from ...ros.wire.messages import read_rates
+from ...ros.wire.messages import first_point, read_rates
 from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions
 
 SETTINGS = (
@@ -59,6 +59,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         self._gravity_efforts: JointEfforts | None = None
         if self.settings["publish_gravity_efforts"]:
             self._gravity_efforts = JointEfforts(self, "~/gravity_efforts")
+        self._base_wrench = BaseWrench(self) if self.settings["base_motion"] == "odometry" else None
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         self.listen(JointTrajectoryPoint, "~/joint_trajectory_point", self._on_point)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
@@ -88,6 +89,10 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         if self._gravity_efforts is not None:
             gravity = core.gravity_efforts(answer.state.position) if answer.gravity is None else answer.gravity
             self._gravity_efforts.publish(gravity, stamp)
+        if self._base_wrench is not None and self._base_wrench.heard:
+            wrench = core.base_wrench(answer.state, answer.acceleration)
+            if wrench is not None:
+                self._base_wrench.publish(self.frame_of(core.root_link), wrench, stamp)
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, core.explain(answer), stamp)
 
@@ -122,13 +127,6 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         report.values["gravity only"] = options.gravity_only
         if self.answering is not None and core.desired.is_stale(self.ros_time(), options.acceleration_timeout):
             report.add(diagnostics.WARN, "desired accelerations are stale and taken as zero")
-
-
-def first_point(message: JointTrajectory) -> JointTrajectoryPoint:
-    """Return the first point of a trajectory; raises MessageError where there is none."""
-    if not message.points:
-        raise MessageError("desired accelerations", "a trajectory without points")
-    return message.points[0]
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -96,6 +96,8 @@ class SimulatedRobot(ManagedNode):
         settings = self.settings
         description = read_description(settings["robot_description"])
         model = load_model(description, settings, self.get_logger())
+        friction = load_friction(description, settings, model)
+        model = model.with_joint_prefix(settings["joint_prefix"])
         names = model.joint_names
         if not names:
             raise ConfigurationError("the robot has no joint that moves")
@@ -104,7 +106,6 @@ class SimulatedRobot(ManagedNode):
         for name, usual in (("real_time_factor", 1.0), ("lock_step", False)):
             if settings[name] != usual and self._clock_publisher is None:
                 raise ConfigurationError(f"{name} is {settings[name]} without publish_clock")
-        friction = load_friction(description, settings, model)
         zeros = [0.0] * len(names)
         self._state = JointState(name=list(names), position=zeros, velocity=zeros)
         if settings["mode"] == "dynamics":

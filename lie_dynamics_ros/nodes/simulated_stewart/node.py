@@ -18,7 +18,13 @@ from std_srvs.srv import Trigger
 from ...core.errors import ConfigurationError, MessageError
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
-from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
+from ...ros.model.platform_loading import (
+    PLATFORM_SETTINGS,
+    check_platform_settings,
+    frames_of,
+    legs_of,
+    load_platform,
+)
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -114,7 +120,7 @@ class SimulatedStewart(ManagedNode):
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
         self._noise = np.random.default_rng(settings["seed"] or None)
         zeros = [0.0] * LEGS
-        self._state = JointState(name=list(settings["legs"]), position=zeros, velocity=zeros)
+        self._state = JointState(name=legs_of(settings), position=zeros, velocity=zeros)
         self._lengths, self._rates = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
         self._pose, self._twist = PoseStamped(), TwistStamped()
         self._pose.header.frame_id = self._twist.header.frame_id = frames_of(settings)[0]
@@ -176,7 +182,7 @@ class SimulatedStewart(ManagedNode):
         margins = self._platform.leg_margins(self._platform.leg_lengths(pose))
         leg = int(margins.argmin())
         if margins[leg] < 0.0:
-            name = self.settings["legs"][leg]
+            name = legs_of(self.settings)[leg]
             raise MessageError("limits", f"{name} would be {-margins[leg]:.4g} m beyond its limits")
         return pose
 

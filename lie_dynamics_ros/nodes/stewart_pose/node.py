@@ -26,7 +26,13 @@ from ...lie_dynamics.stewart import (
     solve_from_home,
 )
 from ...ros.inputs.leg_inputs import LegInputs
-from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, load_platform
+from ...ros.model.platform_loading import (
+    PLATFORM_SETTINGS,
+    check_platform_settings,
+    frames_of,
+    legs_of,
+    load_platform,
+)
 from ...ros.node.answering_node import ANSWER_SETTINGS, AnsweringNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -161,8 +167,9 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         """Read the platform; raises with the reason where it cannot be used."""
         settings = self.settings
         platform = load_platform(settings["platform"], self.get_logger())
-        inputs = LegInputs(settings["legs"], settings["length_offsets"])
-        core = StewartPoseCore(platform, settings["legs"], self.read_options(settings))
+        legs = legs_of(settings)
+        inputs = LegInputs(legs, settings["length_offsets"])
+        core = StewartPoseCore(platform, legs, self.read_options(settings))
         if core.start_is_assumed:
             self.get_logger().warning(
                 "the platform has no home_pose, and start_pose is not given: tracking starts from a level pose"

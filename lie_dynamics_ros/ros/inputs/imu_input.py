@@ -70,11 +70,12 @@ class ImuInput:
         timeout = settings["imu_timeout"]
         if stamp and timeout and now - stamp > timeout * 1e9:
             raise MessageError(IMU, f"a message {(now - stamp) * 1e-9:.3g} s old; imu_timeout is {timeout:g}")
+        link = self._node.link_of(message.header.frame_id)
         strength = float(np.linalg.norm(settings["gravity"]))
         if not strength:
             raise MessageError(IMU, "the parameter gravity is zero, and an IMU tells its direction only")
-        core.turn_gravity(
-            sensor.measure(message.header.frame_id, *read_imu(message), now, strength, settings["imu_filter_time"])
+        core.measure_gravity(
+            sensor.measure(link, *read_imu(message), now, strength, settings["imu_filter_time"])
         )
 
     def describe(self, report: Report) -> None:

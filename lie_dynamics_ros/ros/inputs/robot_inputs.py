@@ -13,16 +13,20 @@ from ...core.errors import ConfigurationError, WaitingError
 from ...core.external_wrenches import ExternalWrenches
 from ...core.gravity_sensor import GravitySensor
 from ...core.joint_mapping import JointMapping, JointMatch
+from ...core.latest import Latest
+from ...core.moving_base import BaseState, MovingBase
+from ...core.odometry import Odometry
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
-from ..wire.messages import read_efforts
+from ..wire.messages import first_point, read_efforts, read_rates
 from .partial_states import PartialStates
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
 
 NAMED = 100
 """Joints that the log and the diagnostics name; nobody reads more."""
@@ -63,6 +67,8 @@ class RobotInputs:
     model : Model
     joints : sequence of str
         Joints of the outputs, and of inputs without names, in this order; none stands for all, in model order.
+    base : MovingBase, optional
+        What carries the robot, where that moves: its joints are read besides the robot's own, and odometry.
 
     Raises
     ------
@@ -85,6 +91,10 @@ class RobotInputs:
         Age [ns] beyond which they count as none; 0 for no limit.
     gravity : GravitySensor
         Which way is down, where an IMU tells.
+    odometry : Odometry or None
+        How the root link moves, where it floats.
+    base_timeout : int
+        Age [ns] beyond which accelerations of the joints that carry count as zero; 0 for no limit.
     with_effort : bool
         Whether states need measured efforts.
     velocity_source : str
@@ -97,26 +107,32 @@ class RobotInputs:
         That the robot is expected to have had since the last state [rad/s^2, m/s^2].
     """
 
-    def __init__(self, model: Model, joints: Sequence[str]) -> None:
+    def __init__(self, model: Model, joints: Sequence[str], base: MovingBase | None = None) -> None:
         names = model.joint_names
         _check_joints(names, joints)
         self.joints = tuple(joints) or names
         self.order: NDArray[np.intp] | None = None
         if self.joints != names:
             self.order = np.array([names.index(joint) for joint in self.joints], dtype=np.intp)
-        self._names = names
-        self._states, self.commands = JointMapping(names), JointMapping(names)
+        self._base, whole = base, model if base is None else base.whole
+        self._names = names if base is None else (*base.joints, *names)
+        self._carriers, self._bodies = len(self._names) - len(names), model.n_bodies
+        self._states, self.commands = JointMapping(self._names), JointMapping(names)
         self.unnamed = JointMapping(names).match(self.joints)
-        self.wrenches, self.wrench_timeout = ExternalWrenches(model), 0
-        self.gravity = GravitySensor(model)
+        self._carrying = JointMapping(self._names[: self._carriers])
+        self._told: Latest[Array] = Latest()  # accelerations of the joints that carry
+        self.base_timeout = 0
+        self.odometry = Odometry(whole) if base is not None and base.floating else None
+        self.wrenches, self.wrench_timeout = ExternalWrenches(whole if self.odometry is not None else model), 0
+        self.gravity = GravitySensor(whole)
         self.with_effort = False
-        turns = [model.joint(name).kind == "continuous" for name in names]
-        self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(names), USUAL_TIME, turns)
+        turns = np.array([whole.joint(name).kind == "continuous" for name in self._names])
+        self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(turns), USUAL_TIME, turns)
         self.acceleration: Array | None = None
-        self.partial = PartialStates(names, np.array(turns))
+        self.partial = PartialStates(self._names, turns)
         self._estimates = False
         self._read_at: int | None = None  # arrival of the last state [ns]
-        self._reader = JointStateReader(len(names))
+        self._reader = JointStateReader(len(turns))
         self._assumed: set[str] = set()
 
     def read(self, message: JointState, stamp: int, now: int, age: float) -> RobotState:
@@ -143,17 +159,14 @@ class RobotInputs:
         if unknown and source == "measured":
             velocity[np.isnan(velocity)] = 0.0
             self._assumed.add("velocities")
-        if filter_.fill(stamp, position, velocity, self.acceleration, source == "filtered"):
+        if filter_.fill(stamp, position, velocity, self._expected(), source == "filtered"):
             self._estimates = True
         effort = None
         if self.with_effort:
             effort, assumed = read_efforts(message, match)
             if assumed:
                 self._assumed.add("measured efforts")
-        wrenches = self.wrenches.on_bodies(now, self.wrench_timeout)
-        time = filter_.time if self._estimates else 0.0
-        self._read_at = now
-        return RobotState(stamp, position, velocity, wrenches, age, now, effort, time)
+        return self._make(stamp, position, velocity, effort, now, age, filter_.time)
 
     def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
         """Return the state that a message completes; raises WaitingError where others do."""
@@ -161,19 +174,50 @@ class RobotInputs:
         if served and message.name and len(match.missing) == len(self._names):
             raise WaitingError("it names no joint of this robot, whose states come from others")
         position, velocity, effort, told = self.partial.read(
-            message, match, stamp, self.acceleration, self.velocity_source, self.with_effort
+            message, match, stamp, self._expected(), self.velocity_source, self.with_effort
         )
         self._estimates |= "filter" in told
         self._assumed |= told - {"filter"}
-        wrenches = self.wrenches.on_bodies(now, self.wrench_timeout)
-        time = self.partial.time if self._estimates else 0.0
+        return self._make(stamp, position, velocity, effort if self.with_effort else None, now, age, self.partial.time)
+
+    def carry(self, message: JointTrajectory, now: int) -> None:
+        """Take in accelerations of the joints that carry, by name, at a time [ns]; raises MessageError."""
+        match = self._carrying.match(message.joint_names)
+        self._told.put(read_rates(first_point(message).accelerations, match, self._carriers, "accelerations"), now)
+
+    def _expected(self) -> Array | None:
+        """Return the accelerations that are expected of all joints that are read; none of those that carry."""
+        if self.acceleration is None or not self._carriers:
+            return self.acceleration
+        return np.concatenate((np.zeros(self._carriers), self.acceleration))
+
+    def _make(
+        self, stamp: int, position: Array, velocity: Array, effort: Array | None, now: int, age: float, time: float
+    ) -> RobotState:
+        """Make a state of what was read of all joints; raises MessageError where the base's own is missing."""
+        wrenches, k = self.wrenches.on_bodies(now, self.wrench_timeout), self._carriers
+        time = time if self._estimates else 0.0
         self._read_at = now
-        return RobotState(stamp, position, velocity, wrenches, age, now, effort if self.with_effort else None, time)
+        if self._base is None:
+            return RobotState(stamp, position, velocity, wrenches, age, now, effort, time)
+        told = (np.zeros(0),) * 3
+        if self.odometry is not None:
+            told = self.odometry.at(stamp, now)
+        rate = self._told.at(now, self.base_timeout)
+        joints = position[:k], velocity[:k], np.zeros(k) if rate is None else rate
+        carried = BaseState(*(np.concatenate(both) for both in zip(told, joints, strict=True)), wrenches)
+        if wrenches is not None:
+            wrenches = wrenches[-self._bodies :]
+        own = None if effort is None else effort[k:]
+        return RobotState(stamp, position[k:], velocity[k:], wrenches, age, now, own, time, carried)
 
     def forget(self) -> None:
         """Forget wrenches and positions before, because time no longer says how old they are."""
         self.wrenches.clear()
         self.gravity.clear()
+        self._told.clear()
+        if self.odometry is not None:
+            self.odometry.forget()
         self.velocities.forget()
         self.partial.forget()
         self._read_at = None

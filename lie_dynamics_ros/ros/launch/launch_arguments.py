@@ -86,7 +86,9 @@ PARAMETERS = {
     "platform": Argument("Geometry of the platform: YAML text, file path, file:// or package:// URI."),
     "base_frame": Argument("Frame of the base joints."),
     "platform_frame": Argument("Frame of the platform joints."),
-    "frame_prefix": Argument("Put before both frames, such as left/."),
+    "joint_prefix": Argument("Put before the names of joints or legs in all messages, such as left_."),
+    "frame_prefix": Argument("Put before the names of frames in all messages, such as left/."),
+    "carrying_joints": Argument("Joints between root link and base_link.", choices=("locked", "states")),
     "rate": Argument("Joint states per second [Hz].", "number", low=0.1, high=10_000.0),
     "length_noise": Argument("Standard deviation of the leg lengths [m].", "number", low=0.0, high=1.0),
     "publish_clock": Argument("Publish simulated time on /clock.", **_BOOLEAN),  # type: ignore[arg-type]
@@ -94,7 +96,8 @@ PARAMETERS = {
     "use_sim_time": Argument("Follow the topic /clock.", **_BOOLEAN),  # type: ignore[arg-type]
 }
 _COMMON = ("autostart", "use_sim_time")
-_STEWART = ("platform", "base_frame", "platform_frame", "frame_prefix")
+_STEWART = ("platform", "base_frame", "platform_frame", "joint_prefix", "frame_prefix")
+_ROBOT = ("robot_description", "joint_prefix", "frame_prefix", "carrying_joints")
 
 
 @dataclass(frozen=True)
@@ -109,20 +112,20 @@ class NodeFile:
 #: Topics: argument, topic of the node, description.
 LAUNCHED_NODES = {
     "inverse_dynamics": NodeFile(
-        ("robot_description", *_COMMON),
+        (*_ROBOT, *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands; a name has them published.")},
     ),
     "hybrid_dynamics": NodeFile(
-        ("robot_description", *_COMMON),
+        (*_ROBOT, *_COMMON),
         {"commands": ("~/command", "Topic of the commands, lie_dynamics_interfaces/HybridCommand.")},
     ),
     "computed_torque": NodeFile(
-        ("robot_description", "mode", *_COMMON),
+        (*_ROBOT, "mode", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands.")},
         ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", "operational_space", "impedance"),
     ),
     "simulated_robot": NodeFile(
-        ("robot_description", "mode", "rate", "publish_clock", *_COMMON),
+        ("robot_description", "joint_prefix", "mode", "rate", "publish_clock", *_COMMON),
         {
             "commands": ("~/commands", "Topic of the effort commands that it obeys."),
             "accelerations": ("~/joint_trajectory_point", "Topic of the accelerations of the motion."),
@@ -157,6 +160,8 @@ class Part:
     each : str
         Argument of the launch file that lists arms, for each of which it is started, in a namespace below that of the
         file; states and description are those of the whole robot. Empty: once.
+    shared : bool
+        Whether it is started once for all of these arms, unless a ``joint_prefix`` makes each of them a robot.
     """
 
     node: str
@@ -164,6 +169,7 @@ class Part:
     fixed: Mapping[str, str] = field(default_factory=dict)
     when: str = ""
     each: str = ""
+    shared: bool = False
 
 
 def whole(node: str) -> Part:
@@ -183,7 +189,7 @@ def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str
             found.setdefault(name, _argument(node, name))
         if part.when:
             found[part.when] = Argument(f"Start {part.node} too.", "boolean", BOOLEANS, default="false")
-        if part.each:
+        if part.each and not part.shared:
             found[part.each] = Argument(f"{part.node} is started for each: words namespace=base_link.", "arms")
     return {name: replace(argument, default=defaults.get(name, argument.default)) for name, argument in found.items()}
 
@@ -216,8 +222,8 @@ def node_options(
         except ValueError as error:
             problems.append(str(error))
     for part in parts:
-        if part.each and not values.get(part.each) and not problems:
-            problems.append(f"{part.each} is empty; expected words namespace=base_link")
+        if part.each and not part.shared and not problems:
+            problems += _problems_of_arms(part.each, values)
     if problems:
         raise ValueError("; ".join(problems))
     if values.get("publish_clock"):  # who answers states that are stamped with simulated time lives in it
@@ -226,22 +232,49 @@ def node_options(
     found = []
     for part in started:
         options = _options(part, values)
-        arms = values[part.each] if part.each else None
-        obeys = any(other.node == "simulated_robot" for other in started)
-        found += [options] if arms is None else [_for_arm(options, *arm, obeys) for arm in arms.items()]
+        if part.each and not (part.shared and "joint_prefix" not in values):
+            obeys = any(other.node == "simulated_robot" for other in started)
+            found += [_for_arm(options, *arm, obeys, "joint_prefix" in values) for arm in values[part.each].items()]
+        else:
+            found.append(options)
     return found
 
 
-def _for_arm(options: dict[str, Any], namespace: str, base_link: str, simulated: bool) -> dict[str, Any]:
-    """Return the options of a node for one arm, whose efforts go to the simulated robot where there is one."""
+ARM = "{arm}"
+"""Stands for the namespace of each arm in the value of an argument."""
+
+
+def _problems_of_arms(name: str, values: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the arguments of a file for several arms."""
+    if not values.get(name):
+        return [f"{name} is empty; expected words namespace=base_link"]
+    prefix = values.get("joint_prefix", ARM)
+    if len(values[name]) > 1 and ARM not in prefix:
+        return [f"joint_prefix is {quoted(prefix)} for several arms; expected {ARM} in it, which stands for each"]
+    if "joint_prefix" in values and values.get("publish_clock"):
+        return ["publish_clock is true with joint_prefix; expected one simulated robot, and each arm has its own"]
+    return []
+
+
+def _for_arm(
+    options: dict[str, Any], namespace: str, base_link: str, simulated: bool, apart: bool
+) -> dict[str, Any]:
+    """Return the options of a node for one arm, whose efforts go to the simulated robot where there is one.
+
+    That is one for all, or in the namespace of each arm where they are robots of their own, ``apart``.
+    """
     root = f"/{options['namespace'].strip('/')}".rstrip("/")
-    shared = {topic: f"{root}/{topic}" for topic in ("joint_states", "robot_description")}
-    if simulated:
-        shared["~/joint_efforts"] = f"{root}/simulated_robot/joint_efforts"
+    shared = {topic: f"{root}/{topic}" for topic in ("joint_states", "robot_description", "imu", "odometry")}
+    if simulated and options["name"] != "simulated_robot":
+        shared["~/joint_efforts"] = f"{root}{f'/{namespace}' if apart else ''}/simulated_robot/joint_efforts"
+    own = {
+        name: value.replace(ARM, namespace) if name.endswith("_prefix") else value
+        for name, value in options["parameters"].items()
+    }
     return {
         **options,
         "namespace": f"{root}/{namespace}",
-        "parameters": {**options["parameters"], "base_link": base_link},
+        "parameters": {**own, "base_link": base_link},
         "remappings": [*options["remappings"], *shared.items()],
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import ParameterError
+from ...core.moving_base import MovingBase
 from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ..wire.rclpy_private import Logger
@@ -19,8 +20,22 @@ INERTIA_CHECK = Setting(
     "while unconfigured",
     choices=("error", "warn", "ignore"),
 )
+JOINT_PREFIX = Setting(
+    "joint_prefix",
+    "",
+    "Put before the names of the joints in all messages, such as left_; the description and parameters are without it.",
+    "while unconfigured",
+)
+FRAME_PREFIX = Setting(
+    "frame_prefix",
+    "",
+    "Put before the names of links and frames in all messages, such as left/; the description and parameters are "
+    "without it.",
+    "while unconfigured",
+)
 MODEL_SOURCE_SETTINGS = (
     INERTIA_CHECK,
+    JOINT_PREFIX,
     Setting(
         "base_link",
         "",
@@ -48,8 +63,8 @@ MODEL_SOURCE_SETTINGS = (
 def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
     """Build the model of a URDF text, which must not be a path, by values of `MODEL_SOURCE_SETTINGS`.
 
-    See `Model.from_urdf` for the errors raised, besides ParameterError for values that make no sense
-    together. Its size is not judged again: whoever took it in has a limit of its own.
+    Its joints are named as in the text. See `Model.from_urdf` for the errors raised, besides ParameterError for values
+    that make no sense together. Its size is not judged again: whoever took it in has a limit of its own.
     """
     check_text(description)
     with warnings.catch_warnings(record=True) as caught:
@@ -64,6 +79,29 @@ def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> M
     for warning in caught:
         logger.warning(str(warning.message))
     return model
+
+
+def load_base(description: str, values: Mapping[str, Any], model: Model) -> MovingBase | None:
+    """Return what carries a model that `load_model` made of a text; None where nothing of that moves.
+
+    By the values of `MODEL_SOURCE_SETTINGS`, of ``base_motion`` and of ``carrying_joints``. Its joints have their
+    prefix, as those of the model have. Raises ConfigurationError.
+    """
+    base_link: str = values["base_link"]
+    floating = values["base_motion"] == "odometry"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `load_model` has told them
+        whole = Model.from_urdf(
+            description,
+            floating,
+            inertia_check="ignore",
+            max_size=len(description),
+            locked=locked_positions(values),
+            base_link=base_link or None,
+            with_carriers=values["carrying_joints"] == "states",
+        )
+    whole = whole.with_joint_prefix(values["joint_prefix"])
+    return MovingBase(model, whole, base_link, floating) if whole.nv > model.nv else None
 
 
 def locked_positions(values: Mapping[str, Any]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import DescriptionError, ParameterError
+from ...core.frame_names import check_prefix
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
@@ -45,6 +46,7 @@ PLATFORM_SETTINGS = (
         "Put before both frames, such as left/: so platforms of the same kind do not share frames.",
         "while unconfigured",
     ),
+    Setting("joint_prefix", "", "Put before the names of the legs, such as left_.", "while unconfigured"),
 )
 
 
@@ -56,8 +58,7 @@ def check_platform_settings(values: Mapping[str, Any]) -> None:
     for name in ("base_frame", "platform_frame"):
         if not values[name] or values[name].startswith("/"):
             raise ParameterError(f"{name} is {values[name]!r}; expected a frame without a leading slash")
-    if values["frame_prefix"].startswith("/"):
-        raise ParameterError(f"frame_prefix is {quoted(values['frame_prefix'])}; expected none with a leading slash")
+    check_prefix(values["frame_prefix"])
     if values["base_frame"] == values["platform_frame"]:
         raise ParameterError(f"base_frame and platform_frame are both {values['base_frame']!r}")
 
@@ -77,6 +78,11 @@ def frames_of(values: Mapping[str, Any]) -> tuple[str, str]:
     """Return the base frame and the platform frame, with their prefix."""
     prefix = values["frame_prefix"]
     return prefix + values["base_frame"], prefix + values["platform_frame"]
+
+
+def legs_of(values: Mapping[str, Any]) -> list[str]:
+    """Return the names of the legs in messages, with their prefix."""
+    return [values["joint_prefix"] + leg for leg in values["legs"]]
 
 
 def load_platform(source: str, logger: Logger) -> StewartPlatform:

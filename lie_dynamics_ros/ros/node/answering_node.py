@@ -126,7 +126,11 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def _on_state(self, message: JointState, stamp: Time, time: int, now: int, age: float) -> None:
         core = self.core
         assert core is not None
-        self.publish(core, core.answer(self.inputs.read(message, time, now, age)), stamp)
+        self.publish(core, core.answer(self._read(message, time, now, age)), stamp)
+
+    def _read(self, message: JointState, time: int, now: int, age: float) -> Any:
+        """Return the state in a message; raises MessageError where it holds none."""
+        return self.inputs.read(message, time, now, age)
 
     def hears(self) -> bool:
         """Tell whether the node hears what it works on, as far as it needs to hear anything."""

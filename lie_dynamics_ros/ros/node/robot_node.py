@@ -6,21 +6,23 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from ...core.errors import RequestError
+from ...core.frame_names import check_prefix, link_of
 from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
+from ...core.robot_state import RobotState
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
+from ..inputs.base_input import BASE_SETTINGS, BaseInput, check_base
 from ..inputs.imu_input import IMU_SETTINGS, ImuInput
 from ..inputs.robot_inputs import INPUT_SETTINGS, NAMED, RobotInputs
 from ..inputs.state_stream import TOPICS
 from ..model.friction_loading import load_friction
-from ..model.model_loading import MODEL_SOURCE_SETTINGS, load_model
+from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS, load_base, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.joint_outputs import JointOutput
@@ -37,11 +39,13 @@ ROBOT_SETTINGS = (
         "while unconfigured",
     ),
     *MODEL_SOURCE_SETTINGS,
+    FRAME_PREFIX,
     *MODEL_SETTINGS,
     *ANSWER_SETTINGS,
     *INPUT_SETTINGS,
     TOPICS,
     *IMU_SETTINGS,
+    *BASE_SETTINGS,
     Setting(
         "wrench_timeout",
         0.1,
@@ -69,7 +73,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         super().__init__(name, settings, **kwargs)
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
-        self._imu = ImuInput(self)
+        self._imu, self._base = ImuInput(self), BaseInput(self)
 
     # For subclasses to fill in.
 
@@ -91,11 +95,18 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, Core]:
         """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
-        joints = [joint for joint in values["joints"] if joint]
+        prefix = values["joint_prefix"]
+        check_prefix(values["frame_prefix"])
+        joints = [prefix + joint for joint in values["joints"] if joint]
         model = load_model(description, values, self.get_logger())
+        friction = load_friction(description, values, model)
         options: RobotOptions = self.read_options(values)
-        core = self.make_core(model, options, load_friction(description, values, model))
-        return RobotInputs(model, joints), core
+        model = model.with_joint_prefix(prefix)
+        core = self.make_core(model, options, friction)
+        base = load_base(description, values, model) if check_base(values) else None
+        if base is not None:
+            core.put_on(base)
+        return RobotInputs(model, joints, base), core
 
     def use(self, robot: tuple[RobotInputs, Core]) -> None:
         """Answer for this robot from now on."""
@@ -115,21 +126,37 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         inputs.velocity_source = self.settings["velocity_source"]
         inputs.velocities.time = inputs.partial.time = self.settings["velocity_filter_time"]
         inputs.partial.age_limit = round(self.settings["joint_age_limit"] * 1e9)
+        inputs.base_timeout = round(self.settings["base_timeout"] * 1e9)
+        if inputs.odometry is not None:
+            inputs.odometry.timeout = inputs.base_timeout
+            inputs.odometry.frame = self.settings["odometry_frame"]
         super().serve(inputs, core)
 
     # Messages.
 
-    def _on_state(self, message: JointState, stamp: Time, time: int, now: int, age: float) -> None:
+    def link_of(self, frame: str) -> str:
+        """Return the link that a frame of a message stands for; raises MessageError for one of another robot."""
+        return link_of(frame, self.settings["frame_prefix"])
+
+    def frame_of(self, link: str) -> str:
+        """Return the frame of messages that a link is."""
+        prefix: str = self.settings["frame_prefix"]
+        return prefix + link
+
+    def _read(self, message: JointState, time: int, now: int, age: float) -> RobotState:
+        """Return the state in a message, as the core has made the robot move until then, and as its base has moved."""
         assert self.core is not None and self.inputs is not None
         self.inputs.acceleration = self.core.acceleration
-        super()._on_state(message, stamp, time, now, age)
+        state = self.inputs.read(message, time, now, age)
+        self.core.ride(state)
+        return state
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         inputs = self.inputs
         if inputs is not None and self.answering is not None:
-            wrench = message.wrench
+            wrench = wrench_to_array(message.wrench)
             self.stream.accept(
-                lambda: inputs.wrenches.put(message.header.frame_id, wrench_to_array(wrench), self.ros_time())
+                lambda: inputs.wrenches.put(self.link_of(message.header.frame_id), wrench, self.ros_time())
             )
 
     # Services.
@@ -142,7 +169,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         if inertia.m == 0.0:
             xyz, moments = [0.0] * 3, [0.0] * 6
         values = {
-            "payload_frame": request.frame_id,
+            "payload_frame": self.link_of(request.frame_id),
             "payload_mass": inertia.m,
             "payload_center_of_mass": xyz,
             "payload_inertia": moments,
@@ -162,6 +189,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         report.hardware = core.model.name
         report.values["joints"] = ", ".join(inputs.joints[:NAMED])
         self._imu.describe(report)
+        self._base.describe(report)
         mass = self.settings["payload_mass"]
         report.values["payload"] = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"
         report.values["friction of joints"] = "none" if core.friction is None else "friction_file"

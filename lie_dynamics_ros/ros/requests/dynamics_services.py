@@ -71,12 +71,22 @@ class DynamicsServices:
             response.rows = response.cols = len(batch.names)
         return core, core.dynamics, batch, batch.read("position", request.position)
 
+    def _on_bodies(self, model: Model, request: Any) -> Array | None:
+        """Return the wrenches of a request on each body, shape (n_bodies, 6) [N m, N]; None where there are none."""
+        total: Array | None = None
+        neutral = model.neutral()
+        for stamped in request.external_wrenches:
+            link = self._node.link_of(stamped.header.frame_id)
+            wrench = external_wrench(model, neutral, link, wrench_to_array(stamped.wrench), "body")
+            total = wrench if total is None else total + wrench
+        return total
+
     def inverse_dynamics(self, request: Any, response: Any) -> None:
         """Answer ComputeInverseDynamics."""
         core, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
         qdd = batch.read("acceleration", request.acceleration, optional=True)
-        tau = inverse_dynamics(model, q, qd, qdd, _on_bodies(model, request))
+        tau = inverse_dynamics(model, q, qd, qdd, self._on_bodies(model, request))
         response.effort = batch.write(core.drive_effort(qd, tau))
 
     def forward_dynamics(self, request: Any, response: Any) -> None:
@@ -85,7 +95,7 @@ class DynamicsServices:
         qd = batch.read("velocity", request.velocity, optional=True)
         tau = batch.read("effort", request.effort, optional=True)
         force = core.body_effort(qd, tau)
-        response.acceleration = batch.write(forward_dynamics(model, q, qd, force, _on_bodies(model, request)))
+        response.acceleration = batch.write(forward_dynamics(model, q, qd, force, self._on_bodies(model, request)))
 
     def hybrid_dynamics(self, request: Any, response: Any) -> None:
         """Answer ComputeHybridDynamics."""
@@ -93,7 +103,7 @@ class DynamicsServices:
         qd = batch.read("velocity", request.velocity, optional=True)
         prescribed, qdd, tau = _hybrid_input(batch, request)
         force = core.body_effort(qd, tau)
-        qdd, force = hybrid_dynamics(model, q, qd, qdd, force, prescribed, _on_bodies(model, request))
+        qdd, force = hybrid_dynamics(model, q, qd, qdd, force, prescribed, self._on_bodies(model, request))
         response.acceleration = batch.write(qdd)
         response.effort = batch.write(np.where(prescribed, core.drive_effort(qd, force), tau))
 
@@ -114,7 +124,7 @@ class DynamicsServices:
         """Answer ComputeDynamicsDerivatives."""
         _, model, batch, q = self._begin(request, response)
         qd = batch.read("velocity", request.velocity, optional=True)
-        f_ext = _on_bodies(model, request)
+        f_ext = self._on_bodies(model, request)
         kind = request.dynamics
         if kind != request.HYBRID and len(request.prescribed):
             raise RequestError("prescribed is for HYBRID only; expected it to be empty")
@@ -149,14 +159,3 @@ def _hybrid_input(batch: Batch, request: Any) -> tuple[np.ndarray[Any, np.dtype[
         if not np.isfinite(rows).all():
             raise RequestError(f"{field} holds numbers that are not finite where it is read")
     return prescribed, qdd, tau
-
-
-def _on_bodies(model: Model, request: Any) -> Array | None:
-    """Return the wrenches of a request on each body, shape (n_bodies, 6) [N m, N]; None where there are none."""
-    total: Array | None = None
-    neutral = model.neutral()
-    for stamped in request.external_wrenches:
-        frame = stamped.header.frame_id.removeprefix("/")
-        wrench = external_wrench(model, neutral, frame, wrench_to_array(stamped.wrench), "body")
-        total = wrench if total is None else total + wrench
-    return total

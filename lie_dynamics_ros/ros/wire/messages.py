@@ -19,8 +19,9 @@ from ...lie_dynamics.lie import so3
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
-    from geometry_msgs.msg import Pose, Transform, Twist, Wrench
+    from geometry_msgs.msg import Accel, Pose, Transform, Twist, Wrench
     from sensor_msgs.msg import Imu, JointState
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 """Place of each of ROS's six components (x, y, z, about x, about y, about z) among those of the library."""
@@ -84,6 +85,13 @@ def _without_nan(values: Array, what: str) -> tuple[Array, bool]:
     return values, True
 
 
+def first_point(message: JointTrajectory) -> JointTrajectoryPoint:
+    """Return the first point of a trajectory; raises MessageError where there is none."""
+    if not message.points:
+        raise MessageError("desired accelerations", "a trajectory without points")
+    return message.points[0]
+
+
 def read_rates(values: Sequence[float], match: JointMatch, joints: int, what: str) -> Array:
     """Read desired accelerations or velocities, as `what` says, into a new array in model order, shape (joints,).
 
@@ -120,18 +128,24 @@ def wrench_to_array(wrench: Wrench) -> Array:
     return np.array([moment.x, moment.y, moment.z, force.x, force.y, force.z])
 
 
-def twist_to_array(twist: Twist) -> Array:
-    """Convert a ROS twist into the library's (angular, linear), shape (6,) [rad/s, m/s], in the same frame."""
+def twist_to_array(twist: Twist | Accel) -> Array:
+    """Convert a ROS twist, or its rate, into the library's (angular, linear), shape (6,) [rad/s, m/s], same frame."""
     w, v = twist.angular, twist.linear
     return np.array([w.x, w.y, w.z, v.x, v.y, v.z])
 
 
-def fill_twist(twist: Twist, body_twist: Array, rotation: Array) -> None:
+def fill_wrench(wrench: Wrench, values: Array) -> None:
+    """Write the library's (moment, force), shape (6,) [N m, N], into a ROS wrench in the same frame."""
+    for vector, numbers in ((wrench.torque, values[:3]), (wrench.force, values[3:])):
+        vector.x, vector.y, vector.z = numbers.tolist()
+
+
+def fill_twist(twist: Twist | Accel, body_twist: Array, rotation: Array) -> None:
     """Write a body twist into a ROS twist, turned into the axes of the frame that ``rotation`` leads to.
 
     Parameters
     ----------
-    twist : Twist
+    twist : Twist or Accel
         Gets the angular velocity and the velocity of the body's origin, both in the axes of the fixed frame.
     body_twist : ndarray, shape (6,)
         (angular, linear) of the body in its own frame [rad/s, m/s].

@@ -34,7 +34,7 @@ def said(node):
 def test_the_gravity_that_is_used_is_the_one_that_is_told(node):
     assert said(node) == ("0, 0, -9.81", "no IMU message could be used yet: gravity is that of the parameter")
     sideways = node.inputs.gravity.measure("panda_link0", np.array([0.0, 1.0, 0.0, 0.0]), None, 10**9, 9.81, 0.0)
-    node.core.turn_gravity(sideways)
+    node.core.measure_gravity(sideways)
     assert said(node) == ("-0, -0, 9.81", "")
     node.ros_time = lambda: 3 * 10**9
     assert "could be used for 2.0 s: gravity keeps its last direction" in said(node)[1]
