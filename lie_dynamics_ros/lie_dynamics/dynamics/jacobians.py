@@ -14,6 +14,7 @@ from ..model.model import Model
 from .inputs import evaluate
 from .kernels.jacobians import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_batch
 from .kernels.jacobians import jacobian as _single
+from .kernels.jacobians import jacobian_and_rate as _with_rate
 
 Array = npt.NDArray[np.float64]
 FrameKind = Literal["body", "world", "aligned"]
@@ -81,8 +82,24 @@ def jacobian_rate(
     Other parameters and errors as `jacobian`. In the frame "body" the acceleration is the component-wise rate of the
     body twist; in "aligned" its linear part is the ordinary acceleration of the frame's origin.
     """
+    return jacobian_and_rate(model, q, qd, body, frame, threads)[..., 6:, :]
+
+
+def jacobian_and_rate(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, body: str | int, frame: FrameKind = "body", threads: int = 1
+) -> Array:
+    """Return J and, below it, dJ/dt (..., 12, nv); parameters and errors as `jacobian_rate`."""
     where = _where(model, body, frame)
-    return evaluate(model, jacobian_batch, {"q": q, "qd": qd}, ["columns", "columns"], threads=threads, more=where)[1]
+    try:
+        if model._plain:
+            out: Array | None = _with_rate(model._table, q, qd, where)
+            if out is not None:
+                return out
+    except (TypeError, ValueError):
+        pass
+    inputs = {"q": q, "qd": qd}
+    parts = evaluate(model, jacobian_batch, inputs, ["columns", "columns"], threads=threads, more=where)
+    return np.concatenate(parts, axis=-2)
 
 
 def _where(model: Model, body: str | int, frame: str) -> Array:

@@ -4,53 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ...engine.compile import inline, kernel, outline
+from ...engine.compile import inline, kernel
+from .symmetric import eigen
 
 #: Largest |z| of an eigenvalue: m stays between 8e-7 and 1 - 8e-7, so that no estimate is caught at the boundary.
 FARTHEST = 14.0
-#: What is off the diagonal, squared, over the squares of all, below which Jacobi's method has ended.
-_NOTHING = 1e-36
-_SWEEPS = 20
-
-
-@inline
-def _turn(a, v, p, q):
-    """Make a[p, q] zero by a rotation in this plane."""
-    if a[p, q] == 0.0:
-        return
-    half = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
-    t = math.copysign(1.0, half) / (abs(half) + math.hypot(half, 1.0))
-    c = 1.0 / math.sqrt(t * t + 1.0)
-    s = t * c
-    for k in range(4):
-        x, y = a[k, p], a[k, q]
-        a[k, p], a[k, q] = c * x - s * y, s * x + c * y
-    for k in range(4):
-        x, y = a[p, k], a[q, k]
-        a[p, k], a[q, k] = c * x - s * y, s * x + c * y
-    a[p, q] = a[q, p] = 0.0
-    for k in range(4):
-        x, y = v[k, p], v[k, q]
-        v[k, p], v[k, q] = c * x - s * y, s * x + c * y
-
-
-@outline
-def _eigen(a, v):
-    """Find the eigenvectors (columns of v) of a symmetric matrix a, which keeps its eigenvalues on the diagonal."""
-    for i in range(4):
-        for j in range(4):
-            v[i, j] = 1.0 if i == j else 0.0
-    for _ in range(_SWEEPS):
-        off, total = 0.0, 0.0
-        for i in range(4):
-            total += a[i, i] * a[i, i]
-            for j in range(i):
-                off += 2.0 * a[i, j] * a[i, j]
-        if not off > _NOTHING * (off + total):
-            return
-        for p in range(3):
-            for q in range(p + 1, 4):
-                _turn(a, v, p, q)
 
 
 @inline
@@ -117,7 +75,7 @@ def learn(coordinates, slope, bodies, step, factor, dual, a, v, values, moved, p
                     return 0
                 a[i, j] = a[j, i] = x
                 moved[b, i, j] = moved[b, j, i] = x
-        _eigen(a, v)
+        eigen(a, v)
         beyond = False
         for k in range(4):
             values[k] = min(max(a[k, k], -FARTHEST), FARTHEST)

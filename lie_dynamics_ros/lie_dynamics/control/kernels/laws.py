@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...engine.compile import kernel
+from .symmetric import factorize, solve_factorized
 
 Array = npt.NDArray[np.float64]
 
@@ -81,24 +82,9 @@ def parallel_damping(matrix: Array, damping: Array, velocity: Array, out: Array)
             out[i] += matrix[i, j] * velocity[j]
     for i in range(n):
         matrix[i, i] += damping[i]
-        for j in range(i + 1):
-            left = matrix[i, j]
-            for k in range(j):
-                left -= matrix[i, k] * matrix[j, k]
-            if i != j:
-                matrix[i, j] = left / matrix[j, j]
-            elif left > 0.0:
-                matrix[i, i] = math.sqrt(left)
-            else:
-                return NOT_DONE
-    for i in range(n):
-        for k in range(i):
-            out[i] -= matrix[i, k] * out[k]
-        out[i] /= matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            out[i] -= matrix[k, i] * out[k]
-        out[i] /= matrix[i, i]
+    if not factorize(matrix):
+        return NOT_DONE
+    solve_factorized(matrix, out)
     for i in range(n):
         out[i] *= damping[i]
     return DONE

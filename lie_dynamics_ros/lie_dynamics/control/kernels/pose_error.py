@@ -13,6 +13,9 @@ Array = npt.NDArray[np.float64]
 
 # What is given after the poses: V_d, its rate, V. What is written: e, de, the rate that the frame's twist is to have.
 GIVEN_SIZE, FOUND_SIZE = 18, 18
+BAD_POSE = 102
+"""Status: the desired pose is no rigid motion."""
+TOLERANCE = 1e-6  # of R^T R, as in so3
 _SERIES = 0.25  # below this squared angle the closed forms lose digits
 
 
@@ -48,6 +51,16 @@ def inverse_coefficients(t):
     return d, (h / np.sin(h) ** 2 - cot) / (4.0 * h * t) - 2.0 * d / t
 
 
+@inline
+def _is_rigid(T):
+    """Tell whether a matrix (4, 4) is a rigid motion, within `TOLERANCE`."""
+    x, y, z = (T[0, 0], T[1, 0], T[2, 0]), (T[0, 1], T[1, 1], T[2, 1]), (T[0, 2], T[1, 2], T[2, 2])
+    off = max(abs(dot(x, x) - 1.0), abs(dot(y, y) - 1.0), abs(dot(z, z) - 1.0))
+    off = max(off, abs(dot(x, y)), abs(dot(y, z)), abs(dot(z, x)))
+    last = T[3, 0] == 0.0 and T[3, 1] == 0.0 and T[3, 2] == 0.0 and T[3, 3] == 1.0
+    return last and off <= TOLERANCE and dot(cross(x, y), z) > 0.0
+
+
 @kernel("(float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True)
 def pose_error(pose: Array, desired: Array, given: Array, out: Array, slope: Array) -> int:
     """Write e, de and dV of a pose (4, 4) and a desired one to `out`, J_l(e)^-1 (6, 6) to `slope`; return a status.
@@ -58,6 +71,8 @@ def pose_error(pose: Array, desired: Array, given: Array, out: Array, slope: Arr
         return BAD_SHAPE
     if slope.size != 36:
         return BAD_SHAPE
+    if not _is_rigid(desired):
+        return BAD_POSE
     R = (pose[0, 0], pose[0, 1], pose[0, 2], pose[1, 0], pose[1, 1], pose[1, 2], pose[2, 0], pose[2, 1], pose[2, 2])
     columns = (
         unrotate(R, (desired[0, 0], desired[1, 0], desired[2, 0])),

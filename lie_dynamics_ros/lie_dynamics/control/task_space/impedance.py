@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...lie._arrays import number_of
 from ...model.model import Model
-from .task_state import Array, Axes, TaskTorque, along, damped_inverse, pace_of, six, task_state
-
-TURNING = np.arange(6) < 3
-SLOWEST = 1e-3
-"""Natural frequencies below this part of the largest one are damped as if they were this part of it."""
+from .task_state import Array, Axes, TaskTorque, evaluate_law
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +45,7 @@ def impedance(
     speed: npt.ArrayLike | None = None,
     fastest: float = np.inf,
     singular: float = 0.02,
+    yielding: float = 0.0,
 ) -> ImpedanceTorque:
     """Return torques by which a frame yields to forces like a spring and a damper. Hogan 1985; Ott 2008, chapter 3.
 
@@ -63,7 +60,7 @@ def impedance(
 
     Parameters
     ----------
-    model, q, qd, frame, pose, twist, acceleration, null_torque, null_spring, axes, singular
+    model, q, qd, frame, pose, twist, acceleration, null_torque, null_spring, axes, singular, yielding
         As `operational_space`; the axes are those of the stiffness and the damping ratios.
     speed : array-like, shape (nv,), optional
         Largest joint speeds of the desired motion [rad/s, m/s]: Ad_E V_d is scaled down where it takes more.
@@ -76,33 +73,13 @@ def impedance(
 
     Raises
     ------
-    InputError, GroupError
-        For bad input; names the frame, the joint or the argument.
+    InputError, GroupError, SingularityError
+        As `operational_space`.
     """
-    number_of("fastest", fastest, "a number > 0", lambda x: x > 0.0)
-    state = task_state(model, q, qd, frame, pose, twist, acceleration)
-    wanted = six(stiffness, "stiffness", np.finfo(float).tiny)
-    root = along(axes, np.sqrt(wanted), state.turn)
-    values, vectors = np.linalg.eigh(root @ state.mobility @ root)
-    frequencies = np.sqrt(np.maximum(values, 0.0))
-    slow = np.maximum(frequencies, max(SLOWEST * frequencies[-1], np.finfo(float).tiny))
-    part = np.minimum(1.0, fastest / slow)
-    modes = root @ vectors
-    spring = (modes * part**2) @ modes.T
-    weight = along(axes, np.sqrt(six(damping_ratio, "damping_ratio")), state.turn)
-    weighed = weight @ modes
-    damper = (weighed * (2.0 * part / slow)) @ weighed.T
-    inverse, sharp, damped = damped_inverse(state.mobility, TURNING, singular)
-    J = state.jacobian
-    lifted = J.T @ inverse
-    null = np.eye(model.nv) - lifted @ state.weighted.T
-    springs = np.eye(model.nv) - J.T @ sharp @ state.weighted.T if damped else null
-    reference = state.velocity_error + state.twist
-    pace = pace_of(state.weighted @ (inverse @ reference), speed)
-    force = damper @ (pace * reference - state.twist) + state.slope.T @ (spring @ state.error)
-    torque = state.bias + J.T @ force + lifted @ (state.acceleration - state.drift)
-    torque = torque + state.null_torque(null, null_torque) + state.null_torque(springs, null_spring, "null_spring")
-    return ImpedanceTorque(
-        torque, state.error, state.velocity_error, null, springs, damped, spring, damper, J, pace,
-        frequencies, float(part.min() ** 2),
+    fields, frequencies, share = evaluate_law(
+        model, q, qd, frame, (pose, twist, acceleration), {"stiffness": stiffness, "damping_ratio": damping_ratio},
+        {"null_torque": null_torque, "null_spring": null_spring}, axes, speed,
+        {"singular": singular, "fastest": fastest, "yielding": yielding},
     )  # fmt: skip
+    found: tuple[Any, ...] = *fields, np.sort(frequencies), share
+    return ImpedanceTorque(*found)

@@ -10,7 +10,7 @@ from ...errors import InputError
 from ...model.arguments import require_model
 from ...model.model import Model
 from ..tracking_error import gains
-from .task_state import Array, Axes, TaskTorque, along, damped_inverse, pace_of, six, task_state
+from .task_state import Array, Axes, TaskTorque, evaluate_law
 
 
 def operational_space(
@@ -30,6 +30,7 @@ def operational_space(
     axes: Axes = "body",
     speed: npt.ArrayLike | None = None,
     singular: float = 0.02,
+    yielding: float = 0.0,
 ) -> TaskTorque:
     """Return torques that make a frame follow a desired pose. Khatib 1987, with the pose's error on SE(3).
 
@@ -72,41 +73,24 @@ def operational_space(
         M^-1 J^T Lambda v, v = Ad_E V_d + Kd^-1 J_l(e)^-T Kp e, exceeds one, v is scaled down, as in Khatib 1987.
     singular : float
         Singular values of the task below this part of the largest are damped.
+    yielding : float
+        Rate of a damping of joint motion outside of the task, by as much of it as the least controlled direction is
+        given up [1/s].
 
     Raises
     ------
-    InputError, GroupError
-        For bad input; names the frame or joint.
+    InputError, GroupError, SingularityError
+        For bad input, or a mass matrix that has no inverse; names the frame or joint.
     """
     chosen = np.asarray(mask)
     if chosen.shape != (6,) or chosen.dtype != np.bool_ or not chosen.any():
         raise InputError(f"mask: six truth values, not all False, are expected, got {mask!r}", name="mask")
-    state = task_state(model, q, qd, frame, pose, twist, acceleration)
-    stiffness = state.slope.T @ along(axes, six(kp, "kp"), state.turn)
-    damping = along(axes, six(kd, "kd"), state.turn)
-    pull = stiffness @ state.error
-    J, weighted = state.jacobian[chosen], state.weighted[:, chosen]
-    inverse, sharp, damped = damped_inverse(J @ weighted, np.flatnonzero(chosen) < 3, singular)
-    lifted = J.T @ inverse
-    null = np.eye(model.nv) - lifted @ weighted.T
-    springs = np.eye(model.nv) - J.T @ sharp @ weighted.T if damped else null
-    de, pace = state.velocity_error, 1.0
-    if speed is not None:
-        soft = along(axes, 1.0 / six(kd, "kd", np.finfo(float).tiny), state.turn)
-        asked = de + state.twist + soft @ pull
-        pace = pace_of(weighted @ (inverse @ asked[chosen]), speed)
-        if pace < 1.0:
-            de, pull = pace * asked - state.twist, np.zeros(6)
-    wanted = state.acceleration + damping @ de + pull - state.drift
-    # J M^-1 (tau - b) = dV - dJ qd with tau = b + J^T Lambda (...) + N^T tau_0
-    torque = state.bias + lifted @ wanted[chosen] + state.null_torque(null, null_torque)
-    torque = torque + state.null_torque(springs, null_spring, "null_spring")
-    weight = np.zeros((6, 6))
-    weight[np.ix_(chosen, chosen)] = inverse
-    return TaskTorque(
-        torque, state.error, state.velocity_error, null, springs, damped, weight @ stiffness, weight @ damping,
-        state.jacobian, pace,
+    fields, _, _ = evaluate_law(
+        model, q, qd, frame, (pose, twist, acceleration), {"kp": kp, "kd": kd},
+        {"null_torque": null_torque, "null_spring": null_spring}, axes, speed,
+        {"singular": singular, "fastest": np.inf, "yielding": yielding}, chosen,
     )  # fmt: skip
+    return TaskTorque(*fields)
 
 
 def posture_torque(

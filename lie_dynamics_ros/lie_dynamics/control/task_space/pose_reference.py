@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
-from ...lie import se3
+from ...lie import se3, so3
 from ...lie._arrays import number_of
 from ..kernels.pose_reference import (
     ACCELERATION,
@@ -120,6 +121,21 @@ class PoseReference:
         self._moves[2:] = 0.0 if change is None else six(change, "change", -np.inf).reshape(2, 3)
         if advance_pose(self.pose, self._target, self._moves, self._motion, self._settings) != 0:
             raise InputError("period, rates, change: they lead to a pose that is not finite", name="rates", value=rates)
+
+    def ahead(self, time: float) -> PoseReference:
+        """Return it as it will be after some time [s], with its target moving on as it was told last."""
+        other = copy.copy(self)
+        other.pose, other._motion, other._settings = self.pose.copy(), self._motion.copy(), self._settings.copy()
+        other._moves = self._moves.copy()
+        other._moves[:2] += time * self._moves[2:]
+        if self._moves.any():
+            turn, way = time * self._moves[:2] + (0.5 * time * time) * self._moves[2:]
+            other._target = self._target.copy()
+            other._target[:3, :3] = so3.exp(turn) @ self._target[:3, :3]
+            other._target[:3, 3] += way
+        other._settings[PERIOD], other._settings[COUNT] = time, max(1, math.ceil(time / STEP - 1e-9))
+        advance_pose(other.pose, other._target, other._moves, other._motion, other._settings)
+        return other
 
 
 def _one_pose(value: npt.ArrayLike) -> Array:

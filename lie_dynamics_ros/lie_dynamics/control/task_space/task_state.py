@@ -1,27 +1,33 @@
-"""What laws of a frame's pose are made of: its error on SE(3), its Jacobian, and what the robot weighs there."""
+"""What laws of a frame's pose are made of, and what they find."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.jacobians import jacobian, jacobian_rate
+from ...dynamics.jacobians import jacobian_and_rate
 from ...dynamics.kinematics import frame_pose
 from ...dynamics.mass_matrix import bias_force, mass_matrix
-from ...errors import InputError
+from ...errors import InputError, SingularityError
 from ...lie import se3
 from ...lie._arrays import number_of
 from ...model.arguments import require_model
+from ...model.layout import OK
 from ...model.model import Model
-from ..kernels.pose_error import FOUND_SIZE, GIVEN_SIZE, pose_error
+from ..kernels import task_law as law
+from ..kernels.pose_error import GIVEN_SIZE, pose_error
 
 Array = npt.NDArray[np.float64]
 Axes = Literal["body", "world"]
 SHARP = 0.1
 """Part of `singular` below which springs in the null space take over: above it they do not pull the frame away."""
+SLOWEST = 1e-3
+"""Natural frequencies below this part of the largest one are damped as if they were this part of it."""
+_ONE, _ALL = np.eye(3), np.ones(6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,36 +36,60 @@ class TaskTorque:
 
     Attributes
     ----------
-    torque : ndarray, shape (nv,)
-        What to command [N m, N].
+    torque, acceleration : ndarray, shape (nv,)
+        What to command [N m, N], and how the joints accelerate by that [rad/s^2, m/s^2].
+    task_rate, task_acceleration : ndarray, shape (nv,)
+        Joint motion that moves the frame as desired, without feedback: M^-1 J^T Lambda times the desired twist, and
+        times its rate less dJ/dt qd [rad/s, m/s and rates].
     error : ndarray, shape (6,)
         log(T^-1 T_d), angular part first, in the actual frame [rad, m].
     velocity_error : ndarray, shape (6,)
         Ad_E V_d - V [rad/s, m/s].
-    null_space : ndarray, shape (nv, nv)
-        N^T with torques N^T tau that cause no acceleration of the task (but along damped directions).
-    spring_space : ndarray, shape (nv, nv)
-        N_s^T, as `null_space`, with directions damped below `SHARP` of the singular values only.
-    damped : int
-        Number of directions of the task that are near a singularity and damped.
+    jacobian, weighted : ndarray, shape (6, nv), (nv, 6)
+        J of the frame, seen from it, and M^-1 J^T of the components that are controlled.
+    mass : ndarray, shape (nv, nv)
+        M.
+    inverse, sharp : ndarray, shape (6, 6)
+        Lambda, damped, and as damped below `SHARP` of the singular values only.
     spring, damper : ndarray, shape (6, 6)
         Force at the frame for an error and for its rate, angular first [N m/rad, N/m, N m s/rad, N s/m].
-    jacobian : ndarray, shape (6, nv)
-        Of the frame, seen from it.
     pace : float
         Part of the desired speed that is asked for, so that joints keep their speeds; 1 for all of it.
+    damped : int
+        Number of directions of the task that are near a singularity and damped.
+    given_up : float
+        Part of the least controlled direction that is given up to the null space, 0 to 1.
     """
 
     torque: Array
+    acceleration: Array
+    task_rate: Array
+    task_acceleration: Array
     error: Array
     velocity_error: Array
-    null_space: Array
-    spring_space: Array
-    damped: int
+    jacobian: Array
+    weighted: Array
+    mass: Array
+    inverse: Array
+    sharp: Array
     spring: Array
     damper: Array
-    jacobian: Array
     pace: float
+    damped: int
+    given_up: float
+
+    @property
+    def null_space(self) -> Array:
+        """N^T (nv, nv), with torques N^T tau that cause no acceleration of the task (but along damped directions)."""
+        return self._free(self.inverse)
+
+    @property
+    def spring_space(self) -> Array:
+        """As `null_space`, with directions damped below `SHARP` of the singular values only."""
+        return self._free(self.sharp)
+
+    def _free(self, inverse: Array) -> Array:
+        return np.asarray(np.eye(len(self.torque)) - self.jacobian.T @ inverse @ self.weighted.T)
 
     @property
     def stiffness(self) -> Array:
@@ -72,110 +102,120 @@ class TaskTorque:
         return np.asarray(self.jacobian.T @ self.damper @ self.jacobian)
 
 
-@dataclass(frozen=True, eq=False)
-class TaskState:
-    """A frame, how it moves, and how it is to move, all seen from the frame; angular parts first.
-
-    Attributes
-    ----------
-    jacobian, weighted : ndarray, shape (6, nv), (nv, 6)
-        J, and M^-1 J^T.
-    twist, drift : ndarray, shape (6,)
-        V = J qd and dJ/dt qd [rad/s, m/s and rates].
-    bias : ndarray, shape (nv,)
-        Coriolis, centrifugal and gravity forces [N m, N].
-    error, velocity_error, acceleration : ndarray, shape (6,)
-        e = log(T^-1 T_d), de = Ad_E V_d - V, and the rate of Ad_E V_d.
-    slope : ndarray, shape (6, 6)
-        J_l(e)^-1: the spring whose energy is e^T K e / 2 pulls by J_l(e)^-T K e.
-    turn : ndarray, shape (3, 3)
-        Rotation of the desired pose in the world.
-    """
-
-    jacobian: Array
-    weighted: Array
-    twist: Array
-    drift: Array
-    bias: Array
-    error: Array
-    velocity_error: Array
-    acceleration: Array
-    slope: Array
-    turn: Array
-
-    @property
-    def mobility(self) -> Array:
-        """J M^-1 J^T (6, 6), the inverse of what the robot weighs at the frame; singular where J is."""
-        return np.asarray(self.jacobian @ self.weighted)
-
-    def null_torque(self, null_space: Array, torque: npt.ArrayLike | None, name: str = "null_torque") -> Array:
-        """Return N^T tau_0 (nv,) of the torques for the null space; raises InputError where these are none."""
-        if torque is None:
-            return np.zeros(len(self.bias))
-        try:
-            array = np.asarray(torque, np.float64)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.shape != self.bias.shape or not np.isfinite(array).all():
-            raise InputError(f"{name}: {len(self.bias)} finite numbers are expected, got {torque!r}", name=name)
-        return np.asarray(null_space @ array)
-
-
-def task_state(
+def evaluate_law(
     model: Model,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     frame: str | int,
-    pose: npt.ArrayLike,
-    twist: npt.ArrayLike,
-    acceleration: npt.ArrayLike,
-) -> TaskState:
-    """Return the state of a task; parameters as `operational_space`.
+    motion: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
+    gains: dict[str, npt.ArrayLike],
+    null: dict[str, npt.ArrayLike | None],
+    axes: str,
+    speed: npt.ArrayLike | None,
+    numbers: dict[str, float],
+    chosen: npt.NDArray[Any] = _ALL,
+) -> tuple[tuple[Any, ...], Array, float]:
+    """Evaluate a law of a frame's pose at one state.
+
+    Parameters
+    ----------
+    model, q, qd, frame, axes, speed
+        As `operational_space`.
+    motion : tuple
+        Pose, twist and acceleration desired.
+    gains : dict
+        Two arguments of six numbers: kp and kd, or stiffness and damping ratio, which make the law an impedance.
+    null : dict
+        `null_torque` and `null_spring`.
+    numbers : dict
+        `singular`, `yielding` and `fastest`, all numbers.
+    chosen : ndarray, shape (6,)
+        Which components are controlled.
+
+    Returns
+    -------
+    tuple, ndarray, float
+        Fields of `TaskTorque`; natural frequencies (6,) and `share` of an impedance.
 
     Raises
     ------
-    InputError, GroupError
-        For bad input; names the frame, the joint or the argument.
+    InputError, GroupError, SingularityError
+        For bad input, or a mass matrix that has no inverse; names the frame, the joint or the argument.
     """
     require_model(model)
-    J = jacobian(model, q, frame)
-    M, bias = mass_matrix(model, q), bias_force(model, q, qd)
+    J, bias = jacobian_and_rate(model, q, qd, frame), bias_force(model, q, qd)
     if J.ndim != 2 or bias.ndim != 1:
         raise InputError(f"q, qd: one state is expected, got shapes {np.shape(q)} and {np.shape(qd)}", name="q")
-    rate = np.asarray(qd, np.float64)
-    drift: Array = jacobian_rate(model, q, rate, frame) @ rate
-    actual, desired = frame_pose(model, q, frame), se3.check(pose, "pose")
-    given = np.empty(GIVEN_SIZE)
-    given[:6], given[6:12] = _twist(twist, "twist"), _twist(acceleration, "acceleration")
-    given[12:] = J @ rate
-    found, slope = np.empty(FOUND_SIZE), np.empty((6, 6))
-    if desired.ndim != 2 or pose_error(np.ascontiguousarray(actual), np.array(desired), given, found, slope) != 0:
+    M, n, rate, elastic = mass_matrix(model, q), len(bias), np.asarray(qd, np.float64), "stiffness" in gains
+    joints, vectors = np.empty((law.JOINT_ROWS, n)), np.empty((law.VECTOR_ROWS, 6))
+    squares, weighted = np.empty((law.SQUARES, 6, 6)), np.empty((n, 6))
+    joints[law.BIAS], joints[law.RATE] = bias, rate
+    for row, (name, value) in zip((law.NULL_TORQUE, law.NULL_SPRING), null.items(), strict=True):
+        joints[row] = 0.0 if value is None else _array(value, (n,), name)
+    for row, (name, value) in zip((law.FIRST, law.SECOND), gains.items(), strict=True):
+        vectors[row] = _array(value, (6,), name)
+    joints[law.SPEED] = np.inf if speed is None else _array(speed, (n,), "speed")
+    vectors[law.TWIST], vectors[law.CHOSEN] = J[:6] @ rate, chosen
+    pose, twist, acceleration = motion
+    given, desired = np.empty(GIVEN_SIZE), _array(pose, (4, 4), "pose")
+    given[:6], given[6:12] = _array(twist, (6,), "twist"), _array(acceleration, (6,), "acceleration")
+    given[12:] = vectors[law.TWIST]
+    if axes not in ("body", "world"):
+        raise InputError(f"axes: 'body' or 'world' is expected, got {axes!r}", name="axes", value=axes)
+    found = vectors[: law.TWIST].reshape(-1)
+    if pose_error(frame_pose(model, q, frame), desired, given, found, squares[law.SLOPE]) != OK:
+        se3.check(pose, "pose")
         raise InputError("pose, twist, acceleration: one finite motion is expected", name="pose", value=pose)
-    weighted = np.asarray(np.linalg.solve(M, J.T), np.float64)
-    return TaskState(J, weighted, given[12:], drift, bias, found[:6], found[6:12], found[12:], slope, desired[:3, :3])
+    turn = _ONE if axes == "body" else np.ascontiguousarray(desired[:3, :3])
+    told = np.zeros(law.NUMBERS)
+    told[: law.PACE] = elastic, 0.0, SHARP, 0.0, SLOWEST, speed is not None, 0.0
+    for at, (name, (expected, good)) in zip((law.SINGULAR, law.FASTEST, law.YIELDING), _NUMBERS.items(), strict=True):
+        value = numbers[name]
+        told[at] = value if type(value) is float and good(value) else number_of(name, value, expected, good)
+    status = law.task_law(J, M, np.array(M), weighted, vectors, squares, joints, turn, told)
+    if status != OK:
+        _refuse(status, model, gains, speed)
+    pace, share, damped, given_up = told[law.PACE :].tolist()
+    fields = (
+        joints[law.TORQUE], joints[law.ACCELERATION], joints[law.TASK_RATE], joints[law.TASK_ACCELERATION],
+        vectors[law.ERROR], vectors[law.VELOCITY_ERROR], J[:6], weighted, M, squares[law.INVERSE], squares[law.SHARP],
+        squares[law.SPRING], squares[law.DAMPER], pace, int(damped), given_up,
+    )  # fmt: skip
+    return fields, vectors[law.FREQUENCIES], share
 
 
-def _twist(value: npt.ArrayLike, name: str) -> Array:
+_NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "singular": ("a number from 0 to 1", lambda x: 0.0 <= x <= 1.0),
+    "fastest": ("a number > 0", lambda x: x > 0.0),
+    "yielding": ("a number >= 0", lambda x: 0.0 <= x < np.inf),
+}
+
+
+def _array(value: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """Return what may be written to an array of a shape: one of that shape, or of gains one number."""
     try:
         array = np.asarray(value, np.float64)
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.shape != (6,) or not np.isfinite(array).all():
-        raise InputError(f"{name}: six finite numbers are expected, got {value!r}", name=name, value=value)
+    if array.shape != shape and not (array.ndim == 0 and name in _GAINS):
+        text = f"{name}: shape {shape} is expected, got {value!r}"
+        raise InputError(text, name=name, value=value, expected=f"shape {shape}")
     return array
 
 
-def pace_of(rates: Array, speed: npt.ArrayLike | None) -> float:
-    """Return by which factor <= 1 joint rates (nv,) keep speeds (nv,); raises InputError where these are none."""
-    if speed is None:
-        return 1.0
-    try:
-        limits = np.asarray(speed, np.float64)
-    except (TypeError, ValueError):
-        limits = np.empty(0)
-    if limits.shape != rates.shape or not (limits > 0.0).all():
-        raise InputError(f"speed: {len(rates)} numbers > 0 are expected, got {speed!r}", name="speed", value=speed)
-    return float(np.min(limits / np.maximum(np.abs(rates), 1e-300), initial=1.0))
+_GAINS = ("kp", "kd", "stiffness", "damping_ratio")
+
+
+def _refuse(status: int, model: Model, gains: dict[str, npt.ArrayLike], speed: npt.ArrayLike | None) -> None:
+    """Raise what a status of the kernel stands for."""
+    if status == law.SINGULAR_MASS:
+        raise SingularityError(f"model {model.name!r}: the mass matrix has no inverse at q", name="q")
+    if status == law.BAD_NUMBER:
+        positive = "stiffness" in gains, "kd" in gains and speed is not None
+        for (name, value), more in zip(gains.items(), positive, strict=True):
+            six(value, name, np.finfo(float).tiny if more else 0.0)
+        raise InputError(f"speed: numbers > 0 are expected, got {speed!r}", name="speed", value=speed)
+    raise InputError("q, qd, null_torque, null_spring: they lead to torques that are not finite", name="null_torque")
 
 
 def six(value: npt.ArrayLike, name: str, least: float = 0.0) -> Array:
@@ -187,43 +227,3 @@ def six(value: npt.ArrayLike, name: str, least: float = 0.0) -> Array:
     if array.shape not in ((), (6,)) or not (array.min() >= least and array.max() < np.inf):
         raise InputError(f"{name}: one number or six >= {least:g} are expected, got {value!r}", name=name, value=value)
     return array if array.ndim else np.full(6, array)
-
-
-def along(axes: str, values: Array, turn: Array) -> Array:
-    """Return the matrix (6, 6), seen from the frame, of numbers along and about axes of the frame or of the world."""
-    if axes == "body":
-        return np.diag(values)
-    if axes != "world":
-        raise InputError(f"axes: 'body' or 'world' is expected, got {axes!r}", name="axes", value=axes)
-    matrix = np.zeros((6, 6))
-    for part in (slice(0, 3), slice(3, 6)):
-        matrix[part, part] = (turn.T * values[part]) @ turn
-    return matrix
-
-
-def damped_inverse(matrix: Array, angular: npt.NDArray[np.bool_], singular: float) -> tuple[Array, Array, int]:
-    """Return the inverse of a positive semidefinite matrix, with small eigenvalues damped: how many, it tells last.
-
-    The second one is that for `SHARP` times `singular`.
-
-    Of eigenvalues x, after turning and moving were scaled to the same mean: below d, the square of `singular` times the
-    largest one, 1 / x is replaced by (2 - x^2 / d^2) x / d^2, which with its slope fits at d, and falls to zero.
-    """
-    number_of("singular", singular, "a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
-    size = np.diagonal(matrix)
-    turning = float(size @ angular) / max(1, int(angular.sum()))
-    moving = float(size @ ~angular) / max(1, int((~angular).sum()))
-    scale = np.where(angular, np.sqrt(turning) or 1.0, np.sqrt(moving) or 1.0)
-    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    vectors = vectors / scale[:, None]
-
-    def inverse(threshold: float) -> Array:
-        x = np.maximum(values, 0.0) / threshold if threshold > 0.0 else np.zeros_like(values)
-        with np.errstate(divide="ignore"):
-            small = x * (2.0 - x * x) / max(threshold, np.finfo(float).tiny)
-            return np.asarray((vectors * np.where(values < threshold, small, 1.0 / values)) @ vectors.T)
-
-    threshold = singular**2 * values[-1]
-    damped = int((values < threshold).sum())
-    first = inverse(threshold)
-    return first, inverse(SHARP**2 * threshold) if damped else first, damped

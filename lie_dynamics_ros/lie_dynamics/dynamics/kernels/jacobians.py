@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...engine.compile import fixed, inline, kernel, straight
+from ...engine.compile import fixed, inline, kernel, pasted, straight
 from ...engine.lanes import get, lift, put, shared_integer
-from ...model.layout import AXIS, AXIS_V, AXIS_W, KIND, LAST, N_V, PARENT
-from .common.batch import make_batch
+from ...model.layout import AXIS, AXIS_V, AXIS_W, KIND, LAST, N_V, NOT_FINITE, OK, PARENT
+from .common.batch import all_finite, make_batch
 from .common.joints import custom_rate, has_transform, is_custom, row_transform, subspace
 from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, matmul, rotate, scale, twist_cross, twist_into
@@ -101,13 +101,32 @@ def jacobian_core(rows, q, qd, where, _c, _d, _given, out, rate, _work):
         i = int(rows[i, PARENT])
 
 
-_one = make_single(jacobian_core, _COLUMNS)
+@pasted
+def _finite(_given, y, z, _work):
+    """Return the status of one state whose Jacobian and rate must be finite."""
+    return OK if all_finite(y) and all_finite(z) else NOT_FINITE
+
+
+_one = make_single(jacobian_core, _COLUMNS, _finite)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(fixed(6), N_V))
 def jacobian(rows, q, where, out):
     """Write J (6, nv) of one state to `out` and return a status of `layout`."""
     return _one(rows, q, q, where, q, q, NONE_GIVEN, out.reshape(out.size), q[:0], out.shape[1] == rows[0, N_V])
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1])",
+    quick=True,
+    fresh=1,
+    size=(fixed(12), N_V),
+)
+def jacobian_and_rate(rows, q, qd, where, out):
+    """Write J, and below it dJ/dt, of one state to `out` (12, nv) and return a status of `layout`."""
+    flat, half = out.reshape(out.size), out.size // 2
+    fits = qd.shape[0] == rows[0, N_V] and out.shape[1] == rows[0, N_V]
+    return _one(rows, q, qd, where, q, q, NONE_GIVEN, flat[:half], flat[half:], fits)
 
 
 jacobian_batch = make_batch(jacobian_core, _COLUMNS)

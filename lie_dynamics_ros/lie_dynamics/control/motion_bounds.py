@@ -1,0 +1,63 @@
+"""Accelerations that keep joints within limits of position and speed, as near as possible to those wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .kernels.laws import DONE
+from .kernels.nearest import LIMITS, WORK_ROWS, motion_bounds, nearest_within
+from .kernels.signals import APPROACH
+
+Array = npt.NDArray[np.float64]
+BACK = 0.02
+"""How far beyond a limit a joint is led back as fast as from farther away [rad, m]."""
+
+
+class MotionBounds:
+    """Bounds of the accelerations of a robot's joints.
+
+    At the distance d from a limit a joint may move towards it at k d, k = `APPROACH`, and at its largest speed w. With
+
+        a <= r (k d - v) - k v   and   a <= s (w - v)
+
+    upwards, and the same downwards, k d - v and w - v stay positive, or become so at the rates r and s.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (n,)
+        [rad, m]; infinite for none.
+    speed : ndarray, shape (n,)
+        [rad/s, m/s]; infinite for none.
+    """
+
+    def __init__(self, lower: Array, upper: Array, speed: Array) -> None:
+        self._limits, n = np.array([lower, upper, speed]), len(lower)
+        assert len(self._limits) == LIMITS
+        self._bounds, self._work, self._factor = np.empty((2, n)), np.empty((WORK_ROWS, n)), np.empty((n, n))
+
+    def nearest(self, mass: Array, wanted: Array, q: Array, qd: Array, brake: float, slow: float) -> Array:
+        """Return the acceleration within the bounds with the least (a - wanted)^T M (a - wanted).
+
+        That is what joints do which meet ideal stops: Gauss's principle of least constraint. Torques of the joints that
+        are held do it, M (a - wanted), and no others.
+
+        Parameters
+        ----------
+        mass : ndarray, shape (n, n)
+            M.
+        wanted, q, qd : ndarray, shape (n,)
+        brake, slow : float
+            r and s [1/s].
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            `wanted` itself where that is within.
+        """
+        bounds, rates = self._bounds, np.array([APPROACH, brake, slow, BACK])
+        if motion_bounds(wanted, q, qd, self._limits, rates, bounds) == DONE:
+            return wanted
+        found = np.empty(len(wanted))
+        nearest_within(mass, wanted, bounds[0], bounds[1], found, self._factor, self._work)  # within, in any case
+        return found
