@@ -35,6 +35,7 @@ class MotionBounds:
         self._limits, n = np.array([lower, upper, speed]), len(lower)
         assert len(self._limits) == LIMITS
         self._bounds, self._work, self._factor = np.empty((2, n)), np.empty((WORK_ROWS, n)), np.empty((n, n))
+        self._nearest(np.eye(n), np.zeros(n), np.zeros((2, n)))  # so that nothing is compiled when it is needed
 
     def nearest(self, mass: Array, wanted: Array, q: Array, qd: Array, brake: float, slow: float) -> Array:
         """Return the acceleration within the bounds with the least (a - wanted)^T M (a - wanted).
@@ -58,6 +59,9 @@ class MotionBounds:
         bounds, rates = self._bounds, np.array([APPROACH, brake, slow, BACK])
         if motion_bounds(wanted, q, qd, self._limits, rates, bounds) == DONE:
             return wanted
+        return self._nearest(mass, wanted, bounds)
+
+    def _nearest(self, mass: Array, wanted: Array, bounds: Array) -> Array:
         found = np.empty(len(wanted))
         nearest_within(mass, wanted, bounds[0], bounds[1], found, self._factor, self._work)  # within, in any case
         return found

@@ -145,7 +145,9 @@ class ComputedTorqueCore(Answering):
 
     def _make_tool(self) -> ToolControl:
         options = self.options
-        return ToolControl(self.dynamics, options.tool, options.error_limit, self.fastest, self._usual_tool)
+        return ToolControl(
+            self.dynamics, options.tool, options.error_limit, self.fastest, self._soft, self._usual_tool, self.friction
+        )
 
     def _warm_up(self) -> None:
         """Run every law once, and leave no trace of it."""
@@ -159,7 +161,7 @@ class ComputedTorqueCore(Answering):
                 continue
             tool = self._make_tool()
             tool.follow(0, 0.0, q)
-            tool.wanted(mode, q, zero, laws.gains, self._soft)
+            tool.wanted(mode, q, zero, laws.gains, 0.0)
         self._guard.violation(q, zero, desired)
         laws.stopping(q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
@@ -284,7 +286,8 @@ class ComputedTorqueCore(Answering):
         self._settle()
         player.jump, player.judged = options.start_tolerance, self.judge
         whole = prepared.judge is not self.judge
-        player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole)
+        lead = 0 if prepared.start else self.lead
+        player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole, lead)
         self.note = prepared.note
 
     def _require_player(self) -> TrajectoryPlayer:

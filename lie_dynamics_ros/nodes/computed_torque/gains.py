@@ -30,6 +30,8 @@ STOP_SHARE = 0.3
 """Of a stop: what part of a joint's effort limit damps it at its velocity limit, besides."""
 STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""
+SLOWING = 100.0
+"""Largest rate at which joints are slowed down to a speed [1/s]."""
 SPARE = 1.25
 """Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
 CAP_SHARE = 0.9
@@ -61,7 +63,7 @@ class Gains:
     stop, stop_slide, stop_cap : float
         Of stops: Lambda and the rate of the plan; Kd = stop_slide M + extra slower than stop_cap.
     tool : ToolGains
-        Of modes operational_space and impedance.
+        Of modes operational_space and impedance, in which joints also brake at the rates `slide` and `slow`.
     """
 
     period: float
@@ -84,6 +86,11 @@ class Gains:
     stop_extra: Array
     stop_cap: float
     tool: ToolGains
+
+    @property
+    def slow(self) -> float:
+        """Rate at which joints come down to a speed that they may have [1/s]."""
+        return min(SLOWING, self.guide_cap)
 
     @property
     def stop_fastest(self) -> float:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError
-from ...lie_dynamics import LieDynamicsError, Model, bias_force, frame_pose, mass_matrix
-from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space, posture_torque
+from ...lie_dynamics import (
+    JointFriction,
+    LieDynamicsError,
+    Model,
+    bias_force,
+    frame_pose,
+    inverse_dynamics,
+    mass_matrix,
+)
+from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space
+from ...lie_dynamics.control.motion_bounds import MotionBounds
 from ...lie_dynamics.control.task_space.impedance import ImpedanceTorque
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import quoted
@@ -23,8 +33,10 @@ TARGETS = "targets"
 FARTHEST = 1e6
 """Beyond this positions and speeds of targets are taken for mistakes [m, rad/s, m/s]."""
 USED_SPEED = 0.5
-"""Part of their velocity limits that joints move at for the tool's desired motion; what is beyond is damped away."""
-LEAD = 0.25
+"""Part of their velocity limits that joints move at for the tool's desired motion."""
+ALLOWED_SPEED = 0.8
+"""Part of their velocity limits beyond which joints are not accelerated."""
+LEAD = 0.15
 """Part of the error limit by which the desired pose leads the tool before it waits."""
 USUAL_LIMIT = 0.5
 """Taken for the error limit there where none is given [rad, m]."""
@@ -46,8 +58,12 @@ class ToolControl:
         Error of the tool's pose beyond which the robot is stopped [rad, m]; 0 for none.
     fastest : ndarray, shape (n,)
         Velocity limits, infinite for none [rad/s, m/s].
+    soft : SoftLimits
+        Position limits.
     usual : str
         The tool where options name none.
+    friction : JointFriction or None
+        Compensated at the joints' desired velocities: those that move the tool as desired, without feedback.
 
     Attributes
     ----------
@@ -57,9 +73,24 @@ class ToolControl:
         `ImpedanceTorque.share`, `TaskTorque.pace` and `TaskTorque.damped` of the last answer.
     reference : PoseReference or None
         The desired pose; None before the first state.
+    rate, acceleration : ndarray, shape (n,)
+        Desired joint motion of the last answer.
+    scaling : float
+        Part of its speed that the desired pose is allowed, 0 to 1.
+    held : bool
+        Whether limits of joints changed what the last answer asked for.
     """
 
-    def __init__(self, model: Model, options: ToolOptions, limit: float, fastest: Array, usual: str) -> None:
+    def __init__(
+        self,
+        model: Model,
+        options: ToolOptions,
+        limit: float,
+        fastest: Array,
+        soft: SoftLimits,
+        usual: str,
+        friction: JointFriction | None,
+    ) -> None:
         options.check(model)
         self.model, self.options, self._limit = model, options, limit
         self.frame = options.frame or usual
@@ -75,7 +106,10 @@ class ToolControl:
         self._in_tool, self._told, self._since = False, 0, 0  # their axes, their stamp, since when they count [ns]
         self._speed = USED_SPEED * fastest
         self._lead = LEAD * (limit or USUAL_LIMIT)
-        self.share, self.pace, self.damped = 1.0, 1.0, 0
+        self._bounds = MotionBounds(soft.lower, soft.upper, ALLOWED_SPEED * fastest)
+        self._friction = friction
+        self.share, self.pace, self.damped, self.scaling, self.held = 1.0, 1.0, 0, 1.0, False
+        self.rate = self.acceleration = np.zeros(model.nv)
 
     def adopt(self, other: ToolControl) -> bool:
         """Go on where another one was, with other options; False where that controls another frame."""
@@ -84,6 +118,7 @@ class ToolControl:
         self.reference, self._target, self._new = copy.deepcopy(other.reference), other._target, other._new
         self._rates, self._change, self._in_tool = other._rates, other._change, other._in_tool
         self._told, self._since = other._told, other._since
+        self.rate, self.acceleration = other.rate, other.acceleration
         self.reference.set_limits(self.options.speed, self.options.acceleration)
         if len(self.options.posture) == len(other.options.posture) == 1:
             self._posture = other._posture
@@ -92,6 +127,7 @@ class ToolControl:
     def forget(self) -> None:
         """Forget targets; begin anew, at rest, where the tool is in the next state."""
         self.reference, self.pace = None, 1.0
+        self.rate = self.acceleration = np.zeros(self.model.nv)
         self.rest()
 
     def _start(self, q: Array) -> PoseReference:
@@ -189,23 +225,26 @@ class ToolControl:
             target[:3, 3] += since * rates[3:]
             self._target = target
             reference.aim(target)
-        reference.advance(
-            min(period, LONGEST_PERIOD), rates, change, min(self.pace, self._patience(reference.pose, pose, rates))
-        )
+        pace = min(self.pace, self.scaling, self._patience(reference.pose, pose, rates))
+        reference.advance(min(period, LONGEST_PERIOD), rates, change, pace)
 
     def _patience(self, desired: Array, pose: Array, rates: Array) -> float:
         """Return at what part of its speed the desired pose may move on: it waits for a tool that is left behind."""
         target, away, turned = self._target, desired[:3, 3] - pose[:3, 3], _angle(desired, pose)
-        behind = max(math.sqrt(away @ away), turned)
+        distance = math.sqrt(away @ away)
+        behind = max(distance, turned)
         if behind <= self._lead:
             return 1.0
-        ahead = rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
-        leads = bool(away @ ahead > 0.0)
-        if not leads and turned > self._lead:
-            away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
-            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
-            leads = bool(away @ ahead > 0.0)
-        return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
+        if distance > self._lead and not _shrinks(
+            away, rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
+        ):
+            return max(0.0, 2.0 - behind / self._lead)
+        if turned > self._lead:
+            R = desired[:3, :3]
+            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ R.T)
+            if not _shrinks(so3.log(R @ pose[:3, :3].T), ahead):
+                return max(0.0, 2.0 - behind / self._lead)
+        return 1.0
 
     # The law.
 
@@ -218,52 +257,57 @@ class ToolControl:
             return f"tool {self.frame} is {away:.3g} m from its desired pose, farther than error_limit"
         return ""
 
-    def torque(self, mode: str, q: Array, qd: Array, gains: Gains) -> TaskTorque:
-        """Return what a mode asks for, without what soft limits add; raises LieDynamicsError."""
-        g, reference, options = gains.tool, self.reference, self.options
-        assert reference is not None
+    def torque(self, mode: str, reference: PoseReference, q: Array, qd: Array, gains: Gains) -> TaskTorque:
+        """Return what a mode asks for at a reference, within no limits of joints; raises LieDynamicsError."""
+        g, options, M = gains.tool, self.options, mass_matrix(self.model, q)
         stiffness, ratio, _ = options.numbers
         if self._posture is None:
             self._posture = np.array(q)
-        rest = posture_torque(self.model, q, qd, q, 0.0, g.posture_kd)
-        spring = posture_torque(self.model, q, qd, self._posture, g.posture_kp, 0.0)
         motion = reference.pose, reference.twist, reference.acceleration
-        null = {"null_torque": rest, "null_spring": spring}
-        common = {**null, "axes": self._axes, "speed": self._speed, "singular": options.singularity}
+        common: dict[str, Any] = {
+            "null_torque": M @ (-g.posture_kd * qd), "null_spring": M @ (g.posture_kp * (self._posture - q)),
+            "axes": self._axes, "speed": self._speed, "singular": options.singularity, "yielding": gains.slide,
+        }  # fmt: skip
         if mode == TOOL_MODES[0]:
             return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, **common)
-        return impedance(
-            self.model,
-            q,
-            qd,
-            self.frame,
-            *motion,
-            stiffness=stiffness,
-            damping_ratio=ratio,
-            fastest=g.fastest,
-            **common,
-        )
+        common |= {"stiffness": stiffness, "damping_ratio": ratio, "fastest": g.fastest}
+        return impedance(self.model, q, qd, self.frame, *motion, **common)
 
-    def wanted(self, mode: str, q: Array, qd: Array, gains: Gains, soft: SoftLimits) -> LawEffort:
-        """Return what a mode asks for."""
-        tool = self.torque(mode, q, qd, gains)
+    def wanted(self, mode: str, q: Array, qd: Array, gains: Gains, lead: float) -> LawEffort:
+        """Return what a mode asks for, of an effort that acts ``lead`` [s] after the state.
+
+        The state is taken as the desired motion changes it until then.
+        """
+        reference, x, v = self.reference, q, qd
+        assert reference is not None
+        if lead and reference.moving:
+            reference = reference.ahead(lead)
+            x = q + lead * self.rate + (0.5 * lead * lead) * self.acceleration
+            v = qd + lead * self.acceleration
+        tool = self.torque(mode, reference, x, v, gains)
         self.pace, self.damped = tool.pace, tool.damped
+        self.rate, self.acceleration = tool.task_rate, tool.task_acceleration
         self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
-        effort = tool.torque
-        brake = soft.acceleration(q, qd, gains.slide)
-        excess = qd - np.clip(qd, -self._speed, self._speed)
-        if brake is not None or excess.any():
-            effort = effort + mass_matrix(self.model, q) @ ((0.0 if brake is None else brake) - gains.slide * excess)
-        return LawEffort(effort, qd, np.zeros(len(q)), effort - bias_force(self.model, q, qd))
+        allowed = self._bounds.nearest(tool.mass, tool.acceleration, x, v, gains.slide, gains.slow)
+        effort, friction, self.held = tool.torque, None, allowed is not tool.acceleration
+        if self.held:
+            effort = effort + tool.mass @ (allowed - tool.acceleration)
+        if self._friction is not None:
+            friction = self._friction.force(self.rate, inverse_dynamics(self.model, x, self.rate, self.acceleration))
+            effort = effort + friction
+        return LawEffort(effort, qd, np.zeros(len(q)), effort - bias_force(self.model, q, qd), friction)
 
     def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""
-        if self.reference is None:
-            self._start(q)
-        tool = self.torque(mode, q, np.zeros(len(q)), gains)
-        g, M = gains.tool, mass_matrix(self.model, q)
-        Kp = tool.stiffness + g.posture_kp * tool.spring_space @ M
-        return Kp, tool.damping + g.posture_kd * tool.null_space @ M
+        tool = self.torque(mode, self.reference or self._start(q), q, np.zeros(len(q)), gains)
+        Kp = tool.stiffness + gains.tool.posture_kp * tool.spring_space @ tool.mass
+        rate = gains.tool.posture_kd + tool.given_up * gains.slide
+        return Kp, tool.damping + rate * tool.null_space @ tool.mass
+
+
+def _shrinks(away: Array, ahead: Array) -> bool:
+    """Tell whether a vector becomes shorter, and clearly so, by moving on along another one."""
+    return bool(away @ ahead < -0.5 * math.sqrt((away @ away) * (ahead @ ahead)))
 
 
 def _angle(a: Array, b: Array) -> float:

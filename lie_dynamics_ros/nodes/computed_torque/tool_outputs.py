@@ -45,6 +45,7 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
     report.values["tool"] = tool.frame
     report.values["tool: directions given up near a singularity"] = tool.damped
     report.values["tool: part of the desired speed"] = f"{tool.pace:.3f}"
+    report.values["tool: held back by limits of joints"] = tool.held
     if core.options.mode != "impedance":
         return
     report.values["stiffness in force, least part"] = f"{tool.share:.3f}"

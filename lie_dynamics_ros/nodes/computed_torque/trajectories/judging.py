@@ -15,6 +15,7 @@ from ....lie_dynamics.control.feasibility import (
     JointPath,
     MotionLimits,
     Retimed,
+    RetimingError,
     efforts_of,
     feasibility,
     first_effort,
@@ -30,6 +31,8 @@ STRETCHES = (1.0, 1.5, 2.25, 3.4, 5.0, 7.5)
 """How many times as long a way to rest may take, the first that keeps the limits."""
 ENOUGH = 1.005
 """Largest value over its limit on the way to rest with which the shorter way is taken: paths may be at a limit."""
+FEEDBACK = 0.03
+"""Part of the effort limits that slowed down trajectories leave to feedback."""
 BRAKE_SAMPLES = np.linspace(0.0, 0.999, 250)
 
 
@@ -138,11 +141,17 @@ class TrajectoryJudge:
         return feasibility(self.model, path, self.limits, friction=self._friction)
 
     def slowed(self, path: JointPath) -> Retimed:
-        """Return the path in the shortest time that the limits allow; raises LieDynamicsError."""
-        limits = self.limits
-        if not self._efforts:
-            limits = replace(limits, effort=np.full_like(limits.effort, np.inf))
-        return retime(self.model, path, limits, friction=self._friction)
+        """Return the path in the shortest time that the limits allow; raises LieDynamicsError.
+
+        Of efforts `FEEDBACK` is left, without which errors would stay while they are at their limits; nothing where the
+        path cannot be done with less.
+        """
+        limits, whole = self.limits, self.limits.effort if self._efforts else np.full_like(self.limits.effort, np.inf)
+        try:
+            room = replace(limits, effort=(1.0 - FEEDBACK) * whole)
+            return retime(self.model, path, room, friction=self._friction)
+        except RetimingError:
+            return retime(self.model, path, replace(limits, effort=whole), friction=self._friction)
 
     def brake(self, piece: Piece, time: int, desired: Desired, rate: float) -> Halt:
         """Return the quickest of some ways to rest from a time on [ns] that keep limits, or the one that does best.

@@ -107,7 +107,9 @@ class Piece:
         return JointPath(self.joints, self.times, self.position, self.segments, rest, self.effort)
 
     def write(self, time: int, into: Desired) -> None:
-        """Write the motion of the joints it owns at a time [ns]."""
+        """Write the motion of the joints it owns at a time [ns]; nothing before it begins."""
+        if time < self.start:
+            return
         at, own = self.joints[self.owned], self.owned
         t = (time - self.start) * 1e-9
         if time >= self.end or not len(self.segments):

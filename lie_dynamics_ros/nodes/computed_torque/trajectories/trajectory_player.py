@@ -130,9 +130,18 @@ class TrajectoryPlayer:
         return any(x.points is points for x in (*self._pieces, *self._waiting))
 
     def add(
-        self, start: int, now: int, points: JointPoints, queue: bool = False, judge: Judge = accept, whole: bool = True
+        self,
+        start: int,
+        now: int,
+        points: JointPoints,
+        queue: bool = False,
+        judge: Judge = accept,
+        whole: bool = True,
+        lead: int = 0,
     ) -> None:
         """Take in a trajectory that starts at a time [ns]; without ``whole`` it has been judged but for its beginning.
+
+        Where it begins now and all is at rest, it begins ``lead`` [ns] later, as soon as an effort can act.
 
         Raises
         ------
@@ -152,7 +161,9 @@ class TrajectoryPlayer:
             piece = None
         else:
             self._run(now, judge)
-            piece = self._piece(new, now, self._last, judge, whole)
+            if not self._pieces:
+                new.start += lead
+            piece = self._piece(new, max(now, new.start), self._last, judge, whole)
         if not queue:  # what would begin later on these joints is replaced
             self._waiting = [
                 w for w in self._waiting if w.start < start or not np.isin(w.points.joints, points.joints).all()
@@ -211,10 +222,26 @@ class TrajectoryPlayer:
         self._run(self.clock.at(stamp), judge)
         return self._paced(self.clock, self._last)
 
-    def ahead(self, stamp: int) -> Desired:
-        """Return what will be desired at a time [ns], not before that of `at`, by the trajectories now under way."""
-        clock = copy.copy(self.clock)
-        return self._paced(clock, self._written(clock.at(stamp)))
+    def ahead(self, stamp: int, span: int = 0) -> Desired:
+        """Return what will be desired at a time [ns], by the trajectories now under way, for an effort held for a span.
+
+        That is the mean over the span [ns] around that time, which must not begin before that of `at`. Where
+        accelerations jump in it, as those of shortest times do, velocities are right at its end; jumps of velocities,
+        which no effort can make, are left out.
+        """
+        clock, half = copy.copy(self.clock), span // 2
+        begin = self._paced(clock, self._written(clock.at(stamp - half)))
+        if not half:
+            return begin
+        end = self._paced(clock, self._written(clock.at(stamp + half)))
+        low, high = np.minimum(begin.acceleration, end.acceleration), np.maximum(begin.acceleration, end.acceleration)
+        mean = (end.velocity - begin.velocity) / (2e-9 * half)
+        return Desired(
+            0.5 * (begin.position + end.position),
+            0.5 * (begin.velocity + end.velocity),
+            np.minimum(np.maximum(mean, low), high),
+            0.5 * (begin.effort + end.effort),
+        )
 
     def _paced(self, clock: PathClock, now: Desired) -> Desired:
         """Return a motion on a clock as it is in time."""
