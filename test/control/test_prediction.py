@@ -28,8 +28,8 @@ def loaded():
 
 def learner(**values):
     return AdaptiveController(
-        panda(), 10.0, 10.0, 0.03, [LINK], payload=3.0, reach=0.15, effort_scale=panda().limits.effort,
-        **{"memory": 0.5, **values},
+        panda(), 10.0, 10.0, 0.03, [LINK], effort_scale=panda().limits.effort,
+        **{"payload": 3.0, "reach": 0.15, "memory": 0.5, **values},
     )  # fmt: skip
 
 
@@ -72,14 +72,39 @@ def friction(before, after, dry, viscous, rng):
     return np.where(moves, dry * np.sign(mean) + viscous * mean, dry * rng.normal(size=len(mean)))
 
 
-@pytest.mark.parametrize(("late", "rubs"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.1), (0.7, 0.1)])
-def test_no_step_leads_away_from_the_truth_whatever_the_period_and_the_states(late, rubs, rng, monkeypatch):
-    """The divergence to the truth never rises, and vanishes, also with other delays; with friction that is not known
-    where equations of moving joints alone count.
+def test_the_stiffness_is_the_slope_of_coordinates(rng):
+    """dZ/dR by differences of R = 1 / (1 + exp(-Z)), in an orthonormal basis of symmetric matrices, on the way."""
+    basis = np.zeros((10, 4, 4))
+    for unit, (i, j) in zip(basis, zip(*np.tril_indices(4), strict=True), strict=True):
+        unit[i, j] = unit[j, i] = 1.0 if i == j else np.sqrt(0.5)
+
+    def relative(Z):
+        values, vectors = np.linalg.eigh(Z)
+        return vectors @ np.diag(1.0 / (1.0 + np.exp(-values))) @ vectors.T
+
+    control = learner(payload=30.0)
+    control.observe(panda().random(rng), rng.normal(size=7), None, 0.0)
+    for _ in range(20):
+        (Z,) = control._coordinates
+        control.observe(panda().random(rng), rng.normal(size=7), rng.normal(scale=10.0, size=7), 0.01)
+        slopes = np.array([(relative(Z + 1e-4 * e) - relative(Z - 1e-4 * e)) / 2e-4 for e in basis])
+        found = np.tril(control._prediction._stiff[2])
+        found += np.tril(found, -1).T
+        np.testing.assert_allclose(found @ np.einsum("aij,bij->ab", slopes, basis), np.eye(10), atol=1e-4)
+    assert np.ptp(np.linalg.eigvalsh(Z)) > 5.0
+
+
+@pytest.mark.parametrize(
+    ("late", "rubs", "payload"),
+    [(0.0, 0.0, 3.0), (0.7, 0.0, 3.0), (0.0, 0.1, 3.0), (0.7, 0.1, 3.0), (0.0, 0.0, 300.0), (0.7, 0.1, 300.0)],
+)
+def test_no_step_leads_away_from_the_truth_whatever_the_period_and_the_states(late, rubs, payload, rng, monkeypatch):
+    """The divergence to the truth never rises, and vanishes, also with other delays, and for what is light in its set;
+    with friction that is not known where equations of moving joints alone count.
     """
     if rubs:
         monkeypatch.setattr(momentum_prediction, "TIE", 0.0)
-    true, control = loaded(), learner()
+    true, control = loaded(), learner(payload=payload)
     truth, divergences = parameters(true), []
     dry, viscous = rubs * rng.uniform(0.0, 1.0, (2, 7)) * true.limits.effort
     state = None

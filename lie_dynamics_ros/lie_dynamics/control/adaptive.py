@@ -20,10 +20,6 @@ from .tracking_error import gains
 
 Array = npt.NDArray[np.float64]
 
-PREDICTION_RATE = 350.0
-"""Of learning by `AdaptiveController.observe` where equations are plenty [1/s], in coordinates Z."""
-LARGEST_STEP = 2.0
-"""Of learning by `AdaptiveController.observe`: up to 4 / `STEEPEST`, the divergence falls for exact equations."""
 SMOOTH = 0.03
 """Desired speed from which on dry friction is compensated by three quarters [rad/s, m/s]."""
 LARGEST_FRICTION = 0.1
@@ -217,12 +213,12 @@ class AdaptiveController:
             return
         x, v = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64)
         more = self._still if shift is None else shift
-        slope = self._prediction.slope(x, v, effort, more, period, self._parameters[self._chosen])
+        present = self._parameters[self._chosen]
+        slope = self._prediction.move(x, v, effort, more, period, present, self._coordinates)
         if slope is None:
             return
         self._slope[self._chosen] = slope
-        step = min(LARGEST_STEP, PREDICTION_RATE * period)
-        moved = self.set.step(self._coordinates, self._slope.reshape(-1), self._chosen, _DUAL, step)
+        moved = self.set.step(self._coordinates, self._slope.reshape(-1), self._chosen, _DUAL, 1.0)
         if moved is not None:
             self._take(*moved)
 

@@ -19,6 +19,12 @@ from .passivity import armature
 
 Array = npt.NDArray[np.float64]
 
+PREDICTION_RATE = 87.5
+"""Of learning where equations are plenty [1/s], the same for all entries of R."""
+LARGEST_STEP = 0.5
+"""Largest part of what is missed that is learned in a step: up to 0.55 the divergence falls for exact equations."""
+LONGEST = 1.0
+"""Longest step of Z (Frobenius norm) for which it does."""
 SMALLEST = 1e-4
 """Part of the scale of efforts below which equations count little: epsilon is its square."""
 SURPRISE = 3e-3
@@ -46,7 +52,8 @@ class MomentumPrediction:
     and viscous friction of each joint. The equation of a joint that rests or turns round is left out, for what friction
     holds there is not known; it counts the more, the faster the joint moves. While others move it decides, by `TIE`,
     what their equations leave open: else a load may be put where it turns a joint that had none. The unknowns are
-    coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`.
+    coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`, in the orthonormal basis of symmetric
+    matrices. Steps are scaled by G = dZ/dR, so that R goes alike fast everywhere, also where it is small.
 
     Parameters
     ----------
@@ -86,10 +93,11 @@ class MomentumPrediction:
         self._filtered, self._information = np.zeros((2 * n, m + 4)), np.zeros((m + 2, m + 2))
         self._friction, self._velocity, self._left = np.zeros((n, 2, m + 4)), np.zeros((2, n)), 0.0
         self._rooms = np.empty((2 * n, m + 4)), np.empty((m + 2, m + 2)), np.empty((m + 1, m)), np.empty(m), np.empty(9)
+        self._stiff = np.empty((2, 4, 4)), np.empty(4), np.empty((m, m)), np.empty(m)
         self.reset()
         q, zero = model.neutral(), np.zeros(n)
         for _ in range(2):  # so that nothing is compiled while a robot is controlled
-            self.slope(q, zero, zero, zero, 1.0, parameters[bodies])
+            self.move(q, zero, zero, zero, 1.0, parameters[bodies], np.zeros((k, 4, 4)))
         self.reset()
 
     def reset(self) -> None:
@@ -97,10 +105,17 @@ class MomentumPrediction:
         self._filtered[:] = self._information[:] = self._friction[:] = self.friction[:] = self._left = 0.0
         self._now, self._known = 0, False
 
-    def slope(
-        self, q: Array, qd: Array, effort: Array | None, shift: Array, period: float, estimates: Array
+    def move(
+        self,
+        q: Array,
+        qd: Array,
+        effort: Array | None,
+        shift: Array,
+        period: float,
+        parameters: Array,
+        estimates: Array,
     ) -> Array | None:
-        """Take in what happened since the last state; return the slope (k, 10) over the parameters.
+        """Take in what happened since the last state; return by what slope (k, 10) over parameters estimates move.
 
         Parameters
         ----------
@@ -112,13 +127,15 @@ class MomentumPrediction:
             By how much that would be more if efforts acted some time earlier, always the same.
         period : float
             Since the last state [s].
-        estimates : ndarray, shape (k, 10)
-            Present parameters of the bodies.
+        parameters : ndarray, shape (k, 10)
+            Present ones of the bodies.
+        estimates : ndarray, shape (k, 4, 4)
+            The same as coordinates Z of `InertiaSet`.
 
         Returns
         -------
         ndarray, shape (k, 10), or None
-            Gradient of (r - r*)^T A (A + epsilon)^-1 (r - r*) / 2 over the parameters, r* what fits best; None where
+            At most `LARGEST_STEP` times G (A + epsilon G)^-1 (A r - b), which moves Z by `LONGEST` at most; None where
             there is nothing to learn from.
         """
         before, now = self._now, 1 - self._now
@@ -134,22 +151,26 @@ class MomentumPrediction:
         known, self._now, self._known = self._known, now, True
         if not known or effort is None or period <= 0.0:
             return None
-        row, left, root, slope, numbers = self._rooms
+        row, left, root, nearest, numbers = self._rooms
+        turn, values, stiff, slope = self._stiff
         share = period / self.memory
         numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left, TIE
-        coordinates = (self._coordinates @ estimates[..., None]).reshape(-1)
+        coordinates = (self._coordinates @ parameters[..., None]).reshape(-1)
         done = digest(
             self._p[before], p, self._h[before], h, self._velocity[before], self._velocity[now], effort,
             shift, self._weight, numbers, self._parameters, coordinates, row, self._filtered,
-            self._information, self._friction, left, root, slope, self.friction,
+            self._information, self._friction, left, root, nearest, self.friction,
+            estimates, turn, values, stiff, slope,
         )  # fmt: skip
         if done != 1:
             return None
         self._left = float(numbers[7])
-        if not math.isfinite(float(slope @ slope) + self._left):
+        size = math.sqrt(float(slope @ slope))
+        if not math.isfinite(size + self._left):
             self.reset()
             return None
-        return np.asarray((slope.reshape(-1, 1, 10) @ self._coordinates).reshape(-1, 10))
+        step = min(LARGEST_STEP, PREDICTION_RATE * period, LONGEST / max(size, LONGEST))
+        return np.asarray(step * (slope.reshape(-1, 1, 10) @ self._coordinates).reshape(-1, 10))
 
 
 def _turned(factor: Array) -> Array:

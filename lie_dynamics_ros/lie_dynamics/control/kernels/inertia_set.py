@@ -22,6 +22,43 @@ def _compose(base, values, out, b):
             out[b, i, j] = out[b, j, i] = x
 
 
+@outline
+def stiffness(coordinates, a, v, values, out):
+    """Write G = dZ/dR of each body to `out` (10 k, 10 k), lower triangle, in the basis of `momentum_prediction`.
+
+    Between eigenvectors i and j of Z it is the inverse of the divided difference of 1 / (1 + exp(-z)), which is
+    4 cosh(z_i / 2) cosh(z_j / 2) d / sinh d with d = (z_i - z_j) / 2; `a`, `v`, `values` are room to work in.
+    """
+    out[:, :] = 0.0
+    for b in range(coordinates.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                a[i, j] = coordinates[b, i, j]
+        _eigen(a, v)
+        for i in range(4):
+            values[i] = a[i, i]
+        for i in range(4):
+            for j in range(i + 1):
+                x = 0.5 * (values[i] - values[j])
+                weight = 4.0 * math.cosh(0.5 * values[i]) * math.cosh(0.5 * values[j])
+                if abs(x) > 1e-9:
+                    weight *= x / math.sinh(x)
+                k = 0
+                for p in range(4):  # the coordinates of (v_i v_j^T + v_j v_i^T) / 2, or / sqrt(2), go to a
+                    for q in range(p + 1):
+                        x = 0.5 * (v[p, i] * v[q, j] + v[q, i] * v[p, j])
+                        a[k // 4, k % 4] = x * _between(p, q) * _between(i, j)
+                        k += 1
+                for k in range(10):
+                    for m in range(k + 1):
+                        out[10 * b + k, 10 * b + m] += weight * a[k // 4, k % 4] * a[m // 4, m % 4]
+
+
+@inline
+def _between(i, j):
+    return 1.0 if i == j else math.sqrt(2.0)
+
+
 @kernel(
     "(float64[:,:,::1], float64[::1], int64[::1], float64[::1], float64[:,:,::1], float64[:,::1], float64[:,::1],"
     " float64[:,::1], float64[::1], float64[:,:,::1], float64[:,:,::1])",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ...engine.compile import inline, kernel
+from .inertia_set import stiffness
 
 #: Keeps what nothing is known of from division by zero.
 _NOTHING = 1e-200
@@ -141,14 +142,15 @@ def _eliminate(information, friction, coordinates, left):
 
 @inline
 def _solve(left, epsilon, root, slope):
-    """Replace `slope` by (A + epsilon)^-1 slope, by Cholesky; return the square that the best fit leaves."""
+    """Replace `slope` by A^-1 slope, by Cholesky; return the square that the best fit leaves.
+
+    What is not above epsilon in A is taken for epsilon.
+    """
     m = slope.shape[0]
     rest = left[m, m]
     for j in range(m):
         for k in range(j + 1):
             x = left[j, k]
-            if k == j:
-                x += epsilon
             for i in range(k):
                 x -= root[j, i] * root[k, i]
             root[j, k] = x / root[k, k] if k < j else math.sqrt(max(x, epsilon))
@@ -190,13 +192,15 @@ def _fit_friction(friction, coordinates, slope, information, left, found):
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1],"
     " float64[::1], float64[::1], float64[::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1],"
-    " float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[:,::1])",
+    " float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[:,::1],"
+    " float64[:,:,::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[::1])",
     quick=True,
 )
 def digest(
     p_before, p_now, h_before, h_now, qd_before, qd_now, effort,
     shift, weight, numbers, units, coordinates, row, filtered,
-    information, friction, left, root, slope, found,
+    information, friction, left, root, nearest, found,
+    estimates, turn, values, stiff, slope,
 ):  # fmt: skip
     """Take in the equations of one period, and write the slope that the estimates go down.
 
@@ -231,10 +235,16 @@ def digest(
         Room to work in.
     root : ndarray, shape (m + 1, m)
         Room to work in.
-    slope : ndarray, shape (m,)
-        (A + epsilon)^-1 (A r - b), where A r = b are the equations of least squares without x, c and d.
+    nearest : ndarray, shape (m,)
+        (A + epsilon G)^-1 (A r - b), where A r = b are the equations of least squares without x, c and d.
     found : ndarray, shape (n, 2)
         The c and d that fit best.
+    estimates : ndarray, shape (k, 4, 4)
+        Z, those of the estimates.
+    turn, values, stiff : ndarray, shape (2, 4, 4), (4,), (m, m)
+        Room to work in; `stiff` is left with G = dZ/dR, lower triangle.
+    slope : ndarray, shape (m,)
+        G times `nearest`.
 
     Returns
     -------
@@ -251,7 +261,15 @@ def digest(
     epsilon = numbers[3] + numbers[6] * numbers[7]
     for j in range(m):
         epsilon += _DIGITS * information[j, j]
-        slope[j] = left[m, j]
-    numbers[7] = _solve(left, epsilon, root, slope)
-    _fit_friction(friction, coordinates, slope, information, left, found)
+        nearest[j] = left[m, j]
+    stiffness(estimates, turn[0], turn[1], values, stiff)
+    for j in range(m):
+        for k in range(j + 1):
+            left[j, k] += epsilon * stiff[j, k]
+    numbers[7] = _solve(left, epsilon, root, nearest)
+    _fit_friction(friction, coordinates, nearest, information, left, found)
+    for j in range(m):
+        slope[j] = 0.0
+        for k in range(m):
+            slope[j] += stiff[max(j, k), min(j, k)] * nearest[k]
     return 1
