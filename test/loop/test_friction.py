@@ -19,13 +19,12 @@ def told(n=7, **values):
     return JointFriction(np.full(n, VISCOUS), DRY, **values)
 
 
-def run(mode, friction, seconds=3.0):
-    """Without a memory mode adaptive does not find friction by itself."""
+def run(mode, friction, seconds=3.0, **values):
     arm = arms.load("panda_arm")
     simulated = arm.simulated(friction=DRY, damping=VISCOUS, integrator="implicitfast")
     middle = 0.5 * (arm.lower + arm.upper)
     simulated.set(middle, np.zeros(7))
-    core = make_core(arm.model, friction, mode=mode, rate=500.0, adaptation_memory=0.0)
+    core = make_core(arm.model, friction, mode=mode, rate=500.0, **values)
     loop = ControlLoop(simulated, core, 500.0, 1.0)
     loop.run(0.1)
     loop.core.follow(sine(middle, np.full(7, 0.3), np.linspace(0.3, 0.6, 7), seconds))
@@ -34,7 +33,7 @@ def run(mode, friction, seconds=3.0):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_it_takes_most_of_the_error_away_and_is_quiet_at_rest(mode):
-    without, free_rest = run(mode, None)
+    without, free_rest = run(mode, None, adaptation_memory=0.0)  # else mode adaptive finds friction by itself
     with_it, rest = run(mode, told())
     assert np.sqrt((with_it.error**2).mean()) < 0.2 * np.sqrt((without.error**2).mean())
     assert set(with_it.phase) <= {"following", "holding"}
