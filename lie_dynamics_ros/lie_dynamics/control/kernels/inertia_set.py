@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...engine.compile import inline, kernel
+from ...engine.compile import inline, kernel, outline
 from .symmetric import eigen
 
 #: Largest |z| of an eigenvalue: m stays between 8e-7 and 1 - 8e-7, so that no estimate is caught at the boundary.
@@ -34,7 +34,7 @@ def stiffness(coordinates, a, v, values, out):
         for i in range(4):
             for j in range(4):
                 a[i, j] = coordinates[b, i, j]
-        _eigen(a, v)
+        eigen(a, v)
         for i in range(4):
             values[i] = a[i, i]
         for i in range(4):
