@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Inertia, PoseStamped, WrenchStamped
 from node_cases import ARM_POSITION, CASES
 from node_platforms import LEGS
 from node_robots import ARM, ARM_JOINTS, assert_close, oracle
@@ -99,3 +99,63 @@ def test_frames_have_a_prefix_in_messages_and_none_in_parameters(bench):
     told = bench.start("inverse_dynamics", "other", robot_description=ARM, frame_prefix="/left")
     why = "frame_prefix is '/left'; expected none with a leading slash"
     bench.wait_status(told, lambda s, v: why in s.message, why)
+
+
+def test_services_take_and_give_names_with_prefixes(bench):
+    srv = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
+    node = bench.start("inverse_dynamics", robot_description=ARM, joint_prefix="left_", frame_prefix="left/")
+    bench.wait_state(node, "active")
+
+    def compute(names, frame):
+        wrench = WrenchStamped()
+        wrench.header.frame_id = frame
+        request = srv.ComputeInverseDynamics.Request(
+            joint_names=names, position=ARM_POSITION[::-1].tolist(), external_wrenches=[wrench]
+        )
+        return bench.call(srv.ComputeInverseDynamics, f"{node}/compute_inverse_dynamics", request)
+
+    answer = compute(LEFT[::-1], "left/panda_link8")
+    assert answer.success and tuple(answer.joint_names) == LEFT[::-1]
+    assert_close(np.array(answer.effort)[::-1], oracle(ARM, ARM_POSITION))
+    for names, frame, why in (
+        (ARM_JOINTS[::-1], "left/panda_link8", "joints missing: left_panda_joint1"),
+        (LEFT[::-1], "right/panda_link8", "the frame 'right/panda_link8'; expected one that begins with 'left/'"),
+    ):
+        answer = compute(names, frame)
+        assert not answer.success and why in answer.message, answer.message
+
+    def carry(frame):
+        request = srv.SetPayload.Request(frame_id=frame, inertia=Inertia(m=1.0))
+        return bench.call(srv.SetPayload, f"{node}/set_payload", request)
+
+    assert not carry("panda_link8").success
+    assert carry("left/panda_link8").success
+    assert bench.get(node, "payload_frame") == "panda_link8"
+
+
+def test_targets_and_poses_of_a_tool_have_frames_with_the_prefix(bench):
+    given = {"mode": "impedance", "frame_prefix": "left/", "error_limit": 0.0}
+    node = bench.start("computed_torque", robot_description=ARM, **given)
+    poses = bench.listen(PoseStamped, f"{node}/tool_pose")
+    targets = bench.publisher(PoseStamped, f"{node}/target_pose")
+
+    def state():
+        return bench.make_state(ARM_JOINTS, ARM_POSITION, np.zeros(7))
+
+    pose = bench.ask(state, poses)
+    assert pose.header.frame_id == "left/panda_link0"
+    pose.header.frame_id = "panda_link0"
+    bench.send_until(
+        lambda: (bench.states.publish(state()), targets.publish(pose)),
+        lambda: bench.reported(node, lambda s, v: "the frame 'panda_link0'; expected one that" in v["last problem"]),
+        "a refusal",
+    )
+    desired = bench.listen(PoseStamped, f"{node}/desired_pose")
+    pose.header.frame_id, height = "left/panda_link0", pose.pose.position.z
+    pose.pose.position.z = height + 0.1
+
+    def ask():
+        targets.publish(pose)
+        return bench.ask(state, desired)
+
+    bench.wait(lambda: ask().pose.position.z > height + 0.01, "a desired pose on its way to the target")
