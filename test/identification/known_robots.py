@@ -1,6 +1,5 @@
 """Robots whose parameters are known, what somebody guesses of them, and motions."""
 
-
 import numpy as np
 from support.sample_trees import branched, to_model
 

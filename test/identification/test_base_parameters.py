@@ -1,6 +1,5 @@
 """Base parameters: which sums of inertial parameters joint forces tell."""
 
-
 import numpy as np
 import pytest
 from known_robots import all_parameters, guess_of, planar_arm, random_motion, tree_of

@@ -2,76 +2,28 @@
 
 import subprocess
 import sys
-from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from core_loop import EVERY, MIDDLE, ZERO, Loop, S, panda
 
-import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
-    Model,
     coriolis_product,
     gravity_force,
     inverse_dynamics,
     mass_matrix,
 )
-from lie_dynamics_ros.lie_dynamics.control.feasibility import extremes
-from lie_dynamics_ros.lie_dynamics.simulation import Simulator
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.efforts import EffortStage
 from lie_dynamics_ros.nodes.computed_torque.options import default_options
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
 from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
-S = 10**9
-MIDDLE = np.array([0.0, 0.0, 0.0, -1.7, 0.0, 1.8, 0.5])
 ALIGNED = np.array([0.3, 0.0, -0.4, -1.5, 0.2, 1.8, 0.5])
-ZERO = np.zeros(7)
-EVERY = np.arange(7)
-
-
-@cache
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
-
-
-class Loop:
-    """A core and a simulated arm in lock step, efforts late by whole periods."""
-
-    def __init__(self, q=MIDDLE, qd=ZERO, true=None, rate=500.0, delay=1, method="semi_implicit", **parameters):
-        self.parameters = parameters
-        self.core = ComputedTorqueCore(panda(), default_options(**parameters))
-        self.core.start()
-        self.period, self.k = 1.0 / rate, 0
-        self.arm = Simulator(true or panda(), q, qd, step=0.25 * self.period, method=method)
-        self.waiting = [gravity_force(panda(), q)] * delay
-        self.answers = []
-
-    def step(self):
-        state = RobotState(S + round(self.k * self.period * S), self.arm.q.copy(), self.arm.qd.copy())
-        answer = self.core.answer(state)
-        assert (np.abs(answer.total) <= self.core.limit * (1 + 1e-12)).all()
-        self.waiting.append(answer.total)
-        self.arm.advance(self.waiting.pop(0), substeps=4)
-        self.answers.append(answer)
-        self.k += 1
-        return answer
-
-    def run(self, seconds):
-        return [self.step() for _ in range(round(seconds / self.period))]
-
-    def change(self, **parameters):
-        self.parameters |= parameters
-        self.core = self.core.with_options(default_options(**self.parameters))
-
-    def follow(self, times, position, *others, start=0):
-        others = [None if x is None else np.array(x, float) for x in others]
-        self.core.follow(JointPoints(EVERY, np.array(times, float), np.array(position, float), *others), start)
 
 
 def test_the_core_knows_no_ros():
@@ -152,68 +104,6 @@ def test_efforts_that_are_not_finite_become_gravity_compensation_and_a_stop():
     answer = core.answer(RobotState(S + 10**6, MIDDLE, ZERO, np.full((7, 6), 1e308)))
     assert answer.phase in ("stopping", "stopped") and "no finite effort" in answer.reason
     np.testing.assert_allclose(answer.effort, gravity_force(panda(), MIDDLE), atol=1e-9)
-
-
-SPEED = panda().limits.velocity
-
-
-@pytest.mark.parametrize(
-    ("points", "reason"),
-    [
-        (([1.0], [MIDDLE], None, None, [[1e308] * 7]), "an effort of 1e\\+308"),
-        (([1.0], [MIDDLE], None, None, [[90.0] + [0.0] * 6]), "an effort of 90 beyond the limits of panda_joint1"),
-        (([1.0, 2.0], [MIDDLE, MIDDLE], [[1e200] * 7, ZERO]), "beyond the limits|not finite"),
-        (([1.0, 2.0], [MIDDLE, MIDDLE], [[1e6] * 7, ZERO]), "beyond the limits"),
-        (([1.0], [MIDDLE + 3.0], [ZERO]), "a position of"),
-        (([0.1], [MIDDLE + 0.3], [ZERO]), "a velocity of"),  # 4.5 rad/s half-way, and rest at both ends
-        (([0.5, 1.0], [MIDDLE - [0, 0, 0, 1.36, 0, 0, 0], MIDDLE], [-0.9 * SPEED, ZERO]), "a position of"),
-        (([1.0], [MIDDLE - [0, 0, 0, 1.5, 0, 0, 0]], [ZERO]), "a position of"),
-        (([0.3], [MIDDLE + 0.12 * np.eye(7)[1]], [ZERO], [ZERO]), "takes"),
-        (([0.5], [MIDDLE + 0.12], [ZERO], [ZERO]), None),
-    ],
-)  # fmt: skip
-def test_trajectories_are_judged_all_along_before_they_are_taken(points, reason):
-    loop = Loop(acceleration_limit=[0.0])
-    loop.step()
-    before = loop.core.player.count
-    if reason is None:
-        loop.follow(*points)
-        return
-    if reason == "takes":  # fast enough for the URDF's velocities, too fast for the shoulder's torque with a payload
-        loop.change(payload_frame="panda_link7", payload_mass=10.0)
-        loop.step()
-    with pytest.raises(MessageError, match=reason):
-        loop.follow(*points)
-    assert loop.core.player.count == before
-    loop.step()
-
-
-@pytest.mark.parametrize("share", [5e-324, 1e-310, 1e-200, 1e-17, 1e-16])
-def test_the_largest_value_of_a_polynomial_with_a_tiny_leading_coefficient(share):
-    """Of s (1 - s) and so on at 1/2; what is below round-off must not overflow in the roots."""
-    for c, largest in (([0.0, 4.0, -4.0, 0.0, share], 1.0), ([1.0, -1.0, 0.0, share], 1.0), ([1e-300, share], 1e-300)):
-        assert extremes.largest(np.array(c)) == pytest.approx(max(largest, c[0] + c[-1] * (len(c) == 2)))
-    assert extremes.largest(np.array([0.0, np.inf])) == np.inf
-    assert extremes.largest(np.zeros(4)) == 0.0
-
-
-def test_accelerations_between_points_count_where_there_is_a_limit():
-    loop = Loop(acceleration_limit=[5.0])
-    loop.step()
-    with pytest.raises(MessageError, match="an acceleration of"):
-        loop.follow([0.5], [MIDDLE + 0.3], [ZERO])
-    loop.follow([0.5], [MIDDLE + 0.2], [ZERO])
-
-
-def test_a_trajectory_that_waits_and_cannot_begin_is_told():
-    loop = Loop()
-    loop.step()
-    start = S + S // 10
-    loop.follow([0.0, 1.0], [MIDDLE + 0.3, MIDDLE], [ZERO, ZERO], start=start)
-    loop.run(0.2)
-    ((told, _, reason),) = loop.core.player.dropped
-    assert told == start and "start_tolerance" in reason
-    np.testing.assert_allclose(loop.answers[-1].desired.position, MIDDLE)
 
 
 CHANGES = (
@@ -367,46 +257,3 @@ def test_anybody_can_compute_an_answer_again(mode):
         np.testing.assert_allclose(told.effort, told.effort_before_limits + told.blend_effort, rtol=1e-12)
         np.testing.assert_allclose(told.gravity_effort, gravity_force(model, q), rtol=1e-12)
         assert told.wrench_effort.any() and told.scale == 1.0
-
-
-def swing_errors(delay, **parameters):
-    """Errors of a sine of all joints whose efforts come late by whole periods; the arm's own are of higher order."""
-    loop = Loop(rate=250.0, delay=delay, method="rkmk4", **parameters)
-    loop.run(0.1)
-    times, pace = np.linspace(0.0, 2.0, 41), np.pi
-    sine, cosine = np.sin(pace * times)[:, None] * np.ones(7), np.cos(pace * times)[:, None] * np.ones(7)
-    loop.follow(times, MIDDLE + 0.2 * sine, 0.2 * pace * cosine, -0.2 * pace**2 * sine, start=S + 10**8)
-    return np.array([answer.error for answer in loop.run(1.9)[250:]])
-
-
-@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based", "adaptive"])
-def test_what_is_desired_is_commanded_for_the_time_at_which_efforts_act(mode):
-    """For the middle of what the delay may be: from errors with a known delay, those without delay and with one differ
-    by opposite amounts.
-    """
-    early, late = swing_errors(0, mode=mode), swing_errors(1, mode=mode)
-    known = swing_errors(1, mode=mode, least_delay=1.0)
-    assert np.abs(early + late - 2.0 * known).max() < 0.05 * np.abs(late - early).max()
-    assert np.abs(known).max() < 0.05 * np.abs(late - early).max()
-
-
-@pytest.mark.parametrize("mode", CONTROL_MODES)
-def test_at_rest_the_delay_changes_no_effort(mode):
-    efforts = []
-    for least in (0.0, 1.0):
-        core = ComputedTorqueCore(panda(), default_options(mode=mode, least_delay=least))
-        core.answer(RobotState(S, MIDDLE, ZERO))
-        efforts.append(core.answer(RobotState(S + 2_000_000, MIDDLE + 0.01, ZERO + 0.02)).total)
-    np.testing.assert_array_equal(*efforts)
-
-
-def test_a_least_delay_beyond_the_delay_is_refused():
-    with pytest.raises(ParameterError, match="least_delay: at most delay, 1, got 2"):
-        default_options(least_delay=2.0)
-
-
-def test_states_older_than_declared_move_the_time_for_which_is_commanded():
-    core = ComputedTorqueCore(panda(), default_options())
-    for k in range(40):
-        core.answer(RobotState(S + k * 2_000_000, MIDDLE, ZERO, age=0.0036))
-    assert core.lead == pytest.approx(2e6 * (0.5 + 0.5 * (1.75 + 2.0)))

@@ -5,10 +5,10 @@ import pytest
 from action_interface import provide
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
+from controlled_robot import MIDDLE, Loop, trajectory
 from node_robots import ARM_JOINTS
 from rclpy.action import ActionClient
 from std_msgs.msg import Float64
-from test_computed_torque import MIDDLE, Loop, trajectory
 
 pytestmark = pytest.mark.slow
 ZERO = np.zeros(7)

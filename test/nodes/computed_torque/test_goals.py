@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_computed_torque_core import EVERY, MIDDLE, Loop, S, panda
+from core_loop import EVERY, MIDDLE, Loop, S, panda
 
 import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError

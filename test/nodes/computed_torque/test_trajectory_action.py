@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import numpy as np
 from builtin_interfaces.msg import Duration
-from test_computed_torque_core import MIDDLE, Loop, panda
+from core_loop import MIDDLE, Loop, panda
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
 from lie_dynamics_ros.nodes.computed_torque import action

@@ -1,0 +1,53 @@
+"""The time for which a core of computed_torque commands: when efforts act, however late they and states are."""
+
+import numpy as np
+import pytest
+from core_loop import MIDDLE, ZERO, Loop, S, panda
+
+from lie_dynamics_ros.core.errors import ParameterError
+from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import default_options
+
+
+def swing_errors(delay, **parameters):
+    """Errors of a sine of all joints whose efforts come late by whole periods; the arm's own are of higher order."""
+    loop = Loop(rate=250.0, delay=delay, method="rkmk4", **parameters)
+    loop.run(0.1)
+    times, pace = np.linspace(0.0, 2.0, 41), np.pi
+    sine, cosine = np.sin(pace * times)[:, None] * np.ones(7), np.cos(pace * times)[:, None] * np.ones(7)
+    loop.follow(times, MIDDLE + 0.2 * sine, 0.2 * pace * cosine, -0.2 * pace**2 * sine, start=S + 10**8)
+    return np.array([answer.error for answer in loop.run(1.9)[250:]])
+
+
+@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based", "adaptive"])
+def test_what_is_desired_is_commanded_for_the_time_at_which_efforts_act(mode):
+    """For the middle of what the delay may be: from errors with a known delay, those without delay and with one differ
+    by opposite amounts.
+    """
+    early, late = swing_errors(0, mode=mode), swing_errors(1, mode=mode)
+    known = swing_errors(1, mode=mode, least_delay=1.0)
+    assert np.abs(early + late - 2.0 * known).max() < 0.05 * np.abs(late - early).max()
+    assert np.abs(known).max() < 0.05 * np.abs(late - early).max()
+
+
+@pytest.mark.parametrize("mode", CONTROL_MODES)
+def test_at_rest_the_delay_changes_no_effort(mode):
+    efforts = []
+    for least in (0.0, 1.0):
+        core = ComputedTorqueCore(panda(), default_options(mode=mode, least_delay=least))
+        core.answer(RobotState(S, MIDDLE, ZERO))
+        efforts.append(core.answer(RobotState(S + 2_000_000, MIDDLE + 0.01, ZERO + 0.02)).total)
+    np.testing.assert_array_equal(*efforts)
+
+
+def test_a_least_delay_beyond_the_delay_is_refused():
+    with pytest.raises(ParameterError, match="least_delay: at most delay, 1, got 2"):
+        default_options(least_delay=2.0)
+
+
+def test_states_older_than_declared_move_the_time_for_which_is_commanded():
+    core = ComputedTorqueCore(panda(), default_options())
+    for k in range(40):
+        core.answer(RobotState(S + k * 2_000_000, MIDDLE, ZERO, age=0.0036))
+    assert core.lead == pytest.approx(2e6 * (0.5 + 0.5 * (1.75 + 2.0)))
