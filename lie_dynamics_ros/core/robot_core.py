@@ -175,7 +175,8 @@ def check_coordinates(model: Model) -> None:
     for name in model.joint_names:
         joint = model.joint(name)
         if joint.q_slice.stop - joint.q_slice.start != 1:
+            floats = "; a base that odometry moves is base_link, with base_motion odometry"
             raise ConfigurationError(
                 f"joint {name!r} is of kind {joint.kind!r}; a JointState holds one position per joint, "
-                "so only joints with one coordinate can be used"
+                f"so only joints with one coordinate can be used{floats if joint.kind == 'free' else ''}"
             )

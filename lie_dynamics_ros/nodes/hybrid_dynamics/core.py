@@ -35,8 +35,8 @@ class HybridDynamicsOptions(RobotOptions):
     @staticmethod
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
-        if values["free_base"] and (values["base_motion"] != "odometry" or values["base_link"]):
-            raise ParameterError("free_base is for a whole robot: expected base_motion 'odometry' and no base_link")
+        if values["free_base"] and values["base_motion"] != "odometry":
+            raise ParameterError(f"free_base with base_motion {values['base_motion']!r}; expected 'odometry'")
         return {
             **RobotOptions.read(values),
             "unnamed": values["unnamed_joints"],

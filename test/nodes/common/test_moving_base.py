@@ -12,6 +12,7 @@ from support.two_arms import CARRIERS, LEANING, LEFT, LIFTING, RIGHT, Whole
 from lie_dynamics_ros.core.commands import HybridCommand
 from lie_dynamics_ros.core.errors import ConfigurationError, ParameterError
 from lie_dynamics_ros.core.moving_base import BaseState
+from lie_dynamics_ros.core.odometry import Odometry
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import external_wrench, frame_pose
 from lie_dynamics_ros.nodes.hybrid_dynamics.core import HybridDynamicsCore, HybridDynamicsOptions
@@ -208,10 +209,8 @@ def test_computed_torque_compensates_the_motion_of_its_base(given, mode, rng):
 def test_what_cannot_carry_is_refused(monkeypatch):
     with pytest.raises(ParameterError, match="carrying_joints is 'states' without base_link"):
         make("inverse_dynamics", LEANING, carrying_joints="states")
-    with pytest.raises(ParameterError, match="free_base is for a whole robot"):
+    with pytest.raises(ParameterError, match="free_base with base_motion 'fixed'; expected 'odometry'"):
         make("hybrid_dynamics", LEANING, free_base=True)
-    with pytest.raises(ParameterError, match="free_base is for a whole robot"):
-        make("hybrid_dynamics", LEANING, **FREE, base_link="left_panda_link0", free_base=True)
     with monkeypatch.context() as patch:
         patch.setattr(base_input, "OdometryMessage", None)
         with pytest.raises(ConfigurationError, match="base_motion is 'odometry', for which the package nav_msgs is"):
@@ -239,6 +238,28 @@ def test_a_locked_carrier_stays_locked_and_what_carries_nothing_is_no_base(rng):
     values = {"base_link": "stand", "carrying_joints": "states", "base_motion": "fixed", "locked_joints": [""]}
     values |= {"locked_positions": [0.0], "inertia_check": "error", "joint_prefix": ""}
     assert load_base(LEANING, values, load_model(LEANING, values, get_logger("test"))) is None
+
+
+def test_a_description_may_have_the_floating_joint_itself(rng):
+    """Between its root link, called world or not, and the link that odometry tells of, which is base_link then."""
+    for root in ("world", "map"):
+        joint = f'<joint name="virtual" type="floating"><parent link="{root}"/><child link="stand"/></joint>'
+        text = LEANING.replace("</robot>", f'<link name="{root}"/>{joint}</robot>')
+        with pytest.raises(ConfigurationError, match=r"of kind 'free'; .* is base_link, with base_motion odometry"):
+            make("inverse_dynamics", text, **FREE)
+        core = make("inverse_dynamics", text, **FREE, base_link="stand")
+        state = some_state(core, rng)
+        expected, _ = oracle(core, LEANING, state, np.zeros(core.model.nv))
+        np.testing.assert_allclose(core.answer(state).effort, expected, atol=1e-11 * np.abs(expected).max())
+        free = make("hybrid_dynamics", text, **FREE, base_link="stand", free_base=True)
+        free.ride(state)
+        fallen = free.answer(state)
+        state.base.acceleration[:] = fallen.base_acceleration
+        expected, nothing = oracle(core, LEANING, state, fallen.acceleration)
+        np.testing.assert_allclose([*expected, *nothing], np.zeros(23), atol=1e-8)
+        odometry = Odometry(core.base.whole)
+        odometry.take("odom", "stand", np.eye(4), np.ones(6), 0)
+        np.testing.assert_array_equal(odometry.at(0, 0)[1], np.ones(6))
 
 
 def test_poses_are_those_on_the_base_where_it_is_locked(rng):
