@@ -66,7 +66,7 @@ class Answering(RobotCore):
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._times = SampleTimes()
-        self.lead = self._held = 0  # from a state until its effort acts in the mean; how long it is held [ns]
+        self.lead = 0  # from a state until its effort acts in the mean, as far as is known [ns]
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
         self.phase, self.reason, self.note = OFF, "not active", ""
@@ -146,7 +146,7 @@ class Answering(RobotCore):
         wrench = self._pushes(state, wrenches)
         ahead, x, v = desired, q, qd
         if player.moving:  # the state as the desired motion changes it until the effort acts
-            ahead = player.ahead(stamp + self.lead, self._held)
+            ahead = player.ahead(stamp + self.lead)
             x, v = q + (ahead.position - desired.position), qd + (ahead.velocity - desired.velocity)
         if mode in TOOL_MODES:
             law = self._tool.wanted(mode, q, qd, self._laws.gains, self.lead * 1e-9)
@@ -283,7 +283,6 @@ class Answering(RobotCore):
         pole = filter_pole(self._filter_time, period)
         least = max(options.least_delay, delay - FINENESS if delay > options.delay else 0.0)
         self.lead = round(1e9 * period * (0.5 + 0.5 * (least + delay)))  # half a period, as efforts are held
-        self._held = round(1e9 * period)
         gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole)
         self._laws.set_gains(gains)
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:

@@ -222,26 +222,10 @@ class TrajectoryPlayer:
         self._run(self.clock.at(stamp), judge)
         return self._paced(self.clock, self._last)
 
-    def ahead(self, stamp: int, span: int = 0) -> Desired:
-        """Return what will be desired at a time [ns], by the trajectories now under way, for an effort held for a span.
-
-        That is the mean over the span [ns] around that time, which must not begin before that of `at`. Where
-        accelerations jump in it, as those of shortest times do, velocities are right at its end; jumps of velocities,
-        which no effort can make, are left out.
-        """
-        clock, half = copy.copy(self.clock), span // 2
-        begin = self._paced(clock, self._written(clock.at(stamp - half)))
-        if not half:
-            return begin
-        end = self._paced(clock, self._written(clock.at(stamp + half)))
-        low, high = np.minimum(begin.acceleration, end.acceleration), np.maximum(begin.acceleration, end.acceleration)
-        mean = (end.velocity - begin.velocity) / (2e-9 * half)
-        return Desired(
-            0.5 * (begin.position + end.position),
-            0.5 * (begin.velocity + end.velocity),
-            np.minimum(np.maximum(mean, low), high),
-            0.5 * (begin.effort + end.effort),
-        )
+    def ahead(self, stamp: int) -> Desired:
+        """Return what will be desired at a time [ns], not before that of `at`, by the trajectories now under way."""
+        clock = copy.copy(self.clock)
+        return self._paced(clock, self._written(clock.at(stamp)))
 
     def _paced(self, clock: PathClock, now: Desired) -> Desired:
         """Return a motion on a clock as it is in time."""
