@@ -231,20 +231,16 @@ class ToolControl:
     def _patience(self, desired: Array, pose: Array, rates: Array) -> float:
         """Return at what part of its speed the desired pose may move on: it waits for a tool that is left behind."""
         target, away, turned = self._target, desired[:3, 3] - pose[:3, 3], _angle(desired, pose)
-        distance = math.sqrt(away @ away)
-        behind = max(distance, turned)
+        behind = max(math.sqrt(away @ away), turned)
         if behind <= self._lead:
             return 1.0
-        if distance > self._lead and not _shrinks(
-            away, rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
-        ):
-            return max(0.0, 2.0 - behind / self._lead)
-        if turned > self._lead:
-            R = desired[:3, :3]
-            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ R.T)
-            if not _shrinks(so3.log(R @ pose[:3, :3].T), ahead):
-                return max(0.0, 2.0 - behind / self._lead)
-        return 1.0
+        ahead = rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
+        leads = bool(away @ ahead > 0.0)
+        if not leads and turned > self._lead:
+            away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
+            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
+            leads = bool(away @ ahead > 0.0)
+        return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
 
     # The law.
 
@@ -303,11 +299,6 @@ class ToolControl:
         Kp = tool.stiffness + gains.tool.posture_kp * tool.spring_space @ tool.mass
         rate = gains.tool.posture_kd + tool.given_up * gains.slide
         return Kp, tool.damping + rate * tool.null_space @ tool.mass
-
-
-def _shrinks(away: Array, ahead: Array) -> bool:
-    """Tell whether a vector becomes shorter, and clearly so, by moving on along another one."""
-    return bool(away @ ahead < -0.5 * math.sqrt((away @ away) * (ahead @ ahead)))
 
 
 def _angle(a: Array, b: Array) -> float:
