@@ -5,6 +5,7 @@ A few cases in every run; the whole matrix of arms, modes, rates, delays and pos
 
 import itertools
 
+import numpy as np
 import pytest
 from support import arms
 from support import control_scenarios as scenarios
@@ -27,7 +28,7 @@ carries thirty times what is known, so rates come down by that: 2.4 s were found
 UNLEARNED = 2.5
 """Time in which mode adaptive is at rest after a push [s], 1.5 in the others: it takes the push for a payload at first.
 
-Found: 1.7 s (UR5, 500 Hz), while what it learned fades.
+Found: 1.9 s (UR5, 500 Hz), while what it learned fades.
 """
 
 few = pytest.mark.parametrize("case", FEW, ids=str)
@@ -149,6 +150,13 @@ def judge_learning(case, q):
 )
 def test_adaptive_learns_a_payload_on_default_parameters(arm, rate, delay):
     judge_learning(Case(arm, "adaptive", rate, delay), arms.load(arm).aligned(0))
+
+
+def test_a_light_wrist_is_learned_by_equations_with_errors_of_first_order(monkeypatch):
+    """An integrator of first order is a model that is wrong by a little: about the last axis 7.4 mrad were left."""
+    monkeypatch.setattr(scenarios, "PRECISE", {"integrator": "euler"})
+    q = np.array([0.7123, -0.4889, -1.8252, 1.8576, 0.9247, -0.3841, -1.1265])
+    judge_learning(Case("xarm7", "adaptive", 500.0, 1.0), q)
 
 
 RUBBING = 0.2
