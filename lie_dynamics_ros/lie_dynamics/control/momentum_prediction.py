@@ -20,7 +20,7 @@ from .passivity import armature
 Array = npt.NDArray[np.float64]
 
 PREDICTION_RATE = 87.5
-"""Of learning where equations are plenty [1/s], the same for all entries of R: slower, pushes are forgotten too late."""
+"""Of learning where equations are plenty [1/s], for all entries of R: slower, pushes are forgotten too late."""
 LARGEST_STEP = 0.5
 """Largest part of what is missed that is learned in a step: up to 0.55 the divergence falls for exact equations."""
 LONGEST = 1.0
