@@ -220,6 +220,12 @@ def test_all_trajectories(case, rng):
     judge_trajectories(case, 3, rng)
 
 
+def test_changes_pass_over_smoothly_after_a_stop_too():
+    """An arm that an unknown payload made stop is told of it: that steps no torque either."""
+    case, payload = Case("ur5", "computed_torque", 500.0, 1.0), scenarios.payload("ur5")
+    judge_change(case, arms.load(case.arm).aligned(0), {"payload_frame": "last", "payload_mass": 2.0}, payload)
+
+
 @pytest.mark.slow
 @every
 def test_all_changes_at_run_time(case, rng):

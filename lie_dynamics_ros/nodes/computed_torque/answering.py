@@ -214,11 +214,11 @@ class Answering(RobotCore):
             wrench = self._pushes(state, state.wrenches)
             law = self._laws.stopping(q, qd, motion)
             bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
-            limited = self._efforts.brake(law.effort - wrench, bias, self.gravity(q) - wrench, period)
+            limited = self._efforts.brake(stamp, law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
             wrench, held = self.zero, self._held_up(q)
             law = LawEffort(held, self.zero, self.zero, self.zero)
-            limited = self._efforts.brake(held, held, held, period)
+            limited = self._efforts.brake(stamp, held, held, held, period)
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
@@ -272,6 +272,7 @@ class Answering(RobotCore):
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
         if self.phase not in (STOPPING, STOPPED):
             self._plan = None  # made at the next state, from where the robot is then
+            self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")
 

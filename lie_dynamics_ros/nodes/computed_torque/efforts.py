@@ -78,37 +78,52 @@ class EffortStage:
             self._last, self.free = wanted, True
             return Limited(wanted, self._zero, 1.0)
         total, scale = self._within(wanted, base)
+        blend = self._blend(stamp, total)
+        if blend is not self._zero:
+            total, _ = self._within(total + blend, base)
+        return self._keep(total, blend, scale, period)
+
+    def _blend(self, stamp: int, total: Array) -> Array:
+        """Return what is left of the last efforts that others pass over to, at a time [ns]."""
         if self._pending is not None:
             time, self._pending, self._over = self._pending, None, None
             if time and self._last is not None:
                 self._over = stamp, time, self._last - total
-        blend = self._zero
-        if self._over is not None:
-            begun, time, difference = self._over
-            passed = (stamp - begun) * 1e-9 / time
-            if passed < 1.0:
-                blend = (1.0 - passed * passed * (3.0 - 2.0 * passed)) * difference
-                total, _ = self._within(total + blend, base)
-            else:
-                self._over = None
-        return self._keep(total, blend, scale, period)
+        if self._over is None:
+            return self._zero
+        begun, time, difference = self._over
+        passed = (stamp - begun) * 1e-9 / time
+        if passed >= 1.0:
+            self._over = None
+            return self._zero
+        return (1.0 - passed * passed * (3.0 - 2.0 * passed)) * difference
 
-    def brake(self, wanted: Array, bias: Array, gravity: Array, period: float) -> Limited:
+    def at_once(self) -> None:
+        """Let nothing be left of former efforts, as a stop begins."""
+        self._pending = self._over = None
+
+    def brake(self, stamp: int, wanted: Array, bias: Array, gravity: Array, period: float) -> Limited:
         """Return what to exert in a stop: what exceeds `bias`, the efforts without acceleration, by one factor.
 
         So the deceleration keeps its direction. Where the limits hardly leave room beside the bias, as at high speed,
         the same is done about gravity compensation, from which the wanted damping takes energy out of the robot.
         """
-        self._pending = self._over = None
+        total, scale = self._braked(wanted, bias, gravity)
+        blend = self._blend(stamp, total)
+        if blend is not self._zero:
+            total, _ = self._within(total + blend, lambda: gravity)
+        return self._keep(total, blend, scale, period)
+
+    def _braked(self, wanted: Array, bias: Array, gravity: Array) -> tuple[Array, float]:
         if not self._saturate or within(wanted, self._limit) == 1:
-            return self._keep(wanted, self._zero, 1.0, period)
+            return wanted, 1.0
         self.saturated |= np.abs(wanted) > self._limit
         if within(bias, self._limit) == 1:
             found = limit_effort(wanted, self._limit, "scale", bias)
             if found.scale >= LEAST_BRAKING:
-                return self._keep(found.effort, self._zero, found.scale, period)
+                return found.effort, found.scale
         found = limit_effort(gravity + (wanted - bias), self._limit, "scale", gravity)
-        return self._keep(found.effort, self._zero, min(found.scale, 1.0 - 1e-9), period)
+        return found.effort, min(found.scale, 1.0 - 1e-9)
 
     def _within(self, efforts: Array, base: Callable[[], Array]) -> tuple[Array, float]:
         if not self._saturate or within(efforts, self._limit) == 1:
