@@ -264,8 +264,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         core = self.core
         if core is None:
             return
-        if core.goals.active and not self.stream.hears():
-            core.give_up("joint states have ceased")
+        silence = core.goals.active and self.stream.silence()
+        if silence:
+            core.give_up(silence)
         self._go_on(core)
         if core.goals.active and self._answer is not None:
             self._action.feed_back(core, self._answer)

@@ -139,8 +139,19 @@ class StateStream:
 
     def hears(self) -> bool:
         """Tell whether states come, where they are to be answered."""
+        return not self.open or self._is_recent(self._last)
+
+    def silence(self) -> str:
+        """Tell why no state has been answered for as long as `hears` waits; empty where one has."""
+        if self._is_recent(None if self._answered is None else self._answered[1]):
+            return ""
+        if not self.hears():
+            return "joint states have ceased"
+        return f"joint states cannot be answered: {self.statistics.problem or 'some joints are in none'}"
+
+    def _is_recent(self, moment: float | None) -> bool:
         longest = max(self._node.settings["state_timeout"], diagnostics.PERIOD)
-        return not self.open or (self._last is not None and perf_counter() - self._last <= longest)
+        return moment is not None and perf_counter() - moment <= longest
 
     def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""

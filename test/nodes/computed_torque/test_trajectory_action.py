@@ -13,6 +13,7 @@ from core_loop import MIDDLE, Loop, panda
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
 from lie_dynamics_ros.nodes.computed_torque import action
+from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
 from lie_dynamics_ros.ros.node.background import Job
 
 NAMES = list(panda().joint_names)
@@ -162,6 +163,22 @@ def test_the_end_of_the_node_ends_its_goals(world):
     node.core.end()
     server.tell_results(node.core)
     assert handle.status == "aborted" and "not active" in handle.result.error_string
+
+
+@pytest.mark.parametrize("silence", ["joint states have ceased", "joint states cannot be answered: no odometry"])
+def test_goals_do_not_wait_for_states_that_are_not_answered(world, silence):
+    """Whoever waits for a result learns why the robot is not controlled any more."""
+    _, node, server = world
+    handle = send(world, goal())
+    node.take()
+    run(world, 0.1)
+    node._action, node._answer, node._go_on = server, None, server.tell_results
+    node.stream = SimpleNamespace(hears=lambda: "ceased" not in silence, silence=lambda: "")
+    ComputedTorqueNode._on_timer(node)
+    assert handle.result is None
+    node.stream.silence = lambda: silence
+    ComputedTorqueNode._on_timer(node)
+    assert handle.status == "aborted" and handle.result.error_string == silence
 
 
 def test_without_control_msgs_the_node_says_so_once(world, monkeypatch):
