@@ -15,7 +15,7 @@ from .poses import pose_on_root
 ODOMETRY = "odometry"
 """Kind of message, under which those that cannot be used are counted, and states without any."""
 FASTEST = 1e6
-"""Largest component of a twist that is taken for one [rad/s, m/s]."""
+"""Largest component of a twist, or of its rate, that is taken for one [rad/s, m/s, and per s]."""
 OVERTAKEN = 500_000_000
 """Time stamps that go back by no more than this [ns] are those of messages that were overtaken; more, another time."""
 
@@ -77,8 +77,7 @@ class Odometry:
         if self.frame and frame != self.frame:
             raise MessageError(ODOMETRY, f"a pose in the frame {quoted(frame)}; odometry_frame is {quoted(self.frame)}")
         mount = pose_on_root(self._model, child, ODOMETRY)
-        if not all_finite(twist) or np.abs(twist).max() > FASTEST:
-            raise MessageError(ODOMETRY, f"a twist that is not finite or beyond {FASTEST:g}")
+        check_rates(twist, ODOMETRY, "odometry with a twist")
         if self.stamp is not None and 0 < self.stamp - stamp <= OVERTAKEN:
             raise MessageError(ODOMETRY, f"a message {(self.stamp - stamp) * 1e-9:.6f} s older than the one before")
         position = np.zeros(7)
@@ -88,8 +87,7 @@ class Odometry:
 
     def accelerate(self, frame: str, rate: Array, now: int) -> None:
         """Take in the rate of the twist that is to be, in a frame, at a time [ns]; raises MessageError."""
-        if not all_finite(rate):
-            raise MessageError(ODOMETRY, "an acceleration of the base that is not finite")
+        check_rates(rate, ODOMETRY, "an acceleration of the base")
         mount = pose_on_root(self._model, frame.removeprefix("/"), ODOMETRY)
         self.acceleration.put(se3.transform_twist(mount, rate), now)
 
@@ -124,3 +122,9 @@ class Odometry:
         position[:4] = quaternion.multiply(position[:4], quaternion.exp(late * twist[:3]))
         rate = self.acceleration.at(now, self.timeout)
         return position, twist, np.zeros(6) if rate is None else rate
+
+
+def check_rates(rates: Array, kind: str, what: str) -> None:
+    """Raise MessageError for rates of what carries a robot that are not finite or beyond `FASTEST`."""
+    if not all_finite(rates) or np.abs(rates).max() > FASTEST:
+        raise MessageError(kind, f"{what} that is not finite or beyond {FASTEST:g}")

@@ -64,9 +64,9 @@ def test_what_was_overtaken_is_refused_and_another_time_is_not(odometry):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"twist": np.full(6, np.nan)}, "a twist that is not finite"),
+        ({"twist": np.full(6, np.nan)}, "odometry with a twist that is not finite"),
         ({"twist": np.full(6, 1e7)}, "beyond 1e\\+06"),
-        ({"child": ""}, "of the frame ''; expected a link or frame of the robot"),
+        ({"child": ""}, "odometry of the frame ''; expected a link or frame of the robot"),
         ({"child": "torso"}, "of the frame 'torso', which moves"),
         ({"frame": "map"}, "a pose in the frame 'map'; odometry_frame is 'odom'"),
     ],
@@ -86,5 +86,7 @@ def test_accelerations_are_those_told_last_until_they_are_too_old(odometry):
     odometry.accelerate("stand", np.arange(6.0), 100 * S)
     np.testing.assert_array_equal(odometry.at(100 * S, 100 * S)[2], np.arange(6.0))
     np.testing.assert_array_equal(odometry.at(100 * S, 101 * S + 1)[2], np.zeros(6))
-    with pytest.raises(MessageError, match="an acceleration of the base that is not finite"):
-        odometry.accelerate("stand", np.full(6, np.inf), 100 * S)
+    for wrong in (np.inf, 1e7):
+        with pytest.raises(MessageError, match="an acceleration of the base that is not finite or beyond 1e\\+06"):
+            odometry.accelerate("stand", np.full(6, wrong), 100 * S)
+    np.testing.assert_array_equal(odometry.at(100 * S, 100 * S)[2], np.arange(6.0))

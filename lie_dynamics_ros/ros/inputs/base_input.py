@@ -9,7 +9,7 @@ from geometry_msgs.msg import AccelStamped
 from trajectory_msgs.msg import JointTrajectory
 
 from ...core.errors import ConfigurationError, MessageError, ParameterError
-from ...core.odometry import Odometry
+from ...core.odometry import ODOMETRY, Odometry
 from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
@@ -96,8 +96,9 @@ class BaseInput:
             child = self._node.link_of(message.child_frame_id)
             odometry.take(header.frame_id, child, pose_to_matrix(pose), twist_to_array(twist), stamp)
         except MessageError as error:
-            odometry.problem = str(error)
-            raise
+            ours = error if error.kind == ODOMETRY else MessageError(ODOMETRY, f"odometry: {error}")
+            odometry.problem = str(ours)
+            raise ours from None
 
     def _on_acceleration(self, message: AccelStamped) -> None:
         odometry, rate = self._odometry, twist_to_array(message.accel)

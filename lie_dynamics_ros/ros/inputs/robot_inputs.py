@@ -15,7 +15,7 @@ from ...core.gravity_sensor import GravitySensor
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.latest import Latest
 from ...core.moving_base import BaseState, MovingBase
-from ...core.odometry import Odometry
+from ...core.odometry import Odometry, check_rates
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
 from ...lie_dynamics import Model
@@ -183,7 +183,9 @@ class RobotInputs:
     def carry(self, message: JointTrajectory, now: int) -> None:
         """Take in accelerations of the joints that carry, by name, at a time [ns]; raises MessageError."""
         match = self._carrying.match(message.joint_names)
-        self._told.put(read_rates(first_point(message).accelerations, match, self._carriers, "accelerations"), now)
+        rates = read_rates(first_point(message).accelerations, match, self._carriers, "accelerations")
+        check_rates(rates, "desired accelerations", "an acceleration of a joint that carries the robot")
+        self._told.put(rates, now)
 
     def _expected(self) -> Array | None:
         """Return the accelerations that are expected of all joints that are read; none of those that carry."""

@@ -1,0 +1,86 @@
+"""What a node takes of messages that tell how its base moves, and what it says of those that it refuses."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from geometry_msgs.msg import Pose, Twist
+from std_msgs.msg import Header
+from support.two_arms import CARRIERS, LEANING
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.frame_names import link_of
+from lie_dynamics_ros.core.moving_base import MovingBase
+from lie_dynamics_ros.core.odometry import Odometry
+from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.ros.inputs import base_input
+from lie_dynamics_ros.ros.inputs.robot_inputs import RobotInputs
+
+
+@pytest.fixture
+def odometry():
+    return Odometry(Model.from_urdf(LEANING, floating_base=True))
+
+
+@pytest.fixture
+def tell(odometry, monkeypatch):
+    """Sends odometry, whose message needs no package here, to a node with frames of its own."""
+    monkeypatch.setattr(base_input, "OdometryMessage", SimpleNamespace)
+    heard = {}
+    base_input.BaseInput(
+        SimpleNamespace(
+            settings={"base_motion": "odometry", "carrying_joints": "locked"}, answering=True, ros_time=lambda: 10**9,
+            inputs=SimpleNamespace(odometry=odometry), link_of=lambda frame: link_of(frame, "left/"),
+            stream=SimpleNamespace(accept=lambda take: take()),
+            listen=lambda _, topic, take, *__: heard.setdefault(topic, take),
+        )
+    )  # fmt: skip
+
+    def tell(child="left/stand", orientation=1.0, place=0.0, speed=0.0):
+        pose, twist = Pose(), Twist()
+        pose.orientation.w, pose.position.x, twist.linear.x = orientation, place, speed
+        told = [SimpleNamespace(**{name: value}) for name, value in (("pose", pose), ("twist", twist))]
+        header = Header(frame_id="odom")
+        heard["odometry"](SimpleNamespace(header=header, child_frame_id=child, pose=told[0], twist=told[1]))
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"child": "stand"}, "odometry: the frame 'stand'; expected one that begins with 'left/'"),
+        ({"child": "left/nobody"}, "odometry of the frame 'nobody'; expected a link or frame of the robot"),
+        ({"orientation": 0.0}, "odometry: a pose whose quaternion has length 0 instead of 1"),
+        ({"place": np.nan}, "odometry: a pose with numbers that are not finite"),
+        ({"speed": np.inf}, "odometry with a twist that is not finite or beyond 1e+06"),
+    ],
+)
+def test_whatever_is_wrong_is_counted_as_odometry_and_named_so(odometry, tell, wrong, why):
+    tell(speed=0.5)
+    assert odometry.at(10**9, 0)[1][3] == 0.5 and not odometry.problem
+    with pytest.raises(MessageError) as refusal:
+        tell(**wrong)
+    assert (refusal.value.kind, str(refusal.value), odometry.problem) == ("odometry", why, why)
+    assert odometry.at(10**9, 0)[1][3] == 0.5
+
+
+def test_accelerations_of_joints_that_carry_are_those_that_a_robot_may_have():
+    """One that is far beyond would take all efforts for `base_timeout`, or for ever where that is 0."""
+    model, whole = (Model.from_urdf(LEANING, base_link="left_panda_link0", with_carriers=k) for k in (False, True))
+    inputs = RobotInputs(model, (), MovingBase(model, whole, "left_panda_link0"))
+    assert inputs._base.joints == CARRIERS
+
+    def carry(rate):
+        point = JointTrajectoryPoint(accelerations=[rate])
+        inputs.carry(JointTrajectory(joint_names=["torso_lift"], points=[point]), 0)
+
+    carry(2.0)
+    for rate in (np.nan, 1e7, -1e100):
+        with pytest.raises(MessageError, match="finite"):
+            carry(rate)
+    np.testing.assert_array_equal(inputs._told.at(0, 0), [2.0, 0.0, 0.0])
