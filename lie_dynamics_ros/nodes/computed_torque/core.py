@@ -124,13 +124,16 @@ class ComputedTorqueCore(Answering):
 
     def turn_gravity(self, gravity: Array) -> None:
         """Go on under another gravity (3,), see `RobotCore` [m/s^2]; after a jump of it efforts pass over smoothly."""
-        jump = float(np.linalg.norm(gravity - self.dynamics.gravity))
+        step = gravity - self.dynamics.gravity
         super().turn_gravity(gravity)
         self._laws.turn_gravity(self.dynamics)
         self._tool.model = self.dynamics
-        if jump > JUMP * float(np.linalg.norm(gravity)):
-            self._efforts.change(self.options.blend_time)
+        if self._last is not None and np.linalg.norm(step) > JUMP * np.linalg.norm(gravity):
+            self._efforts.turn(self._last, gravity, step, self.options.blend_time, self._held)
         self.judge.model = self.dynamics
+
+    def _held(self, gravity: Array) -> Array:
+        return gravity_force(self.dynamics.with_gravity(gravity), self._position)
 
     def _motion_limits(self) -> MotionLimits:
         options, limits = self.options, MotionLimits.of(self.model)

@@ -27,6 +27,19 @@ class Limited(NamedTuple):
     scale: float
 
 
+class _Passing(NamedTuple):
+    """A difference that passes away: since when [ns], within which time [s], and what it was."""
+
+    begun: int
+    time: float
+    difference: Array
+
+    def part(self, stamp: int) -> float:
+        """Return what part of it is left at a time [ns]; 0 from its end on."""
+        passed = min((stamp - self.begun) * 1e-9 / self.time, 1.0)
+        return 1.0 - passed * passed * (3.0 - 2.0 * passed)
+
+
 class EffortStage:
     """The last stage of a controller; remembers the last efforts.
 
@@ -58,8 +71,7 @@ class EffortStage:
     def forget(self) -> None:
         """Forget the last efforts: the next ones are exerted as they are."""
         self._last: Array | None = None
-        self._pending: float | None = None
-        self._over: tuple[int, float, Array] | None = None  # when it began [ns], how long it takes [s], difference
+        self.at_once()
         self.free = True
 
     def succeed(self, other: EffortStage) -> None:
@@ -69,12 +81,21 @@ class EffortStage:
     def change(self, time: float) -> None:
         """Let the next efforts pass over from the last ones within some time [s]; 0: at once."""
         self._pending = time
-        if not time:
-            self._over = None
+
+    def turn(self, stamp: int, gravity: Array, step: Array, time: float, held: Callable[[Array], Array]) -> None:
+        """Let the step (3,) by which gravity came to be what it is come in within some time [s] from a time [ns] on.
+
+        All else in the efforts goes on as it is wanted, so that gravity may step with every state. Steps add up as
+        gravity, for what they do changes with the pose; `held` returns the efforts (n,) that hold the robot under one.
+        """
+        if time and self._last is not None and self._pending is None:
+            lag = -step if self._lag is None else self._lag.part(stamp) * self._lag.difference - step
+            self._lag = _Passing(stamp, time, lag)
+            self._lack = _Passing(stamp, time, held(gravity + lag) - held(gravity))
 
     def apply(self, stamp: int, wanted: Array, base: Callable[[], Array], period: float) -> Limited:
         """Return what to exert at a time [ns], ``period`` [s] after the last; `base` comes first when scaling."""
-        if within(wanted, self._limit) == 1 and self._pending is None and self._over is None and self._rates is None:
+        if within(wanted, self._limit) == 1 and not self._passes and self._rates is None:
             self._last, self.free = wanted, True
             return Limited(wanted, self._zero, 1.0)
         total, scale = self._within(wanted, base)
@@ -86,21 +107,28 @@ class EffortStage:
     def _blend(self, stamp: int, total: Array) -> Array:
         """Return what is left of the last efforts that others pass over to, at a time [ns]."""
         if self._pending is not None:
-            time, self._pending, self._over = self._pending, None, None
+            time = self._pending
+            self.at_once()
             if time and self._last is not None:
-                self._over = stamp, time, self._last - total
-        if self._over is None:
-            return self._zero
-        begun, time, difference = self._over
-        passed = (stamp - begun) * 1e-9 / time
-        if passed >= 1.0:
-            self._over = None
-            return self._zero
-        return (1.0 - passed * passed * (3.0 - 2.0 * passed)) * difference
+                self._over = _Passing(stamp, time, self._last - total)
+        blend = self._zero
+        for passing in (self._over, self._lack):
+            if passing is not None and (part := passing.part(stamp)):
+                blend = blend + part * passing.difference
+        if blend is self._zero:
+            self.at_once()
+        return blend
+
+    @property
+    def _passes(self) -> bool:
+        return not (self._pending is None and self._over is None and self._lag is None)
 
     def at_once(self) -> None:
         """Let nothing be left of former efforts, as a stop begins."""
-        self._pending = self._over = None
+        self._pending: float | None = None
+        self._over: _Passing | None = None
+        self._lag: _Passing | None = None  # of gravity
+        self._lack: _Passing | None = None  # of efforts by it
 
     def brake(self, stamp: int, wanted: Array, bias: Array, gravity: Array, period: float) -> Limited:
         """Return what to exert in a stop: what exceeds `bias`, the efforts without acceleration, by one factor.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from core_loop import MIDDLE, ZERO, Loop
 from scipy.spatial.transform import Rotation
 from support import arms
 from support.cores import MODES, make_core
@@ -43,6 +44,25 @@ def test_efforts_follow_gravity_and_pass_over_smoothly_where_it_jumps(mode):
     assert jump.max() > 10.0
     assert (np.abs(np.diff(efforts, axis=0)) <= 0.01 * jump + 1e-9).all()  # 1.5 times the mean of 250 steps at most
     np.testing.assert_allclose(efforts[-1], held(tilted(-0.5)), atol=1e-9)
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_gravity_that_jumps_with_every_state_does_not_hold_up_control(stopping, rng):
+    """An IMU that shakes, as often as states come: the arm follows, or comes to rest, and steps no torque."""
+    loop = Loop(qd=0.5 * rng.uniform(-1.0, 1.0, 7) if stopping else ZERO)
+    loop.step()
+    if stopping:
+        loop.core.stop("asked to")
+    else:
+        loop.follow([1.0], [MIDDLE + 0.3], [ZERO])
+    for k in range(750):
+        loop.core.measure_gravity(tilted(0.03 * (k % 2)))
+        loop.step()
+    answers = loop.answers[1:]
+    assert loop.core.phase == ("stopped" if stopping else "holding")
+    assert max(np.abs(a.velocity).max() for a in answers) < 0.7
+    assert np.abs(answers[-1].velocity).max() < 1e-3 and np.abs(answers[-1].error).max() < 2e-3
+    assert (np.abs(np.diff([a.total for a in answers[-200:]], axis=0)) < 1e-3 * loop.core.limit).all()
 
 
 def test_other_options_keep_what_was_measured_and_learned():
