@@ -53,6 +53,19 @@ def test_nothing_changes(name, rng):
     assert np.abs(found.poses - case.pose).reshape(-1, 16).max(axis=1).min() < 1e-7
 
 
+@pytest.mark.parametrize("seed", [56, 238, 59091530])
+def test_ends_reached_within_rounding_errors_are_regular(seed):
+    """The smaller side is so small that the first correction at the end of a path is no more than rounding errors."""
+    name = "6-3, one side 1000 times smaller"
+    count, draw = ALL[name]
+    rng = np.random.default_rng(seed)
+    case = case_of(draw, rng)
+    for change in CHANGES:
+        found = same_after(change, case, rng)
+    assert found.certain and found.complex_count == count and found.at_infinity == 0
+    assert np.abs(found.poses - case.pose).reshape(-1, 16).max(axis=1).min() < 1e-7
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_self_motions_do_not_change(change, rng):
     platform, _ = griffis_duffy_platform()

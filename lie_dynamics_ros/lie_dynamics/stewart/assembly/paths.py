@@ -12,6 +12,8 @@ from .classes import Array, Complex, Ints, Placement, StartSystem
 from .kernels.paths import ARRIVED, CONDITION, track_all
 
 Bools = npt.NDArray[np.bool_]
+Tolerances = tuple[float, float, float]
+"""Of the predictor and of its corrections, and the condition number above which an end is doubtful."""
 
 #: Tolerances of the predictor and of its corrections: usual, and for paths that went wrong. They are for sides of like
 #: size, and become smaller with the smaller side where that is below the third number.
@@ -55,16 +57,18 @@ class Scale:
         return _DOUBTFUL / self.ratio
 
     @property
-    def usual(self) -> tuple[float, float]:
-        """Tolerances of the predictor and its corrections for paths of which nothing is known."""
-        share = min(1.0, self.ratio / _SMALL)
-        return _USUAL[0] * share, _USUAL[1] * share
+    def usual(self) -> Tolerances:
+        """Tolerances for paths of which nothing is known."""
+        return self._tolerances(*_USUAL)
 
     @property
-    def careful(self) -> tuple[float, float]:
+    def careful(self) -> Tolerances:
         """Tolerances for paths that went wrong."""
+        return self._tolerances(*_CAREFUL)
+
+    def _tolerances(self, predictor: float, correction: float) -> Tolerances:
         share = min(1.0, self.ratio / _SMALL)
-        return _CAREFUL[0] * share, _CAREFUL[1] * share
+        return predictor * share, correction * share, self.doubtful
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def finite_poses(charts: Ints, points: Complex) -> tuple[Complex, Complex]:
     return e / largest[:, None], p
 
 
-def track_from(route: list[Complex], charts: Ints, points: Complex, tolerances: tuple[float, float]) -> Ends:
+def track_from(route: list[Complex], charts: Ints, points: Complex, tolerances: Tolerances) -> Ends:
     """Track points (n, 6) of charts (n,) along a route of platforms (7, 6) and return the ends."""
     charts, points = charts.copy(), points.copy()
     for start, end in pairwise(route):
@@ -172,7 +176,7 @@ class Origin:
     charts: Ints
     points: Complex
 
-    def track(self, end: Complex, tolerances: tuple[float, float], start: StartSystem | None = None) -> Ends:
+    def track(self, end: Complex, tolerances: Tolerances, start: StartSystem | None = None) -> Ends:
         """Track all points to the platform ``end``; as a member of the class ``start``, if given."""
         return track_from(self.route(end, start), self.charts, self.points, tolerances)
 

@@ -92,6 +92,7 @@ def track(
     x: Complex,
     tolerance: float,
     acceptance: float,
+    doubtful: float,
     max_steps: int,
     workspace: Complex,
     pivots: Ints,
@@ -101,7 +102,8 @@ def track(
 
     Each step costs one factorization: the correction at a predicted point and the series from there share it. A step
     is as long as the last term of the series allows with `tolerance`, and rejected when the correction of the point
-    that it leads to exceeds `acceptance`, in units of r and of the size of v.
+    that it leads to exceeds `acceptance`, in units of r and of the size of v. Ends whose condition number is below
+    `doubtful` are regular when the first correction there is no more than rounding errors.
     """
     powers = workspace[:SERIES_ROWS]
     factors = workspace[SERIES_ROWS : SERIES_ROWS + 6]
@@ -115,7 +117,7 @@ def track(
     based = False  # whether `powers` holds the series of a point to fall back on
     base, stride, q, t = 0.0, 0.0, 0j, 0.0
     polish = 0
-    contraction, before = 1.0, acceptance
+    contraction, before, first = 1.0, acceptance, 0.0
     code = TOO_LONG
     for j in range(4):
         report[j] = 0.0
@@ -151,13 +153,17 @@ def track(
                 point[j] -= correction[j]
         if t >= 1.0:
             polish += 1
+            if polish == 1:
+                first = error
             contraction = min(contraction, error / before)
             if error < _ROUNDING or polish == _MAX_POLISH or (polish > 3 and not error < 0.5 * before):
                 condition = math.sqrt(norm) * inverse_norm(factors, pivots, rhs) if regular else np.inf
                 report[CONDITION] = condition
-                # Quadratic convergence that ended in rounding errors tells a regular end from a multiple one.
-                limit = max(_CONVERGED, _ROUNDING * condition)
-                code = ARRIVED if contraction < _QUADRATIC and error < limit else NOT_CONVERGED
+                # Quadratic convergence that ended in rounding errors tells a regular end from a multiple one. A point
+                # predicted to rounding errors cannot show it: there the condition number tells.
+                rounding = _ROUNDING * condition
+                quadratic = contraction < _QUADRATIC or (condition < doubtful and first < rounding)
+                code = ARRIVED if quadratic and error < max(_CONVERGED, rounding) else NOT_CONVERGED
                 break
             before = error
             continue
@@ -189,8 +195,8 @@ def track(
 
 
 @complex_kernel(
-    "(complex128[:, ::1], complex128[:, ::1], int64[::1], complex128[:, ::1], float64, float64, int64, int64[::1], "
-    "float64[:, ::1])"
+    "(complex128[:, ::1], complex128[:, ::1], int64[::1], complex128[:, ::1], float64, float64, float64, int64, "
+    "int64[::1], float64[:, ::1])"
 )
 def track_all(
     start: Complex,
@@ -199,6 +205,7 @@ def track_all(
     points: Complex,
     tolerance: float,
     acceptance: float,
+    doubtful: float,
     max_steps: int,
     codes: Ints,
     reports: npt.NDArray[np.float64],
@@ -214,7 +221,7 @@ def track_all(
     for n in range(len(points)):
         if codes[n] != ARRIVED:
             codes[n], charts[n] = track(
-                table, charts[n], points[n], tolerance, acceptance, max_steps, workspace, pivots, reports[n]
+                table, charts[n], points[n], tolerance, acceptance, doubtful, max_steps, workspace, pivots, reports[n]
             )
 
 
