@@ -21,11 +21,11 @@ from .disturbances import Event, disturb
 from .findings import CONTROL, DRIVER, Findings
 from .link import Link
 from .processes import Processes
-from .pulse import Pulse
+from .pulse import pulse
 from .report import write
 from .samples import Sampler
 from .schedule import KINDS, NODES, QUIET, Disturbance, draw
-from .stalls import Watchers
+from .stalls import watchers
 
 PRIORITY = 60
 """Of this process, above the nodes; it sleeps nearly always."""
@@ -61,8 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with (
             Link() as link,
-            Pulse(link, logs / "pulse.jsonl"),
-            Watchers(logs / "stalls.jsonl"),
+            pulse(link, logs / "pulse.jsonl"),
+            watchers(logs / "stalls.jsonl"),
             Children(logs) as children,
         ):
             processes = Processes(logs, children, link, options.static_peers)

@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 
 from .link import DRIVER, NODES, SIDES, Link
+from .meanwhile import meanwhile
 
 PORT = 7213
 PERIOD = 0.002
@@ -45,26 +45,10 @@ def listen(file: Path) -> None:
             before = now
 
 
-class Pulse:
-    """Sends and listens in processes of its own; a context manager that ends them. Nothing where there is no link."""
-
-    def __init__(self, link: Link, file: Path) -> None:
-        self._link, self._file = link, file
-        self._processes: list[subprocess.Popen[bytes]] = []
-
-    def __enter__(self) -> Pulse:
-        if not self._link.reason:
-            for side, words in ((NODES, [str(self._file)]), (DRIVER, [])):
-                command = [*self._link.prefix(side), sys.executable, "-m", "soak.pulse", *words]
-                self._processes.append(subprocess.Popen(command, start_new_session=True))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
+def pulse(link: Link, file: Path) -> AbstractContextManager[None]:
+    """Send and listen in processes of their own until the context ends. Nothing where there is no link."""
+    sides = () if link.reason else ((NODES, [str(file)]), (DRIVER, []))
+    return meanwhile([*link.prefix(side), sys.executable, "-m", "soak.pulse", *words] for side, words in sides)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
+
+from .meanwhile import meanwhile
 
 PRIORITY = 90
 """Above all that a run starts."""
@@ -37,25 +38,10 @@ def watch(processor: int, file: Path) -> None:
         before = now
 
 
-class Watchers:
-    """Watches all processors of this process, each in a process of its own; a context manager that ends that."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._processes: list[subprocess.Popen[bytes]] = []
-
-    def __enter__(self) -> Watchers:
-        for processor in sorted(os.sched_getaffinity(0)):
-            command = [sys.executable, "-m", "soak.stalls", str(processor), str(self._file)]
-            self._processes.append(subprocess.Popen(command, start_new_session=True))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
+def watchers(file: Path) -> AbstractContextManager[None]:
+    """Watch all processors of this process, each in a process of its own, until the context ends."""
+    processors = sorted(os.sched_getaffinity(0))
+    return meanwhile([sys.executable, "-m", "soak.stalls", str(number), str(file)] for number in processors)
 
 
 def main() -> int:
