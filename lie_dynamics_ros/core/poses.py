@@ -49,5 +49,5 @@ def pose_on_root(model: Model, name: str, kind: str) -> Array:
     if found is None:
         raise MessageError(kind, f"{kind} of the frame {quoted(name)}; expected a link or frame of the robot")
     if found.body >= (1 if model.joints[0].kind == "free" else 0):
-        raise MessageError(kind, f"{kind} of the frame {quoted(name)}, which moves; expected one fixed to the root link")
+        raise MessageError(kind, f"{kind} of the frame {quoted(name)}, which moves; expected one fixed to the root")
     return found.placement
