@@ -204,7 +204,7 @@ def test_without_mass():
 
 OF_ROOMS = [
     (room, name)
-    for room in ("closed_form", "control", "geometry", "identification", "simulation")
+    for room in ("closed_form", "control", "estimation", "geometry", "identification", "simulation")
     for name in getattr(ld, room).__all__
     if name not in ("Identification", "JointTerms")  # what identify found, and a type
     and callable(getattr(getattr(ld, room), name))

@@ -56,11 +56,7 @@ class MomentumObserver:
 
         `tau` (nv,) are the torques that acted over the time between the two.
         """
-        model, rate = self.model, np.asarray(qd, np.float64)
-        momentum = mass_matrix(model, q) @ rate
-        known = rate @ coriolis_matrix(model, q, qd) - gravity_force(model, q)
-        if model._actuation_terms is not None:
-            known = known - joint_losses(model, rate)
+        _, momentum, known = momentum_terms(self.model, q, np.asarray(qd, np.float64))
         if self._sum is None:
             self._sum = momentum
         else:
@@ -81,3 +77,12 @@ class MomentumObserver:
         square = J @ J.T
         scale = max(float(np.linalg.eigvalsh(square)[-1]), np.finfo(float).tiny)
         return np.asarray(np.linalg.solve(square + damping**2 * scale * np.eye(6), J @ self.residual))
+
+
+def momentum_terms(model: Model, q: npt.ArrayLike, qd: Array) -> tuple[Array, Array, Array]:
+    """Return M (nv, nv), p = M qd (nv,), and dp/dt without efforts and contacts, C^T qd - g less losses (nv,)."""
+    mass = mass_matrix(model, q)
+    known = qd @ coriolis_matrix(model, q, qd) - gravity_force(model, q)
+    if model._actuation_terms is not None:
+        known = known - joint_losses(model, qd)
+    return mass, mass @ qd, known

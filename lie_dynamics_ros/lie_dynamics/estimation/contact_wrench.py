@@ -1,0 +1,104 @@
+"""The wrench at a frame that external joint torques tell of, and what they do not tell of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from ..dynamics.jacobians import jacobian
+from ..errors import InputError
+from ..lie._arrays import numbers
+from ..model.arguments import require_model
+from ..model.model import Model
+
+Array = npt.NDArray[np.float64]
+
+REACH = 0.1
+"""Length by which moments and forces are compared [m]: a moment counts as a force with this lever."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactWrench:
+    """A wrench at a frame, moment first, in the axes of the frame.
+
+    Attributes
+    ----------
+    wrench : ndarray, shape (6,)
+        On the robot [N m, N]; zero along what is not felt.
+    covariance : ndarray, shape (6, 6)
+        Of its error along what is felt, zero along what is not.
+    unfelt : ndarray, shape (k, 6)
+        Wrenches that are not felt, orthonormal where moments count over `REACH`; k is zero where all are.
+    misfit : float
+        Probability that torques of a wrench at this frame, and of nothing else, differ from it by as much as these do;
+        small where the contact is elsewhere. 1 where all torques have such a wrench.
+    """
+
+    wrench: Array
+    covariance: Array
+    unfelt: Array
+    misfit: float
+
+
+def contact_wrench(
+    model: Model,
+    q: npt.ArrayLike,
+    frame: str | int,
+    torque: npt.ArrayLike,
+    covariance: npt.ArrayLike,
+    moment: bool = True,
+    limit: float = 20.0,
+) -> ContactWrench:
+    """Return the wrench at a frame with J^T F nearest to external joint torques, weighted by their covariance.
+
+    With the whitened map A = C^-1/2 J^T, moments over `REACH`, the singular value of a direction is the inverse of the
+    standard deviation of the estimate along it. Directions with more than `limit` are told as not felt.
+
+    Parameters
+    ----------
+    model : Model
+    q : array-like, shape (nq,)
+        Configuration.
+    frame : str or int
+        Frame by name, or body by number, on which the wrench acts.
+    torque, covariance : array-like, shape (nv,), (nv, nv)
+        External torques and the covariance of their errors, positive definite, as of `ContactState`.
+    moment : bool
+        Whether moments act; else a force alone at the frame's origin, of which less is not felt.
+    limit : float
+        Largest standard deviation of what counts as felt [N]; of moments times `REACH`.
+
+    Raises
+    ------
+    InputError
+        For arrays that do not fit, an unknown frame, a covariance that is not positive definite.
+    """
+    require_model(model)
+    n, tau, cover = model.nv, numbers(torque), numbers(covariance)
+    if tau.shape != (n,) or cover.shape != (n, n) or not (np.isfinite(tau).all() and np.isfinite(cover).all()):
+        raise InputError(f"torque, covariance: finite arrays ({n},) and ({n}, {n}) are expected", name="torque")
+    if not isinstance(limit, (int, float)) or not limit > 0.0:
+        raise InputError(f"limit: a positive force is expected, got {limit!r}", name="limit", value=limit)
+    try:
+        white = np.linalg.inv(np.linalg.cholesky(cover))
+    except np.linalg.LinAlgError:
+        raise InputError("covariance: a positive definite matrix is expected", name="covariance") from None
+    unit = np.array([1.0 / REACH] * 3 + [1.0] * 3) if moment else np.array([0.0] * 3 + [1.0] * 3)
+    J = jacobian(model, q, frame)
+    # Columns: a newton, or a moment of REACH newton metre.
+    scale = np.diag(np.divide(1.0, unit, out=np.zeros(6), where=unit > 0.0))[:, 0 if moment else 3 :]
+    left, values, right = np.linalg.svd(white @ J.T @ scale)
+    rank = int((values * limit > 1.0).sum())
+    seen = white @ tau
+    part = left[:, :rank].T @ seen
+    back = scale @ right[:rank].T / values[:rank]
+    rest = float(seen @ seen - part @ part)
+    return ContactWrench(
+        back @ part,
+        back @ back.T,
+        (scale @ right[rank:].T).T,
+        float(stats.chi2.sf(max(rest, 0.0), n - rank)) if n > rank else 1.0,
+    )

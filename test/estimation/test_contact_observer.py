@@ -1,0 +1,258 @@
+"""Contacts from efforts: how soon, how well, how seldom without reason. Oracles: MuJoCo, and statistics."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from support.arms import load, physics
+from touched_arm import EFFORT_NOISE, PERIOD, TOOL, VELOCITY_NOISE, TouchedArm
+
+from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, frame_pose, gravity_force, jacobian
+from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
+from lie_dynamics_ros.lie_dynamics.estimation import ContactObserver, SensorNoise, contact_wrench
+from lie_dynamics_ros.lie_dynamics.estimation.sensor_noise import WINDOWS
+
+REST = np.array([0.0, -0.3, 0.0, -1.7, 0.0, 1.8, 0.5])
+
+
+def panda():
+    return load("panda_arm").model
+
+
+def published():
+    return SensorNoise.white(panda(), VELOCITY_NOISE, EFFORT_NOISE, PERIOD)
+
+
+def test_a_touch_of_5_N_is_found_within_10_ms_and_its_force_within_what_is_said():
+    """Forty motions and directions; noise as published, exact model. Chi-square of all errors together."""
+    rng, square, errors, deviations = np.random.default_rng(1), 0.0, [], []
+    for _ in range(40):
+        arm = TouchedArm(rng)
+        observer = ContactObserver(arm.model, published(), held=True)
+        force = rng.normal(size=3)
+        force *= 5.0 / np.linalg.norm(force)
+        found, axes = None, []
+        for k in range(220):
+            axes.append(arm.pose()[1])
+            state = observer.update(*arm.measure())
+            if k == 150:
+                arm.force = force
+            if k <= 150:
+                assert state is None or not state.touching
+            elif state.begun:
+                found = k - 150
+            arm.step()
+        assert found is not None and found <= 10
+        told = contact_wrench(arm.model, state.q, TOOL, state.torque, state.covariance, moment=False)
+        true = axes[-1 - round(state.age / PERIOD)].T @ force
+        error, cover = told.wrench[3:] - true, told.covariance[3:, 3:]
+        assert not len(told.unfelt) and not told.wrench[:3].any()
+        square += error @ np.linalg.solve(cover, error)
+        errors.append(np.linalg.norm(error))
+        deviations.append(np.sqrt(np.trace(cover)))
+    assert stats.chi2.ppf(1e-3, 120) < square < stats.chi2.ppf(1.0 - 1e-3, 120)
+    assert np.max(errors) < 0.5
+
+
+@pytest.mark.parametrize("way", ["known", "estimated", "coloured"])
+def test_false_alarms_are_as_rare_as_said(way):
+    """At rest, asked for ten a second: the mean number of windows above the threshold; estimated noise errs rarer."""
+    rng, model = np.random.default_rng(2), panda()
+    gravity = gravity_force(model, REST)
+
+    def states(count):
+        white = rng.normal(size=(count + 200, 7))
+        if way == "coloured":
+            for k in range(1, len(white)):
+                white[k] = 0.8 * white[k - 1] + 0.6 * white[k]
+        rest = np.broadcast_to(REST, (count, 7))
+        return rest, VELOCITY_NOISE * white[200:], gravity + EFFORT_NOISE * rng.normal(size=(count, 7))
+
+    noise = published() if way == "known" else SensorNoise.from_rest(model, *states(8000), PERIOD)
+    observer = ContactObserver(model, noise, false_alarms=36000.0)
+    above = 0
+    for state in zip(*states(20000), strict=True):
+        found = observer.update(*state)
+        above += found is not None and found.evidence > 1.0
+    # 200 windows are expected above it where the covariance is exact; a state counts once, however many of its are.
+    assert above <= 260
+    assert above >= (110 if way == "known" else 10)
+
+
+@pytest.mark.slow
+def test_no_false_alarm_in_an_hour_of_motion():
+    """Efforts of the motion by MuJoCo, repeated; noise is new each time."""
+    model, judge, rng = panda(), physics("panda_arm"), np.random.default_rng(3)
+    time = np.arange(0.0, 10.0, PERIOD)[:, None]
+    rate = 2.0 * np.pi / 10.0 * np.array([1, 2, 3, 2, 4, 3, 5])
+    size = 0.8 / np.array([1, 2, 3, 2, 4, 3, 5]) ** 0.5
+    q = REST + size * np.sin(rate * time)
+    qd, qdd = size * rate * np.cos(rate * time), -size * rate**2 * np.sin(rate * time)
+    tau = np.array([judge.inverse_dynamics(*state) for state in zip(q, qd, qdd, strict=True)])
+    observer, most = ContactObserver(model, published()), 0.0
+    for _ in range(360):
+        v, e = qd + VELOCITY_NOISE * rng.normal(size=qd.shape), tau + EFFORT_NOISE * rng.normal(size=tau.shape)
+        for state in zip(q, v, e, strict=True):
+            found = observer.update(*state)
+            if found is not None:
+                most = max(most, found.evidence)
+        assert most < 1.0
+
+
+def to_and_fro(seconds, size=0.4, rate=3.0):
+    """A motion of all joints with its efforts, by MuJoCo."""
+    t = np.arange(0.0, seconds, PERIOD)[:, None]
+    phase = np.linspace(0.0, 1.0, 7)
+    q = REST + size * np.sin(rate * t + phase)
+    qd, qdd = size * rate * np.cos(rate * t + phase), -size * rate**2 * np.sin(rate * t + phase)
+    judge = physics("panda_arm")
+    return q, qd, np.array([judge.inverse_dynamics(*state) for state in zip(q, qd, qdd, strict=True)])
+
+
+def test_friction_that_is_not_known_does_not_ring_when_joints_turn_round_and_is_learned():
+    """Drives rub by up to 0.6 N m more than the model, and drift; then a push half as large is felt."""
+    model, rng = panda(), np.random.default_rng(4)
+    q, qd, tau = to_and_fro(14.0)
+    drift = np.linspace(1.0, 1.2, len(q))[:, None]
+    rub = 0.6 * rng.uniform(0.5, 1.0, 7) * np.tanh(qd / 0.02) * drift + rng.uniform(-0.3, 0.3, 7)
+    qd = qd + VELOCITY_NOISE * rng.normal(size=q.shape)
+    tau = tau + rub + EFFORT_NOISE * rng.normal(size=q.shape)
+    push = np.zeros_like(tau)
+    push[-200:] = 0.3
+    wary = ContactObserver(model, published(), offset_error=0.3, friction_error=0.6)
+    naive = ContactObserver(model, published())
+    first, rang = None, False
+    for k, state in enumerate(zip(q, qd, tau - push, strict=True)):
+        found = wary.update(*state)
+        if k < 2000:
+            told = naive.update(*state)
+            rang |= told is not None and told.touching
+        if found is not None and found.begun:
+            first = k if first is None else first
+    assert rang
+    assert first is not None and 0 <= first - (len(q) - 200) <= 60
+
+
+def test_friction_of_a_joint_at_rest_does_not_ring():
+    model = panda()
+    friction = JointFriction(np.zeros(7), np.full(7, 2.0))
+    observer = ContactObserver(model, published(), friction=friction)
+    for sign in (1.0, -1.0):
+        for _ in range(100):
+            found = observer.update(REST, np.zeros(7), gravity_force(model, REST) + 2.0 * sign)
+            assert found is None or found.evidence <= 1.0 + 1e-9
+    for _ in range(100):
+        found = observer.update(REST, np.zeros(7), gravity_force(model, REST) + 4.0)
+    assert found.touching
+
+
+def test_late_efforts_are_held_against_the_states_they_belong_to():
+    """5 ms late: as they come they ring; with `effort_delay` torques are those without delay, later by as much."""
+    model = panda()
+    q, qd, tau = to_and_fro(1.0, 0.3, 8.0)
+    late = np.vstack([tau[:5][:1].repeat(5, axis=0), tau[:-5]])
+    noise = SensorNoise.white(model, VELOCITY_NOISE, EFFORT_NOISE, PERIOD)
+    plain = ContactObserver(model, noise)
+    aligned = ContactObserver(model, noise, effort_delay=0.005)
+    heedless = ContactObserver(model, noise)
+    worst, exact = 0.0, []
+    for k in range(len(q)):
+        exact.append(plain.update(q[k], qd[k], tau[k]))
+        found = aligned.update(q[k], qd[k], late[k])
+        careless = heedless.update(q[k], qd[k], late[k])
+        if k > 100:
+            worst = max(worst, careless.evidence)
+            assert np.allclose(found.torque, exact[k - 5].torque, atol=1e-9)
+            assert found.age == pytest.approx(exact[k - 5].age + 0.005)
+    assert worst > 1.0
+
+
+def test_positions_alone_are_enough_for_a_touch():
+    """Steps of 2^-18 turns, velocities by the filter of the nodes, which expects what efforts lead to."""
+    rng, step = np.random.default_rng(6), 2.0 * np.pi / 2**18
+    for _ in range(4):
+        arm = TouchedArm(rng)
+        filter_ = VelocityFilter(7, 0.005)
+        noise = SensorNoise.white(arm.model, 3.0 * VELOCITY_NOISE, EFFORT_NOISE, PERIOD)
+        observer = ContactObserver(arm.model, noise, held=True)
+        found = None
+        for k in range(400):
+            q, _, tau = arm.measure()
+            seen, velocity = step * np.round(q / step), np.full(7, np.nan)
+            filter_.fill(k * 10**6, seen, velocity, observer.acceleration)
+            if k < 80:
+                observer.acceleration = arm.desired(k * PERIOD)[2]
+                velocity = arm.desired(k * PERIOD)[1]
+            state = observer.update(seen, velocity, tau)
+            if k == 300:
+                arm.force = np.array([0.0, 0.0, 5.0])
+            if 100 < k <= 300:
+                assert not state.touching
+            elif state is not None and state.begun and found is None:
+                found = k - 300
+            arm.step()
+        assert found is not None and 0 < found <= 25
+
+
+def test_a_contact_ends_after_a_while_without_it():
+    model, gravity = panda(), gravity_force(panda(), REST)
+    observer, events = ContactObserver(model, published(), release=0.05), []
+    for k in range(400):
+        pushed = np.where(100 <= k < 200, 2.0, 0.0)
+        found = observer.update(REST, np.zeros(7), gravity - pushed)
+        if found is not None and (found.begun or found.ended):
+            events.append((k, found.begun))
+    (begun, first), (ended, last) = events
+    assert first and not last and 100 <= begun <= 102
+    assert 250 <= ended <= 200 + WINDOWS[-1] + 52
+    observer.reset()
+    assert observer.update(REST, np.zeros(7), gravity) is None
+
+
+def test_directions_that_are_not_felt_are_told():
+    """A force on the elbow along the upper arm passes through the axes of all joints before it."""
+    model, cover = panda(), 1e-4 * np.eye(7)
+    upper = frame_pose(model, REST, "panda_link3")[:3, :3].T @ frame_pose(model, REST, "panda_link3")[:3, 3]
+    upper -= frame_pose(model, REST, "panda_link3")[:3, :3].T @ np.array([0.0, 0.0, 0.333])  # from the shoulder on
+    upper /= np.linalg.norm(upper)
+    force = np.array([3.0, -2.0, 4.0])
+    J = jacobian(model, REST, "panda_link3")
+    told = contact_wrench(model, REST, "panda_link3", J[3:].T @ force, cover, moment=False)
+    assert len(told.unfelt) == 1 and not told.unfelt[0, :3].any()
+    assert abs(told.unfelt[0, 3:] @ upper) == pytest.approx(1.0)
+    assert np.allclose(told.wrench[3:], force - upper * (upper @ force))
+    assert np.abs(told.covariance @ told.unfelt[0]).max() < 1e-12
+    whole = contact_wrench(model, REST, TOOL, jacobian(model, REST, TOOL).T @ np.arange(1.0, 7.0), cover)
+    assert not len(whole.unfelt) and np.allclose(whole.wrench, np.arange(1.0, 7.0))
+    at_shoulder = np.array([0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert contact_wrench(model, REST, TOOL, at_shoulder, cover, moment=False).misfit < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"false_alarms": 0.0}, "false_alarms"),
+        ({"averaging": np.nan}, "averaging"),
+        ({"release": -1.0}, "release"),
+        ({"friction_error": [1.0, 2.0]}, "friction_error"),
+        ({"effort_delay": "5"}, "effort_delay"),
+        ({"noise": None}, "SensorNoise"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, reason):
+    with pytest.raises(InputError, match=reason):
+        ContactObserver(panda(), **{"noise": published()} | settings)
+
+
+def test_noise_is_of_a_robot_at_rest():
+    model, states = panda(), np.zeros((1000, 7))
+    moving = states.copy()
+    moving[:, 3] = np.linspace(0.0, 0.1, 1000)
+    with pytest.raises(InputError, match="panda_joint4"):
+        SensorNoise.from_rest(model, moving, states, states, PERIOD)
+    with pytest.raises(InputError, match="272 states"):
+        SensorNoise.from_rest(model, states[:200], states[:200], states[:200], PERIOD)
+    with pytest.raises(InputError, match="period"):
+        SensorNoise.from_rest(model, states, states, states, 0.0)
+    observer = ContactObserver(model, published())
+    with pytest.raises(InputError, match="tau"):
+        observer.update(REST, np.zeros(7), np.full(7, np.nan))
