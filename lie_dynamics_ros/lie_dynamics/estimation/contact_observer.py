@@ -205,7 +205,7 @@ class ContactObserver:
             x, v = earlier
         mass, momentum, known = momentum_terms(model, x, v)
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
-        self.acceleration = np.linalg.solve(mass, effort + known)
+        self.acceleration = np.asarray(np.linalg.solve(mass, effort + known), np.float64)
         side = v / np.sqrt(v**2 + self._smoothing**2)
         rates = np.empty((n, _COLUMNS))
         rates[:, _IMPULSE], rates[:, _OFFSET], rates[:, _DRY] = effort + known, 1.0, side
