@@ -8,7 +8,7 @@ export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 # in which order they take the files.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
-.PHONY: help setup demo test test-all matrix lint bench study fuzz soak policies clean
+.PHONY: help setup demo test test-all matrix lint bench study fuzz soak policies dist clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
@@ -20,6 +20,7 @@ help:
 	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
 	@echo 'make soak [HOURS=1]                   nodes at 1 kHz, disturbed for so long; a report in soak_output'
 	@echo 'make policies                         access control policies of the nodes for SROS 2'
+	@echo 'make dist                             the library for pip: wheel and sdist in dist, installed elsewhere and tried'
 	@echo 'make lint                             linters only'
 	@echo 'make setup                            only the set-up that the others do by themselves'
 	@echo 'make clean                            remove all that these made in the checkout'
@@ -58,6 +59,9 @@ soak:
 
 policies:
 	@$(IN_ENV) python -m lie_dynamics_ros.nodes.policies config/policies
+
+dist:
+	@$(IN_ENV) python tools/dist.py
 
 clean:
 	rm -rf .venv-* build install log dist demo_output soak_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info

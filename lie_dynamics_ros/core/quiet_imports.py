@@ -1,14 +1,22 @@
-"""Signals that come while a node is being imported. Imports next to nothing: until it has run, they are tracebacks."""
+"""What a program does before it imports the rest: end without tracebacks. Imports next to nothing.
+
+Until that is done, signals that come while a node is being imported, and a ROS that is not there, are tracebacks.
+"""
 
 import os
 import signal
 import sys
 
+WITHOUT_ROS = (
+    "the nodes need ROS 2 (rclpy), which this Python has not; they run in a ROS 2 workspace, or by tools/environment.sh "
+    "in a clone of the repository. The library, lie_dynamics_ros.lie_dynamics, needs no ROS."
+)
+
 
 def end_quietly_while_importing(programs: tuple[str, ...]) -> None:
     """Let signals end a process that is started as one of these programs, or by ``python -m``, without a traceback.
 
-    Whatever else imports the package keeps its handlers.
+    Whatever else imports the package keeps its handlers. A program without ROS ends with one line.
     """
     started = os.path.basename(sys.argv[0]) if sys.argv else ""
     if started != "-m" and started not in programs:
@@ -19,3 +27,12 @@ def end_quietly_while_importing(programs: tuple[str, ...]) -> None:
                 signal.signal(which, signal.SIG_DFL)
             except ValueError:  # only the main thread may
                 return
+    _end_without_ros()
+
+
+def _end_without_ros() -> None:
+    from importlib.machinery import PathFinder
+
+    needs = os.path.basename(sys.argv[0]) != "-m" or any(word.endswith((".node", ".demo")) for word in sys.orig_argv)
+    if needs and PathFinder.find_spec("rclpy") is None:
+        sys.exit(WITHOUT_ROS)

@@ -1,1 +1,5 @@
 """A demonstration: simulated drivers and nodes as separate processes, watched and checked."""
+
+from ..core.quiet_imports import end_quietly_while_importing
+
+end_quietly_while_importing(("demo",))

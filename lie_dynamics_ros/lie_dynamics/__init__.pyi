@@ -1,3 +1,18 @@
+from . import (
+    closed_form as closed_form,
+    constraints as constraints,
+    control as control,
+    dynamics as dynamics,
+    errors as errors,
+    geometry as geometry,
+    identification as identification,
+    lie as lie,
+    model as model,
+    optimal as optimal,
+    reference as reference,
+    simulation as simulation,
+    stewart as stewart,
+)
 from .constraints import (
     Assembly,
     Baumgarte,

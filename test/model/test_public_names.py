@@ -14,13 +14,16 @@ STUB = Path(lie_dynamics.__file__).with_suffix(".pyi")
 
 
 def test_the_stub_says_the_same():
-    found = {}
+    found, rooms = {}, []
     for node in ast.parse(STUB.read_text()).body:
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and node.module is None:
+            rooms += [alias.asname for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
             found |= {alias.name: node.module for alias in node.names}
         else:
             names = ast.literal_eval(node.value)
     assert found == lie_dynamics._MODULES
+    assert tuple(rooms) == lie_dynamics._ROOMS
     assert sorted(names) == lie_dynamics.__all__
 
 
@@ -32,6 +35,20 @@ def test_every_name_is_there():
     assert set(lie_dynamics.__all__) <= set(dir(lie_dynamics))
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = lie_dynamics.no_such_name
+
+
+def test_every_room_is_there_after_a_plain_import():
+    folders = {path.parent.name for path in STUB.parent.glob("*/__init__.py")} - {"engine"}
+    assert folders == set(lie_dynamics._ROOMS) - {"errors"}
+    program = (
+        "import sys\nimport lie_dynamics_ros.lie_dynamics as ld\n"
+        "ours = [m for m in sys.modules if m.startswith('lie_dynamics_ros')]\n"
+        "assert len(ours) == 2 and 'numpy' not in sys.modules, ours\n"
+        "for room in sys.argv[1:]:\n    assert getattr(ld, room).__name__ == f'{ld.__name__}.{room}', room"
+    )
+    for room in lie_dynamics._ROOMS:  # each alone, so that none is there because another imports it
+        found = subprocess.run([sys.executable, "-c", program, room], capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stderr
 
 
 def test_what_is_not_asked_for_is_not_imported():

@@ -1,0 +1,57 @@
+"""The packages for pip: complete, and what is in them runs where no ROS is."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import dist  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not in a checkout")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The sdist, the wheel made of it, and the wheel made of the checkout."""
+    place = tmp_path_factory.mktemp("dist")
+    for name in ("checkout", "sdist", "unpacked", "wheel", "direct"):
+        (place / name).mkdir()
+    checkout = dist.copy_of_checkout(place / "checkout")
+    sdist = dist.build("sdist", checkout, place / "sdist")
+    wheel = dist.build("wheel", dist.unpacked(sdist, place / "unpacked"), place / "wheel")
+    return sdist, wheel, dist.build("wheel", checkout, place / "direct")
+
+
+def test_the_sdist_lacks_nothing(built):
+    contents = [{info.filename: info.CRC for info in zipfile.ZipFile(wheel).infolist()} for wheel in built[1:]]
+    assert len(contents[0]) > 400
+    differ = {name for name in contents[0] | contents[1] if contents[0].get(name) != contents[1].get(name)}
+    assert not {name for name in differ if not name.endswith("/RECORD")}
+
+
+def test_the_wheel_has_all_that_the_package_has(built):
+    held = set(zipfile.ZipFile(built[1]).namelist())
+    package = ROOT / "lie_dynamics_ros"
+    ours = {p.relative_to(ROOT).as_posix() for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    assert {name for name in ours - held if not name.endswith(".md")} == set()
+    shared = {path.name for folder in ("launch", "config") for path in (ROOT / folder).glob("*.*")}
+    assert shared <= {name.rpartition("/")[2] for name in held if ".data/data/share/" in name}
+
+
+def test_the_wheel_runs_alone(built, tmp_path):
+    zipfile.ZipFile(built[1]).extractall(tmp_path / "installed")
+    command = [sys.executable, str(ROOT / "tools/try_installed.py")]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path / "installed"), "HOME": str(Path.home())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(": passed\n")
