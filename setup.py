@@ -1,6 +1,7 @@
 """Build description; complete on its own, so that colcon and pip read the same facts."""
 
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
@@ -10,6 +11,8 @@ setup(
     name=PACKAGE,
     version="0.1.0",
     description="Robot dynamics on Lie groups for ROS 2",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     author="lie_dynamics_ros maintainers",
     author_email="maintainers@lie-dynamics-ros.example",
     maintainer="lie_dynamics_ros maintainers",

@@ -43,8 +43,9 @@ def main() -> None:
     assert not loaded, f"ROS is loaded: {loaded}"
     # Without site-packages, hence without ROS wherever this runs.
     node = [sys.executable, "-S", "-m", "lie_dynamics_ros.nodes.inverse_dynamics.node"]
-    said = subprocess.run(node, cwd=place, capture_output=True, text=True, check=False)
-    assert said.returncode == 1 and said.stderr.startswith("the nodes need ROS 2") and said.stderr.count("\n") == 1, said
+    done = subprocess.run(node, cwd=place, capture_output=True, text=True, check=False)
+    said = done.stderr
+    assert done.returncode == 1 and said.startswith("the nodes need ROS 2") and said.count("\n") == 1, said
     about = metadata("lie_dynamics_ros")
     print(f"{about['Name']} {about['Version']} in {place}: passed")
 

@@ -8,7 +8,7 @@ import signal
 import sys
 
 WITHOUT_ROS = (
-    "the nodes need ROS 2 (rclpy), which this Python has not; they run in a ROS 2 workspace, or by tools/environment.sh "
+    "the nodes need ROS 2 (rclpy), which this Python lacks: run them in a ROS 2 workspace, or by tools/environment.sh "
     "in a clone of the repository. The library, lie_dynamics_ros.lie_dynamics, needs no ROS."
 )
 

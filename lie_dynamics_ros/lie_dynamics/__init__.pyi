@@ -1,18 +1,16 @@
-from . import (
-    closed_form as closed_form,
-    constraints as constraints,
-    control as control,
-    dynamics as dynamics,
-    errors as errors,
-    geometry as geometry,
-    identification as identification,
-    lie as lie,
-    model as model,
-    optimal as optimal,
-    reference as reference,
-    simulation as simulation,
-    stewart as stewart,
-)
+from . import closed_form as closed_form
+from . import constraints as constraints
+from . import control as control
+from . import dynamics as dynamics
+from . import errors as errors
+from . import geometry as geometry
+from . import identification as identification
+from . import lie as lie
+from . import model as model
+from . import optimal as optimal
+from . import reference as reference
+from . import simulation as simulation
+from . import stewart as stewart
 from .constraints import (
     Assembly,
     Baumgarte,

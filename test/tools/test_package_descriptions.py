@@ -1,0 +1,103 @@
+"""package.xml, setup.py and CITATION.cff say the same, and name what the code imports; keys are known to rosdep."""
+
+import ast
+import re
+import runpy
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import setuptools
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ElementTree.parse(ROOT / "package.xml").getroot()
+INTERFACES = ElementTree.parse(ROOT / "lie_dynamics_interfaces/package.xml").getroot()
+ROSDEP_KEYS = {
+    *("python3-hypothesis", "python3-matplotlib", "python3-numba", "python3-numpy", "python3-pytest"),
+    *("python3-pytest-benchmark", "python3-pytest-xdist", "python3-scipy", "python3-sympy", "python3-yaml"),
+}
+"""Those in use, as rosdistro has them (rosdep/python.yaml of August 2026); look a new one up there."""
+ROS_PACKAGES = {
+    *("ament_cmake", "ament_index_python", "builtin_interfaces", "control_msgs", "diagnostic_msgs", "geometry_msgs"),
+    *("launch", "launch_ros", "launch_testing", "launch_testing_ros", "lifecycle_msgs", "nav_msgs", "pinocchio"),
+    *("rcl_interfaces", "rclpy", "rosgraph_msgs", "rosidl_default_generators", "rosidl_default_runtime"),
+    *("sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs", "visualization_msgs"),
+}
+"""Released in Jazzy, Kilted and Lyrical, as their distribution.yaml has them."""
+NOT_IMPORTED = {"lifecycle_msgs", "lie_dynamics_interfaces"}
+"""Needed all the same: rclpy's life cycle speaks it, and what is imported by a name that a constant holds."""
+KEYS = {"yaml": "python3-yaml", "numpy": "python3-numpy", "scipy": "python3-scipy", "numba": "python3-numba",
+        "matplotlib": "python3-matplotlib"}  # fmt: skip
+BY_PIP = {"llvmlite", "mujoco", "pkg_resources", "setuptools", "toppra", "typing_extensions"}
+"""Comes with numba, for type checkers alone, or is optional and named in the extras of setup.py."""
+
+
+@pytest.fixture(scope="module")
+def described():
+    """What setup.py passes on."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setuptools, "setup", lambda **facts: found.update(facts))
+        patch.chdir(ROOT)
+        runpy.run_path(str(ROOT / "setup.py"))
+    return found
+
+
+def text(root, tag):
+    return " ".join(root.findtext(tag).split())
+
+
+def dependencies(root, *kinds):
+    return {node.text: node.attrib for kind in kinds for node in root.findall(f"{kind}depend")}
+
+
+def imported():
+    """Top-level modules, not of the standard library, that the package and the launch files import anywhere."""
+    for folder in ("lie_dynamics_ros", "launch"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and not node.level:
+                    names = [node.module]
+                yield from (name.split(".")[0] for name in names)
+
+
+def test_the_same_facts_everywhere(described):
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    wheel = (ROOT / "lie_dynamics_interfaces/pyproject.toml").read_text()
+    assert described["name"] == text(PACKAGE, "name")
+    assert text(PACKAGE, "description").startswith(described["description"])
+    versions = [text(PACKAGE, "version"), text(INTERFACES, "version"), citation["version"]]
+    assert {*versions, *re.findall(r'^version = "(.*)"', wheel, re.MULTILINE)} == {described["version"]}
+    assert {text(PACKAGE, "license"), text(INTERFACES, "license"), citation["license"]} == {described["license"]}
+    for root in (PACKAGE, INTERFACES):
+        maintainer = root.find("maintainer")
+        assert (maintainer.text, maintainer.get("email")) == (described["maintainer"], described["maintainer_email"])
+
+
+def test_what_is_imported_is_named_and_nothing_else():
+    modules = set(imported()) - sys.stdlib_module_names - {"lie_dynamics_ros"} - BY_PIP
+    named = set(dependencies(PACKAGE, "exec_", ""))
+    assert {KEYS.get(name, name) for name in modules} | NOT_IMPORTED == named
+
+
+def test_versions_are_those_of_setup(described):
+    """Keys of rosdep have no versions: package.xml asks for those that setup.py asks for."""
+    asked = dependencies(PACKAGE, "exec_")
+    for wanted in described["install_requires"]:
+        name, least = re.fullmatch(r"(\w+)(?:>=([\d.]+))?.*", wanted).groups()
+        if name != "setuptools":
+            assert asked[KEYS.get("yaml" if name == "pyyaml" else name)].get("version_gte") == least, name
+
+
+def test_the_keys_are_known():
+    for root in (PACKAGE, INTERFACES):
+        keys = set(dependencies(root, "", "buildtool_", "exec_", "test_")) - {"lie_dynamics_interfaces"}
+        assert not keys - ROSDEP_KEYS - ROS_PACKAGES
+
+
+def test_the_change_log_begins_with_what_comes_next_or_this_version(described):
+    first = re.search(r"^(.+)\n-+\n", (ROOT / "CHANGELOG.rst").read_text(), re.MULTILINE).group(1)
+    assert first == "Forthcoming" or first.startswith(f"{described['version']} (")
