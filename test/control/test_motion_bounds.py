@@ -42,7 +42,7 @@ def test_joints_pushed_any_way_keep_their_limits_and_speeds(period, brake, push,
     for k in range(round(6.0 / period)):
         if k % round(0.4 / period) == 0:
             wanted = push * rng.choice([-1.0, 1.0], size=2)
-        a = bounds.nearest(M, wanted, q, qd, brake, 100.0)
+        a = bounds.nearest(lambda: M, wanted, q, qd, brake, 100.0)
         q, qd = q + period * qd + 0.5 * period**2 * a, qd + period * a
         farthest, fastest = np.maximum(farthest, np.abs(q)), np.maximum(fastest, np.abs(qd))
     assert 0.49 < farthest[0] < 0.5 + 1e-6
@@ -52,9 +52,9 @@ def test_joints_pushed_any_way_keep_their_limits_and_speeds(period, brake, push,
 def test_what_lies_within_is_left_alone_and_what_lies_beyond_is_led_back_slowly():
     bounds = MotionBounds(np.full(2, -1.0), np.ones(2), np.full(2, 3.0))
     wanted = np.array([3.0, -4.0])
-    assert bounds.nearest(np.eye(2), wanted, np.zeros(2), np.zeros(2), 20.0, 100.0) is wanted
+    assert bounds.nearest(lambda: np.eye(2), wanted, np.zeros(2), np.zeros(2), 20.0, 100.0) is wanted
     for beyond in (2.0 * BACK, 1.0, 100.0):
-        found = bounds.nearest(np.eye(2), wanted, np.full(2, 1.0 + beyond), np.zeros(2), 20.0, 100.0)
+        found = bounds.nearest(lambda: np.eye(2), wanted, np.full(2, 1.0 + beyond), np.zeros(2), 20.0, 100.0)
         np.testing.assert_allclose(found, [-20.0 * 5.0 * BACK, -4.0])
-    found = bounds.nearest(np.eye(2), wanted, np.zeros(2), np.array([5.0, 0.0]), 20.0, 100.0)  # too fast
+    found = bounds.nearest(lambda: np.eye(2), wanted, np.zeros(2), np.array([5.0, 0.0]), 20.0, 100.0)  # too fast
     np.testing.assert_allclose(found, [-200.0, -4.0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -37,16 +39,17 @@ class MotionBounds:
         self._bounds, self._work, self._factor = np.empty((2, n)), np.empty((WORK_ROWS, n)), np.empty((n, n))
         self._nearest(np.eye(n), np.zeros(n), np.zeros((2, n)))  # so that nothing is compiled when it is needed
 
-    def nearest(self, mass: Array, wanted: Array, q: Array, qd: Array, brake: float, slow: float) -> Array:
-        """Return the acceleration within the bounds with the least (a - wanted)^T M (a - wanted).
+    def nearest(
+        self, metric: Callable[[], Array], wanted: Array, q: Array, qd: Array, brake: float, slow: float
+    ) -> Array:
+        """Return the acceleration within the bounds with the least (a - wanted)^T W (a - wanted).
 
-        That is what joints do which meet ideal stops: Gauss's principle of least constraint. Torques of the joints that
-        are held do it, M (a - wanted), and no others.
+        With the mass matrix for W that is what joints do which meet ideal stops: Gauss's principle of least constraint.
 
         Parameters
         ----------
-        mass : ndarray, shape (n, n)
-            M.
+        metric : callable
+            Returns W (n, n), positive definite; called where it is needed.
         wanted, q, qd : ndarray, shape (n,)
         brake, slow : float
             r and s [1/s].
@@ -59,9 +62,9 @@ class MotionBounds:
         bounds, rates = self._bounds, np.array([APPROACH, brake, slow, BACK])
         if motion_bounds(wanted, q, qd, self._limits, rates, bounds) == DONE:
             return wanted
-        return self._nearest(mass, wanted, bounds)
+        return self._nearest(metric(), wanted, bounds)
 
-    def _nearest(self, mass: Array, wanted: Array, bounds: Array) -> Array:
+    def _nearest(self, metric: Array, wanted: Array, bounds: Array) -> Array:
         found = np.empty(len(wanted))
-        nearest_within(mass, wanted, bounds[0], bounds[1], found, self._factor, self._work)  # within, in any case
+        nearest_within(metric, wanted, bounds[0], bounds[1], found, self._factor, self._work)  # within, in any case
         return found

@@ -40,6 +40,8 @@ LEAD = 0.15
 """Part of the error limit by which the desired pose leads the tool before it waits."""
 USUAL_LIMIT = 0.5
 """Taken for the error limit there where none is given [rad, m]."""
+TOOL_FIRST, LEVER = 100.0, 0.3
+"""How many times more than joint motion the tool's counts where limits hold joints; what turns count as [m/rad]."""
 LONGEST_PERIOD = 1.0
 """Time for which the desired pose goes on at once: what is beyond was no period [s]."""
 HALF_TURN = 3.0
@@ -284,7 +286,7 @@ class ToolControl:
         self.pace, self.damped = tool.pace, tool.damped
         self.rate, self.acceleration = tool.task_rate, tool.task_acceleration
         self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
-        allowed = self._bounds.nearest(tool.mass, tool.acceleration, x, v, gains.slide, gains.slow)
+        allowed = self._bounds.nearest(lambda: _metric(tool), tool.acceleration, x, v, gains.slide, gains.slow)
         effort, friction, self.held = tool.torque, None, allowed is not tool.acceleration
         if self.held:
             effort = effort + tool.mass @ (allowed - tool.acceleration)
@@ -299,6 +301,20 @@ class ToolControl:
         Kp = tool.stiffness + gains.tool.posture_kp * tool.spring_space @ tool.mass
         rate = gains.tool.posture_kd + tool.given_up * gains.slide
         return Kp, tool.damping + rate * tool.null_space @ tool.mass
+
+
+def _metric(tool: TaskTorque) -> Array:
+    """Return in what metric accelerations under limits of joints are nearest to those wanted.
+
+    In that of the mass a posture pushes the tool away where a limit holds a joint, and a tool beyond reach turns far.
+    """
+    J, mobility = tool.jacobian, np.diagonal(tool.jacobian @ tool.weighted)
+    scale = np.array([LEVER**2] * 3 + [1.0] * 3)
+    total = float(scale @ mobility)
+    if not total > 0.0:
+        return tool.mass
+    part = TOOL_FIRST * (1.0 - tool.given_up) ** 2 * 6.0 / total
+    return np.asarray(tool.mass + J.T @ (part * scale[:, None] * J))
 
 
 def _angle(a: Array, b: Array) -> float:
