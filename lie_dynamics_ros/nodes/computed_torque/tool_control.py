@@ -267,7 +267,7 @@ class ToolControl:
             "axes": self._axes, "speed": self._speed, "singular": options.singularity, "yielding": gains.slide,
         }  # fmt: skip
         if mode == TOOL_MODES[0]:
-            return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, **common)
+            return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, lever=LEVER, **common)
         common |= {"stiffness": stiffness, "damping_ratio": ratio, "fastest": g.fastest}
         return impedance(self.model, q, qd, self.frame, *motion, **common)
 

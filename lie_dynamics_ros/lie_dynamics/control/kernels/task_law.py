@@ -25,9 +25,9 @@ _SCALE, _VALUES, _X, _Y, _Z, VECTOR_ROWS = 8, 9, 10, 11, 12, 13
 SLOPE, INVERSE, SHARP, SPRING, DAMPER = 0, 1, 2, 3, 4
 _MOBILITY, _A, _B, _C, _D, SQUARES = 5, 6, 7, 8, 9, 10
 # Of `numbers`: given; written.
-ELASTIC, SINGULAR, SHARPNESS, FASTEST, SLOWEST, PACED, YIELDING = 0, 1, 2, 3, 4, 5, 6
-PACE, SHARE, DAMPED, GIVEN_UP, NUMBERS = 7, 8, 9, 10, 11
-_TINY = 2.3e-308
+ELASTIC, SINGULAR, SHARPNESS, FASTEST, SLOWEST, PACED, YIELDING, LEVER = 0, 1, 2, 3, 4, 5, 6, 7
+PACE, SHARE, DAMPED, GIVEN_UP, NUMBERS = 8, 9, 10, 11, 12
+_TINY, _LEAST_SHARE = 2.3e-308, 1e-6
 
 
 @inline
@@ -121,7 +121,9 @@ def _sensible(vectors, joints, numbers):
         for i in range(joints.shape[1]):
             if not joints[SPEED, i] > 0.0:
                 return False
-    return 0.0 <= numbers[SINGULAR] <= 1.0 and numbers[FASTEST] > 0.0 and 0.0 <= numbers[YIELDING] < math.inf
+    return 0.0 <= numbers[SINGULAR] <= 1.0 and numbers[FASTEST] > 0.0 and (
+        0.0 <= numbers[YIELDING] < math.inf and 0.0 <= numbers[LEVER] < math.inf
+    )
 
 
 @outline
@@ -154,6 +156,17 @@ def _damped(x, threshold):
     return y * (2.0 - y * y) / threshold
 
 
+@inline
+def _hold_back(v, k, factor, size, keep):
+    """Add factor w w^T / (w^T P w) of the k-th column w of v, P = diag(1 / size, 1) of turns and moves, to `keep`."""
+    length = 0.0
+    for i in range(6):
+        length += v[i, k] * v[i, k] / (size if i < 3 else 1.0)
+    for i in range(6):
+        for j in range(6):
+            keep[i, j] += factor * v[i, k] * v[j, k] / length
+
+
 @outline
 def _invert(vectors, squares, numbers):
     """Write the damped inverse of the mobility, and the one that is damped later; see `operational_space`."""
@@ -175,15 +188,27 @@ def _invert(vectors, squares, numbers):
         largest = max(largest, a[k, k])
     threshold = numbers[SINGULAR] ** 2 * largest
     numbers[DAMPED], numbers[GIVEN_UP] = 0.0, 0.0
+    keep, size = squares[_C], numbers[LEVER] ** 2  # how the tool is held to what is wanted of it, turns by the lever
+    for i in range(6):
+        for j in range(6):
+            keep[i, j] = (size if i < 3 else 1.0) if i == j else 0.0
     for k in range(6):
         values[k] = _damped(a[k, k], threshold)
-        if chosen[k] > 0.0 and a[k, k] < threshold:
-            y = max(a[k, k], 0.0) / threshold
-            numbers[DAMPED] += 1.0
-            numbers[GIVEN_UP] = max(numbers[GIVEN_UP], (1.0 - y * y) ** 2)
         for i in range(6):
             v[i, k] /= scale[i]
+        if chosen[k] > 0.0 and a[k, k] < threshold:
+            y = max(a[k, k], 0.0) / threshold
+            lost = (1.0 - y * y) ** 2
+            numbers[DAMPED] += 1.0
+            numbers[GIVEN_UP] = max(numbers[GIVEN_UP], lost)
+            if size > 0.0:
+                _hold_back(v, k, lost / max(1.0 - lost, _LEAST_SHARE), size, keep)
     _spread(v, values, squares[INVERSE])
+    if size > 0.0 and numbers[DAMPED] > 0.0 and factorize(keep):
+        for i in range(6):
+            solve_factorized(keep, squares[INVERSE, i])
+            for k in range(3):
+                squares[INVERSE, i, k] *= size
     for k in range(6):
         values[k] = _damped(a[k, k], numbers[SHARPNESS] ** 2 * threshold)
     _spread(v, values, squares[SHARP])

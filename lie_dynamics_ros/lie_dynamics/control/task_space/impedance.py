@@ -79,7 +79,7 @@ def impedance(
     fields, frequencies, share = evaluate_law(
         model, q, qd, frame, (pose, twist, acceleration), {"stiffness": stiffness, "damping_ratio": damping_ratio},
         {"null_torque": null_torque, "null_spring": null_spring}, axes, speed,
-        {"singular": singular, "fastest": fastest, "yielding": yielding},
+        {"singular": singular, "fastest": fastest, "yielding": yielding, "lever": 0.0},
     )  # fmt: skip
     found: tuple[Any, ...] = *fields, np.sort(frequencies), share
     return ImpedanceTorque(*found)

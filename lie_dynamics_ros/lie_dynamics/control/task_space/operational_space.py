@@ -31,6 +31,7 @@ def operational_space(
     speed: npt.ArrayLike | None = None,
     singular: float = 0.02,
     yielding: float = 0.0,
+    lever: float = 0.0,
 ) -> TaskTorque:
     """Return torques that make a frame follow a desired pose. Khatib 1987, with the pose's error on SE(3).
 
@@ -76,6 +77,11 @@ def operational_space(
     yielding : float
         Rate of a damping of joint motion outside of the task, by as much of it as the least controlled direction is
         given up [1/s].
+    lever : float
+        What is given up leaves an error along the other directions' span; 0 leaves the one that takes the least
+        motion of mass, by which a light wrist turns far for a few millimetres, l > 0 the one of the least
+        |moved|^2 + l^2 |turned|^2, at any inertia of the tool [m]. The bound above then is of T a; see
+        doc/task_space.md.
 
     Raises
     ------
@@ -88,7 +94,7 @@ def operational_space(
     fields, _, _ = evaluate_law(
         model, q, qd, frame, (pose, twist, acceleration), {"kp": kp, "kd": kd},
         {"null_torque": null_torque, "null_spring": null_spring}, axes, speed,
-        {"singular": singular, "fastest": np.inf, "yielding": yielding}, chosen,
+        {"singular": singular, "fastest": np.inf, "yielding": yielding, "lever": lever}, chosen,
     )  # fmt: skip
     return TaskTorque(*fields)
 

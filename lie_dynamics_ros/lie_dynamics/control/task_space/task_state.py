@@ -128,7 +128,7 @@ def evaluate_law(
     null : dict
         `null_torque` and `null_spring`.
     numbers : dict
-        `singular`, `yielding` and `fastest`, all numbers.
+        `singular`, `yielding`, `lever` and `fastest`, all numbers.
     chosen : ndarray, shape (6,)
         Which components are controlled.
 
@@ -168,8 +168,8 @@ def evaluate_law(
         raise InputError("pose, twist, acceleration: one finite motion is expected", name="pose", value=pose)
     turn = _ONE if axes == "body" else np.ascontiguousarray(desired[:3, :3])
     told = np.zeros(law.NUMBERS)
-    told[: law.PACE] = elastic, 0.0, SHARP, 0.0, SLOWEST, speed is not None, 0.0
-    for at, (name, (expected, good)) in zip((law.SINGULAR, law.FASTEST, law.YIELDING), _NUMBERS.items(), strict=True):
+    told[: law.PACE] = elastic, 0.0, SHARP, 0.0, SLOWEST, speed is not None, 0.0, 0.0
+    for at, (name, (expected, good)) in zip(_GIVEN, _NUMBERS.items(), strict=True):
         value = numbers[name]
         told[at] = value if type(value) is float and good(value) else number_of(name, value, expected, good)
     status = law.task_law(J, M, np.array(M), weighted, vectors, squares, joints, turn, told)
@@ -188,7 +188,9 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "singular": ("a number from 0 to 1", lambda x: 0.0 <= x <= 1.0),
     "fastest": ("a number > 0", lambda x: x > 0.0),
     "yielding": ("a number >= 0", lambda x: 0.0 <= x < np.inf),
+    "lever": ("a number >= 0", lambda x: 0.0 <= x < np.inf),
 }
+_GIVEN = law.SINGULAR, law.FASTEST, law.YIELDING, law.LEVER
 
 
 def _array(value: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
