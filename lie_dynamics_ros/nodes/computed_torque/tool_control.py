@@ -286,7 +286,7 @@ class ToolControl:
         self.pace, self.damped = tool.pace, tool.damped
         self.rate, self.acceleration = tool.task_rate, tool.task_acceleration
         self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
-        allowed = self._bounds.nearest(lambda: _metric(tool), tool.acceleration, x, v, gains.slide, gains.slow)
+        allowed = self._allowed(tool, x, v, gains)
         effort, friction, self.held = tool.torque, None, allowed is not tool.acceleration
         if self.held:
             effort = effort + tool.mass @ (allowed - tool.acceleration)
@@ -294,6 +294,18 @@ class ToolControl:
             friction = self._friction.force(self.rate, inverse_dynamics(self.model, x, self.rate, self.acceleration))
             effort = effort + friction
         return LawEffort(effort, qd, np.zeros(len(q)), effort - bias_force(self.model, q, qd), friction)
+
+    def _allowed(self, tool: TaskTorque, x: Array, v: Array, gains: Gains) -> Array:
+        """Return the acceleration within limits of joints; the one that is wanted itself where that is.
+
+        An impedance meets limits as stops, by which it stays passive; its posture then yields to the tool.
+        """
+        limits, wanted = (x, v, gains.slide, gains.slow), tool.acceleration
+        if isinstance(tool, ImpedanceTorque):
+            free = wanted - tool.pull
+            first = self._bounds.nearest(lambda: tool.mass, free, *limits)
+            wanted = wanted if first is free else first + tool.pull
+        return self._bounds.nearest(lambda: _metric(tool), wanted, *limits)
 
     def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""

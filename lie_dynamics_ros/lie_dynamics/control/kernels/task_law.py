@@ -16,7 +16,7 @@ SINGULAR_MASS, BAD_NUMBER = 100, 101
 
 # Rows of `joints` (n): given; written; to work in.
 BIAS, NULL_TORQUE, NULL_SPRING, SPEED, RATE = 0, 1, 2, 3, 4
-TORQUE, ACCELERATION, TASK_RATE, TASK_ACCELERATION, _COLUMN, JOINT_ROWS = 5, 6, 7, 8, 9, 10
+TORQUE, ACCELERATION, TASK_RATE, TASK_ACCELERATION, PULL, _COLUMN, JOINT_ROWS = 5, 6, 7, 8, 9, 10, 11
 # Rows of `vectors` (6): the first three as `pose_error` writes them; numbers along the axes, kp or stiffness and kd or
 # damping ratio; 1 or 0 for each component of the task; written; to work in.
 ERROR, VELOCITY_ERROR, CHANGE, TWIST, FIRST, SECOND, CHOSEN, FREQUENCIES = 0, 1, 2, 3, 4, 5, 6, 7
@@ -27,7 +27,7 @@ _MOBILITY, _A, _B, _C, _D, SQUARES = 5, 6, 7, 8, 9, 10
 # Of `numbers`: given; written.
 ELASTIC, SINGULAR, SHARPNESS, FASTEST, SLOWEST, PACED, YIELDING, LEVER = 0, 1, 2, 3, 4, 5, 6, 7
 PACE, SHARE, DAMPED, GIVEN_UP, NUMBERS = 8, 9, 10, 11, 12
-_TINY, _LEAST_SHARE = 2.3e-308, 1e-6
+_TINY, _LEAST, _MOST = 2.3e-308, 1e-8, 1e6
 
 
 @inline
@@ -156,15 +156,27 @@ def _damped(x, threshold):
     return y * (2.0 - y * y) / threshold
 
 
-@inline
-def _hold_back(v, k, factor, size, keep):
-    """Add factor w w^T / (w^T P w) of the k-th column w of v, P = diag(1 / size, 1) of turns and moves, to `keep`."""
-    length = 0.0
+@outline
+def _loosen(vectors, squares, lever):
+    """Write the damped inverse S (S A S + D R D)^-1 S of the mobility A, with R = `squares[_A]`, S as `_SCALE`.
+
+    D is what a lever makes of turns and moves against their mobility, and 1 at least.
+    """
+    mobility, left, inverse = squares[_MOBILITY], squares[_A], squares[INVERSE]
+    scale, weight = vectors[_SCALE], vectors[_X]
+    own = scale[3] / (scale[0] * lever)
     for i in range(6):
-        length += v[i, k] * v[i, k] / (size if i < 3 else 1.0)
+        weight[i] = min(max(1.0, own * own if i < 3 else 1.0 / (own * own)), _MOST)
     for i in range(6):
         for j in range(6):
-            keep[i, j] += factor * v[i, k] * v[j, k] / length
+            left[i, j] = weight[i] * left[i, j] * weight[j] + mobility[i, j] / (scale[i] * scale[j])
+            inverse[i, j] = vectors[CHOSEN, i] / scale[i] if i == j else 0.0
+        left[i, i] += 1.0 - vectors[CHOSEN, i]
+    if factorize(left):
+        for i in range(6):
+            solve_factorized(left, inverse[i])
+            for j in range(6):
+                inverse[i, j] /= scale[j]
 
 
 @outline
@@ -188,30 +200,26 @@ def _invert(vectors, squares, numbers):
         largest = max(largest, a[k, k])
     threshold = numbers[SINGULAR] ** 2 * largest
     numbers[DAMPED], numbers[GIVEN_UP] = 0.0, 0.0
-    keep, size = squares[_C], numbers[LEVER] ** 2  # how the tool is held to what is wanted of it, turns by the lever
-    for i in range(6):
-        for j in range(6):
-            keep[i, j] = (size if i < 3 else 1.0) if i == j else 0.0
     for k in range(6):
         values[k] = _damped(a[k, k], threshold)
-        for i in range(6):
-            v[i, k] /= scale[i]
         if chosen[k] > 0.0 and a[k, k] < threshold:
             y = max(a[k, k], 0.0) / threshold
-            lost = (1.0 - y * y) ** 2
             numbers[DAMPED] += 1.0
-            numbers[GIVEN_UP] = max(numbers[GIVEN_UP], lost)
-            if size > 0.0:
-                _hold_back(v, k, lost / max(1.0 - lost, _LEAST_SHARE), size, keep)
-    _spread(v, values, squares[INVERSE])
-    if size > 0.0 and numbers[DAMPED] > 0.0 and factorize(keep):
+            numbers[GIVEN_UP] = max(numbers[GIVEN_UP], (1.0 - y * y) ** 2)
         for i in range(6):
-            solve_factorized(keep, squares[INVERSE, i])
-            for k in range(3):
-                squares[INVERSE, i, k] *= size
+            v[i, k] /= scale[i]
+    _spread(v, values, squares[INVERSE])
     for k in range(6):
         values[k] = _damped(a[k, k], numbers[SHARPNESS] ** 2 * threshold)
     _spread(v, values, squares[SHARP])
+    if numbers[LEVER] > 0.0 and numbers[DAMPED] > 0.0:
+        for k in range(6):
+            x = a[k, k]
+            values[k] = chosen[k] * max(0.0, 1.0 / max(_damped(x, threshold), _LEAST / threshold) - max(x, 0.0))
+            for i in range(6):
+                v[i, k] *= scale[i]
+        _spread(v, values, a)
+        _loosen(vectors, squares, numbers[LEVER])
 
 
 @inline
@@ -371,10 +379,13 @@ def task_law(J, mass, factor, weighted, vectors, squares, joints, turn, numbers)
             column[i] -= damping * mass[i, k] * joints[RATE, k]
     _add_transposed(1.0, J, z, torque)
     _add_free(J, weighted, squares[INVERSE], column, x, y, torque)
-    _add_free(J, weighted, squares[SHARP], joints[NULL_SPRING], x, y, torque)
-    total = 0.0
+    pull, total = joints[PULL], 0.0
+    pull[:] = 0.0
+    _add_free(J, weighted, squares[SHARP], joints[NULL_SPRING], x, y, pull)
     for i in range(n):
+        torque[i] += pull[i]
         acceleration[i] = torque[i] - joints[BIAS, i]
+    solve_factorized(factor, pull)
     solve_factorized(factor, acceleration)
     for i in range(n):
         total += 0.0 * (torque[i] + acceleration[i])

@@ -41,6 +41,8 @@ class TaskTorque:
     task_rate, task_acceleration : ndarray, shape (nv,)
         Joint motion that moves the frame as desired, without feedback: M^-1 J^T Lambda times the desired twist, and
         times its rate less dJ/dt qd [rad/s, m/s and rates].
+    pull : ndarray, shape (nv,)
+        What the spring of the null space has of the acceleration [rad/s^2, m/s^2].
     error : ndarray, shape (6,)
         log(T^-1 T_d), angular part first, in the actual frame [rad, m].
     velocity_error : ndarray, shape (6,)
@@ -65,6 +67,7 @@ class TaskTorque:
     acceleration: Array
     task_rate: Array
     task_acceleration: Array
+    pull: Array
     error: Array
     velocity_error: Array
     jacobian: Array
@@ -178,8 +181,8 @@ def evaluate_law(
     pace, share, damped, given_up = told[law.PACE :].tolist()
     fields = (
         joints[law.TORQUE], joints[law.ACCELERATION], joints[law.TASK_RATE], joints[law.TASK_ACCELERATION],
-        vectors[law.ERROR], vectors[law.VELOCITY_ERROR], J[:6], weighted, M, squares[law.INVERSE], squares[law.SHARP],
-        squares[law.SPRING], squares[law.DAMPER], pace, int(damped), given_up,
+        joints[law.PULL], vectors[law.ERROR], vectors[law.VELOCITY_ERROR], J[:6], weighted, M, squares[law.INVERSE],
+        squares[law.SHARP], squares[law.SPRING], squares[law.DAMPER], pace, int(damped), given_up,
     )  # fmt: skip
     return fields, vectors[law.FREQUENCIES], share
 
