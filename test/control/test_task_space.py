@@ -153,6 +153,47 @@ def test_torques_are_bounded_at_and_near_singularities(model, rng):
         assert torque @ np.linalg.solve(M, torque) <= 40.0**2 * (pull @ np.linalg.solve(spring.spring, pull)) * 1.01
 
 
+LEVER = 0.3
+
+
+def test_what_a_singularity_leaves_is_nearest_by_the_lever(rng):
+    """A straight elbow: of an acceleration that is asked for the part along P w, J^T w = 0, is given up, and no other."""
+    arm, frame = arms.load("ur5").model, "wrist_3_link"
+    q = np.array([0.4, -1.2, 0.0, 0.7, -1.5, 0.3])
+    J, home = jacobian(arm, q, frame), frame_pose(arm, q, frame)
+    w, P = np.linalg.svd(J)[0][:, -1], np.diag([LEVER**-2] * 3 + [1.0] * 3)
+    assert np.abs(w @ J).max() < 1e-12
+    for _ in range(5):
+        desired = home @ se3.exp(1e-7 * rng.normal(size=6))
+        task = operational_space(arm, q, 0.0 * q, frame, desired, kp=100.0, kd=20.0, singular=0.05, lever=LEVER)
+        found = J @ forward_dynamics(arm, q, 0.0 * q, task.torque)
+        expected = 100.0 * (task.error - P @ w * (w @ task.error) / (w @ P @ w))
+        np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+        assert task.damped == 1
+
+
+@pytest.mark.parametrize("lever", [0.01, LEVER, 3.0])
+@pytest.mark.parametrize("name", ["panda_arm", "ur5", "xarm7"])
+def test_a_lever_makes_no_direction_faster_and_torques_are_bounded(name, lever, rng):
+    arm, singular = arms.load(name).model, 0.05
+    for size in (0.0, 1e-9, 1e-4, 1e-2, 0.05, 0.2):
+        q = size * rng.normal(size=arm.nv) + ([0.4, -1.2, 0.0, 0.7, -1.5, 0.3] if name == "ur5" else 0.0)
+        frame = arm.body_names[-1]
+        task = operational_space(
+            arm, q, 0.0 * q, frame, frame_pose(arm, q, frame), kp=1.0, kd=2.0, singular=singular, lever=lever
+        )
+        A = task.jacobian @ np.linalg.solve(mass_matrix(arm, q), task.jacobian.T)
+        np.testing.assert_allclose(task.inverse, task.inverse.T, atol=1e-9 * np.abs(task.inverse).max())
+        shares = np.linalg.eigvals(A @ task.inverse)
+        assert np.abs(shares.imag).max() < 1e-4 and shares.real.min() > -1e-6 and shares.real.max() < 1.0 + 1e-6
+        scale = np.sqrt(np.repeat([np.trace(A[:3, :3]), np.trace(A[3:, 3:])], 3) / 3.0)
+        d = singular**2 * np.linalg.eigvalsh(A / np.outer(scale, scale))[-1]
+        m = max((scale[3] / scale[0] / lever) ** 2, (scale[0] * lever / scale[3]) ** 2)
+        if task.damped <= 1:
+            least = np.linalg.eigvalsh(task.inverse * np.outer(scale, scale))[-1]
+            assert least <= (3.2 + 0.5 * (m - 1.0) ** 2 / m) / d
+
+
 def test_joints_are_asked_for_no_more_than_their_speeds(model):
     q, speed = 1e-2 * np.ones(7), 0.5 * model.limits.velocity
     far = frame_pose(model, q, TOOL)
@@ -259,6 +300,9 @@ def test_what_makes_no_sense_is_refused(model, name, values):
     for value in shared:
         with pytest.raises((InputError, GroupError)):
             operational_space(model, **given | {name: value})
+    for value in ("a", None, np.nan, np.inf, -1.0):
+        with pytest.raises(InputError, match="lever"):
+            operational_space(model, **given, lever=value)
 
 
 def test_what_is_no_reference_is_refused():

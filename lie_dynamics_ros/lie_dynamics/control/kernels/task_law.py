@@ -27,7 +27,7 @@ _MOBILITY, _A, _B, _C, _D, SQUARES = 5, 6, 7, 8, 9, 10
 # Of `numbers`: given; written.
 ELASTIC, SINGULAR, SHARPNESS, FASTEST, SLOWEST, PACED, YIELDING, LEVER = 0, 1, 2, 3, 4, 5, 6, 7
 PACE, SHARE, DAMPED, GIVEN_UP, NUMBERS = 8, 9, 10, 11, 12
-_TINY, _LEAST, _MOST = 2.3e-308, 1e-8, 1e6
+_TINY, _LEAST, _MOST = 2.3e-308, 1e-4, 1e4
 
 
 @inline
@@ -158,18 +158,23 @@ def _damped(x, threshold):
 
 @outline
 def _loosen(vectors, squares, lever):
-    """Write the damped inverse S (S A S + D R D)^-1 S of the mobility A, with R = `squares[_A]`, S as `_SCALE`.
+    """Write the damped inverse S (S A S + r D R D)^-1 S of the mobility A, with R = `squares[_A]`; S inverts `_SCALE`.
 
-    D is what a lever makes of turns and moves against their mobility, and 1 at least.
+    D is what a lever makes of turns and moves against their mobility; r keeps R its size.
     """
     mobility, left, inverse = squares[_MOBILITY], squares[_A], squares[INVERSE]
-    scale, weight = vectors[_SCALE], vectors[_X]
-    own = scale[3] / (scale[0] * lever)
+    scale, weight, own = vectors[_SCALE], vectors[_X], vectors[_SCALE, 3] / (vectors[_SCALE, 0] * lever)
     for i in range(6):
         weight[i] = min(max(1.0, own * own if i < 3 else 1.0 / (own * own)), _MOST)
+    before, after = 0.0, 0.0
     for i in range(6):
         for j in range(6):
-            left[i, j] = weight[i] * left[i, j] * weight[j] + mobility[i, j] / (scale[i] * scale[j])
+            before += left[i, j] * left[i, j]
+            after += left[i, j] * left[i, j] * weight[i] * weight[j]
+    size = before / after if after > 0.0 else 0.0
+    for i in range(6):
+        for j in range(6):
+            left[i, j] = size * weight[i] * left[i, j] * weight[j] + mobility[i, j] / (scale[i] * scale[j])
             inverse[i, j] = vectors[CHOSEN, i] / scale[i] if i == j else 0.0
         left[i, i] += 1.0 - vectors[CHOSEN, i]
     if factorize(left):

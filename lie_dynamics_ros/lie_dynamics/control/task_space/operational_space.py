@@ -78,10 +78,8 @@ def operational_space(
         Rate of a damping of joint motion outside of the task, by as much of it as the least controlled direction is
         given up [1/s].
     lever : float
-        What is given up leaves an error along the other directions' span; 0 leaves the one that takes the least
-        motion of mass, by which a light wrist turns far for a few millimetres, l > 0 the one of the least
-        |moved|^2 + l^2 |turned|^2, at any inertia of the tool [m]. The bound above then is of T a; see
-        doc/task_space.md.
+        What is given up leaves an error: the one that moves the least mass away from it, by which a light tool turns
+        far to come a little nearer; or, with l > 0, the one of the least |moved|^2 + l^2 |turned|^2 [m].
 
     Raises
     ------
