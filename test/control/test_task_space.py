@@ -157,7 +157,7 @@ LEVER = 0.3
 
 
 def test_what_a_singularity_leaves_is_nearest_by_the_lever(rng):
-    """A straight elbow: of an acceleration that is asked for the part along P w, J^T w = 0, is given up, and no other."""
+    """A straight elbow: of an acceleration asked for the part along P w, J^T w = 0, is given up, and no other."""
     arm, frame = arms.load("ur5").model, "wrist_3_link"
     q = np.array([0.4, -1.2, 0.0, 0.7, -1.5, 0.3])
     J, home = jacobian(arm, q, frame), frame_pose(arm, q, frame)
