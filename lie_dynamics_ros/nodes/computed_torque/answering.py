@@ -1,4 +1,4 @@
-"""Answers of the node computed_torque to states, without ROS; what it is asked for besides is in its core."""
+"""Answers of the node computed_torque to states, without ROS."""
 
 from __future__ import annotations
 

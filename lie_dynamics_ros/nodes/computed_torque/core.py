@@ -13,24 +13,20 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
-from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
-from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
-from .answer import HOLDING, OFF, STOPPED, STOPPING
-from .answering import Answering
+from .answer import OFF, STOPPED, STOPPING
+from .following import Following
 from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
 from .learning import last_link, make_learner
-from .tool_control import TARGETS, ToolControl
+from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
-from .trajectories.goals import SUCCESSFUL, Goal
-from .trajectories.judging import Prepared, TrajectoryJudge
+from .trajectories.judging import TrajectoryJudge
 from .trajectories.trajectory_piece import Desired
-from .trajectories.trajectory_player import TrajectoryPlayer
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions
@@ -43,7 +39,7 @@ USUAL_ERROR_LIMIT = 0.5
 """Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m]."""
 
 
-class ComputedTorqueCore(Answering):
+class ComputedTorqueCore(Following):
     """A controller of one robot whose joints have one coordinate each.
 
     Parameters
@@ -72,7 +68,6 @@ class ComputedTorqueCore(Answering):
 
     def __init__(self, model: Model, options: ComputedTorqueOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
-        self._pace_factor = 1.0
         self._usual_tool = model.body_names[last_link(model)]  # whatever the payload weighs
         self._set_options(options, None)
 
@@ -178,7 +173,7 @@ class ComputedTorqueCore(Answering):
         """Parameters that have a number for each joint (n,)."""
         return self._numbers
 
-    # The state machine.
+    # From its start to its end.
 
     def start(self) -> None:
         """Begin afresh: the robot stays where the next state finds it; nothing learned or integrated is kept."""
@@ -212,118 +207,6 @@ class ComputedTorqueCore(Answering):
         self._times.reset()
         self._efforts.forget()
         self._observer.forget()
-
-    def hold(self) -> str:
-        """Drop all trajectories and come to rest; after a stop, control the robot again where it is.
-
-        Returns
-        -------
-        str
-            What was done.
-
-        Raises
-        ------
-        MessageError
-            There was no state yet, or a stop is still under way.
-        """
-        if self.player is None or self._last is None:
-            raise MessageError(TRAJECTORIES, "the node has received no joint state yet")
-        if self.phase == STOPPING:
-            raise MessageError(TRAJECTORIES, f"the robot is still being stopped: {self.reason}")
-        self.note = ""
-        if self.phase == STOPPED:
-            why, self._plan = self.reason, None
-            self.player.stay(self._position)
-            self._tool.forget()
-            self._laws.pid.reset()
-            self._efforts.change(self.options.blend_time)
-            self._enter(HOLDING, "~/hold after a stop")
-            return f"control again after the stop: {why}"
-        self._tool.rest()
-        self.give_up("~/hold was called")
-        return "all trajectories and targets are dropped"
-
-    def aim(self, frame: str, pose: Array, stamp: int = 0) -> None:
-        """Take in a target pose (4, 4) of the tool, in a frame, of a time [ns], 0 for now; raises MessageError."""
-        last = self._require_tool("a target pose")
-        self._tool.aim(frame, pose, stamp or last)
-
-    def drive(self, frame: str, twist: Array, stamp: int = 0) -> None:
-        """Take in a target twist (6,) of the tool, in the axes of a frame, of a time [ns]; raises MessageError."""
-        last = self._require_tool("a target twist")
-        self._tool.drive(frame, twist, stamp or last, last)
-
-    def _require_tool(self, what: str) -> int:
-        mode = self.options.mode
-        if mode not in TOOL_MODES:
-            raise MessageError(TARGETS, f"{what} in mode {mode}, which follows none")
-        if self.player is None or self._last is None:
-            raise MessageError(TARGETS, f"{what} before the first joint state")
-        if self.phase in (STOPPING, STOPPED):
-            raise MessageError(TARGETS, f"{what} after a stop ({self.reason}); call ~/hold first")
-        self._settle()
-        self.note = ""
-        return self._last
-
-    def give_up(self, reason: str) -> None:
-        """Drop all trajectories and goals, and come to rest."""
-        if self.player is not None and self._last is not None:
-            self.player.halt(self._last, self.judge.brake)
-        self.goals.abort_all(reason)
-
-    def follow(self, points: JointPoints, start: int = 0) -> None:
-        """Take in a trajectory that starts at a time [ns], 0 for now; raises MessageError where that cannot be."""
-        self.take(self.prepare(points, start))
-
-    def prepare(self, points: JointPoints, start: int = 0) -> Prepared:
-        """Judge a trajectory, and slow it down where that is wished; raises MessageError. Any thread may do that."""
-        player = self._require_player()
-        return self.judge.prepare(points, start, player.desired)
-
-    def take(self, prepared: Prepared) -> None:
-        """Take in a trajectory that was prepared; raises MessageError where that cannot be."""
-        player, options = self._require_player(), self.options
-        assert self._last is not None
-        if prepared.judge.model.joint_names != self.model.joint_names:
-            raise MessageError(TRAJECTORIES, "a trajectory that was read for another robot description")
-        self._settle()
-        player.jump, player.judged = options.start_tolerance, self.judge
-        whole = prepared.judge is not self.judge
-        lead = 0 if prepared.start else self.lead
-        player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole, lead)
-        self.note = prepared.note
-
-    def _require_player(self) -> TrajectoryPlayer:
-        if self.player is None or self._last is None:
-            raise MessageError(TRAJECTORIES, "a trajectory before the first joint state: it has nowhere to start from")
-        if self.phase in (STOPPING, STOPPED):
-            raise MessageError(TRAJECTORIES, f"a trajectory after a stop ({self.reason}); call ~/hold first")
-        mode = self.options.mode
-        if mode in ("gravity_compensation", *TOOL_MODES):
-            raise MessageError(TRAJECTORIES, f"a trajectory in mode {mode}, which follows none")
-        return self.player
-
-    def pursue(self, goal: Goal, prepared: Prepared) -> None:
-        """Take in the trajectory of a goal; raises MessageError where that cannot be."""
-        self.take(prepared)
-        goal.points, goal.note = prepared.points, prepared.note
-        self.goals.active.append(goal)
-
-    def cancel(self, goal: Goal) -> None:
-        """Come to rest along the path of a goal, which is canceled then."""
-        if goal not in self.goals.active or goal.canceling:
-            return
-        goal.canceling = True
-        if self.player is None or self._last is None:
-            self.goals.finish(goal, SUCCESSFUL, "canceled", True)
-        else:
-            self.player.halt(self._last, self.judge.brake, goal.points)
-
-    def scale_speed(self, factor: float) -> None:
-        """Let desired motions run slower by a factor from 0 to 1 besides `speed_scaling`; raises MessageError."""
-        if not 0.0 <= factor <= 1.0:
-            raise MessageError(COMMANDS, f"a speed scaling of {factor:g}; expected 0 to 1")
-        self._pace_factor, self._pace = factor, self.options.speed_scaling * factor
 
     def last_command(self) -> Array | None:
         """Return what to command last: gravity compensation at the last state, zero where the driver adds it.

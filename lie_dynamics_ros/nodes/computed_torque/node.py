@@ -6,27 +6,21 @@ See doc/nodes/computed_torque.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
-from std_msgs.msg import Float64, Header, String
+from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
-from ...core.errors import TRAJECTORIES, MessageError
-from ...core.joint_mapping import JointMapping
+from ...core.errors import MessageError
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.inputs.trajectories import read_joint_trajectory
-from ...ros.node.background import Background, Job
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
-from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import (
     EffortCommands,
@@ -38,18 +32,19 @@ from ...ros.outputs.joint_outputs import (
 )
 from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
-from ...ros.wire.interface_package import interfaces
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
-from .action import TrajectoryAction
-from .answer import STOPPED, STOPPING, ControllerAnswer
-from .check_service import CheckService
+from .answer import STOPPING, ControllerAnswer
 from .core import ComputedTorqueCore
+from .diagnosis import describe_control, describe_loop
+from .inertia_output import InertiaOutput
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
+from .requests.action import TrajectoryAction
+from .requests.check_service import CheckService
+from .requests.trajectory_input import TrajectoryInput
 from .setpoints import Setpoint, make_setpoint
 from .tool_options import TOOL_MODES
-from .tool_outputs import ToolOutputs, describe_tool
-from .trajectories.judging import Prepared
+from .tool_outputs import ToolOutputs
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (
@@ -64,18 +59,13 @@ SETTINGS = (
         choices=tuple(SETPOINTS),
     ),
 )
-ESTIMATE_PERIOD = 50_000_000
-"""Between estimates of the inertia in mode adaptive [ns]."""
 
 
 class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     """Joint states and trajectories in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._estimated = 0
         self._logged: tuple[str, str] = ("", "")  # phase and reason
-        self._trajectories = Background("trajectories")
-        self._jobs: deque[tuple[Job, Callable[[Job], None]]] = deque()  # trajectories that are being prepared
         self._answer: ControllerAnswer | None = None  # the last one
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
@@ -84,21 +74,17 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         kind = SETPOINTS[self.settings["outputs"]]
         self._setpoints = kind and kind(self, "~/setpoint")
         self._setpoint: Setpoint | None = None
-        self._inertias = self.create_lifecycle_publisher(
-            InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
-        )
+        self._inertia = InertiaOutput(self)
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self._reports = StateReports(self, "~/controller_state", "ControllerState", ControllerReport)
-        status = getattr(interfaces("msg"), "TrajectoryStatus", None)
-        self._status = status and self.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
         self._tool = ToolOutputs(self)
-        self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        self._trajectories = TrajectoryInput(self)
         self.listen(Float64, "~/speed_scaling", self._on_speed_scaling)
         self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
         self._check = CheckService(self)
-        self._action = TrajectoryAction(self)
+        self._action = TrajectoryAction(self, self._trajectories.prepare)
         self._watch()
 
     def destroy_node(self) -> None:
@@ -186,11 +172,10 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         if answer.reason is not self._logged[1]:
             self._tell_phase()
         self._answer = answer
-        if self._jobs or core.goals.results or (core.player is not None and core.player.dropped):
+        if core.goals.results or self._trajectories.due(core):
             self._go_on(core)
-        if answer.mode == "adaptive" and answer.stamp - self._estimated >= ESTIMATE_PERIOD:
-            self._estimated = answer.stamp
-            self._publish_estimate(core, stamp)
+        if answer.mode == "adaptive":
+            self._inertia.publish(core, answer.stamp, stamp)
 
     def _tell_phase(self) -> None:
         """Log and publish the phase, if it is another one."""
@@ -208,56 +193,9 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             self.get_logger().info(text)
         self._phases.publish(String(data=text))
 
-    def _publish_estimate(self, core: ComputedTorqueCore, stamp: Time) -> None:
-        message = InertiaStamped()
-        message.header.stamp = stamp
-        link, found = core.estimate()
-        message.header.frame_id = self.frame_of(link)
-        inertia, moments = message.inertia, found.inertia.tolist()
-        inertia.m = found.mass
-        inertia.com.x, inertia.com.y, inertia.com.z = found.com.tolist()
-        inertia.ixx, inertia.ixy, inertia.ixz = moments[0]
-        _, inertia.iyy, inertia.iyz = moments[1]
-        inertia.izz = moments[2][2]
-        self._inertias.publish(message)
-
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        core = self.answering
-        if core is not None:
-            joints = JointMapping(core.model.joint_names)
-            self.prepare(
-                lambda: core.prepare(*reversed(read_joint_trajectory(message, joints))),
-                lambda job: self._follow(message.header, job),
-            )
-
-    def prepare(self, make: Callable[[], Prepared], then: Callable[[Job], None]) -> None:
-        """Let a trajectory be prepared beside the executor; it is taken from there after an answer, in its turn."""
-        job = Job(None, make)
-        self._jobs.append((job, then))
-        self._trajectories.start(job)
-
-    def _follow(self, header: Header, job: Job) -> None:
-        """Take in a trajectory that was prepared, and tell its sender."""
-        core = self.answering
-        if core is None:
-            return
-
-        def take() -> None:
-            try:
-                core.take(job.result())
-            except MessageError as error:
-                self._tell_refusal(header, str(error))
-                raise
-            self._tell_refusal(header, "")
-
-        self.stream.accept(take)
-
     def _go_on(self, core: ComputedTorqueCore) -> None:
         """Take what has been prepared, and tell what has become of trajectories and goals."""
-        while self._jobs and self._jobs[0][0].done:
-            job, then = self._jobs.popleft()
-            then(job)
-        self._tell_dropped(core)
+        self._trajectories.go_on(core)
         self._action.tell_results(core)
 
     def _on_timer(self) -> None:
@@ -289,25 +227,6 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             twist, stamp = twist_to_array(message.twist), nanoseconds(header.stamp)
             self.stream.accept(lambda: core.drive(self.link_of(header.frame_id), twist, stamp))
 
-    def _tell_dropped(self, core: ComputedTorqueCore) -> None:
-        """Count and tell trajectories that waited and could not begin."""
-        while core.player is not None and core.player.dropped:
-            start, _, reason = core.player.dropped.pop(0)
-            self.stream.statistics.reject(TRAJECTORIES, reason)
-            header = Header()
-            header.stamp.sec, header.stamp.nanosec = divmod(start, 10**9)
-            self._tell_refusal(header, reason)
-
-    def _tell_refusal(self, header: Header, reason: str) -> None:
-        """Tell the sender of a trajectory what became of it; no reason stands for its being taken."""
-        note = "" if self.core is None or reason else self.core.note
-        if note:
-            self.get_logger().warning(f"a trajectory is {note}", throttle_duration_sec=1.0)
-        if reason:
-            self.get_logger().warning(f"a trajectory is refused: {reason}", throttle_duration_sec=1.0)
-        if self._status is not None:
-            self._status.publish(self._status.msg_type(header=header, accepted=not reason, reason=reason or note))
-
     def _hold(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is."""
         if self.answering is None:
@@ -327,46 +246,10 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
         super().describe(report, period)
-        core, values = self.core, report.values
-        if core is None:
-            return
-        values["mode"] = core.options.mode
-        values["phase"] = f"{core.phase}: {core.reason}"
-        values["gravity included"] = not core.options.driver_compensates_gravity
-        values["speed scaling"] = f"{core.clock.rate:.3g}"
-        values["goals"] = len(core.goals.active)
-        values["trajectories"] = 0 if core.player is None else core.player.count
-        if core.options.mode == "adaptive":
-            body, inertia = core.estimate()
-            values["estimated mass [kg]"] = f"{inertia.mass:.4g} of {body}"
-        if self.answering is None:
-            return
-        self._describe_loop(core, report)
-        if core.options.mode in TOOL_MODES:
-            describe_tool(core, report)
-        if core.phase in (STOPPING, STOPPED):
-            report.add(diagnostics.ERROR, f"stopped: {core.reason}; ~/hold resumes control")
-        if core.note:
-            report.add(diagnostics.WARN, core.note)
-
-    def _describe_loop(self, core: ComputedTorqueCore, report: Report) -> None:
-        gains, loop, values = core.gains, core.loop(), report.values
-        values["loop period [ms]"] = f"{gains.period * 1e3:.3f}"
-        values["loop delay [periods]"] = f"{gains.delay:g}"
-        values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
-        values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
-        values["loop: spectral radius"] = f"{loop.radius:.4f}"
-        mode = core.options.mode
-        factor = gains.factor if mode == "computed_torque" else gains.slide_factor
-        if mode in TOOL_MODES:
-            factor = gains.tool.factor if mode == "operational_space" else 1.0
-        if factor < 1.0 and mode != "gravity_compensation":
-            report.add(
-                diagnostics.WARN,
-                f"the bandwidth is brought down to {100.0 * factor:.0f} % of what the gains ask for: a period of "
-                f"{gains.period * 1e3:.2f} ms and a delay of {gains.delay:g} periods carry no more"
-                + ("" if gains.pole is None else ", with velocities found in positions"),
-            )
+        if self.core is not None:
+            describe_control(self.core, report)
+        if self.answering is not None:
+            describe_loop(self.answering, report)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -12,8 +12,8 @@ from builtin_interfaces.msg import Duration
 from core_loop import MIDDLE, Loop, panda
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
-from lie_dynamics_ros.nodes.computed_torque import action
 from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
+from lie_dynamics_ros.nodes.computed_torque.requests import action
 from lie_dynamics_ros.ros.node.background import Job
 
 NAMES = list(panda().joint_names)
@@ -68,7 +68,7 @@ def world(monkeypatch):
     loop = Loop(rate=1000.0)
     loop.run(0.02)
     node = Node(loop.core)
-    return loop, node, action.TrajectoryAction(node)
+    return loop, node, action.TrajectoryAction(node, node.prepare)
 
 
 def goal(names=NAMES, times=(1.0,), offset=0.2, **fields):
@@ -184,5 +184,5 @@ def test_goals_do_not_wait_for_states_that_are_not_answered(world, silence):
 def test_without_control_msgs_the_node_says_so_once(world, monkeypatch):
     node = world[1]
     monkeypatch.setitem(sys.modules, "control_msgs.action", None)
-    action.TrajectoryAction(node)
+    action.TrajectoryAction(node, node.prepare)
     assert [x for x in node.log if "control_msgs is not installed" in x] == node.log

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,15 +12,16 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ...core.errors import MessageError, reason_of
-from ...core.joint_mapping import JointMapping
-from ...lie_dynamics.texts import listed
-from ...ros.inputs.trajectories import read_joint_trajectory
-from ...ros.wire.messages import nanoseconds
-from ...ros.wire.rclpy_private import begin_goal, finish_goal
-from .answer import ControllerAnswer
-from .core import ComputedTorqueCore
-from .trajectories.goals import (
+from ....core.errors import MessageError, reason_of
+from ....core.joint_mapping import JointMapping
+from ....lie_dynamics.texts import listed
+from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.node.background import Job
+from ....ros.wire.messages import nanoseconds
+from ....ros.wire.rclpy_private import begin_goal, finish_goal
+from ..answer import ControllerAnswer
+from ..core import ComputedTorqueCore
+from ..trajectories.goals import (
     INVALID_GOAL,
     INVALID_JOINTS,
     OLD_HEADER_TIMESTAMP,
@@ -32,11 +33,11 @@ from .trajectories.goals import (
     Tolerance,
     read_bounds,
 )
-from .trajectories.judging import Prepared
-from .trajectories.trajectory_player import PastError
+from ..trajectories.judging import Prepared
+from ..trajectories.trajectory_player import PastError
 
 if TYPE_CHECKING:
-    from .node import ComputedTorqueNode
+    from ..node import ComputedTorqueNode
 
 NAME = "~/follow_joint_trajectory"
 
@@ -50,10 +51,14 @@ class TrajectoryAction:
     Parameters
     ----------
     node : ComputedTorqueNode
+    prepare : callable
+        As `TrajectoryInput.prepare`.
     """
 
-    def __init__(self, node: ComputedTorqueNode) -> None:
-        self._node = node
+    def __init__(
+        self, node: ComputedTorqueNode, prepare: Callable[[Callable[[], Prepared], Callable[[Job], None]], None]
+    ) -> None:
+        self._node, self._prepare = node, prepare
         self._goals: dict[bytes, Goal] = {}
         self._server: Any = None
         try:
@@ -88,7 +93,7 @@ class TrajectoryAction:
         if core is None:
             self._tell(Result(goal, INVALID_GOAL, f"the node is not active but {self._node.state}"))
             return
-        self._node.prepare(lambda: prepare_goal(core, goal, handle.request), lambda job: self._begin(goal, job.result))
+        self._prepare(lambda: prepare_goal(core, goal, handle.request), lambda job: self._begin(goal, job.result))
 
     def _begin(self, goal: Goal, prepared: Any) -> None:
         """Take in what was prepared, or abort the goal with the reason."""

@@ -8,13 +8,13 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...core.joint_mapping import JointMapping
-from ...lie_dynamics.control.feasibility import KINDS, Retimed
-from ...ros.inputs.trajectories import read_joint_trajectory
-from .trajectories.trajectory_piece import Desired, Piece
+from ....core.joint_mapping import JointMapping
+from ....lie_dynamics.control.feasibility import KINDS, Retimed
+from ....ros.inputs.trajectories import read_joint_trajectory
+from ..trajectories.trajectory_piece import Desired, Piece
 
 if TYPE_CHECKING:
-    from .node import ComputedTorqueNode
+    from ..node import ComputedTorqueNode
 
 
 class CheckService:

@@ -1,0 +1,51 @@
+"""What the node computed_torque writes into its diagnostics."""
+
+from __future__ import annotations
+
+from ...ros.outputs import diagnostics
+from ...ros.outputs.diagnostics import Report
+from .answer import STOPPED, STOPPING
+from .core import ComputedTorqueCore
+from .tool_options import TOOL_MODES
+from .tool_outputs import describe_tool
+
+
+def describe_control(core: ComputedTorqueCore, report: Report) -> None:
+    """Write down what the controller is set to do, active or not."""
+    values = report.values
+    values["mode"] = core.options.mode
+    values["phase"] = f"{core.phase}: {core.reason}"
+    values["gravity included"] = not core.options.driver_compensates_gravity
+    values["speed scaling"] = f"{core.clock.rate:.3g}"
+    values["goals"] = len(core.goals.active)
+    values["trajectories"] = 0 if core.player is None else core.player.count
+    if core.options.mode == "adaptive":
+        body, inertia = core.estimate()
+        values["estimated mass [kg]"] = f"{inertia.mass:.4g} of {body}"
+
+
+def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
+    """Write down how the loop stands while states are answered, and what is to be warned of."""
+    gains, loop, values = core.gains, core.loop(), report.values
+    values["loop period [ms]"] = f"{gains.period * 1e3:.3f}"
+    values["loop delay [periods]"] = f"{gains.delay:g}"
+    values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
+    values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
+    values["loop: spectral radius"] = f"{loop.radius:.4f}"
+    mode = core.options.mode
+    factor = gains.factor if mode == "computed_torque" else gains.slide_factor
+    if mode in TOOL_MODES:
+        factor = gains.tool.factor if mode == "operational_space" else 1.0
+    if factor < 1.0 and mode != "gravity_compensation":
+        report.add(
+            diagnostics.WARN,
+            f"the bandwidth is brought down to {100.0 * factor:.0f} % of what the gains ask for: a period of "
+            f"{gains.period * 1e3:.2f} ms and a delay of {gains.delay:g} periods carry no more"
+            + ("" if gains.pole is None else ", with velocities found in positions"),
+        )
+    if mode in TOOL_MODES:
+        describe_tool(core, report)
+    if core.phase in (STOPPING, STOPPED):
+        report.add(diagnostics.ERROR, f"stopped: {core.reason}; ~/hold resumes control")
+    if core.note:
+        report.add(diagnostics.WARN, core.note)

@@ -1,0 +1,135 @@
+"""What the node computed_torque can be told to do: trajectories and goals, targets, pace, rest. No ROS in here."""
+
+from __future__ import annotations
+
+from ...core.arrays import Array
+from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
+from ...core.joint_points import JointPoints
+from ...lie_dynamics import JointFriction, Model
+from .answer import HOLDING, STOPPED, STOPPING
+from .answering import Answering
+from .tool_control import TARGETS
+from .tool_options import TOOL_MODES
+from .trajectories.goals import SUCCESSFUL, Goal
+from .trajectories.judging import Prepared
+from .trajectories.trajectory_player import TrajectoryPlayer
+
+
+class Following(Answering):
+    """The part of `ComputedTorqueCore` that takes in what the robot is to follow."""
+
+    def __init__(self, model: Model, friction: JointFriction | None) -> None:
+        super().__init__(model, friction)
+        self._pace_factor = 1.0  # besides `speed_scaling`
+
+    def hold(self) -> str:
+        """Drop all trajectories and come to rest; after a stop, control the robot again where it is.
+
+        Returns
+        -------
+        str
+            What was done.
+
+        Raises
+        ------
+        MessageError
+            There was no state yet, or a stop is still under way.
+        """
+        if self.player is None or self._last is None:
+            raise MessageError(TRAJECTORIES, "the node has received no joint state yet")
+        if self.phase == STOPPING:
+            raise MessageError(TRAJECTORIES, f"the robot is still being stopped: {self.reason}")
+        self.note = ""
+        if self.phase == STOPPED:
+            why, self._plan = self.reason, None
+            self.player.stay(self._position)
+            self._tool.forget()
+            self._laws.pid.reset()
+            self._efforts.change(self.options.blend_time)
+            self._enter(HOLDING, "~/hold after a stop")
+            return f"control again after the stop: {why}"
+        self._tool.rest()
+        self.give_up("~/hold was called")
+        return "all trajectories and targets are dropped"
+
+    def give_up(self, reason: str) -> None:
+        """Drop all trajectories and goals, and come to rest."""
+        if self.player is not None and self._last is not None:
+            self.player.halt(self._last, self.judge.brake)
+        self.goals.abort_all(reason)
+
+    def scale_speed(self, factor: float) -> None:
+        """Let desired motions run slower by a factor from 0 to 1 besides `speed_scaling`; raises MessageError."""
+        if not 0.0 <= factor <= 1.0:
+            raise MessageError(COMMANDS, f"a speed scaling of {factor:g}; expected 0 to 1")
+        self._pace_factor, self._pace = factor, self.options.speed_scaling * factor
+
+    def aim(self, frame: str, pose: Array, stamp: int = 0) -> None:
+        """Take in a target pose (4, 4) of the tool, in a frame, of a time [ns], 0 for now; raises MessageError."""
+        last = self._require_tool("a target pose")
+        self._tool.aim(frame, pose, stamp or last)
+
+    def drive(self, frame: str, twist: Array, stamp: int = 0) -> None:
+        """Take in a target twist (6,) of the tool, in the axes of a frame, of a time [ns]; raises MessageError."""
+        last = self._require_tool("a target twist")
+        self._tool.drive(frame, twist, stamp or last, last)
+
+    def _require_tool(self, what: str) -> int:
+        mode = self.options.mode
+        if mode not in TOOL_MODES:
+            raise MessageError(TARGETS, f"{what} in mode {mode}, which follows none")
+        if self.player is None or self._last is None:
+            raise MessageError(TARGETS, f"{what} before the first joint state")
+        if self.phase in (STOPPING, STOPPED):
+            raise MessageError(TARGETS, f"{what} after a stop ({self.reason}); call ~/hold first")
+        self._settle()
+        self.note = ""
+        return self._last
+
+    def follow(self, points: JointPoints, start: int = 0) -> None:
+        """Take in a trajectory that starts at a time [ns], 0 for now; raises MessageError where that cannot be."""
+        self.take(self.prepare(points, start))
+
+    def prepare(self, points: JointPoints, start: int = 0) -> Prepared:
+        """Judge a trajectory, and slow it down where that is wished; raises MessageError. Any thread may do that."""
+        player = self._require_player()
+        return self.judge.prepare(points, start, player.desired)
+
+    def take(self, prepared: Prepared) -> None:
+        """Take in a trajectory that was prepared; raises MessageError where that cannot be."""
+        player, options = self._require_player(), self.options
+        assert self._last is not None
+        if prepared.judge.model.joint_names != self.model.joint_names:
+            raise MessageError(TRAJECTORIES, "a trajectory that was read for another robot description")
+        self._settle()
+        player.jump, player.judged = options.start_tolerance, self.judge
+        whole = prepared.judge is not self.judge
+        lead = 0 if prepared.start else self.lead
+        player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole, lead)
+        self.note = prepared.note
+
+    def _require_player(self) -> TrajectoryPlayer:
+        if self.player is None or self._last is None:
+            raise MessageError(TRAJECTORIES, "a trajectory before the first joint state: it has nowhere to start from")
+        if self.phase in (STOPPING, STOPPED):
+            raise MessageError(TRAJECTORIES, f"a trajectory after a stop ({self.reason}); call ~/hold first")
+        mode = self.options.mode
+        if mode in ("gravity_compensation", *TOOL_MODES):
+            raise MessageError(TRAJECTORIES, f"a trajectory in mode {mode}, which follows none")
+        return self.player
+
+    def pursue(self, goal: Goal, prepared: Prepared) -> None:
+        """Take in the trajectory of a goal; raises MessageError where that cannot be."""
+        self.take(prepared)
+        goal.points, goal.note = prepared.points, prepared.note
+        self.goals.active.append(goal)
+
+    def cancel(self, goal: Goal) -> None:
+        """Come to rest along the path of a goal, which is canceled then."""
+        if goal not in self.goals.active or goal.canceling:
+            return
+        goal.canceling = True
+        if self.player is None or self._last is None:
+            self.goals.finish(goal, SUCCESSFUL, "canceled", True)
+        else:
+            self.player.halt(self._last, self.judge.brake, goal.points)
