@@ -9,7 +9,7 @@ from ...ros.node.robot_node import RobotNode
 from ...ros.wire import qos
 from .core import ComputedTorqueCore
 
-PERIOD = 50_000_000
+ESTIMATE_PERIOD = 50_000_000
 """Between estimates [ns]."""
 
 
@@ -25,7 +25,7 @@ class InertiaOutput:
 
     def publish(self, core: ComputedTorqueCore, time: int, stamp: Time) -> None:
         """Publish the estimate at a state's time [ns], which is its stamp too, unless the last one is fresh."""
-        if time - self._published < PERIOD:
+        if time - self._published < ESTIMATE_PERIOD:
             return
         self._published = time
         message = InertiaStamped()
