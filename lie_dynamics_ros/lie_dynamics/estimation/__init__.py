@@ -2,6 +2,17 @@
 
 from .contact_observer import ContactObserver, ContactState
 from .contact_wrench import ContactWrench, contact_wrench
+from .force_sensor import ForceSensorCalibration, calibrate_force_sensor, next_direction, tool_contact
 from .sensor_noise import SensorNoise
 
-__all__ = ["ContactObserver", "ContactState", "ContactWrench", "SensorNoise", "contact_wrench"]
+__all__ = [
+    "ContactObserver",
+    "ContactState",
+    "ContactWrench",
+    "ForceSensorCalibration",
+    "SensorNoise",
+    "calibrate_force_sensor",
+    "contact_wrench",
+    "next_direction",
+    "tool_contact",
+]

@@ -290,4 +290,3 @@ class ContactObserver:
         left = gone - (features * x).sum(axis=-1)
         self.drift = x + gain * (left / variance)[:, None]
         self._certainty = P - gain[:, :, None] * gain[:, None, :] / variance[:, None, None]
-

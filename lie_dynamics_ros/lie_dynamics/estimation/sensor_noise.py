@@ -135,9 +135,7 @@ class SensorNoise:
             over = sums[near:] - sums[:-near]
             found = over.T @ over / len(over) + np.diag(near * period**2 * steps[1] ** 2 / 12.0)
             impulse.append(found * (size / near))
-        return cls(
-            np.array(velocity), np.array(impulse), period, float(len(q) // CORRELATED), pushed.mean(axis=0)
-        )
+        return cls(np.array(velocity), np.array(impulse), period, float(len(q) // CORRELATED), pushed.mean(axis=0))
 
     def threshold(self, probability: float) -> float:
         """Return what x^T C^-1 x of normal noise (n,) with one of these covariances exceeds with a probability.

@@ -1,0 +1,232 @@
+"""Force-torque sensors: their bias and tool, calibrated from poses at rest, and the contact that is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from ..dynamics.jacobians import jacobian, jacobian_rate
+from ..dynamics.kinematics import frame_pose
+from ..errors import InputError
+from ..lie import SpatialInertia
+from ..lie._arrays import numbers
+from ..lie._skew import hat
+from ..model.arguments import require_model
+from ..model.model import Model
+from ..model.structure import _freeze_arrays
+
+Array = npt.NDArray[np.float64]
+
+DIRECTIONS = np.array([x for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x)])
+"""In which gravity may point next, by the axes of the sensor."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForceSensorCalibration:
+    """What a force-torque sensor reads without contact; wrenches moment first, at the sensor and in its axes.
+
+    Attributes
+    ----------
+    bias : ndarray, shape (6,)
+        Of the readings, after `sign` [N m, N].
+    mass : float
+        Of all that hangs on the sensor [kg].
+    com : ndarray, shape (3,)
+        Its centre of mass [m].
+    sign : int
+        1 for readings that are the wrench on the robot, -1 where they are that on the tool.
+    covariance : ndarray, shape (10, 10)
+        Of the errors of bias, mass, and mass times centre of mass.
+    chi_square, degrees : float, int
+        Sum of the squares that the fit leaves, each over its variance, and what it is expected to be.
+    """
+
+    bias: Array
+    mass: float
+    com: Array
+    sign: int
+    covariance: Array
+    chi_square: float
+    degrees: int
+
+    def __post_init__(self) -> None:
+        _freeze_arrays(self)
+
+    @property
+    def mass_deviation(self) -> float:
+        """Standard deviation of the mass [kg]."""
+        return float(np.sqrt(self.covariance[6, 6]))
+
+    @cached_property
+    def com_deviation(self) -> Array:
+        """Standard deviations of the centre of mass, shape (3,) [m], to first order."""
+        slope = np.hstack([-self.com[:, None], np.eye(3)]) / self.mass
+        return np.asarray(np.sqrt(np.diag(slope @ self.covariance[6:, 6:] @ slope.T)))
+
+    @property
+    def plausibility(self) -> float:
+        """Probability that noise alone leaves as much as the fit does; small where something touched, or moved."""
+        return float(stats.chi2.sf(self.chi_square, self.degrees)) if self.degrees else 1.0
+
+    def contact(self, reading: npt.ArrayLike, gravity: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return the contact wrench (6,) on the tool at rest, and the covariance (6, 6) by the calibration's errors.
+
+        Parameters
+        ----------
+        reading : array-like, shape (6,)
+            Of the sensor, moment first [N m, N].
+        gravity : array-like, shape (3,)
+            In the axes of the sensor [m/s^2].
+        """
+        g = _vector(gravity, 3, "gravity")
+        rows = _rows(g)
+        weight = np.concatenate([self.mass * np.cross(self.com, g), self.mass * g])
+        return self.sign * _vector(reading, 6, "reading") - self.bias - weight, rows @ self.covariance @ rows.T
+
+
+def calibrate_force_sensor(
+    gravity: npt.ArrayLike, readings: npt.ArrayLike, covariance: npt.ArrayLike
+) -> ForceSensorCalibration:
+    """Return bias, mass and centre of mass that explain what a sensor reads at rest, without contact.
+
+    Least squares, weighted by the covariance of the readings, of the linear equations
+
+        moment = b_n + (m c) x g,    force = b_f + m g
+
+    in g, gravity as the sensor sees it. Four poses whose gravity points into different directions, not in one plane,
+    tell all; more tell it better, and whether they agree. The sign of readings is that for which the mass is positive.
+
+    Parameters
+    ----------
+    gravity : array-like, shape (k, 3)
+        Gravity in the axes of the sensor at each pose [m/s^2].
+    readings : array-like, shape (k, 6)
+        Mean reading at each pose, moment first [N m, N].
+    covariance : array-like, shape (6, 6)
+        Of the error of such a mean, positive definite.
+
+    Raises
+    ------
+    InputError
+        For arrays that do not fit, and poses that do not tell all of it, with the direction that gravity should have.
+    """
+    g, read, cover = numbers(gravity), numbers(readings), _covariance(covariance)
+    if g.ndim != 2 or g.shape[1:] != (3,) or read.shape != (len(g), 6) or not np.isfinite(g).all():
+        raise InputError("gravity, readings: arrays (k, 3) and (k, 6) are expected", name="gravity")
+    if not np.isfinite(read).all():
+        raise InputError("readings: finite numbers are expected", name="readings")
+    white = np.linalg.inv(np.linalg.cholesky(cover))
+    A = np.concatenate([white @ _rows(x) for x in g]) if len(g) else np.zeros((0, 10))
+    b = (read @ white.T).reshape(-1)
+    if np.linalg.matrix_rank(_scaled(A), tol=1e-6 * max(1.0, np.linalg.norm(_scaled(A)))) < 10:
+        raise InputError(
+            f"gravity: {len(g)} poses do not tell bias and tool apart; one with gravity along "
+            f"{next_direction(g, cover).round(2).tolist()} in the axes of the sensor is missing",
+            name="gravity",
+        )
+    error = np.linalg.inv(A.T @ A)
+    x = error @ (A.T @ b)
+    sign = 1 if x[6] > 0.0 else -1
+    left = b - A @ x
+    x = sign * x
+    if x[6] < np.sqrt(error[6, 6]):
+        raise InputError(
+            f"readings: no mass is found, {x[6]:.3g} kg; the sensor does not feel its tool", name="readings"
+        )
+    return ForceSensorCalibration(x[:6], float(x[6]), x[7:] / x[6], sign, error, float(left @ left), len(b) - 10)
+
+
+def next_direction(gravity: npt.ArrayLike, covariance: npt.ArrayLike) -> Array:
+    """Return where gravity should point next (3,), in the axes of the sensor: where the tool becomes known best.
+
+    Of `DIRECTIONS`, that after which the covariance of mass and mass times centre of mass has the least determinant.
+
+    Parameters
+    ----------
+    gravity : array-like, shape (k, 3)
+        At the poses so far, none or more [m/s^2].
+    covariance : array-like, shape (6, 6)
+        Of readings.
+    """
+    g, cover = numbers(gravity).reshape(-1, 3), _covariance(covariance)
+    inverse = np.linalg.inv(cover)
+    size = float(np.linalg.norm(g, axis=1).mean()) if len(g) else 9.81
+    known: Array = sum((_rows(x).T @ inverse @ _rows(x) for x in g), np.zeros((10, 10)))
+    unit = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1)[:, None]
+    small = 1e-9 * np.diag(np.concatenate([np.diag(inverse), [np.trace(inverse)] * 4]))
+    found = [
+        np.linalg.slogdet(np.linalg.inv(known + small + _rows(size * d).T @ inverse @ _rows(size * d))[6:, 6:])[1]
+        for d in unit
+    ]
+    return np.asarray(unit[int(np.argmin(found))])
+
+
+def tool_contact(
+    model: Model,
+    calibration: ForceSensorCalibration,
+    frame: str,
+    state: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
+    reading: npt.ArrayLike,
+    inertia: npt.ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Return the contact wrench (6,) on a moving tool, at the sensor and in its axes, and its covariance (6, 6).
+
+    What the tool's weight and motion exert on the sensor, -(G A - ad_V^T G V) with gravity in A, is taken off.
+
+    Parameters
+    ----------
+    model : Model
+        The robot that carries the sensor; whether it holds the tool does not matter.
+    calibration : ForceSensorCalibration
+    frame : str
+        Frame of the sensor.
+    state : tuple of array-like, shape (nq,), (nv,), (nv,)
+        q, qd, qdd [rad, m and rates].
+    reading : array-like, shape (6,)
+        Of the sensor, moment first [N m, N].
+    inertia : array-like, shape (3, 3), optional
+        Of the tool about its centre of mass, in the axes of the sensor [kg m^2]; none for a point.
+    """
+    require_model(model)
+    q, qd, qdd = (np.asarray(x, np.float64) for x in state)
+    J = jacobian(model, q, frame)
+    V, A = J @ qd, J @ qdd + jacobian_rate(model, q, qd, frame) @ qd
+    felt = frame_pose(model, q, frame)[:3, :3].T @ model.gravity
+    found, cover = calibration.contact(reading, felt - A[3:])
+    about = np.zeros((3, 3)) if inertia is None else numbers(inertia)
+    if about.shape != (3, 3):
+        raise InputError(f"inertia: shape (3, 3) is expected, got {about.shape}", name="inertia")
+    turning = SpatialInertia(calibration.mass, calibration.com, about).force(V, np.concatenate([A[:3], np.zeros(3)]))
+    return found + turning, cover
+
+
+def _rows(g: Array) -> Array:
+    """Return the matrix (6, 10) of readings under gravity (3,), over bias, mass, mass times centre of mass."""
+    found = np.zeros((6, 10))
+    found[:, :6] = np.eye(6)
+    found[3:, 6], found[:3, 7:] = g, -hat(g)
+    return found
+
+
+def _scaled(A: Array) -> Array:
+    size = np.linalg.norm(A, axis=0)
+    return np.asarray(A / np.where(size > 0.0, size, 1.0))
+
+
+def _vector(value: npt.ArrayLike, size: int, name: str) -> Array:
+    array = np.asarray(numbers(value), np.float64)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise InputError(f"{name}: {size} finite numbers are expected, got {value!r}", name=name, value=value)
+    return array
+
+
+def _covariance(value: npt.ArrayLike) -> Array:
+    array = np.asarray(numbers(value), np.float64)
+    if array.shape != (6, 6) or not np.isfinite(array).all() or not np.linalg.eigvalsh(array).min() > 0.0:
+        raise InputError("covariance: a positive definite matrix (6, 6) is expected", name="covariance")
+    return array

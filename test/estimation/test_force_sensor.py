@@ -1,0 +1,145 @@
+"""A force-torque sensor between flange and tool, by MuJoCo's own sensors: calibration, and the contact that is left."""
+
+import mujoco
+import numpy as np
+import pytest
+from scipy import stats
+from support.arms import load
+from support.mujoco_arm import _spec
+
+from lie_dynamics_ros.lie_dynamics import InputError, frame_pose
+from lie_dynamics_ros.lie_dynamics.estimation import calibrate_force_sensor, next_direction, tool_contact
+
+FLANGE = "panda_link8"
+MASS, COM, INERTIA = 1.3, np.array([0.02, -0.01, 0.08]), np.diag([0.004, 0.005, 0.002])
+BIAS = np.array([0.3, -0.2, 0.1, 4.0, -7.0, 2.0])
+NOISE = np.diag([0.005, 0.005, 0.005, 0.1, 0.1, 0.1]) ** 2
+"""Of one reading, as wrist sensors have it [N m, N]."""
+READINGS = 100
+
+
+class Wrist:
+    """The Panda with a tool; reads what the tool exerts on the flange."""
+
+    def __init__(self):
+        arm = load("panda_arm")
+        self.model = arm.model
+        spec = _spec(arm.text)
+        tool = spec.body(FLANGE).add_body(name="tool", ipos=COM, mass=MASS, explicitinertial=True)
+        tool.inertia = np.diag(INERTIA)
+        tool.add_site(name="sensor")
+        for kind in ("TORQUE", "FORCE"):
+            spec.add_sensor(
+                name=kind,
+                type=getattr(mujoco.mjtSensor, f"mjSENS_{kind}"),
+                objtype=mujoco.mjtObj.mjOBJ_SITE,
+                objname="sensor",
+            )
+        self.mj = spec.compile()
+        self.data = mujoco.MjData(self.mj)
+        self._tool = mujoco.mj_name2id(self.mj, mujoco.mjtObj.mjOBJ_BODY, "tool")
+        self._sense = 1.0
+        zero = np.zeros(7)
+        weight = frame_pose(self.model, zero, FLANGE)[:3, :3].T @ [0.0, 0.0, -9.81]
+        self._sense = np.sign(self.read(zero, zero, zero)[3:] @ weight)  # a tool at rest pulls the flange down
+
+    def read(self, q, qd, qdd, push=None):
+        """Reading at a motion; `push` is a wrench on the tool, at the sensor and in its axes."""
+        data, pushed = self.data, np.zeros(7)
+        data.qpos[:], data.qvel[:], data.xfrc_applied[:] = q, qd, 0.0
+        mujoco.mj_kinematics(self.mj, data)
+        mujoco.mj_comPos(self.mj, data)
+        if push is not None:
+            R, com = data.xmat[self._tool].reshape(3, 3), data.xipos[self._tool]
+            force = R @ push[3:]
+            moment = R @ push[:3] + np.cross(data.xpos[self._tool] - com, force)
+            data.xfrc_applied[self._tool] = np.concatenate([force, moment])
+            mujoco.mj_applyFT(self.mj, data, force, moment, com, self._tool, pushed)
+        data.qacc[:] = qdd
+        mujoco.mj_inverse(self.mj, data)
+        data.qfrc_applied[:] = data.qfrc_inverse - pushed
+        mujoco.mj_forward(self.mj, data)  # the sensors read what leads to these accelerations
+        assert np.allclose(data.qacc, qdd, atol=1e-6)
+        return self._sense * data.sensordata
+
+
+@pytest.fixture(scope="module")
+def wrist():
+    return Wrist()
+
+
+def poses(wrist, rng, count):
+    limits = load("panda_arm")
+    q = rng.uniform(limits.lower, limits.upper, (count, 7))
+    gravity = np.array([frame_pose(wrist.model, x, FLANGE)[:3, :3].T @ [0.0, 0.0, -9.81] for x in q])
+    zero = np.zeros(7)
+    return gravity, np.array([wrist.read(x, zero, zero) for x in q])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_tool_and_bias_are_found_as_well_as_the_covariance_says(wrist, sign):
+    """Sixty calibrations of six poses each; chi-square of all ten parameters, and of what the fits leave."""
+    rng, square, left = np.random.default_rng(1), 0.0, 0.0
+    true = np.concatenate([BIAS, [MASS], MASS * COM])
+    gravity, readings = poses(wrist, rng, 6)
+    for _ in range(60):
+        noisy = readings + BIAS + rng.multivariate_normal(np.zeros(6), NOISE / READINGS, len(readings))
+        found = calibrate_force_sensor(gravity, sign * noisy, NOISE / READINGS)
+        assert found.sign == sign
+        error = np.concatenate([found.bias, [found.mass], found.mass * found.com]) - true
+        square += error @ np.linalg.solve(found.covariance, error)
+        left += found.chi_square
+        assert found.degrees == 26 and (found.com_deviation < 1e-3).all() and found.mass_deviation < 5e-3
+    assert stats.chi2.ppf(1e-3, 600) < square < stats.chi2.ppf(1.0 - 1e-3, 600)
+    assert stats.chi2.ppf(1e-3, 60 * 26) < left < stats.chi2.ppf(1.0 - 1e-3, 60 * 26)
+
+
+def test_contact_is_what_is_left_in_motion(wrist):
+    """Without noise, to rounding errors, for any motion and push; the inertia about the centre of mass is given."""
+    rng = np.random.default_rng(3)
+    gravity, readings = poses(wrist, rng, 6)
+    found = calibrate_force_sensor(gravity, readings + BIAS, NOISE)
+    for _ in range(10):
+        q, qd, qdd = (
+            rng.uniform(-1.0, 1.0, 7) - [0, 0, 0, 1.5, 0, -1.5, 0],
+            rng.normal(size=7),
+            5.0 * rng.normal(size=7),
+        )
+        push = rng.normal(size=6) * np.repeat([1.0, 10.0], 3)
+        reading = wrist.read(q, qd, qdd, push) + BIAS
+        wrench, cover = tool_contact(wrist.model, found, FLANGE, (q, qd, qdd), reading, INERTIA)
+        np.testing.assert_allclose(wrench, push, atol=1e-6)
+        assert np.linalg.eigvalsh(cover).min() > 0.0
+
+
+def test_poses_that_do_not_tell_all_are_refused_with_what_is_missing(wrist):
+    down = np.array([[0.0, 0.0, -9.81]])
+    for gravity in (np.zeros((0, 3)), down, np.repeat(down, 8, axis=0)):
+        with pytest.raises(InputError, match="poses do not tell bias and tool apart; one with gravity along"):
+            calibrate_force_sensor(gravity, np.zeros((len(gravity), 6)), NOISE)
+    with pytest.raises(InputError, match="no mass"):
+        calibrate_force_sensor(9.81 * np.vstack([np.eye(3), -np.eye(3)]), np.zeros((6, 6)), NOISE)
+    with pytest.raises(InputError, match="covariance"):
+        calibrate_force_sensor(down, np.zeros((1, 6)), -NOISE)
+
+
+def test_guided_poses_are_enough_and_better_than_any_drawn(wrist):
+    gravity = np.zeros((0, 3))
+    for _ in range(4):
+        gravity = np.vstack([gravity, 9.81 * next_direction(gravity, NOISE)])
+    tool = np.concatenate([[MASS], MASS * COM])
+
+    def deviation(g):
+        read = np.array([np.concatenate([np.cross(tool[1:], x), MASS * x]) for x in g])
+        return calibrate_force_sensor(g, read, NOISE).mass_deviation
+
+    rng = np.random.default_rng(4)
+    drawn = rng.normal(size=(50, 4, 3))
+    drawn *= 9.81 / np.linalg.norm(drawn, axis=2, keepdims=True)
+    assert deviation(gravity) < np.median([deviation(g) for g in drawn])
+
+
+def test_a_touch_while_calibrating_is_told(wrist):
+    gravity, readings = poses(wrist, np.random.default_rng(5), 6)
+    readings[2, 3:] += 3.0
+    assert calibrate_force_sensor(gravity, readings, NOISE / READINGS).plausibility < 1e-9
