@@ -123,7 +123,7 @@ def calibrate_force_sensor(
     white = np.linalg.inv(np.linalg.cholesky(cover))
     A = np.concatenate([white @ _rows(x) for x in g]) if len(g) else np.zeros((0, 10))
     b = (read @ white.T).reshape(-1)
-    if np.linalg.matrix_rank(_scaled(A), tol=1e-6 * max(1.0, np.linalg.norm(_scaled(A)))) < 10:
+    if np.linalg.matrix_rank(_scaled(A), tol=1e-5) < 10:
         raise InputError(
             f"gravity: {len(g)} poses do not tell bias and tool apart; one with gravity along "
             f"{next_direction(g, cover).round(2).tolist()} in the axes of the sensor is missing",
@@ -133,8 +133,8 @@ def calibrate_force_sensor(
     x = error @ (A.T @ b)
     sign = 1 if x[6] > 0.0 else -1
     left = b - A @ x
-    x = sign * x
-    if x[6] < np.sqrt(error[6, 6]):
+    x, sigma = sign * x, float(np.sqrt(error[6, 6]))
+    if x[6] < sigma:
         raise InputError(
             f"readings: no mass is found, {x[6]:.3g} kg; the sensor does not feel its tool", name="readings"
         )
