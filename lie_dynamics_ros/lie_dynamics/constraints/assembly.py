@@ -16,7 +16,7 @@ from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .forward import as_mask
 from .inputs import read_states
-from .quantities import _loops, constraint_quantities
+from .quantities import constraint_quantities, loop_tables
 
 Array = npt.NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def assemble(
 def _equations(model: Model, constraints: ConstraintSet, tables: tuple[Array, Array], q: Array) -> tuple[Array, Array]:
     states = read_states(model, constraints, {"q": q, "qd": model._zero})
     loops, scalars = tables
-    matrix, values, _ = _loops(model, loops, scalars, states.extended, states.arrays["qd"])
+    matrix, values, _ = loop_tables(model, loops, scalars, states.extended, states.arrays["qd"], len(scalars))
     fixed, fixed_values = constraints.fixed_rows(model, states.arrays["q"], None)
     return np.concatenate([values[0, 0], fixed_values[0, :, 0]]), np.concatenate([matrix[0, 1:].T, fixed[0]])
 

@@ -132,6 +132,7 @@ class ConstraintSet:
         self._settings = np.array([0.0, 0.0, self.rank_tolerance])
         self._custom_loops = np.array([_through_custom(model, row) for row in self._loops], dtype=np.bool_)
         self._packed = self.packed(self._settings)
+        self._quaternions = tuple(j.q_slice.start for j in model.joints if j.kind in ("spherical", "free"))
         self._ends = n, n + self.size  # of accelerations and multipliers in results
         self._result_size = n + self.size + 6 * len(self.loops) + 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
 
 Array = npt.NDArray[np.float64]
+_FLOAT = np.dtype(np.float64)
+_NO_WRENCH = np.zeros((0, 0))
 
 
 class ConstrainedDynamics:
@@ -107,6 +110,9 @@ def read_states(
     InputError, GroupError
         For wrong shapes, NaN, and quaternions that are none; names the joint.
     """
+    found = _plain_state(model, constraints, inputs) if f_ext is None and given is None else None
+    if found is not None:
+        return found
     require_model(model)
     if not isinstance(constraints, ConstraintSet):
         raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
@@ -139,6 +145,27 @@ def read_states(
     if model._custom:
         extended = extend(model, extended, flat.get("qd", np.zeros((count, model.nv))))
     return States(batch, extended, flat, forces)
+
+
+def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.ArrayLike]) -> States | None:
+    """Return one good state of plain arrays, which is most of what comes; None for all else."""
+    try:
+        if not model._plain or constraints._joints is not model.joints:
+            return None
+        arrays: dict[str, Any] = {}
+        for name, a in inputs.items():
+            plain = type(a) is np.ndarray and a.dtype is _FLOAT and a.flags.carray
+            if not plain or a.shape != (model.nq if name == "q" else model.nv,) or not isfinite(a.dot(a)):  # type: ignore[union-attr]
+                return None
+            arrays[name] = a[None]  # type: ignore[index,call-overload]
+        q: Any = inputs["q"]
+        for start in constraints._quaternions:
+            part = q[start : start + 4]
+            if not abs(part.dot(part) - 1.0) < layout.QUATERNION_TOLERANCE:
+                return None
+        return States((), arrays["q"], arrays, _NO_WRENCH)
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 def refuse(model: Model, status: int) -> NoReturn:

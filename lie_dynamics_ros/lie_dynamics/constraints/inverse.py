@@ -15,8 +15,9 @@ from .assembly import constraint_rank
 from .constraint_set import ConstraintSet
 from .forward import as_mask
 from .inputs import ConstrainedDynamics, States, read_states
-from .quantities import quantities_of
-from .resolution import Objective, objective, refuse_rank, resolve
+from .kernels.sharing import share
+from .quantities import tables_of
+from .resolution import PLAIN_CUT, Objective, objective, refuse_rank, resolve
 
 Array = npt.NDArray[np.float64]
 
@@ -81,14 +82,16 @@ def constrained_inverse_dynamics(
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
     goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
-    passive = np.zeros(model.nv) if passive_torque is None else as_numbers(passive_torque, "passive_torque").real
-    try:
-        passive = listed(np.broadcast_to(passive, (*states.batch, model.nv)))
-        require_finite(passive, "passive_torque", model)
-    except ValueError:
-        raise InputError(
-            f"passive_torque: shape (..., {model.nv}) is expected, got {passive.shape}", name="passive_torque"
-        ) from None
+    passive = np.zeros_like(states.arrays["qd"])
+    if passive_torque is not None:
+        given = as_numbers(passive_torque, "passive_torque").real
+        try:
+            passive = np.array(listed(np.broadcast_to(given, (*states.batch, model.nv))))
+            require_finite(passive, "passive_torque", model)
+        except ValueError:
+            raise InputError(
+                f"passive_torque: shape (..., {model.nv}) is expected, got {given.shape}", name="passive_torque"
+            ) from None
     return distribute(model, constraints, states, mask, passive, goal, _bounds(model, torque_limits, mask), True)
 
 
@@ -103,33 +106,38 @@ def distribute(
     strict: bool,
 ) -> ConstrainedDynamics:
     """Return joint forces and multipliers of a motion; `strict` refuses one that the constraints cannot hold."""
-    found, unit = quantities_of(model, constraints, states)
+    matrix, _, unit = tables_of(model, constraints, states)
     q, qd, qdd = (states.arrays[k] for k in ("q", "qd", "qdd"))
-    f_ext = states.f_ext.reshape(len(q), model.n_bodies, 6) if states.f_ext.size else None
-    load = inverse_dynamics(model, q, qd, qdd, f_ext)
-    count, m = len(q), constraints.size
-    tau, force = np.where(mask, 0.0, passive), np.zeros((count, m))
-    rank, residual = np.zeros(count, int), np.zeros(count)
-    for s in range(count):
-        A = found.jacobian[s]
-        active, held = A[:, mask], A[:, ~mask]
-        torque, force[s], rank[s] = resolve(
-            active, held, load[s, mask], load[s, ~mask] - passive[s, ~mask], goal, bounds
-        )
-        if strict and rank[s] < held.shape[1]:
-            refuse_rank(model.name, constraint_rank(A), held.shape[1], int(rank[s]))
-        tau[s, mask] = torque
-        rest = np.abs(load[s] - tau[s] - A.T @ force[s])
-        terms = np.abs(load[s]) + np.abs(tau[s]) + np.abs(A.T) @ np.abs(force[s])
-        residual[s] = rest.max(initial=0.0) / max(terms.max(initial=0.0), 1e-300)
-    wrenches = np.zeros((count, len(constraints.loops), 6))
-    for k, loop in enumerate(constraints.loops):
-        part = constraints.slices[loop.name]
-        wrenches[:, k] = (force[:, None, part] @ unit[:, part])[:, 0]
-    flat = wrenches.reshape(count, 6 * len(constraints.loops))
-    packed = np.concatenate([qdd, force, flat, rank[:, None], residual[:, None]], axis=1)
+    count, n, m = len(q), model.nv, constraints.size
+    if count == 1:
+        load = inverse_dynamics(model, q[0], qd[0], qdd[0], states.f_ext.reshape(-1, 6) if states.f_ext.size else None)
+        load = load[None]
+    else:
+        f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
+        load = inverse_dynamics(model, q, qd, qdd, f_ext)
+    size = constraints._result_size
+    out = np.empty((count, size + n))
+    out[:, size - 2] = -1.0
+    if bounds is None:
+        share(constraints._packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out)
+    if out[:, size - 2].min(initial=0.0) < 0.0:
+        for s in np.flatnonzero(out[:, size - 2] < 0.0):
+            A = matrix[s, 1:].T
+            active, held = A[:, mask], A[:, ~mask]
+            torque, force, rank = resolve(active, held, load[s, mask], load[s, ~mask] - passive[s, ~mask], goal, bounds)
+            if strict and rank < held.shape[1]:
+                refuse_rank(model.name, constraint_rank(A), held.shape[1], rank)
+            tau = np.where(mask, 0.0, passive[s])
+            tau[mask] = torque
+            rest = np.abs(load[s] - tau - A.T @ force)
+            terms = np.abs(load[s]) + np.abs(tau) + np.abs(A.T) @ np.abs(force)
+            parts = (constraints.slices[loop.name] for loop in constraints.loops)
+            wrenches = [force[part] @ unit[s, part] for part in parts]
+            residual = rest.max(initial=0.0) / max(terms.max(initial=0.0), 1e-300)
+            out[s] = np.concatenate([qdd[s], force, *wrenches, [rank, residual], tau])
+    packed = np.ascontiguousarray(out[:, :size])
     return ConstrainedDynamics(
-        packed.reshape(*states.batch, packed.shape[1]), constraints, tau.reshape(*states.batch, model.nv)
+        packed.reshape(*states.batch, size), constraints, out[:, size:].reshape(*states.batch, n)
     )
 
 

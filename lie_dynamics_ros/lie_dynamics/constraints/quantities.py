@@ -63,29 +63,37 @@ def constraint_quantities(
     states = read_states(model, constraints, {"q": q, "qd": qd})
     found, _ = quantities_of(model, constraints, states)
     require_result(model, *found)
-    return ConstraintQuantities(*(a.reshape(*states.batch, *a.shape[1:]) for a in found))
+    return ConstraintQuantities(*(np.array(a.reshape(*states.batch, *a.shape[1:]), order="C") for a in found))
 
 
 def quantities_of(model: Model, constraints: ConstraintSet, states: States) -> tuple[ConstraintQuantities, Array]:
     """Return the quantities, flat over the batch, and the unit wrenches (B, m of the loops, 6)."""
-    q, qd = states.extended, states.arrays["qd"]
-    matrix, values, wrenches = _loops(model, constraints._loops, constraints._scalars, q, qd)
-    fixed, fixed_values = constraints.fixed_rows(model, states.arrays["q"], qd)
-    count, k = len(q), fixed.shape[1]
-    jacobian = np.concatenate([matrix[:, 1:].swapaxes(1, 2), np.broadcast_to(fixed, (count, k, model.nv))], axis=1)
-    more = np.broadcast_to(fixed_values, (count, k, 2))
-    error = np.concatenate([values[:, lk.ERROR], more[..., 0]], axis=1)
-    bias = np.concatenate([values[:, lk.BIAS], more[..., 1]], axis=1)
-    rate = (jacobian @ qd[..., None])[..., 0]
-    return ConstraintQuantities(jacobian, error, rate, bias), wrenches
+    matrix, values, wrenches = tables_of(model, constraints, states)
+    jacobian = matrix[:, 1:].swapaxes(1, 2)
+    rate = (jacobian @ states.arrays["qd"][..., None])[..., 0]
+    return ConstraintQuantities(jacobian, values[:, lk.ERROR], rate, values[:, lk.BIAS]), wrenches
 
 
-def _loops(model: Model, loops: Array, scalars: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-    count, m = len(q), len(scalars)
-    matrix = np.empty((count, qd.shape[1] + 1, m), q.dtype)
-    values = np.empty((count, lk.VALUE_ROWS, m), q.dtype)
-    wrenches = np.empty((count, m, 6), q.dtype)
-    if count and m:
+def tables_of(model: Model, constraints: ConstraintSet, states: States) -> tuple[Array, Array, Array]:
+    """Return A transposed, one row ahead (B, nv + 1, m), values of `kernels.loops` (B, VALUE_ROWS, m), unit wrenches."""
+    q, qd, loops = states.extended, states.arrays["qd"], len(constraints._scalars)
+    found = matrix, values, _ = loop_tables(model, constraints._loops, constraints._scalars, q, qd, constraints.size)
+    if constraints.size > loops:
+        fixed, more = constraints.fixed_rows(model, states.arrays["q"], qd)
+        matrix[:, 1:, loops:] = fixed.swapaxes(1, 2)
+        values[:, lk.ERROR, loops:], values[:, lk.BIAS, loops:] = more[..., 0], more[..., 1]
+    return found
+
+
+def loop_tables(
+    model: Model, loops: Array, scalars: Array, q: Array, qd: Array, size: int
+) -> tuple[Array, Array, Array]:
+    """Return what `tables_of` does, for loops alone, with room for `size` constraints."""
+    count = len(q)
+    matrix = np.empty((count, qd.shape[1] + 1, size), q.dtype)
+    values = np.empty((count, lk.VALUE_ROWS, size), q.dtype)
+    wrenches = np.empty((count, len(scalars), 6), q.dtype)
+    if count:
         lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches)
     return matrix, values, wrenches
 

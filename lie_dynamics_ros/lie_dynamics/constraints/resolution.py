@@ -18,14 +18,21 @@ Array = npt.NDArray[np.float64]
 #: Singular values that are smaller, relative to the norm of A, count as zero.
 RANK_CUT = 1e-10
 
+#: Diagonal entries of a triangulation that are larger, relative to the norm of A, leave no doubt about the rank.
+PLAIN_CUT = np.array([1e4 * RANK_CUT])
+
 RESOLUTIONS = ("least_constraint_force", "least_torque", "weighted")
 
 
 class Objective(NamedTuple):
-    """Square roots of the weights in sum of (torque_i tau_i)^2 + sum of (force_k lambda_k)^2."""
+    """Square roots of the weights in sum of (torque_i tau_i)^2 + sum of (force_k lambda_k)^2.
+
+    `roots` are both in one array, or empty for the sum of the squares of the multipliers.
+    """
 
     torque: Array
     force: Array
+    roots: Array
 
 
 def objective(
@@ -44,7 +51,8 @@ def objective(
         if torque_weights is not None or force_weights is not None:
             raise InputError(f"weights belong to resolution 'weighted', not {resolution!r}", name="resolution")
         least = resolution == "least_torque"
-        return Objective(np.full(n_a, 1.0 if least else 0.0), np.full(m, 0.0 if least else 1.0))
+        torque, force = (np.ones(n_a), np.zeros(m)) if least else (np.zeros(n_a), np.ones(m))
+        return Objective(torque, force, np.concatenate([torque, force]) if least else force[:0])
     roots = []
     for name, given, size in (("torque_weights", torque_weights, n_a), ("force_weights", force_weights, m)):
         values = as_numbers(0.0 if given is None else given, name).real
@@ -57,7 +65,7 @@ def objective(
             "not unique",
             name="torque_weights",
         )
-    return Objective(*roots)
+    return Objective(*roots, np.concatenate(roots))
 
 
 def resolve(

@@ -251,7 +251,8 @@ def differentiate_loop(
 
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1],"
-    " float64[:,:,::1], float64[:,:,::1], float64[:,:,::1], float64[:,:,::1])"
+    " float64[:,:,::1], float64[:,:,::1], float64[:,:,::1], float64[:,:,::1])",
+    direct=True,
 )
 def loop_derivatives(rows, loops, scalars, q, qd, qdd, force, rate_q, acceleration_q, acceleration_v, force_q):
     """Add the derivatives of all loops, for a batch, to the outputs (B, m, nv), three times, and (B, nv, nv)."""

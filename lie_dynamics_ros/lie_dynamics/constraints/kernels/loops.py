@@ -195,10 +195,11 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
 
 @kernel(
     "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1],"
-    " float64[:,:,::1], float64[:,:,::1])"
+    " float64[:,:,::1], float64[:,:,::1])",
+    direct=True,
 )
 def loop_quantities(rows, loops, scalars, q, qd, matrix, values, wrenches):
-    """Fill A transposed (B, nv + 1, m), its values (B, VALUE_ROWS, m) and unit wrenches (B, m, 6) of the loops."""
+    """Fill A transposed (B, nv + 1, at least m), its values (B, VALUE_ROWS, likewise) and unit wrenches (B, m, 6)."""
     n = int(rows[0, N_V])
     columns = workspace(n + 1, 6, q[0])
     work = workspace(n + 1, TRANSFORM_COLUMNS, q[0])

@@ -1,0 +1,159 @@
+"""Joint forces and multipliers of a motion, Kim (56)-(66), where A_p is plainly of full rank; see `resolution`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...engine.compile import inline, kernel
+from ...engine.lanes import workspace
+from ...model.layout import OK
+from .constrained_dynamics import HEADER
+from .loops import COUNT, LOOP_SIZE, START
+from .orthogonal import solve_lower, solve_upper, triangulate, turn_back
+
+
+@inline
+def put_load(matrix, load, places, start, end, force, out):
+    """Fill `out` with the load that the multipliers `force` leave at some coordinates."""
+    for j in range(start, end):
+        i = int(places[j])
+        total = load[i]
+        for k in range(force.shape[0]):
+            total = total - matrix[i + 1, k] * force[k, 0]
+        out[j, 0] = total
+
+
+@inline
+def sizes(matrix, places, start, end, roots, m):
+    """Return the sum of the squares of some rows of A^T, each times its weight."""
+    total = 0.0
+    for j in range(start, end):
+        row = 0.0
+        for k in range(m):
+            row += matrix[int(places[j]) + 1, k] * matrix[int(places[j]) + 1, k]
+        total += row * roots[j] * roots[j]
+    return total
+
+
+@inline
+def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, work, vectors):
+    """Fill `b` (m, 1) with the multipliers of one state and tell whether it could be done."""
+    n, m = load.shape[0], b.shape[0]
+    held = n - active
+    order, heads, diagonal, w = vectors[0], vectors[1], vectors[2], vectors[3]
+    for j in range(n):
+        vectors[4, j] = 1.0
+    size = np.sqrt(sizes(matrix, places, 0, n, vectors[4], m))
+    for k in range(m):
+        for j in range(held):
+            a[k, j] = matrix[int(places[active + j]) + 1, k]
+        b[k, 0] = 0.0
+    if not triangulate(a, m, held, cut * size, order, heads, diagonal, w):
+        return False
+    for j in range(held):
+        i = int(places[active + int(order[j])])
+        b[j, 0] = load[i] - passive[i]
+    solve_lower(a, held, diagonal, b, 1)
+    turn_back(a, m, held, heads, b, 1, w)  # Kim (59), the pseudo-inverse
+    free = m - held
+    if free == 0 or roots.shape[0] == 0:
+        return True
+    # Over lambda = base + null s, the torques are torque - slope s; see `resolution.resolve`.
+    for k in range(m):
+        for j in range(free):
+            work[k, j] = 0.0
+        if k >= held:
+            work[k, k - held] = 1.0
+    turn_back(a, m, held, heads, work, free, w)
+    put_load(matrix, load, places, 0, active, b, x)
+    most = 0.0
+    for j in range(active + m):
+        for c in range(free):
+            r[j, c] = 0.0
+        first, last = (0, m) if j < active else (j - active, j - active + 1)
+        for k in range(first, last):
+            y = roots[j] * matrix[int(places[j]) + 1, k] if j < active else roots[j]
+            for c in range(free):
+                r[j, c] += y * work[k, c]
+        r[j, free] = roots[j] * x[j, 0] if j < active else -roots[j] * b[j - active, 0]
+        if j >= active:
+            most = max(most, roots[j])
+    size = np.sqrt(sizes(matrix, places, 0, active, roots, m) + most * most)
+    if not triangulate(r, active + m, free, cut * size, order, heads, diagonal, w):
+        return False
+    for j in range(free):
+        x[j, 0] = r[j, free]
+    solve_upper(r, free, diagonal, x, 1)
+    for j in range(free):
+        for k in range(m):
+            b[k, 0] += work[k, int(order[j])] * x[j, 0]
+    return True
+
+
+@kernel(
+    "(float64[::1], float64[:,:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
+    " float64[::1], float64[::1], float64[:,::1])",
+    direct=True,
+)
+def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
+    """Fill results, as `constrained_dynamics` packs them with forces, for a batch of motions.
+
+    Parameters
+    ----------
+    packed : of the constraints, as for `constrained_dynamics`.
+    matrix, wrenches : (B, nv + 1, m) and (B, m of the loops, 6), as `loop_quantities` fills them, with all constraints.
+    load, qdd, passive : (B, nv), forces that the motion takes, the motion, given forces where `mask` is False.
+    roots : square roots of the weights of forces and multipliers; empty for the smallest multipliers.
+    cut : (1), size of diagonal entries of R, relative to A, that are plainly none of round-off.
+    out : the rank is -1 where that cannot be said, or where the result is not finite.
+    """
+    n, m, loops, scalars = load.shape[1], matrix.shape[2], int(packed[0]), wrenches.shape[1]
+    active, j = 0, 0
+    places = workspace(1, n, cut)[0]
+    for i in range(n):
+        if mask[i]:
+            places[active] = i
+            active += 1
+    for i in range(n):
+        if not mask[i]:
+            places[active + j] = i
+            j += 1
+    width = max(n, m) + 1
+    a, b, x = workspace(m, n - active, cut), workspace(m, 1, cut), workspace(n + m, 1, cut)
+    r = workspace(n + m, max(m - n + active, 0) + 1, cut)
+    work, vectors = workspace(m, m, cut), workspace(5, width, cut)
+    at = n + m + 6 * loops
+    for s in range(load.shape[0]):
+        out[s, at] = -1.0
+        good = n - active <= m and share_one(
+            matrix[s], load[s], passive[s], places, active, roots, cut[0], a, r, b, x, work, vectors
+        )
+        if not good:
+            continue
+        put_load(matrix[s], load[s], places, 0, n, b, x)
+        rest, terms, total = 0.0, 1e-300, 0.0
+        for j in range(n):
+            i = int(places[j])
+            tau = x[j, 0] if j < active else passive[s, i]
+            size = abs(load[s, i]) + abs(tau)
+            for k in range(m):
+                size += abs(matrix[s, i + 1, k] * b[k, 0])
+            out[s, at + 2 + i] = tau
+            if j >= active:
+                rest = max(rest, abs(x[j, 0] - tau))
+            terms = max(terms, size)
+            total += size
+            out[s, i] = qdd[s, i]
+        for k in range(m):
+            out[s, n + k] = b[k, 0]
+        for l in range(loops):
+            first = int(packed[HEADER + l * LOOP_SIZE + START])
+            for c in range(6):
+                sum_c = 0.0
+                for k in range(first, first + int(packed[HEADER + l * LOOP_SIZE + COUNT])):
+                    sum_c += b[k, 0] * wrenches[s, k, c]
+                out[s, n + m + 6 * l + c] = sum_c
+        out[s, at + 1] = rest / terms
+        if total - total == 0.0:
+            out[s, at] = n - active
+    return OK
