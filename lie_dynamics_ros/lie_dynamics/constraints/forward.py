@@ -18,10 +18,9 @@ from .kernels import constrained_dynamics as ck
 Array = npt.NDArray[np.float64]
 _empty = np.empty
 _NO_MASK = np.zeros(0, np.bool_)
-_NONE = np.zeros((0, 0))
 _EMPTY = np.zeros(0)
 _kernel = ck.constrained_dynamics
-_CHUNK = 256
+CHUNK = 256
 #: Numbers of a workspace that surely fits on the stack.
 _SMALL = 16384
 
@@ -98,7 +97,7 @@ def constrained_forward_dynamics(
             status = _kernel(model._table, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
             if status == TOO_LARGE:
                 status = _kernel(
-                    model._table, constraints._packed, q, qd, tau, _EMPTY, _space(model, constraints, _EMPTY), out
+                    model._table, constraints._packed, q, qd, tau, _EMPTY, workspace(model, constraints, _EMPTY), out
                 )
             if status == OK:
                 return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
@@ -115,9 +114,8 @@ def run(
     states: States,
     prescribed: npt.NDArray[np.bool_] | None,
     stabilization: Baumgarte | None = None,
-    shift: Array = _NONE,
 ) -> ConstrainedDynamics:
-    """Run the kernel over validated states; `shift` (B, m) is added to the targets' left-hand side."""
+    """Run the kernel over validated states."""
     q, qd, tau = states.extended, states.arrays["qd"], states.arrays["tau"]
     count, n, kind = len(q), model.nv, q.dtype
     given = _NO_MASK if prescribed is None else prescribed
@@ -127,22 +125,20 @@ def run(
     fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, stabilization is not None)
     size = constraints._result_size
     out = np.empty((count, size + (n if given.size else 0)), kind)
-    for start in range(0, count, _CHUNK):  # the kernel keeps the interpreter lock: let others have their turn
-        part = slice(start, start + _CHUNK)
+    for start in range(0, count, CHUNK):  # the kernel keeps the interpreter lock: let others have their turn
+        part = slice(start, start + CHUNK)
         extra = pack_extra(
             len(q[part]),
-            n,
             _settings(constraints, stabilization),
             fixed[part] if len(fixed) > 1 else fixed,
             values[part] if len(values) > 1 else values,
             states.f_ext[part],
             qdd_in[part],
             given,
-            shift[part],
         ).astype(kind)
         status = _kernel(
             model._table, constraints._packed, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
-            extra, _space(model, constraints, q), out[part].reshape(-1),
+            extra, workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:
             refuse(model, int(status))
@@ -153,22 +149,23 @@ def run(
 
 def pack_extra(
     count: int,
-    n: int,
     settings: Array,
     fixed: Array,
     values: Array,
     f_ext: Array,
     qdd: Array,
     given: npt.NDArray[np.bool_],
-    shift: Array,
+    tolerance: float = -1.0,
+    iterations: int = 0,
 ) -> Array:
     """Return what the kernel calls `extra`."""
-    head = (count, f_ext.size > 0, given.size > 0, fixed.shape[1], len(fixed) > 1, len(values) > 1, shift.size > 0)
-    parts = [f_ext.ravel(), qdd.ravel(), given, fixed.ravel(), values.ravel(), shift.ravel()]
-    return np.concatenate([head, settings, *parts])
+    head = (count, f_ext.size > 0, given.size > 0, fixed.shape[1], len(fixed) > 1, len(values) > 1)
+    first = np.array((*head, *settings.tolist(), tolerance, iterations))
+    parts = [part.ravel() for part in (f_ext, qdd, given, fixed, values) if part.size]
+    return np.concatenate([first, *parts]) if parts else first
 
 
-def _space(model: Model, constraints: ConstraintSet, like: Array) -> Array:
+def workspace(model: Model, constraints: ConstraintSet, like: Array) -> Array:
     """Return a workspace, empty if the kernel's stack will do."""
     size = ck.numbers_of_workspace(model.nv, constraints.size, len(constraints._scalars))
     return np.empty(0 if size <= _SMALL else size, like.dtype)

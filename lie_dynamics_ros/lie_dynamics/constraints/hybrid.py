@@ -124,14 +124,12 @@ def _quick(
         given: Any = qdd
         extra = pack_extra(
             1,
-            n,
             constraints._settings,
             constraints._fixed,
             constraints._fixed_values,
             _NONE,
             given,
             mask,
-            _NONE,
         )
         out = np.empty(size + n)
         status = ck.constrained_dynamics(model._table, constraints._packed, q, qd, tau, extra, _NONE, out)

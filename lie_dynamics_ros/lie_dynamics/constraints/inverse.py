@@ -108,7 +108,7 @@ def distribute(
     """Return joint forces and multipliers of a motion; `strict` refuses one that the constraints cannot hold."""
     matrix, _, unit = tables_of(model, constraints, states)
     q, qd, qdd = (states.arrays[k] for k in ("q", "qd", "qdd"))
-    count, n, m = len(q), model.nv, constraints.size
+    count, n = len(q), model.nv
     if count == 1:
         load = inverse_dynamics(model, q[0], qd[0], qdd[0], states.f_ext.reshape(-1, 6) if states.f_ext.size else None)
         load = load[None]

@@ -8,14 +8,16 @@ import numpy.typing as npt
 from ..errors import SingularityError
 from ..lie._arrays import count_of, number_of
 from ..model.arguments import of_model
+from ..model.layout import OK
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
-from .forward import run
-from .inputs import States, read_states
-from .quantities import quantities_of
+from .forward import CHUNK, pack_extra, workspace
+from .inputs import read_states, refuse
+from .kernels.constrained_dynamics import constrained_dynamics
 
 Array = npt.NDArray[np.float64]
+_NONE = np.zeros(0)
 
 
 @of_model
@@ -59,31 +61,52 @@ def project_to_constraints(
     number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
     count_of("iterations", iterations, 0, 10**6)
     states = read_states(model, constraints, {"q": q, "qd": model._zero if qd is None else qd})
-    free = model.with_gravity((0.0, 0.0, 0.0))
     position, rate = states.arrays["q"], states.arrays["qd"]
-    still, last = np.zeros_like(rate), np.inf
-    for attempt in range(iterations + 1):
-        at = _at(model, position, rate)
-        found, _ = quantities_of(model, constraints, at)
-        size = float(np.abs(found.error).max(initial=0.0))
-        if size <= tolerance or (size >= 0.5 * last and size <= 1e3 * tolerance):
+    # All in the kernel, unless what it does not know changes with q.
+    alone = not (model._custom or constraints.user or constraints.couplings)
+    limit, last = tolerance, np.inf
+    for attempt in range(iterations + 2):
+        step, left, moved = _steps(model, constraints, position, rate, limit, iterations if alone else 0)
+        size = float(left.max(initial=0.0))
+        if alone:
+            position = moved
+        if size == 0.0:
             break
-        if attempt == iterations or (size >= last and attempt > 1):
+        if not alone and size >= 0.5 * last and size <= 1e3 * tolerance:
+            limit = np.inf
+            continue
+        if alone or attempt == iterations or (size >= last and attempt > 1):
             raise SingularityError(
-                f"model {model.name!r}: projection does not close its loops, {size:.3g} is left after {attempt} steps; "
-                "a state close to closed is expected",
+                f"model {model.name!r}: projection does not close its loops, {size:.3g} is left; a state close to "
+                "closed is expected",
                 value=size,
             )
-        last = size
-        # No velocities, no forces, no gravity: what remains of the dynamics is M x = A^T lambda.
-        step = run(free, constraints, _at(model, position, still), None, None, found.error).qdd
-        position = model.integrate(position, step)
-    if rate.any():
-        rate = rate + run(free, constraints, _at(model, position, still), None, None, found.rate).qdd
-    return position.reshape(*states.batch, model.nq), rate.reshape(*states.batch, model.nv)
+        last, position = size, model.integrate(position, np.where(left[:, None] > 0.0, step, 0.0))
+    return position.reshape(*states.batch, model.nq), (rate + step).reshape(*states.batch, model.nv)
 
 
-def _at(model: Model, q: Array, qd: Array) -> States:
-    """Return states that need no validation, without forces."""
+def _steps(
+    model: Model, constraints: ConstraintSet, q: Array, qd: Array, tolerance: float, iterations: int
+) -> tuple[Array, Array, Array]:
+    """Return the last steps (B, nv), errors where they are those of positions, else zero (B,), and q (B, nq).
+
+    Of user-defined joints, couplings and user constraints the kernel knows nothing but at the q it is given.
+    """
+    free, n, size = model._without_gravity(), model.nv, constraints._result_size
     extended = extend(model, q, qd) if model._custom else q
-    return States((len(q),), extended, {"q": q, "qd": qd, "tau": np.zeros_like(qd)}, np.zeros((0, 0)))
+    fixed, values = constraints.fixed_rows(model, q, None)
+    out = np.empty((len(q), size + extended.shape[1]))
+    for start in range(0, len(q), CHUNK):
+        part = slice(start, start + CHUNK)
+        rows = fixed[part] if len(fixed) > 1 else fixed
+        more = values[part] if len(values) > 1 else values
+        own, count = extended[part], len(q[part])
+        extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NONE, tolerance, iterations)
+        still = np.zeros(count * n)
+        status = constrained_dynamics(
+            free._table, constraints._packed, own.reshape(-1), qd[part].reshape(-1), still, extra,
+            workspace(model, constraints, q), out[part].reshape(-1),
+        )  # fmt: skip
+        if status != OK:
+            refuse(model, int(status))
+    return out[:, :n], out[:, size - 2], out[:, size:]

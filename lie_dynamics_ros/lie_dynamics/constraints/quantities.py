@@ -75,7 +75,7 @@ def quantities_of(model: Model, constraints: ConstraintSet, states: States) -> t
 
 
 def tables_of(model: Model, constraints: ConstraintSet, states: States) -> tuple[Array, Array, Array]:
-    """Return A transposed, one row ahead (B, nv + 1, m), values of `kernels.loops` (B, VALUE_ROWS, m), unit wrenches."""
+    """Return A transposed, a row ahead (B, nv + 1, m), values of `kernels.loops` (B, VALUE_ROWS, m), unit wrenches."""
     q, qd, loops = states.extended, states.arrays["qd"], len(constraints._scalars)
     found = matrix, values, _ = loop_tables(model, constraints._loops, constraints._scalars, q, qd, constraints.size)
     if constraints.size > loops:

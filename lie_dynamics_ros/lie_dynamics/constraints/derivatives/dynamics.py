@@ -6,6 +6,9 @@ made of comes from the derivatives of inverse dynamics, the torque regressor, an
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,7 +21,7 @@ from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..forward import Baumgarte
 from ..inputs import States, read_states
-from ..quantities import quantities_of
+from ..quantities import tables_of
 from .equations import (
     ConstrainedDerivatives,
     Problem,
@@ -140,43 +143,78 @@ def _differentiate(
 ) -> ConstrainedDerivatives:
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
     terms = _terms(model, constraints, states, problem)
+    n = model.nv
 
     def turned(z: Array) -> Array:
         varied = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
         zero = np.zeros_like(z)
         found = constraint_derivatives(model, constraints, varied, zero, np.zeros((len(z), constraints.size)))
         out = np.zeros_like(terms.target)
-        out[..., : model.nv] = found.rate_dq
+        out[..., :n] = found.rate_dq
         return out
 
-    parts, n = [], model.nv
-    for found in solve(model, problem, terms, turned):
-        require_result(model, found)
-        a = found.reshape(*states.batch, *found.shape[1:])
-        parts.append(Sensitivity(a[..., :n], a[..., n : 2 * n], a[..., 2 * n : 3 * n], a[..., 3 * n :]))
+    found = solve(model, problem, terms, turned)
+    require_result(model, *found)
+    along = _AlongParameters(model, problem, terms, states)
+    parts = []
+    for k, part in enumerate(found):
+        a = part.reshape(*states.batch, *part.shape[1:])
+        parts.append(Sensitivity(a[..., :n], a[..., n : 2 * n], a[..., 2 * n :], partial(along.part, k)))
     return ConstrainedDerivatives(*parts)
 
 
+@dataclass(frozen=True, eq=False)
+class _AlongParameters:
+    """Derivatives along inertial parameters, of which there are many, and most callers want none."""
+
+    model: Model
+    problem: Problem
+    terms: Terms
+    states: States
+
+    def part(self, k: int) -> Array:
+        return self._parts[k]
+
+    @cached_property
+    def _parts(self) -> list[Array]:
+        q, qd, qdd = (self.states.arrays[name] for name in ("q", "qd", "qdd"))
+        load = torque_regressor(self.model, q, qd, qdd)
+        target = np.zeros((len(q), self.terms.matrix.shape[2], load.shape[2]))
+        none = np.zeros_like(load)
+        terms = replace(self.terms, load=load, target=target, qdd=none, tau=none)
+        found = solve(self.model, self.problem, terms, lambda z: target)
+        require_result(self.model, *found)
+        return [part.reshape(*self.states.batch, *part.shape[1:]) for part in found]
+
+
 def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Problem) -> Terms:
-    """Return what enters the differentiated equations along q, qd, what is given, and inertial parameters."""
+    """Return what enters the differentiated equations along q, qd and what is given."""
     q, qd, qdd = (states.arrays[name] for name in ("q", "qd", "qdd"))
     count, n, m = len(q), model.nv, constraints.size
     f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
-    tree = inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
-    A = quantities_of(model, constraints, states)[0].jacobian
-    loops = constraint_derivatives(model, constraints, states, qdd, listed(problem.found.multipliers))
+    if count == 1:
+        single = inverse_dynamics_derivatives(model, q[0], qd[0], qdd[0], None if f_ext is None else f_ext[0])
+        tree = [part[None] for part in single]
+    else:
+        tree = list(inverse_dynamics_derivatives(model, q, qd, qdd, f_ext))
+    mass = np.ascontiguousarray(tree[2])
+    matrix, _, _ = tables_of(model, constraints, states)
+    A = matrix[:, 1:].swapaxes(1, 2)
+    force = np.ascontiguousarray(listed(problem.found.multipliers))
+    loops = constraint_derivatives(model, constraints, states, qdd, force)
     along_q, along_qd = loops.acceleration_dq, loops.acceleration_dqd
     if problem.stabilization is not None:
         f, z = problem.stabilization.frequency, problem.stabilization.damping_ratio
         along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
         along_qd = along_qd + 2.0 * z * f * A
     known = np.ones(n, np.bool_) if problem.inverse else problem.mask
-    load = np.concatenate(
-        [tree.dq - loops.force_dq, tree.dqd, tree.dqdd * known, torque_regressor(model, q, qd, qdd)], axis=-1
-    )
-    more = np.zeros((count, m, load.shape[-1] - 3 * n))
-    motion, force = np.zeros_like(load), np.zeros_like(load)
-    motion[..., 2 * n : 3 * n], force[..., 2 * n : 3 * n] = np.diag(known), np.diag(~known)
-    target = np.concatenate([along_q, along_qd, A * known, more], axis=-1)
-    result = listed(problem.found.tau), listed(problem.found.multipliers)
-    return Terms(tree.dqdd, A, load, target, motion, force, *result)
+    load, target = np.empty((count, n, 3 * n)), np.empty((count, m, 3 * n))
+    motion, given = np.zeros_like(load), np.zeros_like(load)
+    np.subtract(tree[0], loops.force_dq, out=load[..., :n])
+    load[..., n : 2 * n] = tree[1]
+    np.multiply(mass, known, out=load[..., 2 * n :])
+    target[..., :n], target[..., n : 2 * n] = along_q, along_qd
+    np.multiply(A, known, out=target[..., 2 * n :])
+    places = np.arange(n)
+    motion[:, places, 2 * n + places], given[:, places, 2 * n + places] = known, ~known
+    return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force)

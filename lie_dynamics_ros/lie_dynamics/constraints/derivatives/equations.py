@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,8 @@ from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
 from ..hybrid import constrained_hybrid_dynamics
 from ..inputs import ConstrainedDynamics
 from ..inverse import constrained_inverse_dynamics
-from ..resolution import RANK_CUT, Objective, objective
+from ..kernels.solution_maps import held_maps, motion_maps
+from ..resolution import PLAIN_CUT, RANK_CUT, Objective, objective
 
 Array = npt.NDArray[np.float64]
 
@@ -38,13 +39,18 @@ class Sensitivity:
         Along the command: joint forces in forward dynamics, accelerations in inverse dynamics, and in hybrid dynamics
         for each coordinate the one of the two that is given.
     dparameters : ndarray, shape (..., k, 10 n_bodies)
-        Along the inertial parameters of the bodies, ten each, as `torque_regressor` orders them.
+        Along the inertial parameters of the bodies, ten each, as `torque_regressor` orders them; computed when it is
+        asked for first.
     """
 
     dq: Array
     dqd: Array
     dgiven: Array
-    dparameters: Array
+    _of_parameters: Callable[[], Array] = field(repr=False)
+
+    @property
+    def dparameters(self) -> Array:  # noqa: D102
+        return self._of_parameters()
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +144,7 @@ class Terms:
     """
 
     mass: Array  # M (B, nv, nv)
-    jacobian: Array  # A (B, m, nv)
+    matrix: Array  # A transposed, one row ahead (B, nv + 1, m)
     load: Array  # of inverse dynamics less A^T lambda (B, nv, c)
     target: Array  # of A qdd + dA/dt qd + stabilisation (B, m, c)
     qdd: Array  # of accelerations that are given (B, nv, c)
@@ -154,28 +160,50 @@ def solve(
 
     `turned` (B, nv) -> (B, m, c) returns those of A z for vectors z that do not change.
     """
-    mask, goal = problem.mask, problem.goal
+    mask, goal, matrix = problem.mask, problem.goal, terms.matrix
     free = ~mask
-    A, qdd, load, dtau = terms.jacobian, terms.qdd, terms.load, terms.tau
+    qdd, load, dtau = terms.qdd, terms.load, terms.tau
     dforce = np.zeros_like(terms.target)
     if free.any() and not problem.inverse:
         # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
         sides = dtau[:, free] - load[:, free], -terms.target
-        x, dforce = in_parts(threads, partial(_free, model), terms.mass[:, free][..., free], A[..., free], *sides)
+        x, dforce = in_parts(threads, partial(_free, model, free), terms.mass, matrix, *sides)
         qdd, load = qdd.copy(), load + terms.mass[..., free] @ x
         qdd[:, free] = x
-    if goal is not None and (mask.any() or problem.inverse):
-        (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
-        dtau, dforce = in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
-    return qdd, dtau, dforce
+    if goal is None or not (mask.any() or problem.inverse):
+        return qdd, dtau, dforce
+    done, inverse = _held_inverse(mask, matrix)
+    if done.all():  # forces are unique: A_p^T dforce = dload_p - dtau_p
+        dforce = _transposed(inverse) @ (load[:, free] - dtau[:, free])
+        dtau = dtau.copy()
+        dtau[:, mask] = load[:, mask] - matrix[:, 1:][:, mask] @ dforce
+        return qdd, dtau, dforce
+    A = _transposed(matrix[:, 1:])
+    (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
+    return qdd, *in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
 
 
 def _transposed(a: npt.NDArray[Any]) -> Array:
     return np.swapaxes(a, -1, -2)
 
 
-def _free(model: Model, mass: Array, A: Array, right: Array, left: Array) -> tuple[Array, Array]:
-    """Return x, y with M x - A^T y = right and A x = left, by a factor of M and one of A in its metric."""
+def _free(
+    model: Model, free: npt.NDArray[np.bool_], mass: Array, matrix: Array, right: Array, left: Array
+) -> tuple[Array, Array]:
+    """Return x, y with M x - A^T y = right and A x = left at the `free` coordinates."""
+    n = right.shape[1]
+    maps = np.empty((len(mass), n + left.shape[1], n + left.shape[1]))
+    done = np.empty(len(mass), np.bool_)
+    motion_maps(mass, matrix, free, PLAIN_CUT, done, maps)
+    if not done.all():
+        rest = ~done
+        maps[rest] = _deficient_maps(model, mass[rest][:, free][..., free], _transposed(matrix[rest, 1:][:, free]))
+    found = maps @ np.concatenate([right, left], axis=1)
+    return found[:, :n], found[:, n:]
+
+
+def _deficient_maps(model: Model, mass: Array, A: Array) -> Array:
+    """Return what `motion_maps` does, of any rank, by a factor of M and the pseudo-inverse of A in its metric."""
     try:
         factor = np.linalg.cholesky(mass)
     except np.linalg.LinAlgError:
@@ -183,12 +211,24 @@ def _free(model: Model, mass: Array, A: Array, right: Array, left: Array) -> tup
             f"model {model.name!r}: its mass matrix is singular at the coordinates whose force is given, so there are "
             "no derivatives; bodies with inertia or armature are expected"
         ) from None
-    free = np.linalg.solve(factor, right)
+    n, m = A.shape[2], A.shape[1]
+    sides = np.broadcast_to(np.eye(n + m), (len(A), n + m, n + m))
+    free = np.linalg.solve(factor, sides[:, :n])
     scaled = _transposed(np.linalg.solve(factor, _transposed(A)))
     inverse = np.linalg.pinv(scaled, RANK_CUT)
     # In coordinates L^T x: the constraints fix the part in the range of scaled^T, the rest is free.
-    x = free + inverse @ (left - scaled @ free)
-    return np.asarray(np.linalg.solve(_transposed(factor), x), float), _transposed(inverse) @ (x - free)
+    x = free + inverse @ (sides[:, n:] - scaled @ free)
+    y = _transposed(inverse) @ (x - free)
+    return np.concatenate([np.linalg.solve(_transposed(factor), x), y], axis=1)
+
+
+def _held_inverse(mask: npt.NDArray[np.bool_], matrix: Array) -> tuple[npt.NDArray[np.bool_], Array]:
+    """Return where A_p is plainly regular (B,), and its inverse (B, m, m) there."""
+    count, m = len(matrix), matrix.shape[2]
+    done, inverse = np.zeros(count, np.bool_), np.empty((count, m, m))
+    if len(mask) - mask.sum() == m:
+        held_maps(matrix, mask, PLAIN_CUT, done, inverse)
+    return done, inverse
 
 
 def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:

@@ -56,7 +56,7 @@ def constraint_derivatives(
     elif exact.any():
         dk.loop_derivatives(
             model._table,
-            np.ascontiguousarray(constraints._loops[exact]),
+            constraints._loops if exact.all() else np.ascontiguousarray(constraints._loops[exact]),
             constraints._scalars,
             states.extended,
             np.ascontiguousarray(qd),

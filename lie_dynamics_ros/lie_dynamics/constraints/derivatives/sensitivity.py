@@ -22,7 +22,7 @@ from ..constraint_set import ConstraintSet
 from ..forward import Baumgarte
 from ..inputs import read_states
 from ..kernels.loop_sensitivity import loop_sensitivity
-from ..quantities import quantities_of
+from ..quantities import tables_of
 from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, solve
 from .loops import constraint_derivatives
 
@@ -210,7 +210,8 @@ def _sensitivity(
             moves[what][number] += data
     dq, dqd, dqdd, dtau = (columns(a) for a in moves.values())
     load = columns(with_direct(model, seeding, change[..., :n].copy(), wide_qd, spread(found.qdd)))
-    A = quantities_of(model, constraints, states)[0].jacobian
+    matrix, _, _ = tables_of(model, constraints, states)
+    A = matrix[:, 1:].swapaxes(1, 2)
     # Of couplings and user constraints, A x for given x; then of loops.
     error, rate, target = A @ dq, A @ dqd, A @ dqdd
     for k, whole in enumerate((error, rate, target)):
@@ -241,7 +242,7 @@ def _sensitivity(
     result = listed(spread(found.tau)), listed(spread(found.multipliers))
     results = [
         np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1])
-        for a in solve(model, problem, Terms(M, A, load, target, dqdd, given, *result), turned, threads)
+        for a in solve(model, problem, Terms(M, matrix, load, target, dqdd, given, *result), turned, threads)
     ]
     require_result(model, *results)
     return ConstrainedSensitivity(*(a[0] if single else a for a in results))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...dynamics.kernels.common.joints import check_quaternions
+from ...dynamics.kernels.common.manifold import move
 from ...dynamics.kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
 from ...engine.compile import inline, kernel
 from ...engine.lanes import LANES, on_stack, single_workspace, stack_numbers
@@ -17,9 +18,10 @@ HEADER = 7
 
 #: Entries of the numbers that come before what else a call may need: how many states, whether there are wrenches and
 #: given accelerations, how many rows of couplings and user constraints there are, whether those and their values differ
-#: from state to state, whether something is added to targets; and settings.
-EXTRA_STATES, EXTRA_LOADED, EXTRA_MIXED, EXTRA_FIXED, EXTRA_FIXED_EACH, EXTRA_VALUES_EACH, EXTRA_SHIFTED = range(7)
-EXTRA_SETTINGS, N_EXTRA = 7, 10
+#: from state to state; settings; and the tolerance of a projection, or -1,
+#: and its largest number of steps.
+EXTRA_STATES, EXTRA_LOADED, EXTRA_MIXED, EXTRA_FIXED, EXTRA_FIXED_EACH, EXTRA_VALUES_EACH = range(6)
+EXTRA_SETTINGS, EXTRA_TOLERANCE, EXTRA_ITERATIONS, N_EXTRA = 6, 9, 10, 11
 
 
 def numbers_of_workspace(n: int, m: int, loop_scalars: int) -> int:
@@ -34,8 +36,8 @@ work_size = inline(numbers_of_workspace)
 
 @inline
 def in_workspace(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings, out, tau_out,
-    space,
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
+    out, tau_out, space,
 ):  # fmt: skip
     """Evaluate one state in a workspace of `work_size` numbers, and return its status.
 
@@ -56,7 +58,7 @@ def in_workspace(
     h = n + m + 6 * nl
     qdd_out, multipliers = out[:n], out[n : n + m]
     constrained_state(
-        rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+        rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
         qdd_out, tau_out, multipliers, out[n + m : h].reshape((nl, 6)), out[h:],
         work, space[c:d].reshape((n + 1, 6)), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
         space[:a].reshape((n + 1, columns * LANES)), space[a:b].reshape((width, groups, LANES)),
@@ -70,6 +72,9 @@ def in_workspace(
 def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
     """Evaluate forward or hybrid dynamics of one state or of several, one after the other; return the worst status.
 
+    Or their projection: steps, the shortest in the metric of M, that take away errors larger than the tolerance, and
+    then the one that takes away the rates of the constraints; `tau` and gravity must be zero.
+
     Parameters
     ----------
     packed : numbers of loops, scalars, entries of the support and couplings, settings, and then loops, scalars,
@@ -77,9 +82,11 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
     q, qd, tau : of all states in a row.
     extra : empty for forward dynamics of one state. Otherwise `N_EXTRA` numbers, see `EXTRA_STATES` and its neighbours,
         and then, if there: wrenches of all states, accelerations of all states, mask, rows of couplings and user
-        constraints (for all states or each), their errors and biases (likewise), and what is added to targets.
+        constraints (for all states or each), and their errors and biases (likewise).
     space : workspace of `work_size` numbers, where that is too much for the stack; else empty.
     out : results of all states, each packed as `in_workspace` says, followed by forces if accelerations are given.
+        After a projection the rates' step stands where accelerations do and q follows; in place of the rank stands zero
+        or, if it failed, the error that is left: the step is the next one of positions then.
     """
     nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
     n, nq = int(rows[0, N_V]), int(rows[0, N_Q])
@@ -88,11 +95,12 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
     c = b + ns
     d = c + nf * n
     fixed, values, settings, none = packed[c:d], packed[d : d + 2 * nf], packed[4:HEADER], q[:0]
-    f_ext, qdd, given, shift = none, none, none, none
-    count, fixed_step, values_step = 1, 0, 0
+    f_ext, qdd, given = none, none, none
+    count, fixed_step, values_step, tolerance, iterations = 1, 0, 0, -1.0, 0
     if extra.shape[0] > 0:
         count, nf = int(np.real(extra[EXTRA_STATES])), int(np.real(extra[EXTRA_FIXED]))
-        settings = extra[EXTRA_SETTINGS:N_EXTRA]
+        settings, tolerance = extra[EXTRA_SETTINGS:EXTRA_TOLERANCE], np.real(extra[EXTRA_TOLERANCE])
+        iterations = int(np.real(extra[EXTRA_ITERATIONS]))
         fixed_step = nf * n if extra[EXTRA_FIXED_EACH] != 0.0 else 0
         values_step = 2 * nf if extra[EXTRA_VALUES_EACH] != 0.0 else 0
         e = N_EXTRA
@@ -105,12 +113,9 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
         fixed = extra[e : e + (count if fixed_step > 0 else 1) * nf * n]
         e += fixed.shape[0]
         values = extra[e : e + (count if values_step > 0 else 1) * 2 * nf]
-        e += values.shape[0]
-        if extra[EXTRA_SHIFTED] != 0.0:
-            shift = extra[e : e + count * (ml + nf)]
     m = ml + nf
     result = n + m + 6 * nl + REPORT_SIZE
-    stride = result + given.shape[0]
+    stride = result + (given.shape[0] if tolerance < 0.0 else nq)
     if q.shape[0] != count * nq or qd.shape[0] != count * n or tau.shape[0] != count * n:
         return BAD_SHAPE
     if out.shape[0] != count * stride:
@@ -122,22 +127,40 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
     memory = space[:size]
     if space.shape[0] < size:
         memory = single_workspace(scratch, size, 1, q).reshape(size)
-    wrenches, accelerations, shifts = f_ext.shape[0] // count, qdd.shape[0] // count, shift.shape[0] // count
+    wrenches, accelerations = f_ext.shape[0] // count, qdd.shape[0] // count
     status = OK
     for s in range(count):
         if not check_quaternions(rows, q[s * nq : (s + 1) * nq]):
             status = max(status, BAD_QUATERNION)
             continue
         first = s * stride
-        found = in_workspace(
-            rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
-            q[s * nq : (s + 1) * nq], qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
-            f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
-            fixed[s * fixed_step : s * fixed_step + nf * n].reshape((nf, n)),
-            values[s * values_step : s * values_step + 2 * nf].reshape((nf, 2)),
-            shift[s * shifts : (s + 1) * shifts], settings,
-            out[first : first + result], out[first + result : first + stride], memory,
-        )  # fmt: skip
+        tail = out[first + result : first + stride]
+        here, limit, last, found = q[s * nq : (s + 1) * nq], tolerance, np.inf, OK
+        for attempt in range(iterations + 2 if tolerance >= 0.0 else 1):
+            found = in_workspace(
+                rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
+                here, qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
+                f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
+                fixed[s * fixed_step : s * fixed_step + nf * n].reshape((nf, n)),
+                values[s * values_step : s * values_step + 2 * nf].reshape((nf, 2)),
+                settings, limit, out[first : first + result], tail, memory,
+            )  # fmt: skip
+            if tolerance >= 0.0:
+                if attempt == 0:
+                    for i in range(nq):
+                        tail[i] = here[i]
+                    here = tail
+                error = np.real(out[first + result - REPORT_SIZE])
+                if found != OK or not error > limit:
+                    out[first + result - REPORT_SIZE] = 0.0
+                    break
+                if error >= 0.5 * last and error <= 1e3 * tolerance:  # round-off: no step makes it smaller
+                    limit = np.inf
+                elif attempt == iterations or (error >= last and attempt > 1):
+                    break
+                else:
+                    last = error
+                    move(rows, here, out[first : first + n], 1.0, here)
         if found > status:
             status = found
     return status

@@ -102,14 +102,15 @@ def sum_up(table, entries, groups, m, weights, g3):
 
 @outline
 def constrained_state(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, shift, settings,
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
     qdd_out, tau_out, multipliers, wrenches_out, report,
     work, columns, weights, table, entries, g3, g, h, vectors, wrenches,
 ):  # fmt: skip
     """Evaluate one state; the arrays of the last line are workspace."""
     n, m, ml = weights.shape[0] - 1, multipliers.shape[0], scalars.shape[0]
     groups = g3.shape[1]
-    velocities_and_inertias(rows, q, qd, f_ext, work)
+    projected = tolerance >= 0.0
+    velocities_and_inertias(rows, q, tau if projected else qd, f_ext, work)
     articulate(rows, q, qdd, tau, given, work)
     weigh(given, work, weights)
 
@@ -129,9 +130,14 @@ def constrained_state(
         vectors[RATE, k] = rate
         vectors[ERROR, k] = fixed_values[row, 0]
         vectors[BIAS, k] = fixed_values[row, 1]
+    error = 0.0
+    for k in range(m):
+        error = max(error, abs(vectors[ERROR, k]))
     for k in range(m):
         target = vectors[BIAS, k] + settings[RATE_GAIN] * vectors[RATE, k] + settings[ERROR_GAIN] * vectors[ERROR, k]
-        vectors[_TARGET, k] = target + shift[k] if shift.shape[0] > 0 else target
+        if projected:
+            target = vectors[ERROR, k] if error > tolerance else vectors[RATE, k]
+        vectors[_TARGET, k] = target
         vectors[_MULTIPLIER, k] = 0.0
         vectors[_TERMS, k] = abs(vectors[_TARGET, k])
 
@@ -197,7 +203,7 @@ def constrained_state(
             for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
                 total = total + wrenches[k, c] * multipliers[k]
             wrenches_out[j, c] = total
-    report[RANK] = rank
+    report[RANK] = error if projected else rank
     report[RESIDUAL] = worst
 
 

@@ -107,7 +107,7 @@ def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
     cut : (1), size of diagonal entries of R, relative to A, that are plainly none of round-off.
     out : the rank is -1 where that cannot be said, or where the result is not finite.
     """
-    n, m, loops, scalars = load.shape[1], matrix.shape[2], int(packed[0]), wrenches.shape[1]
+    n, m, loops = load.shape[1], matrix.shape[2], int(packed[0])
     active, j = 0, 0
     places = workspace(1, n, cut)[0]
     for i in range(n):

@@ -39,9 +39,7 @@ def put_squares(b, first, last, width, out):
                 out[i, j] += x * b[c, j]
 
 
-@kernel(
-    "(float64[:,:,::1], float64[:,:,::1], boolean[::1], float64[::1], boolean[::1], float64[:,:,::1])", direct=True
-)
+@kernel("(float64[:,:,::1], float64[:,:,::1], boolean[::1], float64[::1], boolean[::1], float64[:,:,::1])", direct=True)
 def motion_maps(mass, matrix, free, cut, done, out):
     """Fill the maps from (r, l) to (x, y) with M x - A^T y = r, A x = l at the `free` coordinates, for a batch.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dynamics.kernels.common.manifold import move, tangent_rate
 from ...dynamics.kernels.common.single import NONE_GIVEN
 from ...dynamics.kernels.forward_dynamics import hybrid_dynamics_core
 from ...dynamics.kernels.friction import DAMPING, LOAD, SMOOTHING_SPEED, dry_friction, is_dry, smooth_side, transmitted
@@ -16,7 +17,6 @@ from ...dynamics.kernels.inverse_dynamics import inverse_dynamics_core
 from ...engine.compile import inline, outline
 from ...model.layout import ARMATURE, N_V
 from .joint_physics import STOP_DAMPING, STOP_STIFFNESS, penetration, position, smooth_forces
-from .manifold import move, tangent_rate
 from .variational import body_steps, joint_momenta, place
 
 #: Rows of `vec`. The first four are for the caller; ZERO stays zero.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import quaternion_matrix
-from ...dynamics.kernels.common.spatial import add, cross, rotate, scale, twist_cross
-from ...engine.compile import inline, outline
-from ...model.layout import AXIS, FREE, KIND, N_V, Q_INDEX, SPHERICAL
+from ....engine.compile import inline, outline
+from ....model.layout import AXIS, FREE, KIND, N_V, Q_INDEX, SPHERICAL
+from .joints import quaternion_matrix
+from .spatial import add, cross, rotate, scale, twist_cross
 
 _SERIES = 0.25  # below this squared angle the closed forms lose digits and the series is exact to the last
 
