@@ -208,13 +208,15 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Pr
         along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
         along_qd = along_qd + 2.0 * z * f * A
     known = np.ones(n, np.bool_) if problem.inverse else problem.mask
-    load, target = np.empty((count, n, 3 * n)), np.empty((count, m, 3 * n))
-    motion, given = np.zeros_like(load), np.zeros_like(load)
+    load, target = np.zeros((count, n, 3 * n)), np.zeros((count, m, 3 * n))
+    motion, given = np.zeros((count, n, 3 * n)), np.zeros((count, n, 3 * n))
     np.subtract(tree[0], loops.force_dq, out=load[..., :n])
     load[..., n : 2 * n] = tree[1]
-    np.multiply(mass, known, out=load[..., 2 * n :])
     target[..., :n], target[..., n : 2 * n] = along_q, along_qd
-    np.multiply(A, known, out=target[..., 2 * n :])
-    places = np.arange(n)
-    motion[:, places, 2 * n + places], given[:, places, 2 * n + places] = known, ~known
+    if known.any():
+        np.multiply(mass, known, out=load[..., 2 * n :])
+        np.multiply(A, known, out=target[..., 2 * n :])
+        motion[..., 2 * n :] = np.diag(known)
+    if not known.all():
+        given[..., 2 * n :] = np.diag(~known)
     return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force)

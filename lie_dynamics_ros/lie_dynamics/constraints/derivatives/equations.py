@@ -166,8 +166,11 @@ def solve(
     dforce = np.zeros_like(terms.target)
     if free.any() and not problem.inverse:
         # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
-        sides = dtau[:, free] - load[:, free], -terms.target
+        every = free.all()
+        sides = (dtau - load if every else dtau[:, free] - load[:, free]), -terms.target
         x, dforce = in_parts(threads, partial(_free, model, free), terms.mass, matrix, *sides)
+        if every:
+            return x, dtau, dforce
         qdd, load = qdd.copy(), load + terms.mass[..., free] @ x
         qdd[:, free] = x
     if goal is None or not (mask.any() or problem.inverse):

@@ -64,8 +64,8 @@ def constraint_derivatives(
             np.ascontiguousarray(force),
             *out,
         )
-    rows = _rows_left(constraints, exact)
-    if rows.size:
+    if constraints.user or not exact.all():
+        rows = _rows_left(constraints, exact)
         for s in range(count):
             one = States((), states.extended[s : s + 1], {k: a[s : s + 1] for k, a in states.arrays.items()}, qd[:0])
             _by_differences(model, constraints, one, qdd[s], force[s], rows, [a[s] for a in out])
