@@ -18,6 +18,7 @@ from .kernels.constrained_dynamics import constrained_dynamics
 
 Array = npt.NDArray[np.float64]
 _NONE = np.zeros(0)
+_NO_MASK = np.zeros(0, np.bool_)
 
 
 @of_model
@@ -101,7 +102,7 @@ def _steps(
         rows = fixed[part] if len(fixed) > 1 else fixed
         more = values[part] if len(values) > 1 else values
         own, count = extended[part], len(q[part])
-        extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NONE, tolerance, iterations)
+        extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NO_MASK, tolerance, iterations)
         still = np.zeros(count * n)
         status = constrained_dynamics(
             free._table, constraints._packed, own.reshape(-1), qd[part].reshape(-1), still, extra,

@@ -65,7 +65,7 @@ def objective(
             "not unique",
             name="torque_weights",
         )
-    return Objective(*roots, np.concatenate(roots))
+    return Objective(roots[0], roots[1], np.concatenate(roots))
 
 
 def resolve(

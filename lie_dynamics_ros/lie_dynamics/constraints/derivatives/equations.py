@@ -183,7 +183,8 @@ def solve(
         return qdd, dtau, dforce
     A = _transposed(matrix[:, 1:])
     (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
-    return qdd, *in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
+    dtau, dforce = in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
+    return qdd, dtau, dforce
 
 
 def _transposed(a: npt.NDArray[Any]) -> Array:
