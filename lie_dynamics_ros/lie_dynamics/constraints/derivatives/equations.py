@@ -175,8 +175,8 @@ def solve(
         qdd[:, free] = x
     if goal is None or not (mask.any() or problem.inverse):
         return qdd, dtau, dforce
-    done, inverse = _held_inverse(mask, matrix)
-    if done.all():  # forces are unique: A_p^T dforce = dload_p - dtau_p
+    inverse = _held_inverse(mask, matrix)
+    if inverse is not None:  # forces are unique: A_p^T dforce = dload_p - dtau_p
         dforce = _transposed(inverse) @ (load[:, free] - dtau[:, free])
         dtau = dtau.copy()
         dtau[:, mask] = load[:, mask] - matrix[:, 1:][:, mask] @ dforce
@@ -226,13 +226,14 @@ def _deficient_maps(model: Model, mass: Array, A: Array) -> Array:
     return np.concatenate([np.linalg.solve(_transposed(factor), x), y], axis=1)
 
 
-def _held_inverse(mask: npt.NDArray[np.bool_], matrix: Array) -> tuple[npt.NDArray[np.bool_], Array]:
-    """Return where A_p is plainly regular (B,), and its inverse (B, m, m) there."""
+def _held_inverse(mask: npt.NDArray[np.bool_], matrix: Array) -> Array | None:
+    """Return the inverses of A_p (B, m, m), or None unless all are plainly regular."""
     count, m = len(matrix), matrix.shape[2]
-    done, inverse = np.zeros(count, np.bool_), np.empty((count, m, m))
-    if len(mask) - mask.sum() == m:
-        held_maps(matrix, mask, PLAIN_CUT, done, inverse)
-    return done, inverse
+    if len(mask) - mask.sum() != m:
+        return None
+    done, inverse = np.empty(count, np.bool_), np.empty((count, m, m))
+    held_maps(matrix, mask, PLAIN_CUT, done, inverse)
+    return inverse if done.all() else None
 
 
 def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:
