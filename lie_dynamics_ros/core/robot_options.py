@@ -137,5 +137,5 @@ class RobotOptions:
 
     def apply(self, model: Model) -> Model:
         """Return the model with all this included; raises ParameterError where that cannot be."""
-        model = model.with_joint_terms(damping=self.damping, friction=self.friction)
+        model = model.with_joint_terms(armature=True, damping=self.damping, friction=self.friction)
         return self.payload.put_on(model).with_gravity(self.gravity)

@@ -206,7 +206,7 @@ OF_ROOMS = [
     (room, name)
     for room in ("closed_form", "control", "estimation", "geometry", "identification", "simulation")
     for name in getattr(ld, room).__all__
-    if name not in ("Identification", "JointTerms")  # what identify found, and a type
+    if name not in ("Identification", "IdentifiedRobot", "JointTerms")  # what identify found, and a type
     and callable(getattr(getattr(ld, room), name))
     and "model" in inspect.signature(getattr(getattr(ld, room), name)).parameters
 ]

@@ -81,9 +81,9 @@ def test_limits_of_a_coupled_mimic():
 def test_what_is_not_known_is_told_in_one_warning(recwarn):
     more = """<link name="hand" type="x"><inertia/><inertial/><visual/><sensor/></link>
       <joint name="wrist" type="fixed" dont_collapse="true"><parent link="upper"/><child link="hand"/>
-        <dynamics damping="1" armature="2"/><safety_controller k_velocity="?"/><hardwareInterface>x</hardwareInterface>
+        <dynamics damping="1" stiffness="2"/><safety_controller k_velocity="?"/><hardwareInterface>x</hardwareInterface>
         <calibration rising="?"/><limit effort="1" velocity="1"><soft/></limit></joint>"""
-    inside = '<dynamics damping="1" armature="3"/><dynamics damping="2"/><x:y xmlns:x="http://example.org/x"/>'
+    inside = '<dynamics damping="1" stiffness="3"/><dynamics damping="2"/><x:y xmlns:x="http://example.org/x"/>'
     more = more.replace("<inertial/>", f"<inertial>{BODY}<com/></inertial>")
     text = arm("", 'quat="0 0 0 1"', 'xyz="0 0 0"', inside, more)
     description = read_urdf(text)
@@ -95,7 +95,7 @@ def test_what_is_not_known_is_told_in_one_warning(recwarn):
     for words in (
         "robot 'arm'",
         "attribute 'quat' of <origin> (joint 'shoulder')",
-        "attribute 'armature' of <dynamics> (joint 'shoulder' and 1 more)",
+        "attribute 'stiffness' of <dynamics> (joint 'shoulder' and 1 more)",
         "a second <dynamics> in one <joint> (joint 'shoulder')",
         "element <y> in <joint> (joint 'shoulder')",
         "attribute 'dont_collapse' of <joint> (joint 'wrist')",

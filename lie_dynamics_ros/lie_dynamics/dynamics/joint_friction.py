@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from ..errors import DescriptionError, InputError
 from ..lie._arrays import listed as rows_of
 from ..lie._arrays import numbers
 from ..model.arguments import require_model
+from ..model.coordinates import require_coordinates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..texts import LARGEST, listed, quoted
@@ -142,6 +144,27 @@ class JointFriction:
             for key, value in own.items():
                 values[key][..., model.joint(name).v_slice] = value
         return cls(**values)
+
+    def to_yaml(self, model: Model) -> str:
+        """Return the YAML text that `from_yaml` reads, of a model whose joints have one coordinate each.
+
+        Raises
+        ------
+        InputError
+            For what is no model with as many coordinates.
+        DescriptionError
+            For joints of several coordinates.
+        """
+        require_model(model)
+        require_coordinates(model, "a friction file")
+        if model.nv != len(self.damping):
+            raise InputError(f"model: one with {len(self.damping)} coordinates is expected, got {model.nv}")
+        lines = ["joints:"]
+        for joint in model.joints:
+            values = ((name, getattr(self, name)[..., joint.v_slice].ravel().tolist()) for name in _KEYS)
+            texts = (f"{name}: {x if len(x) > 1 else x[0]}" for name, x in values)
+            lines.append(f"  {json.dumps(joint.name)}: {{{', '.join(texts)}}}")
+        return "\n".join(lines) + "\n"
 
     @cached_property
     def _table(self) -> Array:

@@ -4,15 +4,31 @@ from .base_parameters import BaseParameters, base_parameters
 from .estimation import Identification, identify
 from .recordings import Recording, filtered_motion
 from .regression import JointTerms, parameter_names, regression
+from .robot import (
+    IdentifiedRobot,
+    PayloadEstimate,
+    Prediction,
+    Problem,
+    RecordingError,
+    identify_payload,
+    identify_robot,
+)
 
 __all__ = [
     "BaseParameters",
     "Identification",
+    "IdentifiedRobot",
     "JointTerms",
+    "PayloadEstimate",
+    "Prediction",
+    "Problem",
     "Recording",
+    "RecordingError",
     "base_parameters",
     "filtered_motion",
     "identify",
+    "identify_payload",
+    "identify_robot",
     "parameter_names",
     "regression",
 ]

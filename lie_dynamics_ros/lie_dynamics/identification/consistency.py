@@ -7,10 +7,13 @@ on the choice of the body's frame. (Lee, Wensing, Park, "Geometric robot dynamic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from ..lie import SpatialInertia, inertial_parameters
+from ..model.model import Model
 
 Array = npt.NDArray[np.float64]
 
@@ -29,6 +32,11 @@ def reference(inertia: SpatialInertia) -> Array:
     spread = (axes * values) @ axes.T
     thick = SpatialInertia(inertia.mass, inertia.com, np.trace(spread) * np.eye(3) - spread)
     return thick.pseudo_inertia()
+
+
+def references(model: Model, bodies: Sequence[int]) -> Array:
+    """Return the reference (k, 4, 4) of each of some bodies of a model."""
+    return np.array([reference(model.inertia(b)) for b in bodies]).reshape(-1, 4, 4)
 
 
 def is_positive(J: Array) -> bool:

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..lie import SpatialInertia, inertial_parameters
+from ..lie import SpatialInertia
 from ..lie._arrays import number_of
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
-from . import consistency
 from .base_parameters import BaseParameters, reduce_columns
-from .newton import minimize
+from .consistency import references
+from .consistent_fit import consistent_fit
 from .regression import TERMS, JointTerms, Recorded, chunks, compressed, parameter_names, recording, regression
 
 Array = npt.NDArray[np.float64]
@@ -136,7 +136,7 @@ def identify(
     if force.shape != motion[1].shape:
         raise InputError(f"tau: shape {motion[1].shape} of the recording is expected, got {force.shape}", name="tau")
     prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
-    chosen = _bodies(model, bodies)
+    chosen = chosen_bodies(model, bodies)
     names = parameter_names(model, terms)
     own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)]).reshape(-1, 10)
     start = np.concatenate([own.ravel(), np.zeros(len(names) - own.size)])
@@ -162,7 +162,8 @@ def identify(
     covariance = np.linalg.inv(R[:, columns][:, base.independent].T @ R[:, columns][:, base.independent])
     guess = _guess(model, terms, motion, scale)
     x = known.copy()
-    x[columns], iterations = _solve(R[:, columns], z, model, chosen, terms, guess, prior_weight)
+    free = np.repeat(np.array([term == "offset" for term in terms], dtype=bool), model.nv)
+    x[columns], iterations = consistent_fit(R[:, columns], z, references(model, chosen), guess, free, prior_weight)
     parameters = x[: own.size].reshape(-1, 10)
     identified = model
     for b in chosen:
@@ -182,7 +183,8 @@ def identify(
     )
 
 
-def _bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
+def chosen_bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
+    """Return indices of bodies, in order; of all that have mass for None; raises InputError."""
     if bodies is None:
         return [b for b in range(model.n_bodies) if model.inertia(b).mass > 0.0]
     if isinstance(bodies, str) or not isinstance(bodies, Iterable):
@@ -223,35 +225,3 @@ def _guess(model: Model, terms: JointTerms, motion: Recorded, scale: Array) -> A
         found.append((term, np.where(own > 0.0, own, size)))
     by_name = dict(found)
     return np.concatenate([np.zeros(0), *(by_name[term] for term in terms)])
-
-
-def _solve(
-    R: Array, z: Array, model: Model, chosen: list[int], terms: JointTerms, guess: Array, weight: float
-) -> tuple[Array, int]:
-    """Minimise the sum of data and divergence by Newton's method; return the parameters and the number of steps."""
-    J0 = np.array([consistency.reference(model.inertia(b)) for b in chosen]).reshape(-1, 4, 4)
-    size = 10 * len(chosen)
-    free = np.repeat(np.array([term == "offset" for term in terms], dtype=bool), model.nv)
-    first = np.concatenate([inertial_parameters.from_pseudo_inertia(J0).ravel(), np.where(free, 0.0, guess)])
-
-    def value(x: Array) -> float:
-        J, c = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10)), x[size:]
-        if not consistency.is_positive(J) or (c[~free] <= 0.0).any():
-            return np.inf
-        ratio = c / guess
-        prior = consistency.divergence(J, J0) + (ratio - np.log(np.where(free, 1.0, ratio)) - 1.0)[~free].sum()
-        return float(0.5 * ((R @ x - z) ** 2).sum() + weight * (prior + 0.5 * (ratio[free] ** 2).sum()))
-
-    def slopes(x: Array) -> tuple[Array, Array]:
-        gradient, hessian = R.T @ (R @ x - z), R.T @ R
-        J, c = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10)), x[size:]
-        first, second = consistency.slopes(J, J0)
-        gradient[:size] += weight * first.ravel()
-        for k in range(len(chosen)):
-            hessian[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += weight * second[k]
-        gradient[size:] += weight * np.where(free, c / guess**2, 1.0 / guess - 1.0 / np.where(free, 1.0, c))
-        at = np.arange(size, size + guess.size)
-        hessian[at, at] += weight * np.where(free, 1.0 / guess**2, 1.0 / np.where(free, 1.0, c) ** 2)
-        return gradient, hessian
-
-    return minimize(value, slopes, first)

@@ -12,10 +12,15 @@ from ..errors import LieDynamicsError
 Array = npt.NDArray[np.float64]
 
 _STEPS = 200
+#: Times a step that must still be inside the barriers.
+_BEYOND = 1.05
 
 
 def minimize(
-    value: Callable[[Array], float], slopes: Callable[[Array], tuple[Array, Array]], start: Array
+    value: Callable[[Array], float],
+    slopes: Callable[[Array], tuple[Array, Array]],
+    start: Array,
+    enough: float = 0.0,
 ) -> tuple[Array, int]:
     """Return the minimum of a smooth convex function and the number of steps taken.
 
@@ -27,6 +32,8 @@ def minimize(
         Its gradient (n,) and positive definite Hessian (n, n).
     start : ndarray, shape (n,)
         A point where it is finite.
+    enough : float
+        Decrease that another step would bring, below which none is taken; round-off of the value in any case.
 
     Raises
     ------
@@ -39,12 +46,13 @@ def minimize(
         size = 1.0 / np.sqrt(np.diag(hessian))  # parameters differ by many orders of magnitude
         direction = -size * np.linalg.solve(hessian * size[:, None] * size, size * gradient)
         decrement = float(-gradient @ direction)
-        if decrement <= 1e-12 * max(1.0, abs(now)):
+        if decrement <= max(enough, 1e-12 * max(1.0, abs(now))):
             return x, step
         length = 1.0
         while True:
             trial = value(x + length * direction)
-            if trial <= now - 0.1 * length * decrement:
+            # Right beside a barrier Newton's method comes back by doubling distances: never leave less than a part.
+            if trial <= now - 0.1 * length * decrement and value(x + _BEYOND * length * direction) < np.inf:
                 break
             length *= 0.5
             if length < 1e-12:  # round-off: no smaller value is to be found

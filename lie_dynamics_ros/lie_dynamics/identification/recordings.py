@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,29 +81,13 @@ def filtered_motion(
         For bad input, uneven times, too few samples, or a cutoff that is not below half the sampling rate.
     """
     require_model(model)
-    from scipy.signal import butter, sosfiltfilt
-
     positions, forces = checked(q, model.nq, "q", model), checked(tau, model.nv, "tau", model)
-    times = as_numbers(time, "time")
-    if np.iscomplexobj(times) or not np.isfinite(times).all():
-        raise InputError("time: finite real times are expected", name="time", value=time)
-    n = len(times) if times.ndim == 1 else 0
+    times = even_times(time)
+    n, step = len(times), float(times[-1] - times[0]) / (len(times) - 1)
     if positions.shape != (n, model.nq) or forces.shape != (n, model.nv):
         raise InputError(f"recording: n samples are expected, got {times.shape}, {positions.shape}, {forces.shape}")
-    steps = np.diff(times)
-    if n < 3 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
-        raise InputError("time: evenly spaced, growing times are expected", name="time", value=time)
-    step = float(steps.mean())
-    cutoff = number_of("cutoff", cutoff, f"a frequency below {0.5 / step:g} Hz", lambda x: 0.0 < x < 0.5 / step)
-    order = count_of("order", order, 1, 20)
-    edge = int(np.ceil(2.0 / (cutoff * step)))
-    if n < 4 * edge:
-        raise InputError(f"recording: at least {4 * edge} samples are expected for a cutoff of {cutoff} Hz, got {n}")
-    sections = butter(order, cutoff, output="sos", fs=1.0 / step)
-
-    def smooth(x: Array) -> Array:
-        return np.asarray(sosfiltfilt(sections, x, axis=0))
-
+    smooth = low_pass(cutoff, step, n, order)
+    edge = edge_of(cutoff, step)
     positions = positions.copy()
     positions[:, model._vector_q] = smooth(positions[:, model._vector_q])
     if qd is None:
@@ -117,3 +102,37 @@ def filtered_motion(
     inner = slice(edge, n - edge)
     results = (times, positions, rates, accelerations, smooth(forces), smooth(np.sign(rates)))
     return Recording(*(a[inner] for a in results))
+
+
+def even_times(time: npt.ArrayLike) -> Array:
+    """Return times (n,) that are evenly spaced and grow, or raise an InputError."""
+    times = as_numbers(time, "time")
+    if np.iscomplexobj(times) or not np.isfinite(times).all():
+        raise InputError("time: finite real times are expected", name="time", value=time)
+    steps = np.diff(times) if times.ndim == 1 else np.zeros(0)
+    if len(steps) < 2 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
+        raise InputError("time: evenly spaced, growing times are expected", name="time", value=time)
+    return np.asarray(times)
+
+
+def edge_of(cutoff: float, step: float) -> int:
+    """Return how many samples at each end a low-pass filter gets wrong."""
+    return int(np.ceil(2.0 / (cutoff * step)))
+
+
+def low_pass(cutoff: float, step: float, count: int, order: int = 4) -> Callable[[Array], Array]:
+    """Return a filter of arrays (count, ...) along time without delay: a Butterworth filter forwards and backwards.
+
+    Raises
+    ------
+    InputError
+        For a cutoff [Hz] that is not below half the sampling rate, and too few samples for it.
+    """
+    from scipy.signal import butter, sosfiltfilt
+
+    cutoff = number_of("cutoff", cutoff, f"a frequency below {0.5 / step:g} Hz", lambda x: 0.0 < x < 0.5 / step)
+    sections = butter(count_of("order", order, 1, 20), cutoff, output="sos", fs=1.0 / step)
+    least = 4 * edge_of(cutoff, step)
+    if count < least:
+        raise InputError(f"recording: at least {least} samples are expected for a cutoff of {cutoff} Hz, got {count}")
+    return lambda x: np.asarray(sosfiltfilt(sections, x, axis=0))

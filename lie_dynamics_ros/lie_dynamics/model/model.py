@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -186,6 +187,29 @@ class Model(ModelData):
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         terms = losses if damping or friction else None
         return self._changed(table, terms)
+
+    def with_armature(self, armature: npt.ArrayLike) -> Model:
+        """Return this model with other rotors (nv,), which are part of its dynamics [kg m^2 or kg].
+
+        Raises
+        ------
+        InputError
+            For another shape, numbers that are negative or not finite, and models with coupled mimics.
+        """
+        values = numbers(armature)
+        good = values.shape == (self.nv,) and bool((np.isfinite(values) & (values >= 0.0)).all())
+        if not good or self._coupling is not None:
+            raise InputError(
+                f"armature: {self.nv} numbers, none negative, of a model without coupled mimics are expected, got "
+                f"{armature!r}",
+                name="armature",
+                value=armature,
+            )
+        table = copied(self._table)
+        table[1 : self._rows.shape[0], layout.ARMATURE] = values
+        model = self._changed(table)
+        object.__setattr__(model, "limits", replace(self.limits, armature=values))
+        return model
 
     def with_joint_prefix(self, prefix: str) -> Model:
         """Return this model with other names of its joints, which begin with a prefix; those of links stay."""

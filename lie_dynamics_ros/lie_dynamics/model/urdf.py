@@ -79,6 +79,8 @@ def read_urdf(
       version 1.2 wants both, and one alone is refused.
     - A missing velocity or effort limit is infinite. An explicit 0 is kept as 0.
     - An axis of another length than 1 is normalised; a zero axis is refused where the joint needs an axis.
+    - `armature` of <dynamics>, the inertia of a rotor seen at the joint, is in no version of the format; it is read in
+      all of them, and other readers pass over it.
     - The limits lower and upper of a continuous joint mean nothing and are infinite.
     - Numbers are in plain decimal notation. Limits may also be inf or -inf; nothing may be NaN.
     """
@@ -159,6 +161,7 @@ def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers:
         jerk_limit=fields.number("limit", "jerk", math.inf, infinite=True),
         damping=fields.number("dynamics", "damping", 0.0),
         friction=fields.number("dynamics", "friction", 0.0),
+        armature=fields.number("dynamics", "armature", 0.0),
         mimic=_mimic(fields, kind, label, remarks),
     )
 

@@ -29,7 +29,7 @@ KNOWN: dict[str, dict[str, tuple[str, ...] | None]] = {
         "child": ("link",),
         "axis": ("xyz",),
         "limit": ("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"),
-        "dynamics": ("damping", "friction"),
+        "dynamics": ("damping", "friction", "armature"),
         "mimic": ("joint", "multiplier", "offset"),
         "calibration": None,
         "safety_controller": None,

@@ -1,0 +1,16 @@
+"""From a recording of positions and efforts to a robot that is true: bodies, friction, rotors, delays."""
+
+from .identify_robot import identify_robot
+from .payload import PayloadEstimate, identify_payload
+from .problems import Problem, RecordingError
+from .result import IdentifiedRobot, Prediction
+
+__all__ = [
+    "IdentifiedRobot",
+    "PayloadEstimate",
+    "Prediction",
+    "Problem",
+    "RecordingError",
+    "identify_payload",
+    "identify_robot",
+]

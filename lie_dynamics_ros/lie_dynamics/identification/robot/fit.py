@@ -1,0 +1,155 @@
+"""The fit: bodies that can exist, friction, rotors, gains and the delay of efforts, robust against outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...model.model import Model
+from ..consistency import references
+from ..consistent_fit import consistent_fit
+from .equations import TERMS, Equations, Structure, chosen_structure
+from .samples import KEPT, OWN, Samples
+
+Array = npt.NDArray[np.float64]
+
+ROUNDS = 6
+#: Residuals beyond so many standard deviations count less and less (Huber).
+HUBER = 2.0
+#: Largest delay of efforts that is believed [s].
+MOST_DELAY = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was found, with the equations it was found from.
+
+    Attributes
+    ----------
+    parameters : ndarray, shape (k, 10)
+        Of the bodies that were identified.
+    coefficients : dict of str to ndarray (nv,)
+        By `TERMS`; friction, damping, armature and offset as efforts are measured.
+    structure : Structure
+    delay : float
+        By which efforts were recorded late [s].
+    deviation : ndarray, shape (nv,)
+        Of an effort, for noise without memory from sample to sample [as measured].
+    R : ndarray
+        Triangular factor of the equations, weighed, of active parameters.
+    scatter : ndarray
+        Sum over blocks of time of g g^T with g = A^T residual of the block, weighed: noise that has memory.
+    active : ndarray of bool
+        Which of 10 k + 7 nv parameters.
+    rest : ndarray, shape (n, nv)
+        Efforts less what the fit predicts.
+    """
+
+    parameters: Array
+    coefficients: dict[str, Array]
+    structure: Structure
+    delay: float
+    deviation: Array
+    R: Array
+    scatter: Array
+    active: npt.NDArray[np.bool_]
+    rest: Array
+
+    def unexplained(self, samples: Samples) -> Array:
+        """Return the part (nv,) of the deviation of efforts that is left where joints move."""
+        moving = samples.moving
+        left = np.sqrt((self.rest**2 * moving).sum(axis=0) / np.maximum(moving.sum(axis=0), 1))
+        return np.asarray(left / np.maximum(samples.effort(self.delay).std(axis=0), 1e-12))
+
+
+def fit_robot(
+    model: Model,
+    samples: Samples,
+    bodies: list[int],
+    gains: bool = False,
+    prior_weight: float = 1.0,
+    delay: float | None = None,
+    tell: Callable[[float], None] = lambda part: None,
+    rounds: int = ROUNDS,
+) -> Fit:
+    """Return the fit to samples; see `identify_robot` for what it minimises."""
+    equations, nv = Equations(model, samples, bodies), model.nv
+    size = equations.Y.shape[-1]
+    J0 = references(model, bodies)
+    pi = np.array([model.inertia(b).parameters() for b in bodies]).ravel()
+    structure, gain = Structure.plain(nv, gains), np.ones(nv)
+    seek, late = delay is None, 0.0 if delay is None else delay
+    weight = samples.moving.astype(np.float64)
+    scale = np.maximum(samples.effort(0.0).std(axis=0), 1e-9)
+    deviation = 0.1 * scale
+    for k in range(rounds):
+        tell(k / rounds)
+        A = equations.matrix(structure, pi, gain)
+        rigid = equations.rigid(pi)
+        effort = samples.effort(late)
+        # About these gains and bodies, gains times bodies is linear in both.
+        known = gain * equations.known if not gains else gain * (equations.known - rigid)
+        active = np.concatenate([np.ones(size, dtype=bool), structure.active()])
+        rows = (A[..., active] * (weight / deviation)[..., None]).reshape(-1, int(active.sum()))
+        aim = ((effort - known) * weight / deviation).ravel()
+        R = np.asarray(np.linalg.qr(np.column_stack([rows, aim]), mode="r"))
+        guess = _guesses(samples, equations.drive_columns(structure, rigid), scale, weight)
+        free = np.repeat(np.array([term == "offset" for term in TERMS]), nv)
+        wanted = structure.active()
+        x = np.zeros(size + len(TERMS) * nv)
+        x[active] = consistent_fit(R[:, :-1], R[:, -1], J0, guess[wanted], free[wanted], prior_weight)[0]
+        rest = effort - known - A[..., active] @ x[active]
+        pi = x[:size]
+        last = k == rounds - 1
+        if gains:
+            gain = x[size + 6 * nv :]
+        if last:
+            break
+        deviation = _deviation(rest, samples, 1e-6 * scale)
+        weight = samples.moving * np.sqrt(np.minimum(1.0, HUBER * deviation / np.maximum(np.abs(rest), 1e-300)))
+        if seek and k >= 1:
+            late = float(np.clip(late + _delay_step(samples, rows, aim, deviation, late), -MOST_DELAY, MOST_DELAY))
+        rigid = equations.rigid(pi)
+        drives = equations.drive_columns(structure, rigid)
+        if k < rounds - 2:
+            structure = chosen_structure(samples.effort(late) - gain * rigid, drives, samples, weight, structure)
+    own = x[size:].reshape(len(TERMS), nv)
+    blocks = (samples.source.time[samples.at] - samples.source.time[0]).astype(np.intp)
+    scored = rows.reshape(len(rest), nv, -1) * (rest * weight / deviation)[..., None]
+    scores = np.array([scored[blocks == b].sum(axis=(0, 1)) for b in np.unique(blocks)])
+    coefficients = dict(zip(TERMS, own, strict=True))
+    if not gains:
+        coefficients["gain"] = gain
+    R = R[: rows.shape[1], :-1]
+    return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scores.T @ scores, active, rest)
+
+
+def _deviation(rest: Array, samples: Samples, least: Array) -> Array:
+    """Return a robust deviation of each joint's effort; neighbours share their noise, and count as fewer samples."""
+    found = np.array(
+        [np.median(np.abs(r[m])) if m.any() else 0.0 for r, m in zip(rest.T, samples.moving.T, strict=True)]
+    )
+    return np.asarray(np.maximum(1.4826 * found * np.sqrt(KEPT / OWN), least))
+
+
+def _guesses(samples: Samples, drives: Array, scale: Array, weight: Array) -> Array:
+    """Return a size (7 nv,) of each coefficient: what makes a tenth of the effort; a gain of one."""
+    size = np.sqrt(((drives * (weight > 0.0)[..., None]) ** 2).mean(axis=0))  # (nv, 7)
+    guess = (0.1 * scale[:, None] / np.maximum(size, 1e-9 * (1.0 + size))).T
+    guess[TERMS.index("gain")] = 1.0
+    return np.asarray(guess.ravel())
+
+
+def _delay_step(samples: Samples, rows: Array, aim: Array, deviation: Array, late: float) -> float:
+    """Return by how much later efforts were recorded than was thought, from where joints keep their direction."""
+    ahead, behind = samples.effort(late + 1e-3), samples.effort(late - 1e-3)
+    slope = ((ahead - behind) / 2e-3 / deviation).ravel()
+    keep = samples.steady.ravel() & (np.abs(rows).max(axis=1) > 0.0)
+    B = np.column_stack([rows, -slope, aim])[keep]
+    size = np.linalg.norm(B, axis=0)
+    B = np.asarray(np.linalg.qr(B / np.where(size > 0.0, size, 1.0), mode="r"))
+    found = np.linalg.lstsq(B[:, :-1], B[:, -1], rcond=1e-9)[0]
+    return float(found[-1] * size[-1] / size[-2]) if size[-2] > 0.0 else 0.0

@@ -1,0 +1,154 @@
+"""From arrays of a recording to an identified robot."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.joint_friction import JointFriction
+from ...lie import SpatialInertia
+from ...lie._arrays import number_of
+from ...model.model import Model
+from ..estimation import chosen_bodies
+from .equations import Equations
+from .fit import Fit, fit_robot
+from .problems import Problem, RecordingError, problem_of_units, problems_of_fit, problems_of_signals
+from .result import IdentifiedRobot, predicted
+from .samples import Samples, measured, samples_of
+from .summary import known_sums, shares_of
+
+Array = npt.NDArray[np.float64]
+#: Told the part that is done, the time that is left [s], and what is being done.
+Progress = Callable[[float, float, str], None]
+
+
+def identify_robot(
+    model: Model,
+    time: npt.ArrayLike,
+    q: npt.ArrayLike,
+    effort: npt.ArrayLike,
+    *,
+    bodies: Sequence[str | int] | None = None,
+    gains: bool = False,
+    cutoff: float | None = None,
+    unused: float = 0.25,
+    prior_weight: float = 1.0,
+    despite_problems: bool = False,
+    progress: Progress | None = None,
+) -> IdentifiedRobot:
+    """Identify bodies, friction and rotors of a robot, and the delay of its efforts, from a recording.
+
+    Positions are enough: rates and accelerations are differences after a low-pass filter without delay, which efforts
+    and friction go through alike. Found are, one with the others,
+
+    - inertias, by `consistent_fit`: bodies with them exist, and what the motion does not show stays as it was given;
+    - viscous and dry friction, and where they lower the error on parts of the recording that were not used, Stribeck's
+      curve and growth with the load; rotors; offsets of efforts, and if asked for, gains of drives;
+    - the delay between motion and efforts.
+
+    Residuals that are larger than the others count less (Huber); joints that stand still do not count.
+
+    Parameters
+    ----------
+    model : Model
+        The robot as given, for instance by its drawing; inertias may be off by half and more.
+    time : array-like, shape (n,)
+        Evenly spaced [s].
+    q : array-like, shape (n, nq)
+        Measured positions of joints with one coordinate each [rad, m].
+    effort : array-like, shape (n, nv)
+        Measured or commanded efforts [N m, N].
+    bodies : sequence of str or int, optional
+        Bodies to identify; all that have mass when left out.
+    gains : bool
+        Whether measured efforts are the true ones times a gain of each joint. Recordings tell gains against each
+        other; their common size follows from the masses that are given.
+    cutoff : float, optional
+        Of the filter [Hz]; when left out, ten times the bandwidth of the motion, within 4 and 20 Hz.
+    unused : float
+        Part of the recording, at its end, that is kept for the judgement: 0.05 to 0.5.
+    prior_weight : float
+        Weight of the given inertias, in measurements.
+    despite_problems : bool
+        Return what is found also where it means nothing.
+    progress : callable, optional
+        Told the part that is done, the time left [s] and what is being done.
+
+    Raises
+    ------
+    InputError
+        For bad input.
+    RecordingError
+        For a recording that no robot can be identified from; says why.
+    """
+    full = measured(model, time, q, effort, cutoff)
+    chosen = chosen_bodies(model, bodies)
+    unused = number_of("unused", unused, "a number from 0.05 to 0.5", lambda x: 0.05 <= x <= 0.5)
+    prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
+    clock_at = _Clock(progress)
+    positions, efforts = np.asarray(q, np.float64), np.asarray(effort, np.float64)
+    problems = problems_of_signals(model, positions, efforts)
+    _stop_at(problems, despite_problems)
+    n = round((1.0 - unused) * len(full.time))
+    times = np.asarray(time, np.float64)
+    clock_at.tell(0.05, "filtering")
+    first = samples_of(measured(model, times[:n], positions[:n], efforts[:n], full.cutoff))
+    rest = measured(model, times[n:], positions[n:], efforts[n:], full.cutoff)
+    problems += problem_of_units(model, first)
+    _stop_at(problems, despite_problems)
+    fit = fit_robot(model, first, chosen, gains, prior_weight, tell=clock_at.part(0.1, 0.7, "fitting"))
+    problems += problems_of_fit(model, first, chosen, fit, gains, clock_at.part(0.7, 0.9, "looking for what is wrong"))
+    _stop_at(problems, despite_problems)
+    clock_at.tell(0.9, "judging")
+    base, values, deviations, unseen = known_sums(model, first, chosen, fit)
+    equations = Equations(model, first, chosen)
+    drives = equations.drive_columns(fit.structure, equations.rigid(fit.parameters.ravel()))
+    identified, law, offset, gain = _robot(model, first, chosen, fit)
+    judged = predicted(identified, model, law, gain, offset, fit.delay, rest)
+    shares = shares_of(model, first, chosen, fit, drives)
+    found = IdentifiedRobot(
+        identified, model, law, offset, gain, fit.delay, base, values, deviations, unseen, judged, tuple(problems),
+        full.cutoff, shares,
+    )  # fmt: skip
+    clock_at.tell(1.0, "done")
+    return found
+
+
+def _stop_at(problems: list[Problem], despite: bool) -> None:
+    if not despite and any(problem.fatal for problem in problems):
+        raise RecordingError(tuple(problems))
+
+
+def _robot(model: Model, samples: Samples, bodies: list[int], fit: Fit) -> tuple[Model, JointFriction, Array, Array]:
+    """Return the identified model, friction in newtons, what is left of offsets, and gains."""
+    c, nv = fit.coefficients, model.nv
+    gain = c["gain"]
+    identified = model
+    for b, parameters in zip(bodies, fit.parameters, strict=True):
+        identified = identified.with_inertia(model.body_names[b], SpatialInertia.from_parameters(parameters))
+    bent = fit.structure.bend >= 0
+    speed = np.where(bent, samples.bend_speeds[fit.structure.bend, np.arange(nv)], 0.0)
+    # While a joint moves, an offset is friction that differs by direction.
+    shift = np.clip(c["offset"], -c["friction"], c["friction"])
+    sides = np.array([c["friction"] + shift, c["friction"] - shift]) / gain
+    static = sides + np.where(bent, c["static"], 0.0) / gain
+    law = JointFriction(c["damping"] / gain, sides, static, speed, np.minimum(c["load"], 0.9), samples.smoothing)
+    return identified.with_armature(c["armature"] / gain), law, c["offset"] - shift, gain
+
+
+class _Clock:
+    """Tells the part that is done, and how long the rest takes if it goes on like that."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress, self._start = progress, clock.monotonic()
+
+    def tell(self, done: float, what: str) -> None:
+        if self._progress is not None:
+            passed = clock.monotonic() - self._start
+            self._progress(done, passed * (1.0 - done) / max(done, 1e-3), what)
+
+    def part(self, low: float, high: float, what: str) -> Callable[[float], None]:
+        return lambda done: self.tell(low + done * (high - low), what)

@@ -1,0 +1,204 @@
+"""What a robot carries, from a motion without it and one with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError
+from ...lie import SpatialInertia, inertial_parameters
+from ...model.arguments import require_model
+from ...model.model import Model
+from .. import consistency
+from ..consistent_fit import consistent_fit
+from ..estimation import chosen_bodies
+from .equations import TERMS, Equations
+from .fit import HUBER, Fit, fit_robot
+from .samples import Samples, measured, samples_of
+
+Array = npt.NDArray[np.float64]
+Arrays = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
+
+#: Density of the ball that a payload is taken for where the motion does not tell its inertia [kg/m^3].
+DENSITY = 1000.0
+#: Least mass of that ball [kg].
+LEAST_MASS = 1e-2
+_ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """A payload, and how well it is known.
+
+    Attributes
+    ----------
+    frame : str
+        Link or frame that carries it; all else is in its axes.
+    inertia : SpatialInertia
+        Mass, centre of mass and rotational inertia about that [kg, m, kg m^2], of a body that can exist.
+    covariance : ndarray, shape (10, 10)
+        Of its parameters (m, h, I about the frame's origin), see `SpatialInertia.parameters`: noise that lasts counts,
+        and what the motion does not tell is as uncertain as the ball of water that stands for it.
+    told : ndarray, shape (6,)
+        Of the inertia Ixx, Ixy, Ixz, Iyy, Iyz, Izz, the part that the motion tells: 0 where it is the ball's.
+    """
+
+    frame: str
+    inertia: SpatialInertia
+    covariance: Array
+    told: Array
+
+    @property
+    def mass_deviation(self) -> float:
+        """Standard deviation of the mass [kg]."""
+        return float(np.sqrt(self.covariance[0, 0]))
+
+    @property
+    def com_covariance(self) -> Array:
+        """Covariance of the centre of mass (3, 3) [m^2]."""
+        slope = np.column_stack([-self.inertia.com, np.eye(3)]) / self.inertia.mass
+        return np.asarray(slope @ self.covariance[:4, :4] @ slope.T)
+
+    def on(self, model: Model) -> Model:
+        """Return a model that carries it."""
+        return model.with_payload(self.frame, self.inertia.mass, self.inertia.com, self.inertia.inertia)
+
+    def report(self) -> str:
+        """Return mass and centre of mass with deviations, and how much of the inertia was told."""
+        com = ", ".join(f"{c:.4f}" for c in self.inertia.com)
+        spread = ", ".join(f"{c:.4f}" for c in np.sqrt(np.diag(self.com_covariance)))
+        told = ", ".join(f"{100.0 * part:.0f} %" for part in self.told)
+        return (
+            f"payload on {self.frame}: {self.inertia.mass:.4g} +- {self.mass_deviation:.2g} kg at "
+            f"({com}) +- ({spread}) m; of its inertia, xx, xy, xz, yy, yz, zz are told by {told}"
+        )
+
+
+def identify_payload(
+    model: Model,
+    without: Arrays,
+    loaded: Arrays,
+    frame: str | int,
+    *,
+    cutoff: float | None = None,
+    prior_weight: float = 1.0,
+) -> PayloadEstimate:
+    """Identify mass, centre of mass and, as far as the motion tells it, inertia of a payload.
+
+    One fit to both recordings has the robot's bodies and drives in both and the payload in one: where the motions are
+    alike, all that the model does not know falls out.
+
+    Parameters
+    ----------
+    model : Model
+        The robot without the payload; its inertias are a guess, as for `identify_robot`.
+    without, loaded : tuple of array-like
+        (time (n,), q (n, nq), effort (n, nv)) of a motion without and with it: evenly sampled, positions and measured
+        or commanded efforts. Best is the same motion; some seconds.
+    frame : str or int
+        Body or frame that carries it.
+    cutoff, prior_weight
+        As of `identify_robot`.
+
+    Raises
+    ------
+    InputError
+        For bad input, or a payload that is not heavier than nothing.
+    """
+    require_model(model)
+    first = measured(model, *_three(without, "without"), cutoff)
+    runs = [samples_of(run) for run in (first, measured(model, *_three(loaded, "loaded"), first.cutoff))]
+    carrier, bodies = model._moving(frame), chosen_bodies(model, None)
+    fit = fit_robot(model, runs[0], bodies, prior_weight=prior_weight)
+    runs[1] = _friction_as(runs[0], runs[1])
+    P = _transfer(carrier.placement)
+    A, aims, moving, blocks = [], [], [], []
+    for k, run in enumerate(runs):
+        equations = Equations(model, run, bodies)
+        own = equations.matrix(fit.structure, fit.parameters.ravel(), np.ones(model.nv))[..., fit.active]
+        loads = Equations(model, run, [carrier.body]).Y @ P * k
+        A.append(np.concatenate([loads, own], axis=-1))
+        aims.append(run.effort(fit.delay) - equations.known)
+        moving.append(run.moving)
+        blocks.append(2 * (run.source.time[run.at] - run.source.time[0]).astype(np.intp) + k)
+    rows, aim, weight, block = (np.concatenate(x) for x in (A, aims, moving, blocks))
+    found, covariance, told = _fitted(model, bodies, fit, rows, aim, weight.astype(np.float64), block, prior_weight)
+    inertia = SpatialInertia.from_parameters(found)
+    return PayloadEstimate(carrier.name, inertia, covariance, told)
+
+
+def _three(arrays: Arrays, name: str) -> Arrays:
+    if not isinstance(arrays, (tuple, list)) or len(arrays) != 3:
+        raise InputError(f"{name}: (time, q, effort) is expected, got {type(arrays).__name__}", name=name)
+    return arrays[0], arrays[1], arrays[2]
+
+
+def _friction_as(one: Samples, other: Samples) -> Samples:
+    """Return other samples, with what friction depends on by the speeds of one."""
+    rate = other.source.qd
+    side = rate / np.hypot(rate, one.smoothing)
+    smooth = other.source.smooth
+    bends = np.array([smooth(side * np.exp(-((rate / v) ** 2)))[other.at] for v in one.bend_speeds])
+    return replace(
+        other, side=smooth(side)[other.at], bends=bends, bend_speeds=one.bend_speeds, smoothing=one.smoothing
+    )
+
+
+def _transfer(placement: Array) -> Array:
+    """Return the matrix (10, 10) from parameters in a frame to those in the body's, the frame at a placement in it."""
+    moved = placement @ inertial_parameters.pseudo_inertia(np.eye(10)) @ placement.T
+    return np.asarray(inertial_parameters.from_pseudo_inertia(moved).T)
+
+
+def _fitted(
+    model: Model, bodies: list[int], fit: Fit, rows: Array, aim: Array, weight: Array, block: Array, prior_weight: float
+) -> tuple[Array, Array, Array]:
+    """Return the payload's parameters (10,), their covariance, and what part of its inertia is told."""
+    deviation, active = fit.deviation, fit.active[10 * len(bodies) :]
+    free = np.repeat(np.array([term == "offset" for term in TERMS]), model.nv)[active]
+    guess = np.maximum(np.abs(np.concatenate([fit.coefficients[term] for term in TERMS])[active]), 1e-6)
+    J0, moving = consistency.references(model, bodies), weight
+    for k in range(_ROUNDS):
+        w = weight / deviation
+        A = (rows * w[..., None]).reshape(-1, rows.shape[-1])
+        R = np.asarray(np.linalg.qr(np.column_stack([A, (aim * w).ravel()]), mode="r"))
+        if k == 0:
+            J0 = np.concatenate([_ball(R)[None], J0])
+        x, _ = consistent_fit(R[:, :-1], R[:, -1], J0, guess, free, prior_weight)
+        rest = aim - rows @ x
+        weight = moving * np.sqrt(np.minimum(1.0, HUBER * deviation / np.maximum(np.abs(rest), 1e-300)))
+    size = 10 * len(J0)
+    prior = np.zeros((len(x), len(x)))
+    J = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10))
+    for k, second in enumerate(consistency.slopes(J, J0)[1]):
+        prior[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = prior_weight * second
+    at = np.arange(size, len(x))
+    prior[at, at] = prior_weight / np.where(free, guess, x[size:]) ** 2
+    inverse = _inverse(R[:, :-1].T @ R[:, :-1] + prior)
+    scored = (rows * (w**2 * rest)[..., None]).sum(axis=1)
+    scores = np.array([scored[block == b].sum(axis=0) for b in np.unique(block)])
+    lasting = inverse @ (scores.T @ scores + prior) @ inverse
+    larger = np.sqrt(np.maximum(np.diag(lasting) / np.diag(inverse), 1.0))
+    covariance = larger[:, None] * inverse * larger
+    told = 1.0 - np.minimum(np.diag(inverse)[:10] / np.diag(np.linalg.inv(prior[:10, :10])), 1.0)
+    return x[:10], covariance[:10, :10], told[4:]
+
+
+def _ball(R: Array) -> Array:
+    """Return the pseudo-inertia (4, 4) of a ball where plain least squares see the payload."""
+    size = np.maximum(np.linalg.norm(R[:, :-1], axis=0), 1e-12)
+    plain = np.linalg.lstsq(R[:, :-1] / size, R[:, -1], rcond=1e-9)[0][:10] / size[:10]
+    mass = float(plain[0])
+    if not mass > 0.0:
+        message = f"loaded: a payload that is heavier than nothing is expected, {mass:.3g} kg are seen"
+        raise InputError(message, name="loaded")
+    mass = max(mass, LEAST_MASS)
+    radius = (3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0)
+    return SpatialInertia(mass, plain[1:4] / mass, 0.4 * mass * radius**2 * np.eye(3)).pseudo_inertia()
+
+
+def _inverse(H: Array) -> Array:
+    size = 1.0 / np.sqrt(np.diag(H))
+    return np.asarray(size[:, None] * np.linalg.inv(H * size[:, None] * size) * size)

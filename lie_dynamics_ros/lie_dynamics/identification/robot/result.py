@@ -1,0 +1,162 @@
+"""What was identified of a robot, what efforts it predicts, and the files that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.inverse_dynamics import inverse_dynamics
+from ...dynamics.joint_friction import JointFriction
+from ...dynamics.mass_matrix_solution import solve_mass_matrix
+from ...model.model import Model
+from ...model.urdf_inertias import LOSSES, with_inertias
+from ..base_parameters import BaseParameters
+from .problems import Problem
+from .samples import Measured, measured, moving_of
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Efforts of a motion, measured and predicted, n samples.
+
+    Attributes
+    ----------
+    time : ndarray, shape (n,)
+        [s].
+    measured, predicted, before : ndarray, shape (n, nv)
+        Efforts as measured, low-passed; of the identified robot; of the one that was given, without friction.
+    moving : ndarray of bool, shape (n, nv)
+        Where joints move: what friction holds while they stand, no motion tells.
+    acceleration_error, acceleration_error_before : ndarray, shape (n, nv)
+        What a wrong effort does: M^-1 (measured - predicted) [rad/s^2, m/s^2].
+    """
+
+    time: Array
+    measured: Array
+    predicted: Array
+    before: Array
+    moving: npt.NDArray[np.bool_]
+    acceleration_error: Array
+    acceleration_error_before: Array
+
+    @property
+    def error(self) -> Array:
+        """Root mean square of the error where joints move, over the range of what was measured (nv,)."""
+        return self._relative(self.predicted)
+
+    @property
+    def error_before(self) -> Array:
+        """The same of the robot that was given (nv,)."""
+        return self._relative(self.before)
+
+    def _relative(self, efforts: Array) -> Array:
+        squares = np.where(self.moving, (efforts - self.measured) ** 2, 0.0)
+        mean = squares.sum(axis=0) / np.maximum(self.moving.sum(axis=0), 1)
+        return np.asarray(np.sqrt(mean) / np.maximum(np.ptp(self.measured, axis=0), 1e-12))
+
+    def tracking_error(self, bandwidth: float) -> tuple[Array, Array]:
+        """Return the errors of position to expect of computed torque, root mean squares (nv,): before, identified.
+
+        With the rate ``bandwidth`` w [rad/s] of feedback, e obeys e'' + 2 w e' + w^2 e = M^-1 (effort - predicted).
+        """
+        from scipy.signal import cont2discrete, lfilter
+
+        step = float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
+        b, a, _ = cont2discrete(([1.0], [1.0, 2.0 * bandwidth, bandwidth**2]), step, "foh")
+        errors = (self.acceleration_error_before, self.acceleration_error)
+        before, after = (np.sqrt((lfilter(b.ravel(), a, x, axis=0) ** 2).mean(axis=0)) for x in errors)
+        return before, after
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedRobot:
+    """What was identified.
+
+    Attributes
+    ----------
+    model : Model
+        With the identified inertias and rotors, which are part of its dynamics.
+    given : Model
+        What it was before.
+    friction : JointFriction
+        Of the drives [N m, N].
+    offset : ndarray, shape (nv,)
+        What efforts are off by, beyond what friction that differs by direction explains [N m, N].
+    gain : ndarray, shape (nv,)
+        Measured efforts over true ones; one where gains were not asked for.
+    delay : float
+        By which efforts are recorded later than the motion they cause [s].
+    base : BaseParameters
+        Which sums of parameters the recording tells apart: of bodies, then damping, friction, ... of joints.
+    base_values, base_deviations : ndarray, shape (rank,)
+        These, and their standard deviations, with regard to noise that lasts [as efforts are measured].
+    unseen : tuple of str
+        Sums of parameters of the robot that the motion hardly shows.
+    prediction : Prediction
+        Of the part of the recording that was not used.
+    problems : tuple of Problem
+        What is wrong with the recording, or may be.
+    cutoff : float
+        Of the filter [Hz].
+    shares : dict of str to ndarray (nv,)
+        Which change of the model explains which part of the error: root mean square effort of each, over the range.
+    """
+
+    model: Model
+    given: Model
+    friction: JointFriction
+    offset: Array
+    gain: Array
+    delay: float
+    base: BaseParameters
+    base_values: Array
+    base_deviations: Array
+    unseen: tuple[str, ...]
+    prediction: Prediction
+    problems: tuple[Problem, ...]
+    cutoff: float
+    shares: Mapping[str, Array]
+
+    def predict(self, time: npt.ArrayLike, q: npt.ArrayLike, effort: npt.ArrayLike) -> Prediction:
+        """Return what is predicted of another recording of the same robot; arguments as of `identify_robot`."""
+        recording = measured(self.model, time, q, effort, self.cutoff)
+        return predicted(self.model, self.given, self.friction, self.gain, self.offset, self.delay, recording)
+
+    def write(self, folder: str | PathLike[str], urdf: str | bytes | PathLike[str]) -> tuple[Path, Path]:
+        """Write `robot.urdf`, the given URDF with these inertias and losses, and `friction.yaml`; return their paths.
+
+        The URDF is what the given model was read from. Its rotors count in the nodes of this package; friction belongs
+        to `friction_file`, or, without Stribeck's curve and load, to `include_damping` and `include_friction`.
+        """
+        target = Path(folder)
+        bodies = [b for b in range(self.model.n_bodies) if self.model.inertia(b) != self.given.inertia(b)]
+        law, names = self.friction, self.model.joint_names
+        values = np.column_stack([law.damping, law.friction.mean(axis=0), self.model.limits.armature]).tolist()
+        losses = {n: dict(zip(LOSSES, own, strict=True)) for n, own in zip(names, values, strict=True)}
+        text = with_inertias(urdf, {self.model.body_names[b]: self.model.inertia(b) for b in bodies}, losses)
+        target.mkdir(parents=True, exist_ok=True)
+        paths = target / "robot.urdf", target / "friction.yaml"
+        paths[0].write_bytes(text)
+        paths[1].write_text(law.to_yaml(self.model), encoding="utf-8")
+        return paths
+
+
+def predicted(
+    model: Model, given: Model, friction: JointFriction, gain: Array, offset: Array, delay: float, recording: Measured
+) -> Prediction:
+    """Return the efforts that a robot predicts for a filtered recording, by other functions than the fit used."""
+    at = recording.kept()
+    bodies = np.asarray(inverse_dynamics(model, recording.q, recording.qd, recording.qdd))
+    drives = recording.smooth(friction.force(recording.qd, bodies))
+    efforts = (gain * (bodies + drives) + offset)[at]
+    before = np.asarray(inverse_dynamics(given, *(x[at] for x in (recording.q, recording.qd, recording.qdd))))
+    found = recording.later(recording.effort, at, delay)
+    errors = [np.asarray(solve_mass_matrix(model, recording.q[at], (found - x) / gain)) for x in (efforts, before)]
+    return Prediction(recording.time[at], found, efforts, before, moving_of(recording)[at], *errors)

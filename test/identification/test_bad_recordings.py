@@ -1,0 +1,103 @@
+"""Recordings that no robot is identified from say why."""
+
+import numpy as np
+import pytest
+from known_robots import guess_of
+
+from lie_dynamics_ros.lie_dynamics import InputError, Model, inverse_dynamics
+from lie_dynamics_ros.lie_dynamics.identification import RecordingError, identify_robot
+
+LINK = (
+    '<link name="{0}"><inertial><origin xyz="{1}"/><mass value="{2}"/>'
+    '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="-0.001" iyz="0.003"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3}"/><axis xyz="{4}"/>'
+    '<limit lower="-2.5" upper="2.5" effort="50" velocity="3"/></joint>'
+)
+ARM = "<robot name='arm'><link name='base'/>" + "".join(
+    [LINK.format("a", "0.05 0.02 0.1", 3.0), LINK.format("b", "0.2 0.03 0", 2.0), LINK.format("c", "0.1 0 0.04", 1.0),
+     JOINT.format("turn", "base", "a", "0 0 0.2", "0 0 1"), JOINT.format("lift", "a", "b", "0 0.1 0.1", "0 1 0"),
+     JOINT.format("bend", "b", "c", "0.4 0 0", "0 1 0.2")]) + "</robot>"  # fmt: skip
+
+
+def recording(model, rng, seconds=10.0, size=1.0):
+    time = np.arange(0.0, seconds, 0.005)
+    angle = 2.0 * np.pi * np.array([0.13, 0.29, 0.47])[:, None, None] * time[:, None] + rng.uniform(
+        0, 6, (3, 1, model.nv)
+    )
+    rate = 2.0 * np.pi * np.array([0.13, 0.29, 0.47])[:, None, None]
+    a = size * np.array([0.6, 0.4, 0.3])[:, None, None]
+    q, qd, qdd = ((a * x).sum(0) for x in (np.sin(angle), rate * np.cos(angle), -(rate**2) * np.sin(angle)))
+    tau = inverse_dynamics(model, q, qd, qdd) + 0.3 * qd + 0.5 * np.tanh(qd / 0.02)
+    return time, q, tau + 0.05 * rng.normal(size=tau.shape)
+
+
+@pytest.fixture(scope="module")
+def good():
+    rng = np.random.default_rng(2)
+    model = Model.from_urdf(ARM)
+    return guess_of(model, rng, 0.3), *recording(model, rng)
+
+
+def test_a_good_one_passes(good):
+    assert not identify_robot(*good).problems
+
+
+def flipped(x, j):
+    return np.where(np.arange(x.shape[1]) == j, -x, x)
+
+
+CASES = {
+    "all efforts have the wrong sign": lambda m, t, q, e: (m, t, q, -e),
+    "the effort of joint 'lift' has the wrong sign": lambda m, t, q, e: (m, t, q, flipped(e, 1)),
+    "the position of joint 'bend' has the wrong sign": lambda m, t, q, e: (m, t, flipped(q, 2), e),
+    "joint 'lift' turns the other way than its axis says": lambda m, t, q, e: (m, t, flipped(q, 1), flipped(e, 1)),
+    "efforts of joints 'lift' and 'bend' are swapped": lambda m, t, q, e: (m, t, q, e[:, [0, 2, 1]]),
+    "joints 'turn' and 'lift' are swapped": lambda m, t, q, e: (m, t, q[:, [1, 0, 2]], e[:, [1, 0, 2]]),
+    "gravity points along -z": lambda m, t, q, e: (m.with_gravity([9.81, 0.0, 0.0]), t, q, e),
+    "efforts hold no gravity": lambda m, t, q, e: (
+        m,
+        t,
+        q,
+        e - inverse_dynamics(Model.from_urdf(ARM), q, 0 * q, 0 * q),
+    ),
+    "not in N m and N": lambda m, t, q, e: (m, t, q, 1000.0 * e),
+    "joint 'lift': effort is clipped at 7": lambda m, t, q, e: (m, t, q, np.clip(e, -7.0, 7.0)),
+    "too little motion": lambda m, t, q, e: (m, t, 0.01 * q, e),
+    "degrees": lambda m, t, q, e: (m, t, np.rad2deg(q), e),
+    "its effort is always 0": lambda m, t, q, e: (m, t, q, np.zeros_like(e)),
+    "also with other signs": lambda m, t, q, e: (m, t, q, np.roll(e, 700, axis=0)),
+}
+
+
+@pytest.mark.parametrize("said", CASES)
+def test_a_bad_one_is_refused_with_the_reason(good, said):
+    with pytest.raises(RecordingError, match=said) as error:
+        identify_robot(*CASES[said](*good))
+    assert any(problem.fatal for problem in error.value.problems)
+
+
+def test_some_clipping_and_one_joint_at_rest_are_told_and_no_reason_to_stop(good):
+    model, time, q, effort = good
+    bound = np.quantile(np.abs(effort[:, 1]), 0.97)
+    clipped = effort.copy()
+    clipped[:, 1] = np.clip(effort[:, 1], -bound, bound)
+    (problem,) = identify_robot(model, time, q, clipped).problems
+    assert problem.kind == "clipping" and "'lift'" in problem.text
+
+
+def test_arguments_that_are_none_are_refused(good):
+    model, time, q, effort = good
+    for changed, said in (
+        ({"q": q[:, :2]}, "q"),
+        ({"effort": effort[:-1]}, "effort"),
+        ({"time": time**2}, "time"),
+        ({"cutoff": 1e4}, "cutoff"),
+        ({"unused": 0.9}, "unused"),
+        ({"prior_weight": 0.0}, "prior_weight"),
+        ({"bodies": ["nobody"]}, "nobody"),
+        ({"time": time[:50], "q": q[:50], "effort": effort[:50]}, "samples"),
+    ):
+        with pytest.raises(InputError, match=said):
+            identify_robot(**{"model": model, "time": time, "q": q, "effort": effort, **changed})

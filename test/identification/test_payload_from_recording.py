@@ -1,0 +1,71 @@
+"""A payload from two recordings of MuJoCo's arms, one without and one with it."""
+
+import numpy as np
+import pytest
+from support import arms
+from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
+
+from lie_dynamics_ros.lie_dynamics import InputError
+from lie_dynamics_ros.lie_dynamics.identification import identify_payload
+
+
+def case(name, seed, seconds, mass, same=True, base=0.1):
+    """Return the wrong model, both recordings, the payload, and the frame that carries it."""
+    arm, rng = arms.load(name), np.random.default_rng(seed)
+    drives, frame = Drives.of(arm, rng), arm.model.body_names[-1]
+    com = rng.uniform([-0.05, -0.05, 0.03], [0.05, 0.05, 0.13])
+    one = exciting_motion(arm, rng, seconds, base)
+    two = one if same else exciting_motion(arm, rng, seconds)
+    runs = [record(arm, drives, m, rng, payload=p) for m, p in ((one, None), (two, (frame, mass, com)))]
+    wrong = arm.model
+    for body, inertia in wrong_inertias(wrong, rng).items():
+        wrong = wrong.with_inertia(body, inertia)
+    return wrong, *((r.time, r.q, r.effort) for r in runs), frame, mass, com
+
+
+@pytest.mark.parametrize(("name", "mass", "same"), [("panda_arm", 1.5, True), ("ur5", 3.0, False)])
+def test_mass_and_centre_of_mass(name, mass, same):
+    *given, mass, com = case(name, 4, 9.0, mass, same)
+    found = identify_payload(*given)
+    assert found.inertia.mass == pytest.approx(mass, rel=0.01)
+    assert np.linalg.norm(found.inertia.com - com) < 3e-3
+    found.inertia.check()
+    assert abs(found.inertia.mass - mass) < 4.0 * found.mass_deviation
+    error = found.inertia.com - com
+    assert error @ np.linalg.solve(found.com_covariance, error) < 25.0  # chi-square with 3: once in 65,000
+    loaded = found.on(given[0])
+    assert loaded.inertia(given[3]).mass == pytest.approx(given[0].inertia(given[3]).mass + found.inertia.mass)
+    assert found.frame in found.report() and "kg" in found.report()
+
+
+def test_what_the_motion_does_not_tell_of_the_inertia_is_said():
+    """Ten times as slow, weight is told, inertia is not."""
+    quick, slow = (identify_payload(*case("panda_arm", 4, 9.0, 1.5, base=base)[:4]) for base in (0.1, 0.01))
+    assert quick.told.min() > 0.9
+    assert (slow.told < quick.told).all() and slow.told.min() < 0.6
+    assert slow.inertia.mass == pytest.approx(1.5, abs=4.0 * slow.mass_deviation)
+
+
+@pytest.mark.slow
+def test_confidence_regions_hold_what_they_say():
+    """Of mass and centre of mass, 40 times: squares of normalised errors are those of chi-square, or less."""
+    found = []
+    for seed in range(40):
+        *given, mass, com = case("panda_arm", 100 + seed, 9.0, 1.5)
+        estimate = identify_payload(*given)
+        error = estimate.inertia.com - com
+        found.append([(estimate.inertia.mass - mass) ** 2 / estimate.mass_deviation**2,
+                      error @ np.linalg.solve(estimate.com_covariance, error) / 3.0])  # fmt: skip
+    assert (np.mean(found, axis=0) < 1.5).all()
+
+
+def test_refused():
+    wrong, without, loaded, frame, _, _ = case("ur5", 1, 4.0, 2.0)
+    for changed, said in (
+        ({"frame": "nobody"}, "nobody"),
+        ({"loaded": loaded[:2]}, "loaded"),
+        ({"without": loaded, "loaded": without}, "heavier than nothing"),
+        ({"cutoff": -1.0}, "cutoff"),
+    ):
+        with pytest.raises(InputError, match=said):
+            identify_payload(**{"model": wrong, "without": without, "loaded": loaded, "frame": frame, **changed})
