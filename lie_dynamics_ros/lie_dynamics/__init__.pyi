@@ -3,6 +3,7 @@ from . import constraints as constraints
 from . import control as control
 from . import dynamics as dynamics
 from . import errors as errors
+from . import estimation as estimation
 from . import geometry as geometry
 from . import identification as identification
 from . import lie as lie
