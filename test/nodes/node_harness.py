@@ -117,10 +117,17 @@ class Bench(ServiceCalls):
 
     # Nodes under test.
 
-    def start(self, module: str, name: str | None = None, arguments: Sequence[str] = (), **parameters: Any) -> str:
+    def start(
+        self,
+        module: str,
+        name: str | None = None,
+        arguments: Sequence[str] = (),
+        fresh: bool = False,
+        **parameters: Any,
+    ) -> str:
         """Start a node and return its full name; does not wait."""
         name = name or module
-        self.processes.append(NodeProcess(module, name, self.namespace, parameters, arguments))
+        self.processes.append(NodeProcess(module, name, self.namespace, parameters, arguments, fresh))
         return f"{self.namespace}/{name}"
 
     # Topics, relative to the test's namespace.

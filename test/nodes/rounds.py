@@ -88,7 +88,7 @@ class Round(Bench):
         self._witnesses = self.listen(String, witness.TOPIC)
 
     def start(self, *arguments: Any, **parameters: Any) -> str:
-        name = super().start(*arguments, **parameters)
+        name = super().start(*arguments, fresh=True, **parameters)
         self.started.append(self.processes[-1])
         return name
 

@@ -71,7 +71,7 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
     file = ROOT / "config" / f"{name}.yaml"
     side = "publisher" if name.startswith("simulated") else "subscription"
     depth = {f"qos_overrides.{bench.namespace}/joint_states.{side}.depth": 7}
-    node = bench.start(name, arguments=["--params-file", str(file)], **depth)
+    node = bench.start(name, arguments=["--params-file", str(file)], fresh=True, **depth)  # as users start it
     if name in ("computed_torque", "hybrid_dynamics", "inverse_dynamics"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")

@@ -1,0 +1,141 @@
+"""Node processes that are copies of one that has imported the library: imports take half of what a node's start does.
+
+Run as a program this is that process. It has one thread and nothing of ROS; a copy goes on as ``python -m`` would, in a
+session and with an output and an environment of its own, and leaves as any Python program does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+OF_ROS = ("ROS_", "RMW_", "FASTDDS_", "FASTRTPS_", "PYTEST_")
+"""How variables begin that only count when a node begins with ROS; others may change what is imported."""
+
+
+class PreloadedStarts:
+    """Starts node processes, all with the environment that this process had at the first of them, but for ROS's part."""
+
+    def __init__(self) -> None:
+        self._environment = imports_depend_on()
+        self._ended = tempfile.TemporaryDirectory()
+        command = [sys.executable, __file__, self._ended.name]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        atexit.register(self._process.communicate)
+
+    def fit(self) -> bool:
+        """Whether this environment is the one that they start with."""
+        return imports_depend_on() == self._environment
+
+    def start(self, module: str, arguments: Sequence[str], log: Path) -> Copy:
+        """Run a module as a program."""
+        assert self._process.stdin and self._process.stdout
+        print(json.dumps([module, [*arguments], str(log), dict(os.environ)]), file=self._process.stdin, flush=True)
+        return Copy(
+            ["preloaded", "-m", module, *arguments], int(self._process.stdout.readline()), Path(self._ended.name)
+        )
+
+
+class Copy:
+    """A process that was started so; what is used of `subprocess.Popen`."""
+
+    def __init__(self, args: list[str], pid: int, ended: Path) -> None:
+        self.args, self.pid, self.returncode = args, pid, None
+        self._ended = ended / str(pid)
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+        if self.returncode is None and self._ended.exists():
+            self.returncode = int(self._ended.read_text())
+            self._ended.unlink()
+        return self.returncode
+
+    def wait(self, timeout: float = float("inf")) -> int:
+        """Return the exit code, once it has ended."""
+        end = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.01)
+        return self.returncode
+
+    def send_signal(self, which: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, which)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+def imports_depend_on() -> dict[str, str]:
+    """Return the variables that imports may depend on."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(OF_ROS)}
+
+
+def preload() -> None:
+    """Import what nodes import, but for ROS, which begins threads."""
+    from lie_dynamics_ros import nodes
+
+    for module in pkgutil.iter_modules(nodes.__path__, f"{nodes.__name__}."):
+        if module.ispkg:
+            try:
+                import_module(f"{module.name}.core")
+            except ModuleNotFoundError as error:
+                if error.name != f"{module.name}.core":
+                    raise
+
+
+def copy(module: str, arguments: list[str], log: str, environment: dict[str, str]) -> None:
+    """Be a program from now on."""
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    nothing, output = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_APPEND)
+    for number, file in ((0, nothing), (1, output), (2, output)):
+        os.dup2(file, number)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def serve(ended: Path) -> None:
+    """Start a copy for each line that comes in, and leave a file with the exit code of each that ends."""
+
+    def reap(*_: object) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            (ended / f"{pid}.new").write_text(str(os.waitstatus_to_exitcode(status)))
+            (ended / f"{pid}.new").rename(ended / str(pid))
+
+    signal.signal(signal.SIGCHLD, reap)
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            return copy(*json.loads(line))
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    sys.argv, sys.path[0] = ["-m"], os.getcwd()  # as for ``python -m``, of which imports take note
+    preload()
+    assert len(os.listdir("/proc/self/task")) == 1, "a thread that copies would lack"
+    serve(folder)
