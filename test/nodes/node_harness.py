@@ -125,7 +125,7 @@ class Bench(ServiceCalls):
         fresh: bool = False,
         **parameters: Any,
     ) -> str:
-        """Start a node and return its full name; does not wait."""
+        """Start a node, see `NodeProcess`, and return its full name; does not wait."""
         name = name or module
         self.processes.append(NodeProcess(module, name, self.namespace, parameters, arguments, fresh))
         return f"{self.namespace}/{name}"

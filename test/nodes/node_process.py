@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -21,11 +22,13 @@ LEFT_BY_FORCE = "Timeout (0:00:05)!"
 """What a process prints that ends itself because it hung while leaving DDS, see `spinning.LEAVING`."""
 
 
-_starts: list[PreloadedStarts] = []
+@functools.cache
+def _preloaded() -> PreloadedStarts:
+    return PreloadedStarts()
 
 
 class NodeProcess:
-    """One node in a process of its own: a copy of one that has imported the library, unless it is to be a fresh one."""
+    """One node in a process of its own: a fresh one, as users start it, or a copy of one that has imported the library."""
 
     def __init__(
         self,
@@ -46,11 +49,8 @@ class NodeProcess:
         self.process = self._start(f"lie_dynamics_ros.nodes.{module}.node", [*options, *arguments], fresh)
 
     def _start(self, module: str, arguments: Sequence[str], fresh: bool) -> Any:
-        if not fresh and os.path.exists("/proc/self/task"):
-            if not _starts:
-                _starts.append(PreloadedStarts())
-            if _starts[0].fit():
-                return _starts[0].start(module, arguments, self.log)
+        if not fresh and _preloaded().fit():
+            return _preloaded().start(module, arguments, self.log)
         with self.log.open("wb") as log:
             command = [sys.executable, "-m", module, *arguments]
             return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)

@@ -25,7 +25,7 @@ OF_ROS = ("ROS_", "RMW_", "FASTDDS_", "FASTRTPS_", "PYTEST_")
 
 
 class PreloadedStarts:
-    """Starts node processes, all with the environment that this process had at the first of them, but for ROS's part."""
+    """Starts node processes, all with this process's environment of now, but for ROS's part."""
 
     def __init__(self) -> None:
         self._environment = imports_depend_on()
@@ -42,9 +42,8 @@ class PreloadedStarts:
         """Run a module as a program."""
         assert self._process.stdin and self._process.stdout
         print(json.dumps([module, [*arguments], str(log), dict(os.environ)]), file=self._process.stdin, flush=True)
-        return Copy(
-            ["preloaded", "-m", module, *arguments], int(self._process.stdout.readline()), Path(self._ended.name)
-        )
+        pid = int(self._process.stdout.readline())
+        return Copy([sys.executable, "-m", module, *arguments], pid, Path(self._ended.name))
 
 
 class Copy:
