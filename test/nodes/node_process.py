@@ -28,7 +28,7 @@ def _preloaded() -> PreloadedStarts:
 
 
 class NodeProcess:
-    """One node in a process of its own: a fresh one, as users start it, or a copy of one that has imported the library."""
+    """One node in a process of its own: a copy of one that has imported the library, or a fresh one."""
 
     def __init__(
         self,

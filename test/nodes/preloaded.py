@@ -136,5 +136,6 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     sys.argv, sys.path[0] = ["-m"], os.getcwd()  # as for ``python -m``, of which imports take note
     preload()
-    assert len(os.listdir("/proc/self/task")) == 1, "a thread that copies would lack"
+    threads = Path("/proc/self/task")
+    assert not threads.exists() or len(list(threads.iterdir())) == 1, "copies would lack the other threads"
     serve(folder)

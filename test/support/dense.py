@@ -82,9 +82,21 @@ class Tree:
         return {name: s[0] for name, s in self.series(q).items()}
 
     def jacobians(self, q, step=None):
-        """Body Jacobians (6, nv) by name."""
-        columns = [self.twists(q, e, step=step) for e in np.eye(self.nv)]
-        return {b.name: np.array([c[b.name][0] for c in columns]).T for b in self.bodies}
+        """Body Jacobians (6, nv) by name: twists of poses that are differentiated along each coordinate."""
+        step = np.zeros(self.nv) if step is None else np.asarray(step)
+        found, out = {None: (np.eye(4), np.zeros((self.nv, 4, 4)))}, {}
+        for body, (i, k) in zip(self.bodies, self.parts, strict=True):
+            T, D = (x @ body.placement for x in found[body.parent])
+            units, still = np.eye(body.motion.nv), np.zeros(body.motion.nv)
+            moved = body.motion.series(q[i], still, still, step[k])[0]
+            own = [T @ body.motion.series(q[i], e, still, step[k])[1] for e in units]
+            T, D = T @ moved, D @ moved
+            if own:
+                D = D.astype(np.result_type(D, *own))
+                D[k] += own
+            found[body.name] = T, D
+            out[body.name] = vee(np.moveaxis(inverse(T) @ D, 0, -1))
+        return out
 
     def mass_matrix(self, q, step=None):
         J = self.jacobians(q, step)

@@ -81,7 +81,7 @@ class Ball:
     def series(self, q, v, a, step):
         wide = [np.concatenate([x, np.zeros(6 - len(x))]) for x in (v, a, step)]
         V, A, D = (hat(x) for x in wide)
-        T = self.pose(q) @ expm(D)
+        T = self.pose(q) @ expm(D) if D.any() else self.pose(q)
         return T, T @ V, T @ (V @ V + A)
 
     def random(self, rng):
