@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..control.tracking_error import gains
 from ..dynamics.mass_matrix import gravity_force
@@ -144,9 +144,9 @@ class SensorNoise:
         """
         n = len(self.offset)
         if np.isinf(self.samples):
-            return float(stats.chi2.isf(probability, n))
+            return float(special.chdtri(n, probability))
         m = self.samples - 1.0
-        return float(m * n / (m - n + 1.0) * stats.f.isf(probability, n, m - n + 1.0))
+        return float(m * n / (m - n + 1.0) / special.fdtri(m - n + 1.0, n, probability))  # of 1 / F: exact in the tail
 
 
 def _positive(period: float) -> float:
