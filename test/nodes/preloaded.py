@@ -7,6 +7,9 @@ session and with an output and an environment of its own, and leaves as any Pyth
 from __future__ import annotations
 
 import atexit
+import contextlib
+import gc
+import inspect
 import json
 import os
 import pkgutil
@@ -72,7 +75,8 @@ class Copy:
     def send_signal(self, which: int) -> None:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, which)
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and that is about to be told
+                os.kill(self.pid, which)
 
     def kill(self) -> None:
         """End it at once."""
@@ -95,6 +99,8 @@ def preload() -> None:
             except ModuleNotFoundError as error:
                 if error.name != f"{module.name}.core":
                     raise
+    inspect.getmodule(sys._getframe())  # which the first line that a node logs does, for 0.15 s
+    gc.freeze()
 
 
 def copy(module: str, arguments: list[str], log: str, environment: dict[str, str]) -> None:
