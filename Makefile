@@ -8,7 +8,7 @@ export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 # in which order they take the files.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
-.PHONY: help setup demo test test-all matrix lint bench study fuzz soak policies dist clean
+.PHONY: help setup demo test test-all matrix lint bench study fuzz soak policies dist docs clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
@@ -21,6 +21,7 @@ help:
 	@echo 'make soak [HOURS=1]                   nodes at 1 kHz, disturbed for so long; a report in soak_output'
 	@echo 'make policies                         access control policies of the nodes for SROS 2'
 	@echo 'make dist                             the library for pip: wheel and sdist in dist, installed elsewhere and tried'
+	@echo 'make docs                             the documentation site, doc/_build/html; warnings are errors'
 	@echo 'make lint                             linters only'
 	@echo 'make setup                            only the set-up that the others do by themselves'
 	@echo 'make clean                            remove all that these made in the checkout'
@@ -63,6 +64,9 @@ policies:
 dist:
 	@$(IN_ENV) python tools/dist.py
 
+docs:
+	@$(IN_ENV) sh tools/docs.sh
+
 clean:
-	rm -rf .venv-* build install log dist demo_output soak_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
+	rm -rf .venv-* doc/_build doc/examples build install log dist demo_output soak_output .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
