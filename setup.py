@@ -60,7 +60,7 @@ setup(
             "mujoco>=3.3",
             "toppra>=0.6.2",
         ],
-        "docs": ["sphinx>=8.1", "myst-parser>=4", "sphinx-gallery>=0.19", "furo>=2024.8", "matplotlib", "toppra>=0.6.2"],
+        "docs": ["sphinx>=8.1", "myst-parser>=4", "sphinx-gallery>=0.19", "furo", "matplotlib", "toppra>=0.6.2"],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],
     },
     entry_points={

@@ -17,7 +17,7 @@ def titled_copies(examples: Path, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     title = "Examples"
     (place / "GALLERY_HEADER.rst").write_text(
-        f"{title}\n{'=' * len(title)}\n\nScripts of the folder ``examples``, as they are, with what they print and draw.\n"
+        f"{title}\n{'=' * len(title)}\n\nScripts of ``examples`` as they are, with what they print and draw.\n"
     )
     for script in sorted(examples.glob("*.py")):
         name = script.stem.replace("_", " ").capitalize().replace("urdf", "URDF").replace("Urdf", "URDF")
