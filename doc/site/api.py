@@ -68,7 +68,15 @@ class Api(SphinxDirective):
         yield ""
 
 
+def bars(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Let |x| in docstrings be what it is in mathematics, outside of code."""
+    for k, line in enumerate(lines):
+        parts = line.split("`")
+        lines[k] = "`".join([part if i % 2 else part.replace("|", "\\|") for i, part in enumerate(parts)])
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Make the directive known to Sphinx."""
     app.add_directive("api", Api)
+    app.connect("autodoc-process-docstring", bars)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

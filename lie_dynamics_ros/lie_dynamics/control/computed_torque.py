@@ -32,7 +32,7 @@ def computed_torque(
 
         d/dt de = -Kd de - J_l(e)^-T Kp e,
 
-    on axis joints the usual e'' + Kd e' + Kp e = 0. On ball and free joints V = de^T de / 2 + e^T Kp e / 2 falls at the
+    on axis joints the usual e'' + Kd e' + Kp e = 0. On ball and free joints V = |de|^2 / 2 + e^T Kp e / 2 falls at the
     rate de^T Kd de, so the error decays from any start but those half a turn away.
 
     Parameters

@@ -43,7 +43,7 @@ def operational_space(
     Near a singularity an eigenvalue x of J M^-1 J^T falls below d, the square of `singular` times the largest one
     (turning and moving are first scaled to the same mean). Below d its inverse 1 / x is replaced by
     (2 - x^2 / d^2) x / d^2, which falls to zero: in that direction the robot gives way instead of tearing at its
-    joints, and the null space takes over. The torques beyond b are bounded there: tau^T M^-1 tau <= 1.04 a^T a / d for
+    joints, and the null space takes over. The torques beyond b are bounded there: tau^T M^-1 tau <= 1.04 |a|^2 / d for
     scaled accelerations a; see doc/task_space.md.
 
     Parameters
