@@ -105,6 +105,27 @@ class ConstraintSet:
 
         return cls(model, read_constraints(source, model), rank_tolerance)
 
+    @classmethod
+    def from_mjcf(cls, model: Model, source: Any, rank_tolerance: float = 1e-12) -> ConstraintSet:
+        """Read the equality constraints of MJCF, for the model that `Model.from_mjcf` made of the same.
+
+        Connections become spherical loops, welds welded ones, and equations between two joints couplings. They hold
+        exactly: MuJoCo's are soft.
+
+        Raises
+        ------
+        DescriptionError
+            If MuJoCo is not installed or refuses the model, and for all that the constructors refuse.
+
+        Warns
+        -----
+        DescriptionWarning
+            Once, for constraints that are none of these, or switched off.
+        """
+        from .mjcf_equalities import read_equalities
+
+        return cls(model, read_equalities(source), rank_tolerance)
+
     def __repr__(self) -> str:
         return f"<ConstraintSet of {self.size} scalar constraints: {', '.join(self.names)}>"
 

@@ -99,6 +99,57 @@ class Model(ModelData):
         model = cls(description.name, *bodies.parts()).with_gravity(gravity)
         return model.with_coupled_mimics() if couple_mimics else model
 
+    @classmethod
+    def from_mjcf(cls, source: Any) -> Model:
+        """Read a model from MJCF by MuJoCo's own compiler (``pip install mujoco``).
+
+        Bodies, joints and their coordinates are those of MuJoCo, in its order. Values of joints are its ``qpos``, but
+        free and ball joints have the order of entries of all models here, see ``doc/models.md``. Bodies and sites are
+        frames. Where MuJoCo's body frame is at no joint, the body that moves has another frame and the name
+        "body/joint". Armature, damping and dry friction are in `limits`, as from URDF. Equality constraints come by
+        `ConstraintSet.from_mjcf`.
+
+        Parameters
+        ----------
+        source : str, path or mujoco.MjModel
+            MJCF text, a file's path, or a model that is compiled already.
+
+        Raises
+        ------
+        DescriptionError
+            If MuJoCo is not installed, or refuses the model; or for a free joint whose armature, damping or friction
+            differs between directions, which MuJoCo takes along the world's axes.
+
+        Warns
+        -----
+        DescriptionWarning
+            Once, for what the model leaves out: springs, tendons, actuators, contacts, the medium, ...
+        """
+        from .mjcf import read_mjcf
+
+        name, bodies, gravity = read_mjcf(source)
+        return cls(name, *bodies.parts()).with_gravity(gravity)
+
+    def to_urdf(self, *, without_armature: bool = False) -> str:
+        """Return this model as URDF, which `from_urdf` reads back, equal to round-off but for the order of joints.
+
+        Gravity is not part of URDF: give it to `from_urdf` again. Limits that are infinite are written as "inf".
+
+        Parameters
+        ----------
+        without_armature : bool
+            Leave out the inertia of rotors, which URDF cannot hold, in place of an error.
+
+        Raises
+        ------
+        DescriptionError
+            For what URDF cannot hold: joints that are none of its kinds, armature, losses that differ between the
+            coordinates of a joint, coupled mimics; names the joint.
+        """
+        from .urdf_writer import write_urdf
+
+        return write_urdf(self, without_armature)
+
     # -- physical data ---------------------------------------------------------------------------------------------
 
     @property

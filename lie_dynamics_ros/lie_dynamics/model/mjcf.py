@@ -1,0 +1,189 @@
+"""Reader of MJCF, MuJoCo's format, by MuJoCo's own compiler, which is optional: ``pip install mujoco``."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DescriptionError, DescriptionWarning
+from ..lie import SpatialInertia, se3, so3
+from ..texts import listed, quoted
+from . import joint_types
+from .bodies import BodyTree
+
+Array = npt.NDArray[np.float64]
+
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+_LINEAR, _ANGULAR = slice(0, 3), slice(3, 6)
+
+
+def compiled_mjcf(source: Any) -> Any:
+    """Return the `mujoco.MjModel` of MJCF text, of a file's path, or of one that is compiled already.
+
+    Raises
+    ------
+    DescriptionError
+        If MuJoCo is not installed, or refuses the model; with MuJoCo's reason.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise DescriptionError("MJCF is read by MuJoCo, which is not installed: pip install mujoco") from error
+    if isinstance(source, mujoco.MjModel):
+        return source
+    if not isinstance(source, (str, os.PathLike)):
+        message = f"MJCF: XML text, a path or an MjModel expected, got {type(source).__name__}"
+        raise DescriptionError(message, value=source, expected="XML or a path")
+    text = source.lstrip("\ufeff \t\r\n") if isinstance(source, str) else ""
+    try:
+        if text.startswith("<"):
+            return mujoco.MjModel.from_xml_string(text)
+        path = Path(source).expanduser()
+        if not path.is_file():
+            raise DescriptionError(f"MJCF: no file {quoted(str(path))}", name=str(path), expected="XML or a path")
+        return mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, RuntimeError) as error:
+        if isinstance(error, DescriptionError):
+            raise
+        raise DescriptionError("MJCF: MuJoCo says: " + " ".join(str(error).split()), value=source) from error
+
+
+def name_of(compiled: Any, kind: str, index: int) -> str:
+    """Return the name of a body, joint, site, ...; without one, its kind and number."""
+    name = getattr(compiled, kind)(index).name
+    return name or f"{kind}{index}"
+
+
+def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:
+    """Return name, bodies and gravity of a robot in MJCF; see `Model.from_mjcf`.
+
+    Warns
+    -----
+    DescriptionWarning
+        Once, for all that a model does not hold.
+    """
+    compiled = compiled_mjcf(source)
+    bodies = BodyTree(name_of(compiled, "body", 0), judge_inertias=False)  # MuJoCo has judged them
+    for index in range(1, compiled.nbody):
+        _add_body(bodies, compiled, index)
+    taken = {name_of(compiled, "body", k) for k in range(compiled.nbody)}
+    for k in range(compiled.nsite):
+        site = name_of(compiled, "site", k)
+        body = name_of(compiled, "body", compiled.site_bodyid[k])
+        bodies.add(site_frame(site, taken), body, placement=pose_of(compiled.site_pos[k], compiled.site_quat[k]))
+    name = bytes(compiled.names).split(b"\0")[0].decode() or "robot"
+    missing = _left_out(compiled)
+    if missing:
+        warnings.warn(f"robot '{name}': not part of the model: {'; '.join(missing)}", DescriptionWarning, stacklevel=3)
+    has_gravity = not compiled.opt.disableflags & _bit("GRAVITY")
+    return name, bodies, np.array(compiled.opt.gravity) * has_gravity
+
+
+def site_frame(site: str, bodies: set[str]) -> str:
+    """Return the name of the frame of a site: its own, unless a body has that."""
+    return f"site/{site}" if site in bodies else site
+
+
+def pose_of(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Array:
+    """Return a pose (4, 4) from a position and a quaternion with w first."""
+    return se3.from_parts(so3.from_quaternion(np.roll(np.asarray(quaternion, dtype=float), -1)), position)
+
+
+def _bit(name: str) -> int:
+    import mujoco
+
+    return int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
+
+
+def _shift(translation: npt.ArrayLike) -> Array:
+    return se3.from_parts(np.eye(3), translation)
+
+
+def _add_body(bodies: BodyTree, compiled: Any, index: int) -> None:
+    """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them."""
+    name = name_of(compiled, "body", index)
+    at = name_of(compiled, "body", compiled.body_parentid[index])
+    placement = pose_of(compiled.body_pos[index], compiled.body_quat[index])
+    axes = pose_of(np.zeros(3), compiled.body_iquat[index])[:3, :3]
+    figures = axes @ np.diag(compiled.body_inertia[index]) @ axes.T
+    inertia = SpatialInertia(float(compiled.body_mass[index]), compiled.body_ipos[index], figures)
+    first, count = int(compiled.body_jntadr[index]), int(compiled.body_jntnum[index])
+    anchor = np.zeros(3)
+    for joint in range(first, first + count):
+        label, kind, axis = name_of(compiled, "joint", joint), compiled.jnt_type[joint], compiled.jnt_axis[joint]
+        reference = float(compiled.qpos0[compiled.jnt_qposadr[joint]])
+        if kind == _FREE:
+            placement = np.eye(4)
+        elif kind != _SLIDE:  # which has no anchor
+            placement = placement @ _shift(compiled.jnt_pos[joint] - anchor)
+            anchor = np.array(compiled.jnt_pos[joint])
+        if kind == _HINGE:
+            placement = placement @ se3.exp([*(-reference * axis), 0.0, 0.0, 0.0])
+        elif kind == _SLIDE:
+            placement = placement @ _shift(-reference * axis)
+        whole = joint == first + count - 1 and not anchor.any()
+        moved = name if whole else f"{name}/{label}"
+        kinds = {_FREE: joint_types.free, _BALL: joint_types.spherical}
+        motion = kinds[kind]() if kind in kinds else [joint_types.prismatic, joint_types.revolute][kind - _SLIDE](axis)
+        own = inertia if whole else None
+        limits = _limits(compiled, joint, label)
+        bodies.add(moved, at, motion, placement, own, joint_name=label, mimic=None, **limits)
+        at, placement = moved, np.eye(4)
+    if at != name:
+        bodies.add(name, at, placement=placement @ _shift(-anchor), inertia=inertia)
+
+
+def _limits(compiled: Any, joint: int, label: str) -> dict[str, npt.ArrayLike]:
+    kind, first = compiled.jnt_type[joint], compiled.jnt_dofadr[joint]
+    rates = slice(first, first + {_FREE: 6, _BALL: 3}.get(kind, 1))
+    limits: dict[str, npt.ArrayLike] = {}
+    for key, field in (("armature", "dof_armature"), ("damping", "dof_damping"), ("friction", "dof_frictionloss")):
+        value = np.array(getattr(compiled, field)[rates])
+        if kind == _FREE:
+            if np.ptp(value[_LINEAR]) > 0.0:  # along the world's axes there, along the body's here
+                raise DescriptionError(f"joint '{label}': {key} differs between the directions of a free joint")
+            value = np.concatenate([value[_ANGULAR], value[_LINEAR]])
+        if value.any():
+            limits[key] = value
+    if kind in (_SLIDE, _HINGE):
+        if compiled.jnt_limited[joint]:
+            limits["lower"], limits["upper"] = compiled.jnt_range[joint]
+        low, high = compiled.jnt_actfrcrange[joint]
+        if compiled.jnt_actfrclimited[joint] and low == -high:
+            limits["effort"] = high
+    return limits
+
+
+def _left_out(compiled: Any) -> list[str]:
+    """Return what of a compiled model a `Model` does not hold, a phrase each."""
+
+    def named(what: str, kind: str, chosen: npt.ArrayLike) -> list[str]:
+        names = [name_of(compiled, kind, int(k)) for k in np.flatnonzero(np.asarray(chosen))]
+        return [f"{what} {listed(names)}"] if names else []
+
+    def rows(field: str, count: int) -> Any:
+        """Whether any number of a field that not every version has differs from zero, for each of its rows."""
+        return np.asarray(getattr(compiled, field, np.zeros((count, 1)))).reshape(count, -1).any(axis=1)
+
+    one_sided = compiled.jnt_actfrclimited & (compiled.jnt_actfrcrange.sum(axis=1) != 0.0)
+    nonlinear = compiled.dof_jntid[rows("dof_dampingpoly", compiled.nv)]
+    springs = (compiled.jnt_stiffness != 0.0) | rows("jnt_stiffnesspoly", compiled.njnt)
+    found = named("springs of joints", "joint", springs)
+    found += named("damping that is not linear, of joints", "joint", np.isin(np.arange(compiled.njnt), nonlinear))
+    found += named("limits of balls", "joint", (compiled.jnt_type == _BALL) & (compiled.jnt_limited != 0))
+    found += named("unequal ends of actuatorfrcrange of joints", "joint", one_sided)
+    found += named("gravity compensation of bodies", "body", compiled.body_gravcomp)
+    found += named("motion of mocap bodies, which are fixed,", "body", compiled.body_mocapid >= 0)
+    found += named("actuators", "actuator", np.ones(compiled.nu))
+    found += named("tendons", "tendon", np.ones(compiled.ntendon))
+    found += [f"{what}" for what, there in (
+        ("flexible bodies", compiled.nflex), ("plugins", compiled.nplugin),
+        ("the medium's density and viscosity", compiled.opt.density or compiled.opt.viscosity),
+        ("contacts", (compiled.geom_contype | compiled.geom_conaffinity).any()),
+    ) if there]  # fmt: skip
+    return found

@@ -1,0 +1,103 @@
+"""Models written as URDF come back equal, and what URDF cannot hold is named."""
+
+import numpy as np
+import pytest
+from support.compare import relative
+from support.robots import all_robots, load
+
+from lie_dynamics_ros.lie_dynamics import (
+    Model,
+    ModelBuilder,
+    SpatialInertia,
+    frame_pose,
+    inverse_dynamics,
+    joint_types,
+)
+from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
+from lie_dynamics_ros.lie_dynamics.lie import se3, so3
+
+UNREADABLE = {"ur_description/urdf/ur3.urdf"}
+ROD = SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.2, 0.3, 0.25]))
+
+
+def same(model, again, rng):
+    """Compare by names, since the order of joints may differ."""
+    assert sorted(model.joint_names) == sorted(again.joint_names)
+    assert set(again.frame_names) - {"world"} == set(model.frame_names) - {"world"}
+    q, there = model.random(rng), np.zeros(again.nq)
+    rates, others = rng.normal(size=(2, model.nv)), np.zeros((2, again.nv))
+    for joint in model.joints:
+        other = again.joint(joint.name)
+        assert (joint.body, joint.parent_body, joint.mimic) == (other.body, other.parent_body, other.mimic)
+        there[other.q_slice], others[:, other.v_slice] = q[joint.q_slice], rates[:, joint.v_slice]
+        for key in ("lower", "upper"):
+            one, two = (getattr(m.limits, key)[j.q_slice] for m, j in ((model, joint), (again, other)))
+            assert np.array_equal(one, two), (joint.name, key)
+        for key in ("velocity", "effort", "acceleration", "deceleration", "jerk", "damping", "friction"):
+            one, two = (getattr(m.limits, key)[j.v_slice] for m, j in ((model, joint), (again, other)))
+            assert np.array_equal(one, two), (joint.name, key)
+    tau, other_tau = inverse_dynamics(model, q, *rates), inverse_dynamics(again, there, *others)
+    for joint in model.joints:
+        theirs = other_tau[again.joint(joint.name).v_slice]
+        assert np.abs(tau[joint.v_slice] - theirs).max() < 1e-13 * np.abs(tau).max()
+    for frame in model.frame_names:
+        assert relative(frame_pose(again, there, frame), frame_pose(model, q, frame)) < 1e-13, frame
+
+
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+@pytest.mark.parametrize("name", [name for name in all_robots() if name not in UNREADABLE])
+def test_robots_come_back(name, floating, rng):
+    model = load(name, floating)
+    again = Model.from_urdf(model.to_urdf(), inertia_check="ignore")
+    if model.nv:
+        same(model, again, rng)
+
+
+def test_a_model_built_by_code_comes_back(rng):
+    place = se3.exp(rng.normal(size=6))
+    steep = se3.from_parts(so3.from_rpy([0.3, np.pi / 2, 0.0]), [1, 2, 3])  # where roll and yaw are not unique
+    model = (
+        ModelBuilder()
+        .add("b", joint=joint_types.planar([1, 2, -3]), placement=place, inertia=ROD, damping=0.5)
+        .add("a", "b", joint_types.prismatic([1, 1, 0]), steep, ROD, lower=-1, upper=np.inf, velocity=2, jerk=9.0)
+        .add("tool", "a", placement=place)
+        .add("hand", "tool", joint_types.revolute([0, 1, 1]), place, ROD, lower=-1, upper=2, effort=3, friction=0.1)
+        .add("massless", "hand", joint_types.continuous([1, 0, 0]), mimic=("hand", -2.0, 0.3))
+        .add("flag", None, placement=place)
+        .build("odd")
+    )
+    same(model, Model.from_urdf(model.to_urdf(), inertia_check="ignore"), rng)
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "says"),
+    [
+        (joint_types.spherical(), {}, "'x': is spherical"),
+        (joint_types.helical([0, 0, 1], 0.1), {}, "'x': is helical"),
+        (joint_types.universal(), {}, "'x': is universal"),
+        (joint_types.cylindrical(), {}, "'x': is cylindrical"),
+        (joint_types.revolute(), {"armature": 0.1}, r"'x': has an armature of \[0.1\]"),
+        (joint_types.planar(), {"damping": [1, 2, 3]}, r"'x': has damping \[1.0, 2.0, 3.0\]"),
+        (joint_types.planar(), {"lower": [-1, -1, -1]}, "'x': is planar and has position limits"),
+    ],
+)
+def test_what_urdf_cannot_hold_is_named(kind, limits, says):
+    model = ModelBuilder().add("x", joint=kind, inertia=ROD, **limits).build()
+    with pytest.raises(DescriptionError, match=says):
+        model.to_urdf()
+
+
+def test_armature_can_be_left_out():
+    model = ModelBuilder().add("x", joint=joint_types.revolute(), inertia=ROD, armature=0.1).build()
+    assert not Model.from_urdf(model.to_urdf(without_armature=True)).limits.armature.any()
+
+
+def test_coupled_mimics_are_named():
+    hand = (
+        ModelBuilder()
+        .add("x", joint=joint_types.revolute(), inertia=ROD)
+        .add("y", "x", joint_types.revolute(), inertia=ROD, mimic=("x", 1.0, 0.0))
+        .build()
+    )
+    with pytest.raises(DescriptionError, match="'y': is coupled"):
+        hand.with_coupled_mimics().to_urdf()
