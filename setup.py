@@ -47,6 +47,7 @@ setup(
     extras_require={
         "demo": ["matplotlib"],
         "retiming": ["toppra>=0.6.2"],
+        "mjcf": ["mujoco>=3.3"],
         "test": [
             "pytest>=7,<9",
             "pytest-xdist>=3.5",
@@ -58,6 +59,7 @@ setup(
             "matplotlib",
             "sympy",
             "mujoco>=3.3",
+            "gymnasium>=1.0",
             "toppra>=0.6.2",
         ],
         "docs": ["sphinx>=8.1", "myst-parser>=4", "sphinx-gallery>=0.19", "furo", "matplotlib", "toppra>=0.6.2"],

@@ -57,7 +57,8 @@ EQUALITIES = """
 </equality></mujoco>"""
 CLOSED = ARM.replace("</worldbody></mujoco>", "<site name='mark' pos='1 0 0' euler='0 0 50'/></worldbody>") + EQUALITIES
 ASSETS = Path(spec.origin).parent / "envs/mujoco/assets" if (spec := find_spec("gymnasium")) else None
-SHIPPED = sorted(ASSETS.glob("*.xml")) if ASSETS else []
+MISSING = pytest.param("", marks=pytest.mark.skip(reason="gymnasium, whose models are read, is not installed"))
+SHIPPED = sorted(ASSETS.glob("*.xml")) if ASSETS else [MISSING]
 
 
 def quietly(source):
@@ -159,10 +160,12 @@ def test_constraints_are_those_of_mujoco(rng):
     for _ in range(3):
         q = data.qpos[:] = model.random(rng)
         mujoco.mj_forward(mj, data)
+        equality = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         for k, made in enumerate(found.values()):
-            ours, theirs = constraint_error(model, ConstraintSet(model, [made]), q), data.efc_pos[data.efc_id == k]
+            ours = constraint_error(model, ConstraintSet(model, [made]), q)
+            theirs = data.efc_pos[equality & (data.efc_id == k)]
             assert len(ours) == len(theirs) == {"held": 3, "glued": 6, "sites": 6}.get(made.name, 1)
-            place = np.linalg.norm(ours[-3:]), np.linalg.norm(theirs[:3])
+            place = np.linalg.norm(ours[:3]), np.linalg.norm(theirs[:3])
             assert np.isclose(*place, rtol=1e-12), made.name
         assert len(constraint_error(model, whole, q)) == 17
 
