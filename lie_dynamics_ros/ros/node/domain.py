@@ -10,6 +10,9 @@ from pathlib import Path
 FIRST, LAST = 1, 101
 """Domains whose ports stay below those that Linux gives to outgoing connections."""
 
+PARTICIPANT_OFFSETS = range(10, 249)
+"""Of the ports of all participants of a domain, two each, from its first port."""
+
 PROFILE, QUICK_DISCOVERY = (Path(__file__).with_name(f"{name}.xml") for name in ("profile", "quick_discovery"))
 
 
@@ -39,11 +42,9 @@ class DomainReservation:
             lock = bind("127.0.0.1", port(domain, 249))
             if lock is None:
                 continue
-            first_participant = bind("", port(domain, 10))
-            if first_participant is None:
+            if any(_is_taken(port(domain, offset)) for offset in PARTICIPANT_OFFSETS):
                 lock.close()
                 continue
-            first_participant.close()
             self.domain = domain
             self._lock = lock
             return
@@ -75,6 +76,13 @@ def _profiles_variable(environment: MutableMapping[str, str]) -> str:
 def port(domain: int, offset: int) -> int:
     """UDP port of the DDS standard: 250 per domain."""
     return 7400 + 250 * domain + offset
+
+
+def _is_taken(number: int) -> bool:
+    candidate = bind("", number)
+    if candidate is not None:
+        candidate.close()
+    return candidate is None
 
 
 def bind(address: str, number: int) -> socket.socket | None:

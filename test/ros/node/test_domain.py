@@ -22,10 +22,11 @@ def test_reservations_never_share_a_domain_and_can_be_released():
     again.release()
 
 
-def test_passes_over_a_domain_in_which_somebody_listens():
+@pytest.mark.parametrize("offset", [10, 17, 248])
+def test_passes_over_a_domain_in_which_somebody_listens(offset):
     first = DomainReservation()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
-        participant.bind(("", 7400 + 250 * first.domain + 10))  # while nobody else can have the domain
+        participant.bind(("", 7400 + 250 * first.domain + offset))  # while nobody else can have the domain
         first.release()
         other = DomainReservation()
         assert other.domain != first.domain
