@@ -67,6 +67,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            f"contact = {PACKAGE}.nodes.contact.node:main",
             f"computed_torque = {PACKAGE}.nodes.computed_torque.node:main",
             f"hybrid_dynamics = {PACKAGE}.nodes.hybrid_dynamics.node:main",
             f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics.node:main",

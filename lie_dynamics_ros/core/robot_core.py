@@ -83,6 +83,11 @@ class RobotCore(ABC):
         """Whether states need measured efforts."""
         return False
 
+    @property
+    def needs_effort(self) -> bool:
+        """Whether states without them are refused."""
+        return False
+
     def set_options(self, options: Any) -> None:
         """Apply options; raises ParameterError where the robot cannot have them. Changes no array in place."""
         self.dynamics = self.applied(options)

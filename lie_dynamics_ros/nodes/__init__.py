@@ -4,6 +4,7 @@ from ..core.quiet_imports import end_quietly_while_importing
 
 PROGRAMS = (
     "computed_torque",
+    "contact",
     "hybrid_dynamics",
     "inverse_dynamics",
     "simulated_robot",

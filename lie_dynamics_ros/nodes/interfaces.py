@@ -104,6 +104,11 @@ INTERFACES = {
         ("~/hold", "~/set_payload", "~/check_trajectory"),
         ("~/follow_joint_trajectory",),
     ),
+    "contact": Interface(
+        ("~/external_efforts", "~/contact_wrench", "~/touching", "~/contact_state"),
+        ("joint_states", "robot_description", "~/external_wrench", *BASE),
+        ("~/measure_noise", "~/set_payload"),
+    ),
     "stewart_pose": Interface(
         ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),
         ("joint_states",),

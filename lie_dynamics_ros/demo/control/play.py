@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics import Model, inverse_dynamics
-from ...nodes.computed_torque.learning import last_link
+from ...core.last_link import last_link
 from ..errors import ShortfallError
 from .motion import RAMP, Motion
 

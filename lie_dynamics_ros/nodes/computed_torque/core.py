@@ -22,7 +22,7 @@ from .following import Following
 from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
-from .learning import last_link, make_learner
+from .learning import make_learner
 from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
 from .trajectories.judging import TrajectoryJudge

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.last_link import last_link
 from ...lie_dynamics import Model, mass_matrix
 from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_regressor
 from .gains import Gains
@@ -15,8 +16,6 @@ from .gains import Gains
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions
 
-LINK_SHARE = 0.005
-"""Least part of the robot's mass of a link that carries a payload: fingers do not; of UR5's last link it is 0.011."""
 POSES = 48
 """Random states at which learning is held against damping."""
 LEARNING_SHARE = 0.7
@@ -28,16 +27,6 @@ SPEED = 0.5
 
 UNLIMITED = 100.0
 """Taken for much where no joint has an effort limit [N m, N]."""
-
-
-def last_link(model: Model) -> int:
-    """Return the last body of the longest chain, light ones like fingers left out."""
-    depth: list[int] = []
-    for body in range(model.n_bodies):
-        parent = model.frame(model.joints[body].parent_body).body
-        depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
-    mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
-    return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
 
 
 def effort_scale(model: Model) -> Array:

@@ -23,7 +23,7 @@ from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_co
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
-from ...ros.outputs.base_outputs import BaseAcceleration, BaseWrench
+from ...ros.outputs.base_outputs import BaseAcceleration, WrenchOutput
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
@@ -68,9 +68,9 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         super().__init__("hybrid_dynamics", SETTINGS, **kwargs)
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
-        self._base_outputs: tuple[BaseWrench, BaseAcceleration] | None = None
+        self._base_outputs: tuple[WrenchOutput, BaseAcceleration] | None = None
         if self.settings["base_motion"] == "odometry":
-            self._base_outputs = BaseWrench(self), BaseAcceleration(self)
+            self._base_outputs = WrenchOutput(self, "~/base_wrench"), BaseAcceleration(self)
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         messages = interfaces("msg")
         if messages is not None:

@@ -20,7 +20,7 @@ from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
-from ...ros.outputs.base_outputs import BaseWrench
+from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
@@ -59,7 +59,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         self._gravity_efforts: JointEfforts | None = None
         if self.settings["publish_gravity_efforts"]:
             self._gravity_efforts = JointEfforts(self, "~/gravity_efforts")
-        self._base_wrench = BaseWrench(self) if self.settings["base_motion"] == "odometry" else None
+        self._base_wrench = WrenchOutput(self, "~/base_wrench") if self.settings["base_motion"] == "odometry" else None
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         self.listen(JointTrajectoryPoint, "~/joint_trajectory_point", self._on_point)
         self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.errors import ConfigurationError, WaitingError
+from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.external_wrenches import ExternalWrenches
 from ...core.gravity_sensor import GravitySensor
 from ...core.joint_mapping import JointMapping, JointMatch
@@ -33,6 +33,7 @@ NAMED = 100
 VELOCITY_SOURCES = ("auto", "measured", "filtered")
 USUAL_TIME = 0.005
 """Time constant of velocities found in positions [s]."""
+EFFORTS = "measured efforts"
 INPUT_SETTINGS = (
     Setting(
         "velocity_source",
@@ -97,6 +98,8 @@ class RobotInputs:
         Age [ns] beyond which accelerations of the joints that carry count as zero; 0 for no limit.
     with_effort : bool
         Whether states need measured efforts.
+    need_effort : bool
+        Whether those without are refused; else absent ones are zero.
     velocity_source : str
         One of `VELOCITY_SOURCES`.
     velocities : VelocityFilter
@@ -125,7 +128,7 @@ class RobotInputs:
         self.odometry = Odometry(whole) if base is not None and base.floating else None
         self.wrenches, self.wrench_timeout = ExternalWrenches(whole if self.odometry is not None else model), 0
         self.gravity = GravitySensor(whole)
-        self.with_effort = False
+        self.with_effort = self.need_effort = False
         turns = np.array([whole.joint(name).kind == "continuous" for name in self._names])
         self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(turns), USUAL_TIME, turns)
         self.acceleration: Array | None = None
@@ -165,7 +168,7 @@ class RobotInputs:
         if self.with_effort:
             effort, assumed = read_efforts(message, match)
             if assumed:
-                self._assumed.add("measured efforts")
+                self._lacks({EFFORTS})
         return self._make(stamp, position, velocity, effort, now, age, filter_.time)
 
     def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
@@ -177,8 +180,14 @@ class RobotInputs:
             message, match, stamp, self._expected(), self.velocity_source, self.with_effort
         )
         self._estimates |= "filter" in told
-        self._assumed |= told - {"filter"}
+        self._lacks(told - {"filter"})
         return self._make(stamp, position, velocity, effort if self.with_effort else None, now, age, self.partial.time)
+
+    def _lacks(self, what: set[str]) -> None:
+        """Take note of what a state lacks and is taken as zero; raises MessageError where that may not be."""
+        if self.need_effort and EFFORTS in what:
+            raise MessageError("no efforts", "measured efforts are absent or NaN")
+        self._assumed |= what
 
     def carry(self, message: JointTrajectory, now: int) -> None:
         """Take in accelerations of the joints that carry, by name, at a time [ns]; raises MessageError."""

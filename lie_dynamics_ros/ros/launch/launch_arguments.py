@@ -124,6 +124,9 @@ LAUNCHED_NODES = {
         {"commands": ("~/commands", "Topic of the effort commands.")},
         ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", "operational_space", "impedance"),
     ),
+    "contact": NodeFile(
+        (*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}
+    ),
     "simulated_robot": NodeFile(
         ("robot_description", "joint_prefix", "mode", "rate", "publish_clock", *_COMMON),
         {

@@ -122,7 +122,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     def serve(self, inputs: Any, core: Core) -> None:
         """Answer by this core from now on."""
         inputs.wrench_timeout = round(self.settings["wrench_timeout"] * 1e9)
-        inputs.with_effort = core.uses_effort
+        inputs.with_effort, inputs.need_effort = core.uses_effort, core.needs_effort
         inputs.velocity_source = self.settings["velocity_source"]
         inputs.velocities.time = inputs.partial.time = self.settings["velocity_filter_time"]
         inputs.partial.age_limit = round(self.settings["joint_age_limit"] * 1e9)

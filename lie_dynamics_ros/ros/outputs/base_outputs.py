@@ -1,4 +1,4 @@
-"""What pushes a base that floats, and how that makes it move."""
+"""Wrenches at frames, and how a base that floats moves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .output import Output
 _STRAIGHT = np.eye(3)
 
 
-class BaseWrench(Output):
-    """Publishes the wrench that must push the root link, about its origin and in its axes, while somebody listens."""
+class WrenchOutput(Output):
+    """Publishes a wrench at a frame and in its axes."""
 
-    def __init__(self, node: Node) -> None:
-        super().__init__(node, WrenchStamped, "~/base_wrench")
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, WrenchStamped, topic)
 
     def publish(self, frame: str, wrench: Array, stamp: Time) -> None:
         """Publish (moment, force), shape (6,) [N m, N], under the time stamp of the state it answers."""

@@ -1,0 +1,1 @@
+"""The node contact: what touches a robot, from joint states with efforts."""
