@@ -98,6 +98,7 @@ INTERFACES = {
             "~/external_wrench",
             *BASE,
             "~/speed_scaling",
+            "~/contact",
             "~/target_pose",
             "~/target_twist",
         ),

@@ -31,6 +31,8 @@ class MujocoArm:
         Stops at the position limits of the URDF.
     step : float
         Of the integrator [s].
+    ball : tuple, optional
+        Link, centre (3,) in the link, radius [m]: it touches the wall, a plate that stands far away until `put_wall`.
     integrator : str
         "euler" (semi-implicit: of first order, velocities are late by half a step), "implicitfast" or "rk4".
     """
@@ -44,6 +46,7 @@ class MujocoArm:
         friction=0.0,
         armature=0.0,
         payload=None,
+        ball=None,
         stops: bool = False,
         step: float = STEP,
         integrator: str = "euler",
@@ -53,9 +56,16 @@ class MujocoArm:
             link, mass, com = payload
             ball = spec.body(link).add_body(name="payload", ipos=com, mass=mass, explicitinertial=True)
             ball.inertia = [0.4 * mass * 0.05**2] * 3
+        if ball is not None:
+            link, center, radius = ball
+            geometry = mujoco.mjtGeom
+            spec.body(link).add_geom(name="ball", type=geometry.mjGEOM_SPHERE, size=[radius, 0, 0], pos=center, mass=0)
+            plate = spec.worldbody.add_body(name="wall", mocap=True, pos=[0.0, 0.0, -10.0])
+            plate.add_geom(name="wall", type=geometry.mjGEOM_BOX, size=[0.5, 0.02, 0.5])
         spec.option.timestep = step
         spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
-        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        if ball is None:
+            spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         self.model = spec.compile()
         self.data, self._scratch = mujoco.MjData(self.model), mujoco.MjData(self.model)
         assert self.model.nv == self.model.nq == len(joints), "every joint has one coordinate and is named"
@@ -86,6 +96,19 @@ class MujocoArm:
         self.data.qfrc_applied[self._v] = tau
         for _ in range(steps):
             mujoco.mj_step(self.model, self.data)
+
+    def put_wall(self, place) -> None:
+        """Put the middle of the wall, 4 cm thick along y, 1 m wide and high, to a place (3,) [m]."""
+        self.data.mocap_pos[0] = place
+
+    def contact_force(self) -> np.ndarray:
+        """Force of the wall on the ball, in the world's axes (3,) [N]."""
+        total, part, ball = np.zeros(3), np.zeros(6), self.model.geom("ball").id
+        for k, contact in enumerate(self.data.contact):
+            mujoco.mj_contactForce(self.model, self.data, k, part)
+            sense = 1.0 if contact.geom2 == ball else -1.0  # it is that of the first on the second
+            total += sense * contact.frame.reshape(3, 3).T @ part[:3]
+        return total
 
     def inverse_dynamics(self, q, qd, qdd) -> np.ndarray:
         """Efforts of a motion, MuJoCo's own."""

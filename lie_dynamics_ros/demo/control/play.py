@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics import Model, inverse_dynamics
 from ...core.last_link import last_link
+from ...lie_dynamics import Model, inverse_dynamics
 from ..errors import ShortfallError
 from .motion import RAMP, Motion
 

@@ -9,7 +9,10 @@ from .laws import LawEffort
 from .trajectories.trajectory_piece import Desired
 
 OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
-PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED)
+YIELDING = "yielding"
+PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED, YIELDING)
+UNTIL_HOLD = (STOPPING, STOPPED, YIELDING)
+"""In which nothing is followed until ~/hold is called."""
 
 
 @dataclass(eq=False, slots=True)

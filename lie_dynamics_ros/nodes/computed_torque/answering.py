@@ -15,7 +15,7 @@ from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, 
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.sample_times import FINENESS
-from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, ControllerAnswer
+from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, YIELDING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .guard import Guard
@@ -26,6 +26,7 @@ from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
 from .trajectories.goals import Goals
 from .trajectories.judging import TrajectoryJudge
+from .trajectories.past_path import PastPath
 from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
 from .trajectories.trajectory_player import TrajectoryPlayer
@@ -73,6 +74,7 @@ class Answering(RobotCore):
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
         self.goals = Goals()
+        self._past = PastPath()
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
         self._filter_time = 0.0  # of the last state [s]
@@ -83,6 +85,11 @@ class Answering(RobotCore):
     def gravity(self, position: Array) -> Array:
         """Efforts that hold the robot at rest at a position (n,), in model order [N m, N]."""
         return gravity_force(self.dynamics, position)
+
+    @property
+    def mode(self) -> str:
+        """Control mode in force."""
+        return "gravity_compensation" if self.phase == YIELDING else self.options.mode
 
     @property
     def gains(self) -> Gains:
@@ -107,13 +114,16 @@ class Answering(RobotCore):
         player, options = self.player, self.options
         assert player is not None
         self._settle()
-        by_tool = options.mode in TOOL_MODES
-        if by_tool or options.mode == "gravity_compensation":
+        mode = self.mode
+        by_tool = mode in TOOL_MODES
+        if by_tool or mode == "gravity_compensation":
             player.stay(position)
         player.judged = self.judge
         if self.clock.wanted != self._pace and not (self._pace and player.halting):
             self.clock.follow(self._pace, options.speed_scaling_time)
         desired = player.at(stamp, self.judge)
+        if options.contact_reaction == "retract":
+            self._past.add(period, desired.position, desired.velocity, options.retract_time)
         stopping = self.phase in (STOPPING, STOPPED)
         if not stopping:
             violation = self._guard.violation(position, velocity, desired)
@@ -122,6 +132,8 @@ class Answering(RobotCore):
                 violation = self._tool.follow(stamp, period, position)
             if violation:
                 self.stop(violation)
+            elif self.phase == YIELDING:
+                pass
             elif by_tool:
                 self._enter(*((FOLLOWING, "a target") if self._tool.moving else (HOLDING, "no target under way")))
             else:
@@ -140,7 +152,7 @@ class Answering(RobotCore):
         self, state: RobotState, player: TrajectoryPlayer, desired: Desired, period: float
     ) -> ControllerAnswer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
-        mode, stamp, q, qd, wrenches = self.options.mode, state.stamp, state.position, state.velocity, state.wrenches
+        mode, stamp, q, qd, wrenches = self.mode, state.stamp, state.position, state.velocity, state.wrenches
         if mode == "impedance" and self.options.tool.yielding:
             wrenches = None
         wrench = self._pushes(state, wrenches)
@@ -172,6 +184,7 @@ class Answering(RobotCore):
                 self._plan = None
                 self._efforts.forget()
                 self._observer.forget()
+            self._past.forget()
             self.clock.restart()
             self.player = TrajectoryPlayer(position, self.options.start_tolerance, self.clock)
             self._tool.forget()
@@ -244,14 +257,14 @@ class Answering(RobotCore):
         wanted: Array,
         limited: Limited,
     ) -> ControllerAnswer:
-        options = self.options
+        options, mode = self.options, self.mode
         total = limited.total
         self.acceleration = desired.acceleration
         self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
-        if options.mode == "adaptive" and not self._filter_time:  # positions do not tell how momentum changed so fast
+        if mode == "adaptive" and not self._filter_time:  # positions do not tell how momentum changed so fast
             self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
         return ControllerAnswer(
-            stamp, options.mode, self.phase, self.reason, position, velocity, desired, ahead,
+            stamp, mode, self.phase, self.reason, position, velocity, desired, ahead,
             desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,
             total - self.gravity(position) if options.driver_compensates_gravity else total, limited.scale,
         )  # fmt: skip

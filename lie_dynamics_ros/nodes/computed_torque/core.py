@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
+from ...core.last_link import last_link
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
@@ -180,7 +181,7 @@ class ComputedTorqueCore(Following):
         self.forget()
         self._laws.pid.reset()
         self._laws.learner.reset()
-        self._plan = None
+        self._plan, self._touched = None, False
         self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
 
@@ -203,6 +204,7 @@ class ComputedTorqueCore(Following):
     def forget(self) -> None:
         """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
         self.player, self._last, self.acceleration = None, None, self.zero
+        self._past.forget()
         self.goals.abort_all("the robot or its time have changed; trajectories were dropped")
         self._times.reset()
         self._efforts.forget()

@@ -32,7 +32,7 @@ def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
     values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
     values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
     values["loop: spectral radius"] = f"{loop.radius:.4f}"
-    mode = core.options.mode
+    mode = core.mode
     factor = gains.factor if mode == "computed_torque" else gains.slide_factor
     if mode in TOOL_MODES:
         factor = gains.tool.factor if mode == "operational_space" else 1.0

@@ -6,13 +6,18 @@ from ...core.arrays import Array
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction, Model
-from .answer import HOLDING, STOPPED, STOPPING
+from .answer import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from .answering import Answering
 from .tool_control import TARGETS
 from .tool_options import TOOL_MODES
 from .trajectories.goals import SUCCESSFUL, Goal
 from .trajectories.judging import Prepared
 from .trajectories.trajectory_player import TrajectoryPlayer
+
+CONTACT = "contact"
+"""Why the robot reacts."""
+PACES = (1.0, 1.5, 2.25, 3.4, 5.0)
+"""How much slower than there the way back may be."""
 
 
 class Following(Answering):
@@ -21,6 +26,7 @@ class Following(Answering):
     def __init__(self, model: Model, friction: JointFriction | None) -> None:
         super().__init__(model, friction)
         self._pace_factor = 1.0  # besides `speed_scaling`
+        self._touched = False
 
     def hold(self) -> str:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is.
@@ -40,7 +46,7 @@ class Following(Answering):
         if self.phase == STOPPING:
             raise MessageError(TRAJECTORIES, f"the robot is still being stopped: {self.reason}")
         self.note = ""
-        if self.phase == STOPPED:
+        if self.phase in (STOPPED, YIELDING):
             why, self._plan = self.reason, None
             self.player.stay(self._position)
             self._tool.forget()
@@ -51,6 +57,39 @@ class Following(Answering):
         self._tool.rest()
         self.give_up("~/hold was called")
         return "all trajectories and targets are dropped"
+
+    def touched(self, touching: bool) -> None:
+        """Take in whether something touches the robot; where that is new, react as `contact_reaction` says."""
+        new, self._touched = touching and not self._touched, touching
+        reaction, mode = self.options.contact_reaction, self.options.mode
+        if not new or reaction == "none" or self._last is None or self.phase in UNTIL_HOLD:
+            return
+        if reaction == "stop" or (reaction == "retract" and mode in TOOL_MODES):
+            self.stop(CONTACT)
+        elif mode != "gravity_compensation":
+            self.goals.abort_all(CONTACT)
+            if reaction == "retract":
+                self._retract(self._last)
+            else:
+                self._efforts.at_once()
+                self._enter(YIELDING, CONTACT)
+
+    def _retract(self, now: int) -> None:
+        """Go back along the path, in the shortest of some times that keep the limits; else stop."""
+        assert self.player is not None
+        for factor in PACES:
+            points = self._past.back(factor * self.options.retract_time)
+            if points is None:
+                self.give_up(CONTACT)
+                return
+            try:
+                self.player.add(now, now, points, judge=self.judge)
+            except MessageError:
+                continue
+            self._past.forget()
+            self.note = "going back after a contact"
+            return
+        self.stop(f"{CONTACT}, and no way back keeps the limits")
 
     def give_up(self, reason: str) -> None:
         """Drop all trajectories and goals, and come to rest."""
@@ -80,7 +119,7 @@ class Following(Answering):
             raise MessageError(TARGETS, f"{what} in mode {mode}, which follows none")
         if self.player is None or self._last is None:
             raise MessageError(TARGETS, f"{what} before the first joint state")
-        if self.phase in (STOPPING, STOPPED):
+        if self.phase in UNTIL_HOLD:
             raise MessageError(TARGETS, f"{what} after a stop ({self.reason}); call ~/hold first")
         self._settle()
         self.note = ""
@@ -111,7 +150,7 @@ class Following(Answering):
     def _require_player(self) -> TrajectoryPlayer:
         if self.player is None or self._last is None:
             raise MessageError(TRAJECTORIES, "a trajectory before the first joint state: it has nowhere to start from")
-        if self.phase in (STOPPING, STOPPED):
+        if self.phase in UNTIL_HOLD:
             raise MessageError(TRAJECTORIES, f"a trajectory after a stop ({self.reason}); call ~/hold first")
         mode = self.options.mode
         if mode in ("gravity_compensation", *TOOL_MODES):

@@ -12,7 +12,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
-from std_msgs.msg import Float64, String
+from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
 
 from ...core.errors import MessageError
@@ -80,6 +80,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         self._tool = ToolOutputs(self)
         self._trajectories = TrajectoryInput(self)
         self.listen(Float64, "~/speed_scaling", self._on_speed_scaling)
+        self.listen(Bool, "~/contact", self._on_contact)
         self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
@@ -213,6 +214,13 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         core = self.answering
         if core is not None:
             self.stream.accept(lambda: core.scale_speed(message.data))
+
+    def _on_contact(self, message: Bool) -> None:
+        core = self.answering
+        if core is not None:
+            core.touched(message.data)
+            self._go_on(core)
+            self._tell_phase()
 
     def _on_target_pose(self, message: PoseStamped) -> None:
         core, header = self.answering, message.header

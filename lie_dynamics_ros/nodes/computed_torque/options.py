@@ -21,6 +21,7 @@ NUMBERS = (
     "acceleration_limit", "effort_rate_limit", "path_tolerance", "goal_tolerance",
 )  # fmt: skip
 """Parameters with one number for all joints, or one for each."""
+REACTIONS = ("none", "stop", "gravity_compensation", "retract")
 CONTROL_SETTINGS = (
     Setting("mode", CONTROL_MODES[0], "Controller.", choices=CONTROL_MODES),
     Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}", low=0.0, high=1e6),
@@ -224,6 +225,14 @@ CONTROL_SETTINGS = (
         high=1.0,
     ),
     Setting("speed_scaling_time", 0.5, "In which most of a change of that rate is made [s].", low=0.01, high=60.0),
+    Setting(
+        "contact_reaction",
+        REACTIONS[0],
+        "What the robot does when ~/contact tells of one: nothing; a stop; give way under gravity compensation until "
+        "~/hold; or go back along its path.",
+        choices=REACTIONS,
+    ),
+    Setting("retract_time", 0.5, "Of motion that the robot goes back over [s].", low=0.01, high=10.0),
     *TOOL_SETTINGS,
 )
 
@@ -265,6 +274,8 @@ class ComputedTorqueOptions(RobotOptions):
     goal_time_tolerance: float
     speed_scaling: float
     speed_scaling_time: float
+    contact_reaction: str
+    retract_time: float
     gap: float
     tool: ToolOptions
 
@@ -286,7 +297,7 @@ class ComputedTorqueOptions(RobotOptions):
             "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",
             "least_delay", "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics",
             "start_tolerance", "error_limit", "velocity_tolerance", "position_tolerance", "stop_time", "on_infeasible",
-            "goal_time_tolerance", "speed_scaling", "speed_scaling_time",
+            "goal_time_tolerance", "speed_scaling", "speed_scaling_time", "contact_reaction", "retract_time",
         )  # fmt: skip
         return {
             **RobotOptions.read(values),

@@ -88,7 +88,7 @@ class ContactNode(RobotNode[ContactCore]):
         else:
             core.measure_noise()
             self._told, response.success = None, True
-            response.message = f"the robot is to rest for {core.options.noise_time:g} s; contacts are not felt meanwhile"
+            response.message = f"the robot is to rest for {core.options.noise_time:g} s; nothing is felt meanwhile"
         return response
 
     # Diagnostics.
@@ -108,11 +108,8 @@ class ContactNode(RobotNode[ContactCore]):
                 drift = core.observer.drift.T.round(3).tolist()
                 values["learned offsets and friction [N m, N]"] = f"{drift[0]}, {drift[1]}"
         elif self.answering is not None:
-            why = f"; {core.problem}" if core.problem else ""
-            report.add(
-                diagnostics.WARN,
-                f"noise is being measured, nothing is felt: the robot is to rest for {core.options.noise_time:g} s{why}",
-            )
+            text = f"noise is being measured, nothing is felt: the robot is to rest for {core.options.noise_time:g} s"
+            report.add(diagnostics.WARN, f"{text}; {core.problem}" if core.problem else text)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,122 @@
+"""The node contact without ROS, in lock step with an arm in MuJoCo that touches a wall; noise measured at rest."""
+
+import numpy as np
+import pytest
+from support.arms import load
+from support.compare import relative
+
+from lie_dynamics_ros.core.errors import ParameterError
+from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
+from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.lie_dynamics import JointFriction, frame_pose, gravity_force, inverse_dynamics, jacobian
+from lie_dynamics_ros.nodes.contact.core import ContactCore
+from lie_dynamics_ros.nodes.contact.options import CONTACT_SETTINGS, ContactOptions
+from lie_dynamics_ros.nodes.contact.report import make_report
+
+REST = np.array([0.0, -0.3, 0.0, -1.9, 0.0, 1.6, 0.5])
+S = 10**9
+DEFAULTS = {setting.name: setting.default for setting in (*CONTACT_SETTINGS, *MODEL_SETTINGS)}
+
+
+def core_of(friction=None, **values):
+    return ContactCore(load("panda_arm").model, ContactOptions.from_values({**DEFAULTS, **values}), friction)
+
+
+def state(k, q, qd, effort, **more):
+    return RobotState(S + k * 10**6, q, qd, effort=effort, **more)
+
+
+def resting(core, rng, count, first=0, push=0.0):
+    gravity = gravity_force(core.model, REST)
+    answers = []
+    for k in range(first, first + count):
+        v, e = 1e-3 * rng.normal(size=7), 0.02 * rng.normal(size=7)
+        answers.append(core.answer(state(k, REST, v, gravity - push + e)))
+    return answers
+
+
+def test_nothing_is_told_until_noise_is_known_then_contacts_are():
+    rng, core = np.random.default_rng(0), core_of(noise_time=0.5)
+    assert not any(resting(core, rng, 500))
+    assert core.noise is None
+    found = resting(core, rng, 300, 500)
+    assert core.noise is not None and all(x is not None and not x.found.touching for x in found[10:])
+    force = np.array([0.0, 6.0, 0.0])
+    J = jacobian(core.model, REST, "panda_link7", "aligned")
+    pushed = resting(core, rng, 100, 800, J[3:].T @ force)
+    begun = [k for k, x in enumerate(pushed) if x.found.begun]
+    assert len(begun) == 1 and begun[0] <= 10
+    last = pushed[-1]
+    assert last.frame == "panda_link7" and core.touching
+    axes = frame_pose(core.model, REST, "panda_link7")[:3, :3]
+    assert np.abs(axes @ last.wrench.wrench[3:] - force).max() < 0.5
+    report = make_report(last, "panda_link7")
+    assert relative(report.wrench[:3], last.wrench.wrench[3:]) == 0.0 and not report.wrench[3:].any()
+    assert report.wrench_covariance.shape == (36,) and report.effort_covariance.shape == (49,)
+
+
+def test_noise_of_a_robot_that_moves_is_not_taken_and_the_reason_is_told():
+    rng, core = np.random.default_rng(1), core_of(noise_time=0.3)
+    for k in range(400):
+        q = REST + 1e-3 * k * np.eye(7)[3]
+        core.answer(state(k, q, np.zeros(7), gravity_force(core.model, q)))
+    assert core.noise is None and "panda_joint4" in core.problem
+    resting(core, rng, 700, 400)
+    assert core.noise is not None and not core.problem
+    core.measure_noise()
+    assert core.noise is None and resting(core, rng, 1, 1100) == [None]
+
+
+def test_options_change_under_way_without_measuring_again():
+    rng, core = np.random.default_rng(2), core_of(noise_time=0.3)
+    resting(core, rng, 400)
+    changed = {**DEFAULTS, "contact_frame": "panda_link8", "false_alarms": 1.0}
+    other = core.with_options(ContactOptions.from_values(changed))
+    assert other.noise is core.noise and other.observer.threshold < core.observer.threshold
+    assert resting(other, rng, 80, 400)[-1].frame == "panda_link8"
+    with pytest.raises(ParameterError, match="nowhere"):
+        core.with_options(ContactOptions.from_values({**DEFAULTS, "contact_frame": "nowhere"}))
+    with pytest.raises(ParameterError, match="velocity_noise and effort_noise"):
+        core_of(velocity_noise=1e-3)
+    with pytest.raises(ParameterError, match="offset_error"):
+        core_of(offset_error=[1.0, 2.0])
+
+
+def test_wrenches_that_are_known_and_what_a_driver_adds_are_not_felt():
+    known = np.zeros((7, 6))
+    known[6, 3:] = [0.0, 10.0, 5.0]
+    core = core_of(velocity_noise=1e-3, effort_noise=0.02, driver_compensates_gravity=True)
+    rest = np.zeros(7)
+    pushed = jacobian(core.model, REST, "panda_link7")[3:].T @ known[6, 3:]
+    for k in range(100):
+        answer = core.answer(state(k, REST, rest, -pushed, wrenches=known))
+        assert answer is None or not answer.found.touching
+    for k in range(100, 110):
+        answer = core.answer(state(k, REST, rest, -pushed))
+    assert answer.found.touching
+
+
+def test_windows_begin_afresh_after_a_gap_and_when_time_is_forgotten():
+    core = core_of(velocity_noise=1e-3, effort_noise=0.02)
+    gravity = gravity_force(core.model, REST)
+    other = REST + 0.2
+    for k in range(50):
+        core.answer(state(k, REST, np.zeros(7), gravity))
+    for k in range(1000, 1050):  # it was moved meanwhile
+        answer = core.answer(state(k, other, np.zeros(7), gravity_force(core.model, other)))
+        assert answer is None or not answer.found.touching
+    core.forget()
+    assert core.answer(state(0, REST, np.zeros(7), gravity)) is None
+
+
+def test_efforts_of_drives_with_friction():
+    friction = JointFriction(np.full(7, 2.0), np.full(7, 1.0))
+    core = core_of(friction, velocity_noise=1e-3, effort_noise=0.02)
+    rate = np.full(7, 0.3)
+    model = core.model
+    for k in range(200):
+        q = REST + rate * k * 1e-3
+        x = inverse_dynamics(model, q, rate, np.zeros(7))
+        answer = core.answer(state(k, q, rate, x + friction.force(rate, x)))
+        assert answer is None or not answer.found.touching
+    assert np.abs(answer.found.torque).max() < 0.05

@@ -1,0 +1,140 @@
+"""An arm in MuJoCo runs into a wall under computed_torque, and reacts when the node contact feels it: in lock step."""
+
+import numpy as np
+import pytest
+from support.arms import load
+from support.cores import make_core
+from test_contact_core import REST, S, core_of
+
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.robot_state import RobotState
+
+RADIUS = 0.05
+GOAL = REST + 1.2 * np.eye(7)[0]
+
+
+class Run:
+    """The arm swings about its first axis into a wall; noise of sensors, 1 kHz, efforts act at once."""
+
+    def __init__(self, **parameters):
+        arm = load("panda_arm")
+        self.sim = arm.simulated(ball=("panda_link8", (0.0, 0.0, 0.0), RADIUS), integrator="implicitfast")
+        self.sim.set(REST + 0.6 * np.eye(7)[0], np.zeros(7))
+        y = self.sim.data.body("panda_link8").xpos[1]
+        self.sim.set(REST, np.zeros(7))
+        self.sim.put_wall([0.5, y + RADIUS + 0.02, 0.5])
+        self.control = make_core(arm.model, **parameters)
+        self.control.start()
+        self.contact = core_of(velocity_noise=1e-3, effort_noise=0.02, efforts_are="held")
+        self.rng, self.k, self.effort = np.random.default_rng(0), 0, self.sim.gravity(REST)
+        self.met = self.felt = self.reacted = None
+        self.deaf = False
+        self.force, self.path, self.desired = [], [], []
+
+    def step(self):
+        q, qd = self.sim.q, self.sim.qd + 1e-3 * self.rng.normal(size=7)
+        stamp = S + self.k * 10**6
+        answer = self.control.answer(RobotState(stamp, q, qd))
+        effort = self.effort + 0.02 * self.rng.normal(size=7)
+        found = self.contact.answer(RobotState(stamp, q, qd, effort=effort))
+        if self.felt is not None and self.reacted is None:
+            self.reacted = self.k  # with the state after that in which it was felt
+        if found is not None and found.found.begun and self.felt is None:
+            self.felt = self.k
+        if found is not None and not self.deaf:
+            self.control.touched(found.found.touching)
+        self.path.append(q)
+        self.desired.append(np.array(answer.desired.position))
+        self.effort = np.array(answer.effort)
+        self.sim.advance(self.effort, 2)
+        self.force.append(self.sim.contact_force())
+        self.k += 1
+        if self.met is None and np.linalg.norm(self.force[-1]) > 0.0:
+            self.met = self.k - 1
+        return answer
+
+    def run(self, seconds):
+        for _ in range(round(seconds * 1000)):
+            answer = self.step()
+        return answer
+
+    def swing(self):
+        """Follow the swing until half a second after the wall was met."""
+        self.run(0.1)
+        self.control.follow(JointPoints(np.arange(7), np.array([2.0]), GOAL[None], np.zeros((1, 7)), np.zeros((1, 7))))
+        while self.met is None and self.k < 3000:
+            self.step()
+        assert self.met is not None and self.felt is None
+        return self.run(1.0)
+
+    @property
+    def push(self):
+        """Mean force in the last tenth of a second [N]."""
+        return np.linalg.norm(np.mean(self.force[-100:], axis=0))
+
+
+def test_without_a_reaction_the_arm_pushes_on():
+    run = Run()
+    answer = run.swing()
+    assert np.linalg.norm(run.force[run.met : run.met + 200], axis=1).mean() > 20.0
+    assert answer.phase == "stopped" and "error_limit" in answer.reason  # the wrist gives way
+
+
+@pytest.mark.parametrize("reaction", ["stop", "gravity_compensation", "retract"])
+def test_a_contact_is_felt_and_reacted_to_within_10_ms(reaction):
+    run = Run(contact_reaction=reaction)
+    answer = run.swing()
+    assert run.felt - run.met <= 8 and run.reacted - run.met <= 10
+    if reaction == "stop":
+        assert answer.phase == "stopped" and "contact" in answer.reason
+        with pytest.raises(MessageError, match="contact"):
+            run.control.follow(JointPoints(np.arange(7), np.array([2.0]), GOAL[None]))
+    if reaction == "gravity_compensation":
+        assert answer.phase == "yielding" and answer.mode == "gravity_compensation"
+        assert run.push < 5.0
+        run.control.hold()
+        assert run.run(0.1).phase == "holding"
+    if reaction == "retract":
+        assert answer.phase == "holding" and run.push == 0.0 and run.reacted - run.met <= 3
+        assert np.linalg.norm(run.force[run.met + 100 :]) == 0.0
+        past = np.array(run.desired[: run.felt + 1])
+        moving = np.flatnonzero(np.abs(np.diff(past, axis=0)).max(axis=1) > 1e-6)
+        assert np.abs(run.desired[-1] - past[-500]).max() < 5e-3 and len(moving) > 500
+        back = np.array(run.path[run.felt :])
+        away = np.abs(back[:, None, 0] - past[None, ::5, 0])  # along the way that it came
+        assert np.abs(back[:, 1:] - past[away.argmin(axis=1) * 5, 1:]).max() < 0.05
+        answer = run.run(0.3)
+        assert np.abs(run.path[-1] - run.desired[-1]).max() < 5e-3
+
+
+def test_a_contact_that_lasts_is_reacted_to_once():
+    run = Run(contact_reaction="gravity_compensation")
+    run.deaf = True
+    run.run(0.1)
+    run.control.touched(True)
+    assert run.run(0.01).phase == "yielding"
+    run.control.hold()
+    run.control.touched(True)
+    assert run.run(0.01).phase == "holding"
+    run.control.touched(False)
+    run.control.touched(True)
+    assert run.run(0.01).phase == "yielding"
+
+
+def test_at_rest_there_is_no_way_back_and_the_arm_stays():
+    run = Run(contact_reaction="retract")
+    run.run(0.1)
+    run.control.touched(True)
+    assert run.run(0.1).phase == "holding" and np.abs(run.path[-1] - REST).max() < 1e-3
+
+
+def test_goals_end_with_a_contact_and_tool_modes_stop():
+    run = Run(contact_reaction="retract", mode="impedance")
+    run.run(0.1)
+    run.control.touched(True)
+    assert run.run(0.01).phase == "stopping"
+    free = Run(contact_reaction="retract", mode="gravity_compensation")
+    free.run(0.1)
+    free.control.touched(True)
+    assert free.run(0.01).phase == "holding"
