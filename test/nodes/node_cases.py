@@ -43,6 +43,8 @@ class Case:
         Given a bench, the node's name and a random generator, returns functions that send rubbish to its other inputs.
     forgives : tuple of str
         Unusable states, by the names that tests give them, that this node can use all the same.
+    effort : tuple of float
+        Efforts in that state; none where the node needs none.
     """
 
     module: str
@@ -55,6 +57,7 @@ class Case:
     expected: Callable[[], np.ndarray | None]
     noise: Callable[[Bench, str, np.random.Generator], list[Callable[[], None]]] = field(default=lambda *_: [])
     forgives: tuple[str, ...] = ()
+    effort: tuple[float, ...] = ()
 
     def start(self, bench: Bench, name: str | None = None, **parameters: Any) -> tuple[str, list[Any]]:
         """Start the node; returns its name and the list that its answers go to."""
@@ -63,7 +66,13 @@ class Case:
 
     def state(self, bench: Bench, stamp: int | None = None) -> JointState:
         """The state that can be answered."""
-        return bench.make_state(self.names, self.position, (), stamp)
+        return self.message(bench, self.names, self.position, (), stamp)
+
+    def message(self, bench: Bench, *state: Any) -> JointState:
+        """A state of these names, positions and velocities, with the efforts of the other."""
+        message = bench.make_state(*state)
+        message.effort = list(self.effort[: len(message.name)])
+        return message
 
     def check(self, answer: Any) -> None:
         """Check the answer to that state."""
@@ -197,6 +206,18 @@ CASES = (
         numbers=lambda answer: answer.effort,
         expected=lambda: oracle(ARM, ARM_POSITION),
         noise=_arm_noise,
+    ),
+    Case(
+        module="contact",
+        parameters={"robot_description": ARM, **AT_REST, "velocity_noise": 1e-3, "effort_noise": 0.02},
+        answer=JointState,
+        topic="external_efforts",
+        names=ARM_JOINTS,
+        position=ARM_POSITION,
+        numbers=lambda answer: answer.effort,
+        expected=lambda: None,  # means of what came before, too
+        noise=_arm_noise,
+        effort=tuple(oracle(ARM, ARM_POSITION)),
     ),
     Case(
         module="hybrid_dynamics",

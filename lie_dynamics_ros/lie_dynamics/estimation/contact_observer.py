@@ -21,6 +21,8 @@ Array = npt.NDArray[np.float64]
 _SIZE = WINDOWS[-1] + 1
 _SIZES = np.array(WINDOWS)
 _IMPULSE, _OFFSET, _DRY, _HELD, _EFFORT, _COLUMNS = range(6)  # of the sums over time
+LARGEST = 1e9
+"""Beyond which a state is none: sums keep their digits [SI units]."""
 QUIET = 0.5
 """Part of the threshold below which drift of friction is learned."""
 
@@ -210,6 +212,8 @@ class ContactObserver:
         rates = np.empty((n, _COLUMNS))
         rates[:, _IMPULSE], rates[:, _OFFSET], rates[:, _DRY] = effort + known, 1.0, side
         rates[:, _HELD], rates[:, _EFFORT] = self._held * (1.0 - side**2), np.abs(effort)
+        if not (np.abs(rates) <= LARGEST).all() or not (np.abs(momentum) <= LARGEST).all():
+            raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {LARGEST:g}", name="qd")
         if self._rates is not None:
             mean = 0.5 * (rates + self._rates)
             if self._as_held:

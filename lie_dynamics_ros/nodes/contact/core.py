@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.dynamics_answer import pushes
-from ...core.errors import ParameterError
+from ...core.errors import MessageError, ParameterError
 from ...core.last_link import last_link
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
@@ -20,8 +20,8 @@ from .options import ContactOptions
 
 USUAL_PERIOD = 1e-3
 """Taken for the period of states until it has been measured [s]."""
-GAP = 20.0
-"""Periods without a state after which windows begin afresh."""
+GAP = 20.0, 0.25
+"""Periods, and seconds, without a state after which windows begin afresh."""
 
 
 @dataclass(eq=False, slots=True)
@@ -142,13 +142,12 @@ class ContactCore(RobotCore):
 
         Raises
         ------
-        LieDynamicsError
-            The state leads to numbers that are not finite.
+        MessageError
+            The state leads to numbers that are not finite, or those of no robot.
         """
         assert state.effort is not None
         stamp, position, velocity = state.stamp, state.position, state.velocity
         period = 0.0 if self._last is None else (stamp - self._last) * 1e-9
-        self._last = stamp
         effort = state.effort
         if state.wrenches is not None or state.push is not None:
             effort = effort + pushes(self.dynamics, state, state.wrenches)
@@ -157,14 +156,19 @@ class ContactCore(RobotCore):
         if period > 0.0:
             self._times.add(period, state.age)
         usual = self._times.period or USUAL_PERIOD
-        if period > GAP * usual:
+        if period > max(GAP[0] * usual, GAP[1]):
             self._rest = []
             if self.observer is not None:
                 self.observer.restart()
         if self.observer is None:
+            self._last = stamp
             self._measure(stamp, position, velocity, effort)
             return None
-        found = self.observer.update(position, velocity, effort, period if period > 0.0 else usual)
+        try:
+            found = self.observer.update(position, velocity, effort, period if period > 0.0 else usual)
+        except InputError as error:
+            raise MessageError("not finite", str(error)) from error
+        self._last = stamp
         self.acceleration = self.observer.acceleration
         if found is None:
             return None

@@ -40,6 +40,7 @@ assert node.answering is None
 """
 NODES = {
     "computed_torque": "ComputedTorqueNode",
+    "contact": "ContactNode",
     "hybrid_dynamics": "HybridDynamicsNode",
     "inverse_dynamics": "InverseDynamicsNode",
     "stewart_pose": "StewartPoseNode",

@@ -100,9 +100,9 @@ def test_does_not_answer_states_that_it_cannot_use(shared, case, what):
     spoil, kind, detail = UNUSABLE[what]
     state = spoil(case.names, case.position)
     if what in case.forgives:
-        case.check(bench.ask(lambda: bench.make_state(*state), answers))
+        case.check(bench.ask(lambda: case.message(bench, *state), answers))
         return
-    stamps = send_until_dropped(bench, node, lambda: bench.make_state(*state), kind, detail(case.names))
+    stamps = send_until_dropped(bench, node, lambda: case.message(bench, *state), kind, detail(case.names))
     case.check(bench.ask(lambda: case.state(bench), answers))
     assert not stamps & {stamp_of(answer) for answer in answers}
     assert all(np.isfinite(case.numbers(answer)).all() for answer in answers)

@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from test_parameter_files import NODES
 
 from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
+from lie_dynamics_ros.nodes.contact.node import ContactNode
 from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsNode
 from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
 from lie_dynamics_ros.nodes.simulated_robot.node import SimulatedRobot
@@ -38,6 +39,7 @@ OF_ALL_TYPES = {
 }
 NODE_CLASSES = {
     "computed_torque": ComputedTorqueNode,
+    "contact": ContactNode,
     "hybrid_dynamics": HybridDynamicsNode,
     "inverse_dynamics": InverseDynamicsNode,
     "simulated_robot": SimulatedRobot,
