@@ -74,6 +74,7 @@ setup(
             f"simulated_robot = {PACKAGE}.nodes.simulated_robot.node:main",
             f"simulated_stewart = {PACKAGE}.nodes.simulated_stewart.node:main",
             f"stewart_pose = {PACKAGE}.nodes.stewart_pose.node:main",
+            f"tool_wrench = {PACKAGE}.nodes.tool_wrench.node:main",
             f"together = {PACKAGE}.nodes.together.node:main",
             f"demo = {PACKAGE}.demo.__main__:main",
         ],

@@ -11,6 +11,7 @@ PROGRAMS = (
     "simulated_stewart",
     "stewart_pose",
     "together",
+    "tool_wrench",
 )
 
 end_quietly_while_importing(PROGRAMS)

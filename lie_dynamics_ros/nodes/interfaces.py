@@ -110,6 +110,11 @@ INTERFACES = {
         ("joint_states", "robot_description", "~/external_wrench", *BASE),
         ("~/measure_noise", "~/set_payload"),
     ),
+    "tool_wrench": Interface(
+        ("~/contact_wrench",),
+        ("joint_states", "robot_description", "~/wrench", "~/external_wrench", *BASE),
+        ("~/calibrate", "~/forget_poses", "~/zero", "~/set_payload"),
+    ),
     "stewart_pose": Interface(
         ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),
         ("joint_states",),

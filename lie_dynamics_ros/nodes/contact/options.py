@@ -37,9 +37,7 @@ CONTACT_SETTINGS = (
         low=0.0,
         high=10.0,
     ),
-    Setting(
-        "effort_noise", 0.0, "The same of efforts; set with velocity_noise [N m, N].", low=0.0, high=1000.0
-    ),
+    Setting("effort_noise", 0.0, "The same of efforts; set with velocity_noise [N m, N].", low=0.0, high=1000.0),
     Setting(
         "offset_error",
         [0.0],

@@ -127,6 +127,7 @@ LAUNCHED_NODES = {
     "contact": NodeFile(
         (*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}
     ),
+    "tool_wrench": NodeFile((*_ROBOT, *_COMMON), {"wrench": ("~/wrench", "Topic of the sensor's readings.")}),
     "simulated_robot": NodeFile(
         ("robot_description", "joint_prefix", "mode", "rate", "publish_clock", *_COMMON),
         {

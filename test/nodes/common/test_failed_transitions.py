@@ -44,6 +44,7 @@ NODES = {
     "hybrid_dynamics": "HybridDynamicsNode",
     "inverse_dynamics": "InverseDynamicsNode",
     "stewart_pose": "StewartPoseNode",
+    "tool_wrench": "ToolWrenchNode",
 }
 
 

@@ -17,6 +17,7 @@ from lie_dynamics_ros.nodes.inverse_dynamics import node as inverse_dynamics
 from lie_dynamics_ros.nodes.simulated_robot import node as simulated_robot
 from lie_dynamics_ros.nodes.simulated_stewart import node as simulated_stewart
 from lie_dynamics_ros.nodes.stewart_pose import node as stewart_pose
+from lie_dynamics_ros.nodes.tool_wrench import node as tool_wrench
 from lie_dynamics_ros.ros.node.described_node import DESCRIPTION_SETTINGS
 from lie_dynamics_ros.ros.node.managed_node import COMMON_SETTINGS
 from lie_dynamics_ros.ros.node.parameters import make_descriptor
@@ -29,6 +30,7 @@ NODES = {
     "inverse_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *inverse_dynamics.SETTINGS),
     "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
     "simulated_stewart": (*COMMON_SETTINGS, *simulated_stewart.SETTINGS),
+    "tool_wrench": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *tool_wrench.SETTINGS),
     "stewart_pose": (*COMMON_SETTINGS, *stewart_pose.SETTINGS),
 }
 each_node = pytest.mark.parametrize("name", NODES)
@@ -74,7 +76,7 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
     side = "publisher" if name.startswith("simulated") else "subscription"
     depth = {f"qos_overrides.{bench.namespace}/joint_states.{side}.depth": 7}
     node = bench.start(name, arguments=["--params-file", str(file)], fresh=True, **depth)  # as users start it
-    if name in ("computed_torque", "contact", "hybrid_dynamics", "inverse_dynamics"):
+    if name in ("computed_torque", "contact", "hybrid_dynamics", "inverse_dynamics", "tool_wrench"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")
     for setting in NODES[name]:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_cases import CASES
+from geometry_msgs.msg import WrenchStamped
+from node_cases import ARM_POSITION, CASES, Case
 from node_harness import Bench, stamp_of
+from node_robots import ARM, ARM_JOINTS
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from test_parameter_files import NODES
@@ -22,6 +24,7 @@ from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
 from lie_dynamics_ros.nodes.simulated_robot.node import SimulatedRobot
 from lie_dynamics_ros.nodes.simulated_stewart.node import SimulatedStewart
 from lie_dynamics_ros.nodes.stewart_pose.node import StewartPoseNode
+from lie_dynamics_ros.nodes.tool_wrench.node import ToolWrenchNode
 
 EXTREME = (1e308, -1e308, 1e154, 5e-324, -5e-324, math.nan, math.inf, -math.inf)
 WHOLE = (2**63 - 1, -(2**63), -1, 0)
@@ -45,11 +48,24 @@ NODE_CLASSES = {
     "simulated_robot": SimulatedRobot,
     "simulated_stewart": SimulatedStewart,
     "stewart_pose": StewartPoseNode,
+    "tool_wrench": ToolWrenchNode,
 }
+TOOL = Case(
+    module="tool_wrench",
+    parameters={"robot_description": ARM, "sensor_frame": "panda_link8", "sensor_bias": [0.0] * 6},
+    answer=WrenchStamped,
+    topic="contact_wrench",
+    names=ARM_JOINTS,
+    position=ARM_POSITION,
+    numbers=lambda answer: [getattr(answer.wrench.force, axis) for axis in "xyz"],
+    expected=lambda: None,
+)
+"""Answers states with what a sensor reads, which other tests of all nodes do not send."""
+EVERY = (*CASES, TOOL)
 STARTED_WITH = {
     "simulated_robot": {"mode": "dynamics", "position_noise": 0.0},
     "simulated_stewart": {},
-    **{case.module: {"state_timeout": 10.0, **case.parameters} for case in CASES},  # all run on one thread here
+    **{case.module: {"state_timeout": 10.0, **case.parameters} for case in EVERY},  # all run on one thread here
 }
 
 
@@ -61,7 +77,7 @@ class Driven:
     """A node in this process, active, and what it answers."""
 
     def __init__(self, bench: Bench, name: str) -> None:
-        self.bench, self.case = bench, next((case for case in CASES if case.module == name), None)
+        self.bench, self.case = bench, next((case for case in EVERY if case.module == name), None)
         values = {"autostart": False, **STARTED_WITH[name]}
         overrides = [Parameter(key, value=value) for key, value in values.items()]
         self.node = NODE_CLASSES[name](namespace=bench.namespace, parameter_overrides=overrides)
@@ -72,11 +88,20 @@ class Driven:
             self.answers = bench.listen(JointState, "joint_states")
         else:
             self.answers = bench.listen(self.case.answer, f"{name}/{self.case.topic}")
+        self.readings = bench.publisher(WrenchStamped, f"{name}/wrench") if name == TOOL.module else None
+
+    def ask(self) -> JointState:
+        """A state; for a sensor's node what it reads, before that."""
+        if self.readings is not None:
+            reading = WrenchStamped()
+            reading.header.frame_id, reading.wrench.force.x = "panda_link8", 3.0
+            self.readings.publish(reading)
+        return self.case.state(self.bench)
 
     def answer(self) -> np.ndarray:
         """Numbers of an answer to what is sent from now on."""
         if self.case is not None:
-            return np.array(self.case.numbers(self.bench.ask(lambda: self.case.state(self.bench), self.answers)))
+            return np.array(self.case.numbers(self.bench.ask(self.ask, self.answers)))
         begin = self.bench.now()
         message = self.bench.wait(
             lambda: next((a for a in reversed(self.answers) if stamp_of(a) >= begin), None), "a state"

@@ -1,0 +1,8 @@
+"""Start the node tool_wrench beside a driver that publishes joint_states and robot_description, and a sensor."""
+
+from lie_dynamics_ros.ros.launch.launch_arguments import whole
+from lie_dynamics_ros.ros.launch.launch_files import launch_description
+
+
+def generate_launch_description():
+    return launch_description(whole("tool_wrench"))

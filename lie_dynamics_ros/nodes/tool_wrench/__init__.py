@@ -1,0 +1,1 @@
+"""The node tool_wrench: contacts of a tool behind a force-torque sensor."""

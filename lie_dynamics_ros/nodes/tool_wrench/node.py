@@ -1,0 +1,134 @@
+"""Node that tells what touches a tool behind a force-torque sensor, whose bias and tool it calibrates.
+
+See doc/nodes/tool_wrench.md for topics, services, parameters, units, frames and signs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
+
+from ...core.arrays import Array
+from ...core.errors import NodeError, RequestError
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.spinning import run
+from ...ros.outputs import diagnostics
+from ...ros.outputs.base_outputs import WrenchOutput
+from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.joint_outputs import JointOutput
+from ...ros.wire import qos
+from ...ros.wire.messages import wrench_to_array
+from .core import ToolAnswer, ToolWrenchCore
+from .options import TOOL_WRENCH_SETTINGS, ToolWrenchOptions
+
+SETTINGS = (*ROBOT_SETTINGS, *TOOL_WRENCH_SETTINGS)
+
+
+class ToolWrenchNode(RobotNode[ToolWrenchCore]):
+    """Joint states and readings in, contact wrenches out."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("tool_wrench", SETTINGS, **kwargs)
+        self._wrench = WrenchOutput(self, "~/contact_wrench")
+        self.listen(WrenchStamped, "~/wrench", self._on_reading, qos.STREAM_INPUT)
+        for name, do in (("calibrate", self._calibrate), ("forget_poses", self._forget), ("zero", self._zero)):
+            self.create_service(Trigger, f"~/{name}", lambda _, response, do=do: self._respond(do, response))
+
+    # Configuration.
+
+    def read_options(self, values: Mapping[str, Any]) -> ToolWrenchOptions:
+        """Make options of parameter values; raises ParameterError where they make no sense together."""
+        return ToolWrenchOptions(**ToolWrenchOptions.read(values))
+
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ToolWrenchCore:
+        """Prepare everything for a robot; raises with the reason where that cannot be done."""
+        return ToolWrenchCore(model, options, friction)
+
+    def outputs(self) -> tuple[JointOutput | None, ...]:
+        """Return the outputs with a number for each joint."""
+        return ()
+
+    # Messages.
+
+    def publish(self, core: ToolWrenchCore, answer: ToolAnswer | None, stamp: Time) -> None:
+        """Publish the contact, where it is known."""
+        if answer is not None:
+            self._wrench.publish(self.frame_of(answer.frame), answer.wrench, stamp)
+
+    def _on_reading(self, message: WrenchStamped) -> None:
+        core = self.answering
+        if core is not None:
+            frame, reading = message.header.frame_id, wrench_to_array(message.wrench)
+            self.stream.accept(lambda: core.read(self.link_of(frame), reading, self.ros_time()))
+
+    # Services.
+
+    def _respond(self, do: Callable[[ToolWrenchCore], str], response: Trigger.Response) -> Trigger.Response:
+        try:
+            core = self.answering
+            if core is None:
+                raise RequestError("the node is not active")
+            response.message = do(core)
+            response.success = True
+        except (NodeError, LieDynamicsError) as error:
+            response.message = str(error)
+        return response
+
+    def _calibrate(self, core: ToolWrenchCore) -> str:
+        found, text = core.add_pose()
+        if found is not None:
+            core.known = found
+            tool = {"tool_mass": found.mass, "tool_center_of_mass": found.com.tolist(), "reading_sign": found.sign}
+            self._keep(found.bias, **tool)
+        return text
+
+    def _forget(self, core: ToolWrenchCore) -> str:
+        count, core.poses = len(core.poses), []
+        return f"{count} poses are forgotten; the calibration is as it was"
+
+    def _zero(self, core: ToolWrenchCore) -> str:
+        self._keep(core.zeroed())
+        return "the sensor reads nothing here"
+
+    def _keep(self, bias: Array, **values: Any) -> None:
+        """Set parameters to what was calibrated, so that they can be saved; raises RequestError."""
+        values["sensor_bias"] = [*bias[3:].tolist(), *bias[:3].tolist()]
+        result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
+        if not result.successful:
+            raise RequestError(result.reason)
+
+    # Diagnostics.
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        super().describe(report, period)
+        core, values = self.core, report.values
+        if core is None:
+            return
+        values["sensor frame"] = core.frame or "unknown"
+        values["poses of the calibration"] = len(core.poses)
+        if core.known is None:
+            report.add(diagnostics.WARN, "the sensor is not calibrated: call ~/calibrate at four poses or more")
+        else:
+            known = core.known
+            values["tool"] = f"{known.mass:.4g} kg at {known.com.round(4).tolist()} m"
+            if known.degrees:
+                values["plausibility of the calibration"] = f"{known.plausibility:.2g}"
+        if self.answering is not None and core.reading.is_stale(self.ros_time(), 10**8):
+            report.add(diagnostics.WARN, "the sensor's readings are stale; no contact is told")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ToolWrenchNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""The node tool_wrench without ROS: guided calibration, and contacts of a tool in motion, by MuJoCo's own sensors."""
+
+import numpy as np
+import pytest
+from support.sensed_tool import BIAS, COM, FLANGE, INERTIA, MASS, NOISE, Wrist
+
+from lie_dynamics_ros.core.errors import MessageError, ParameterError, RequestError
+from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
+from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.nodes.tool_wrench.core import ToolWrenchCore
+from lie_dynamics_ros.nodes.tool_wrench.options import TOOL_WRENCH_SETTINGS, ToolWrenchOptions
+
+S, MS = 10**9, 10**6
+DEFAULTS = {setting.name: setting.default for setting in (*TOOL_WRENCH_SETTINGS, *MODEL_SETTINGS)}
+WRISTS = ((1.6, 0.5), (3.2, 0.5), (2.4, -1.0), (0.4, 1.8), (2.4, 2.0))
+POSES = np.array([[0.0, -0.3, 0.0, -1.9, 0.0, *wrist] for wrist in WRISTS])
+    [[0.0, -0.3, 0.0, -1.9, 0.0, x, y] for x, y in ((1.6, 0.5), (3.2, 0.5), (2.4, -1.0), (0.4, 1.8), (2.4, 2.0))]
+)
+
+
+@pytest.fixture(scope="module")
+def wrist():
+    return Wrist()
+
+
+class Cell:
+    """The core, and the sensor's readings at 1 kHz with their noise."""
+
+    def __init__(self, wrist, sign=-1, **values):
+        self.wrist, self.sign = wrist, sign
+        self.values = {**DEFAULTS, "pose_time": 0.2, **values}
+        self.core = ToolWrenchCore(wrist.model, ToolWrenchOptions.from_values(self.values))
+        self.rng, self.now = np.random.default_rng(0), S
+
+    def send(self, q, qd, reading, frame=FLANGE):
+        self.now += MS
+        noisy = self.sign * (reading + BIAS + self.rng.multivariate_normal(np.zeros(6), NOISE))
+        self.core.read(frame, noisy, self.now)
+        return self.core.answer(RobotState(self.now, q, qd, arrival=self.now))
+
+    def rest(self, q, push=None, count=300):
+        reading = self.wrist.read(q, np.zeros(7), np.zeros(7), push)
+        return [self.send(q, np.zeros(7), reading) for _ in range(count)]
+
+    def move(self):
+        """One state in motion, after which a pose is another one."""
+        self.send(POSES[0], np.ones(7), np.zeros(6))
+
+    def calibrate(self):
+        for q in POSES:
+            self.move()
+            self.rest(q)
+            found, text = self.core.add_pose()
+        self.core.known = found
+        return found, text
+
+
+def test_poses_lead_to_a_calibration_as_good_as_told(wrist):
+    cell = Cell(wrist)
+    assert not any(cell.rest(POSES[0], count=50))
+    with pytest.raises(RequestError, match="is to rest for"):
+        cell.core.add_pose()
+    found, text = cell.calibrate()
+    assert found.sign == -1 and "mass 1.3" in text and "points down" in text
+    assert abs(found.mass - MASS) < 4.0 * found.mass_deviation < 0.1
+    assert (np.abs(found.com - COM) < 4.0 * found.com_deviation).all() and found.com_deviation.max() < 5e-3
+    assert found.plausibility > 1e-4
+    with pytest.raises(RequestError, match="as in pose 5"):
+        cell.core.add_pose()
+
+
+def test_contacts_are_told_in_motion_and_none_where_there_is_none(wrist):
+    cell = Cell(wrist, tool_inertia=INERTIA[np.triu_indices(3)].tolist())
+    cell.calibrate()
+    t = np.arange(0.0, 1.5, 1e-3)[:, None]
+    q = POSES[0] + 0.3 * np.sin(3.0 * t + np.arange(7)) - 0.3 * np.sin(np.arange(7))
+    qd, qdd = 0.9 * np.cos(3.0 * t + np.arange(7)), -2.7 * np.sin(3.0 * t + np.arange(7))
+    push, free, touched = np.array([0.0, 0.0, 0.0, 6.0, -4.0, 5.0]), [], []
+    for k, motion in enumerate(zip(q, qd, qdd, strict=True)):
+        now = push if k >= 1000 else None
+        answer = cell.send(*motion[:2], wrist.read(*motion, now))
+        (free if now is None else touched).append(answer.wrench)
+    assert np.abs(np.mean(free[200:], axis=0)[3:]).max() < 0.2
+    assert np.abs(np.array(free[200:])[:, 3:]).max() < 1.0  # five deviations of the noise, and late accelerations
+    assert np.abs(np.mean(touched[100:], axis=0) - push).max() < 0.2
+
+
+def test_zero_takes_the_drift_of_the_bias(wrist):
+    cell = Cell(wrist)
+    with pytest.raises(RequestError, match="not calibrated"):
+        cell.core.zeroed()
+    cell.calibrate()
+    drift = np.array([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])
+    reading = wrist.read(POSES[1], np.zeros(7), np.zeros(7)) + drift
+    cell.move()
+    for _ in range(300):
+        answer = cell.send(POSES[1], np.zeros(7), reading)
+    assert np.abs(answer.wrench - drift).max() < 0.6  # six deviations of a reading
+    before = cell.core.known.bias
+    np.testing.assert_allclose(cell.core.zeroed() - before, drift, atol=0.1)
+
+
+def test_what_cannot_be_used_is_refused_and_silence_tells_nothing(wrist):
+    cell = Cell(wrist, sensor_bias=[0.0] * 6, tool_mass=1.0)
+    with pytest.raises(MessageError, match="'nowhere'"):
+        cell.core.read("nowhere", np.zeros(6), cell.now)
+    with pytest.raises(MessageError, match="not finite"):
+        cell.core.read(FLANGE, np.full(6, np.nan), cell.now)
+    assert cell.send(POSES[0], np.zeros(7), np.zeros(6)) is not None
+    late = RobotState(cell.now + S, POSES[0], np.zeros(7), arrival=cell.now + S)
+    assert cell.core.answer(late) is None
+    for name, value in (("sensor_bias", [1.0, 2.0]), ("reading_sign", 0), ("sensor_frame", "nowhere")):
+        with pytest.raises(ParameterError, match=name):
+            Cell(wrist, **{name: value})
