@@ -14,8 +14,6 @@ S, MS = 10**9, 10**6
 DEFAULTS = {setting.name: setting.default for setting in (*TOOL_WRENCH_SETTINGS, *MODEL_SETTINGS)}
 WRISTS = ((1.6, 0.5), (3.2, 0.5), (2.4, -1.0), (0.4, 1.8), (2.4, 2.0))
 POSES = np.array([[0.0, -0.3, 0.0, -1.9, 0.0, *wrist] for wrist in WRISTS])
-    [[0.0, -0.3, 0.0, -1.9, 0.0, x, y] for x, y in ((1.6, 0.5), (3.2, 0.5), (2.4, -1.0), (0.4, 1.8), (2.4, 2.0))]
-)
 
 
 @pytest.fixture(scope="module")
