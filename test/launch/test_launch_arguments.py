@@ -22,6 +22,8 @@ COMPOSITES = {
 }
 #: A value for each argument, and where it is to be found in what is started.
 VALUES = {
+    "touching": "a/touching",
+    "wrench": "a/wrench",
     "robot_description": "/a/robot.urdf",
     "mode": "adaptive",
     "rate": "250.0",
@@ -137,7 +139,8 @@ def test_a_node_file_says_what_its_node_has(node, monkeypatch):
     source = Path(module.__file__).read_text()
     for argument, (topic, _) in LAUNCHED_NODES[node].topics.items():
         assert f'"{topic}"' in source or argument == "joint_states"
-    assert ("commands" in arguments) == (node != "stewart_pose")  # which neither gives nor takes any
+    without = ("contact", "stewart_pose", "tool_wrench")  # neither give nor take any
+    assert ("commands" in arguments) == (node not in without)
 
 
 @pytest.mark.parametrize("node", LAUNCHED_NODES)
@@ -327,7 +330,7 @@ def test_what_launch_is_told(name, monkeypatch):
         assert boolean == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
         assert argument.kwargs["description"].endswith(".")
         as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")
-        topic = argument.args[0] in ("commands", "accelerations", "joint_states")
+        topic = argument.args[0] in ("commands", "accelerations", "joint_states", "touching", "wrench")
         elsewhere = topic or texts[argument.args[0]] or argument.args[0] in ("namespace", "config")
         assert as_in_the_file is not bool(elsewhere)
         assert texts[argument.args[0]] in (argument.kwargs["choices"] or (texts[argument.args[0]],))

@@ -18,7 +18,7 @@ from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.estimation import ContactObserver, ContactState, ContactWrench, SensorNoise, contact_wrench
 from .options import ContactOptions
 
-USUAL_PERIOD = 1e-3
+FIRST_PERIOD = 1e-3
 """Taken for the period of states until it has been measured [s]."""
 GAP = 20.0, 0.25
 """Periods, and seconds, without a state after which windows begin afresh."""
@@ -85,7 +85,7 @@ class ContactCore(RobotCore):
         self.frame = options.frame or self.model.body_names[last_link(self.model)]
         try:
             jacobian(self.dynamics, self.model.neutral(), self.frame)
-            trial = self._observe(SensorNoise.white(self.dynamics, 1.0, 1.0, USUAL_PERIOD))
+            trial = self._observe(SensorNoise.white(self.dynamics, 1.0, 1.0, FIRST_PERIOD))
         except InputError as error:
             raise ParameterError(f"contact: {error}") from error
         found = None
@@ -94,7 +94,7 @@ class ContactCore(RobotCore):
         if found is not None:
             self._tell(found)
         if options.velocity_noise:
-            period = self._times.period or USUAL_PERIOD
+            period = self._times.period or FIRST_PERIOD
             self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, period)
         if self.noise is not None:
             before, self.observer = self.observer, self._observe(self.noise)
@@ -155,7 +155,7 @@ class ContactCore(RobotCore):
             effort = effort + gravity_force(self.dynamics, position)
         if period > 0.0:
             self._times.add(period, state.age)
-        usual = self._times.period or USUAL_PERIOD
+        usual = self._times.period or FIRST_PERIOD
         if period > max(GAP[0] * usual, GAP[1]):
             self._rest = []
             if self.observer is not None:

@@ -25,7 +25,7 @@ from .options import ToolWrenchOptions
 
 FEWEST = 20
 """Readings of a pose."""
-RESTING = 0.01
+AT_STANDSTILL = 0.01
 """Speed below which a joint counts as resting [rad/s, m/s]."""
 SAME_POSE = 0.2
 """Angle between two directions of gravity below which poses are one [rad]."""
@@ -130,7 +130,7 @@ class ToolWrenchCore(RobotCore):
         """Return the contact at a state, None without a fresh reading or a calibration; raises MessageError."""
         rate = np.full(len(self.zero), np.nan)
         self._rates.fill(state.stamp, state.velocity, rate)
-        if np.abs(state.velocity).max() > RESTING:
+        if np.abs(state.velocity).max() > AT_STANDSTILL:
             self._recent.clear()
             self._position = None
         else:
