@@ -1,0 +1,105 @@
+"""The node contact as a process, and what computed_torque makes of what it tells."""
+
+from __future__ import annotations
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from node_robots import ARM, ARM_JOINTS, oracle
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, String
+from std_srvs.srv import Trigger
+
+from lie_dynamics_ros.lie_dynamics import Model, frame_pose, jacobian
+
+Q = np.array([0.0, -0.3, 0.0, -1.9, 0.0, 1.6, 0.5])
+FORCE = np.array([2.0, -3.0, 4.0])
+GIVEN = {"velocity_noise": 1e-3, "effort_noise": 0.02, "velocity_source": "measured"}
+
+
+def held(bench, push=0.0):
+    message = bench.make_state(ARM_JOINTS, Q, np.zeros(7))
+    message.effort = (oracle(ARM, Q) - push).tolist()
+    return message
+
+
+def call(bench, node, service):
+    client = bench.node.create_client(Trigger, f"{node}/{service}")
+    bench.wait(client.service_is_ready, service)
+    future = client.call_async(Trigger.Request())
+    return bench.wait(lambda: future.result() if future.done() else None, "an answer")
+
+
+def test_a_push_is_told_with_its_wrench_and_its_end(bench):
+    from lie_dynamics_interfaces.msg import ContactState
+
+    node = bench.start("contact", robot_description=ARM, contact_frame="panda_link8", state_timeout=60.0, **GIVEN)
+    touching = bench.listen(Bool, f"{node}/touching")
+    efforts = bench.listen(JointState, f"{node}/external_efforts")
+    wrenches = bench.listen(WrenchStamped, f"{node}/contact_wrench")
+    reports = bench.listen(ContactState, f"{node}/contact_state")
+    bench.wait_state(node, "active")
+    model = Model.from_urdf(ARM)
+    push = jacobian(model, Q, "panda_link8", "aligned")[3:].T @ FORCE
+    answers = [bench.ask(lambda: held(bench), efforts, wrenches, reports) for _ in range(3)]
+    assert np.abs(answers[-1][0].effort).max() < 1e-9 and not answers[-1][2].touching
+    for _ in range(80):
+        effort, wrench, report = bench.ask(lambda: held(bench, push), efforts, wrenches, reports)
+    bench.wait(lambda: touching and touching[-1].data, "a contact")
+    np.testing.assert_allclose(effort.effort, push, atol=1e-9)
+    axes = frame_pose(model, Q, "panda_link8")[:3, :3]
+    force = [wrench.wrench.force.x, wrench.wrench.force.y, wrench.wrench.force.z]
+    np.testing.assert_allclose(axes @ force, FORCE, atol=1e-9)
+    assert wrench.header.frame_id == report.frame_id == "panda_link8"
+    np.testing.assert_allclose(report.wrench[:3], force)
+    assert report.touching and report.evidence > 1.0 and report.misfit > 0.99 and not report.unfelt
+    cover = np.reshape(report.effort_covariance, (7, 7))
+    np.testing.assert_allclose(cover, cover.T)
+    assert np.linalg.eigvalsh(cover).min() > 0.0
+    bench.send_until(lambda: bench.states.publish(held(bench)), lambda: not touching[-1].data, "the end of the contact")
+    assert [message.data for message in touching][-3:] in ([False, True, False], [True, False])
+
+
+def test_states_without_efforts_are_refused_and_noise_is_measured_at_rest(bench):
+    side = f"qos_overrides.{bench.namespace}/joint_states.subscription"
+    whole = {f"{side}.reliability": "reliable", f"{side}.depth": 100}  # no state is lost
+    bench.drive(qos=QoSProfile(depth=100))
+    node = bench.start("contact", robot_description=ARM, noise_time=0.3, state_timeout=60.0, **whole)
+    efforts = bench.listen(JointState, f"{node}/external_efforts")
+    bench.wait_state(node, "active")
+    bench.send_until(
+        lambda: bench.states.publish(bench.make_state(ARM_JOINTS, Q, np.zeros(7))),
+        lambda: bench.reported(node, lambda s, v: int(v["dropped: no efforts"] or 0) > 0),
+        "a report of states without efforts",
+    )
+    rng, stamp, gravity = np.random.default_rng(0), [bench.now() - 50 * 10**9], oracle(ARM, Q)
+
+    def send():
+        for _ in range(20):
+            stamp[0] += 10**6
+            message = bench.make_state(ARM_JOINTS, Q, 1e-3 * rng.normal(size=7), stamp[0])
+            message.effort = (gravity + 0.02 * rng.normal(size=7)).tolist()
+            bench.states.publish(message)
+
+    measuring = "noise is being measured"
+    bench.wait_status(node, lambda s, v: measuring in s.message, measuring)
+    bench.send_until(send, lambda: efforts, "an answer, once noise is known")
+    answer = call(bench, node, "measure_noise")
+    assert answer.success and "rest for 0.3 s" in answer.message
+    bench.wait_status(node, lambda s, v: measuring in s.message, f"{measuring} anew", bench.now())
+
+
+def test_computed_torque_gives_way_when_it_is_told(bench):
+    node = bench.start("computed_torque", robot_description=ARM, contact_reaction="gravity_compensation")
+    phases, efforts = bench.listen(String, f"{node}/phase"), bench.listen(JointState, f"{node}/joint_efforts")
+    contacts = bench.publisher(Bool, f"{node}/contact")
+    bench.wait_state(node, "active")
+    bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, np.zeros(7)), efforts)
+    contacts.publish(Bool(data=True))
+    bench.wait(lambda: phases and phases[-1].data == "yielding: contact", "the phase")
+    moved = Q + 0.05
+    answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, moved, np.zeros(7)), efforts)
+    expected = oracle(ARM, moved)
+    np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    assert call(bench, node, "hold").success
+    bench.wait(lambda: phases[-1].data.startswith("holding"), "control again")
