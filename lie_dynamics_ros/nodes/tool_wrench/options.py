@@ -15,7 +15,7 @@ TOOL_WRENCH_SETTINGS = (
     Setting(
         "sensor_bias",
         [0.0],
-        "What the sensor reads of nothing, times reading_sign: force, torque [N, N m]. One number: not calibrated.",
+        "What the sensor reads of nothing, times reading_sign: force, torque [N, N m]. [0.0]: not calibrated.",
         low=-1e6,
         high=1e6,
     ),
@@ -79,6 +79,8 @@ class ToolWrenchOptions(RobotOptions):
         for name, sizes in (("sensor_bias", (1, 6)), ("tool_center_of_mass", (3,)), ("tool_inertia", (6,))):
             if len(values[name]) not in sizes:
                 raise ParameterError(f"{name} has {len(values[name])} entries; expected {sizes[-1]}")
+        if len(values["sensor_bias"]) == 1 and values["sensor_bias"][0] != 0.0:
+            raise ParameterError("sensor_bias has one number that is not 0; expected six, or [0.0] for no calibration")
         if values["reading_sign"] == 0:
             raise ParameterError("reading_sign is 0; expected 1 or -1")
         bias = tuple(values["sensor_bias"])
