@@ -48,6 +48,8 @@ setup(
         "demo": ["matplotlib"],
         "retiming": ["toppra>=0.6.2"],
         "mjcf": ["mujoco>=3.3"],
+        "torch": ["torch>=2.4"],
+        "jax": ["jax>=0.4.36"],
         "test": [
             "pytest>=7,<9",
             "pytest-xdist>=3.5",

@@ -55,8 +55,8 @@ _HOMES = {
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 #: Rooms, imported when they are asked for too.
 _ROOMS = (
-    "closed_form", "constraints", "control", "dynamics", "errors", "estimation", "geometry", "identification", "lie",
-    "model", "optimal", "reference", "simulation", "stewart",
+    "autodiff", "closed_form", "constraints", "control", "dynamics", "errors", "estimation", "geometry",
+    "identification", "lie", "model", "optimal", "reference", "simulation", "stewart",
 )  # fmt: skip
 __all__ = sorted(_MODULES)  # noqa: PLE0605
 

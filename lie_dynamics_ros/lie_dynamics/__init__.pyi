@@ -1,3 +1,4 @@
+from . import autodiff as autodiff
 from . import closed_form as closed_form
 from . import constraints as constraints
 from . import control as control
