@@ -58,6 +58,13 @@ def test_broadcasting_and_types(rng):
     assert jax_functions.inverse_dynamics(model, *single).dtype == np.float32
 
 
+def test_second_derivatives_are_refused(rng):
+    model = tree()
+    q, qd, qdd = states(model, rng)
+    with pytest.raises(ValueError, match="callback"):
+        jax.hessian(lambda v: jax_functions.inverse_dynamics(model, q, v, qdd).sum())(qd)
+
+
 def test_bad_input_is_named(rng):
     model = tree()
     q, qd, qdd = states(model, rng)

@@ -22,9 +22,9 @@ def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any) -> Any:
     model : Model
         The robot.
     q, qd, qdd : jax.Array, shape (..., nq), (..., nv), (..., nv)
-        Configurations, rates, accelerations; leading axes are broadcast. Numbers are float64 within; results are of the
-        type they are promoted to, float32 unless ``jax_enable_x64`` is set. Derivatives along entries of quaternions are
-        those of f(q / |q|). There are no second derivatives.
+        Configurations, rates, accelerations; leading axes are broadcast. Numbers are float64 within; results are of
+        the type they are promoted to, float32 unless ``jax_enable_x64`` is set. Derivatives along entries of
+        quaternions are those of f(q / |q|). Second derivatives are refused by JAX.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any) -> Any:
     q, qd, qdd : torch.Tensor, shape (..., nq), (..., nv), (..., nv)
         Configurations, rates, accelerations; leading axes are broadcast. Numbers are float64 within; the result has the
         type and device of what they are promoted to. Derivatives along entries of quaternions are those of
-        f(q / |q|). Second derivatives are refused by PyTorch.
+        f(q / |q|). Second derivatives are refused.
 
     Raises
     ------
@@ -56,6 +56,17 @@ def _apply(dynamics: Dynamics, model: Model, *arguments: Any) -> Any:
 def _function() -> Any:
     import torch
 
+    class Slopes(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(context: Any, dynamics: Dynamics, model: Model, gradient: Any, *tensors: Any) -> Any:
+            blocks = dynamics.derivatives(model, *map(_numbers, tensors))
+            row = _numbers(gradient)[..., None, :]
+            return tuple(gradient.new_tensor((row @ block)[..., 0, :]) for block in blocks)
+
+        @staticmethod
+        def backward(context: Any, *gradients: Any) -> Any:  # or PyTorch would take slopes for constants
+            raise RuntimeError("dynamics of lie_dynamics have first derivatives only, second ones are asked for")
+
     class Evaluation(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(context: Any, dynamics: Dynamics, model: Model, *tensors: Any) -> Any:
@@ -64,12 +75,8 @@ def _function() -> Any:
             return tensors[0].new_tensor(dynamics.value(model, *map(_numbers, tensors)))
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(context: Any, gradient: Any) -> Any:
-            tensors = context.saved_tensors
-            blocks = context.dynamics.derivatives(context.model, *map(_numbers, tensors))
-            row = _numbers(gradient)[..., None, :]
-            return None, None, *(gradient.new_tensor((row @ block)[..., 0, :]) for block in blocks)
+            return None, None, *Slopes.apply(context.dynamics, context.model, gradient, *context.saved_tensors)
 
     return Evaluation
 
