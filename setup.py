@@ -50,6 +50,7 @@ setup(
         "mjcf": ["mujoco>=3.3"],
         "torch": ["torch>=2.4"],
         "jax": ["jax>=0.4.36"],
+        "bags": ["rosbags>=0.11", "matplotlib"],
         "test": [
             "pytest>=7,<9",
             "pytest-xdist>=3.5",
@@ -63,6 +64,7 @@ setup(
             "mujoco>=3.3",
             "gymnasium>=1.0",
             "toppra>=0.6.2",
+            "rosbags>=0.11",
         ],
         "docs": ["sphinx>=8.1", "myst-parser>=4", "sphinx-gallery>=0.19", "furo", "matplotlib", "toppra>=0.6.2"],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],
@@ -79,6 +81,7 @@ setup(
             f"tool_wrench = {PACKAGE}.nodes.tool_wrench.node:main",
             f"together = {PACKAGE}.nodes.together.node:main",
             f"demo = {PACKAGE}.demo.__main__:main",
+            f"identify = {PACKAGE}.identify.command:main",
         ],
     },
 )

@@ -12,6 +12,7 @@ from .robot import (
     RecordingError,
     identify_payload,
     identify_robot,
+    write_report,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "identify_robot",
     "parameter_names",
     "regression",
+    "write_report",
 ]

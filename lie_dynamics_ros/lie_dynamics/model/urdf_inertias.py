@@ -30,6 +30,7 @@ def with_inertias(
     source: str | bytes | PathLike[str],
     inertias: Mapping[str, SpatialInertia],
     losses: Mapping[str, Mapping[str, float]] | None = None,
+    model: Model | None = None,
 ) -> bytes:
     """Return a URDF in which bodies have other inertias, and joints other losses.
 
@@ -45,6 +46,8 @@ def with_inertias(
         By name of the link that a joint moves, in its frame.
     losses : mapping, optional
         By joint, "damping", "friction" and "armature", as attributes of <dynamics>.
+    model : Model, optional
+        What was read from the URDF, where some of its joints are locked: then bodies are those of this model.
 
     Raises
     ------
@@ -58,7 +61,7 @@ def with_inertias(
     content, _ = read_source(source)
     text = _utf8(content)
     description = read_urdf(text, inertia_check="ignore")
-    model = Model.from_urdf(text, inertia_check="ignore")
+    model = Model.from_urdf(text, inertia_check="ignore") if model is None else model
     own = {link.name: link.inertia for link in description.links if link.inertia is not None}
     links: dict[str, SpatialInertia] = {}
     for body, inertia in inertias.items():

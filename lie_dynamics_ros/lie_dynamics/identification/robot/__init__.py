@@ -3,6 +3,7 @@
 from .identify_robot import identify_robot
 from .payload import PayloadEstimate, identify_payload
 from .problems import Problem, RecordingError
+from .report import write_report
 from .result import IdentifiedRobot, Prediction
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "RecordingError",
     "identify_payload",
     "identify_robot",
+    "write_report",
 ]

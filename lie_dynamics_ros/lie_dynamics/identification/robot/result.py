@@ -140,7 +140,8 @@ class IdentifiedRobot:
         law, names = self.friction, self.model.joint_names
         values = np.column_stack([law.damping, law.friction.mean(axis=0), self.model.limits.armature]).tolist()
         losses = {n: dict(zip(LOSSES, own, strict=True)) for n, own in zip(names, values, strict=True)}
-        text = with_inertias(urdf, {self.model.body_names[b]: self.model.inertia(b) for b in bodies}, losses)
+        changed = {self.model.body_names[b]: self.model.inertia(b) for b in bodies}
+        text = with_inertias(urdf, changed, losses, self.given)
         target.mkdir(parents=True, exist_ok=True)
         paths = target / "robot.urdf", target / "friction.yaml"
         paths[0].write_bytes(text)

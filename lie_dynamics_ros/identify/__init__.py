@@ -1,0 +1,1 @@
+"""The command `identify`: from a bag to an identified robot, and the motion to record for that."""

@@ -1,0 +1,58 @@
+"""Bags as ROS records them, written by rosbags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rosbags", reason="rosbags, which reads and writes bags, is not installed")
+
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+START = 1_700_000_000 * 10**9  # [ns]
+
+
+class Bag:
+    """A bag that is being written."""
+
+    def __init__(self, path: Path, storage: str = "mcap") -> None:
+        self._writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
+        self._connections: dict[str, object] = {}
+
+    def __enter__(self) -> Bag:
+        self._writer.open()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._writer.close()
+
+    def _write(self, topic: str, kind: str, time: float, message) -> None:
+        if topic not in self._connections:
+            self._connections[topic] = self._writer.add_connection(topic, kind, typestore=STORE)
+        stamp = START + round(time * 1e9)
+        self._writer.write(self._connections[topic], stamp, STORE.serialize_cdr(message, kind))
+
+    def state(self, topic: str, time: float, names, position=(), velocity=(), effort=(), stamped: bool = True) -> None:
+        """Write a JointState."""
+        types, kind = STORE.types, "sensor_msgs/msg/JointState"
+        at = START + round(time * 1e9) if stamped else 0
+        header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](at // 10**9, at % 10**9), "")
+        numbers = (np.asarray(x, np.float64) for x in (position, velocity, effort))
+        self._write(topic, kind, time, types[kind](header, list(names), *numbers))
+
+    def command(self, topic: str, time: float, effort) -> None:
+        """Write a Float64MultiArray."""
+        types, kind = STORE.types, "std_msgs/msg/Float64MultiArray"
+        layout = types["std_msgs/msg/MultiArrayLayout"]([], 0)
+        self._write(topic, kind, time, types[kind](layout, np.asarray(effort, np.float64)))
+
+
+def write_bag(path: Path, storage: str, names, time, q, effort) -> None:
+    """Write one topic with all joints."""
+    with Bag(path, storage) as bag:
+        for t, x, tau in zip(time, q, effort, strict=True):
+            bag.state("/joint_states", t, names, x, (), tau)
