@@ -128,8 +128,10 @@ def Ad_dual(T: npt.ArrayLike) -> Array:
 def ad(V: npt.ArrayLike) -> Array:
     """Return ad_V = [[[w], 0], [[v], [w]]] (..., 6, 6), the Lie bracket with `V` = (w, v) (..., 6). Kim (27)."""
     V = as_array(V, (6,), "V")
-    W = so3.hat(V[..., :3])
-    return assemble([[W, np.zeros((3, 3))], [so3.hat(V[..., 3:]), W]])
+    out = np.zeros((*V.shape[:-1], 6, 6), V.dtype)
+    out[..., :3, :3] = out[..., 3:, 3:] = so3.hat(V[..., :3])
+    out[..., 3:, :3] = so3.hat(V[..., 3:])
+    return out
 
 
 def ad_dual(V: npt.ArrayLike) -> Array:
