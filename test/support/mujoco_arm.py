@@ -54,8 +54,8 @@ class MujocoArm:
         spec = _spec(text)
         if payload is not None:
             link, mass, com = payload
-            ball = spec.body(link).add_body(name="payload", ipos=com, mass=mass, explicitinertial=True)
-            ball.inertia = [0.4 * mass * 0.05**2] * 3
+            load = spec.body(link).add_body(name="payload", ipos=com, mass=mass, explicitinertial=True)
+            load.inertia = [0.4 * mass * 0.05**2] * 3
         if ball is not None:
             link, center, radius = ball
             geometry = mujoco.mjtGeom
