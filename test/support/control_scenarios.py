@@ -103,6 +103,25 @@ def stop(case: Case, q, qd, physics=None, within: float = 1.0, **values) -> dict
     }
 
 
+def dropped(case: Case, q, qd, mass: float = 1.5) -> dict:
+    """Learn a payload that falls off as a stop begins, from a velocity: the estimate is wrong by all of it."""
+    loop = case.loop(q, 0.0, payload(case.arm, mass))
+    loop.run(1.0)
+    known = loop.core.estimate()[1].mass
+    bare = arms.load(case.arm).simulated()
+    bare.set(loop.arm.q, qd)
+    loop.arm = bare
+    loop.core.stop("asked to")
+    record = loop.run(2.0)
+    return {
+        "known": known,
+        "limits": over_limits(case, record),
+        "rest after": record.rest_time(REST),
+        "fastest": record.speed.max(),
+        "phase": str(record.phase[-1]),
+    }
+
+
 def stiffness(mode: str) -> tuple[float, float]:
     """Return kp and kd of a mode with default parameters: the others have Lambda Kd and Lambda + Kd over M."""
     if mode == "computed_torque":
