@@ -19,7 +19,7 @@ TRUST = 0.25
 """Speed by which a joint may miss a plan by the estimated model, over its limit; beyond, the estimate is left."""
 TRIALS = 8
 """How many plans of a stop may be by an estimated model."""
-AGAIN = 50_000_000
+RETRY = 50_000_000
 """Time from one that was left to the next, in which the estimate becomes better [ns]."""
 DENSEST = 8000.0
 """Density that a payload hardly exceeds: that of steel [kg/m^3]."""
@@ -97,7 +97,7 @@ class StopMotion:
     def anew(self, stamp: int) -> None:
         """Plan anew at the next state, because of what was at a time [ns]: by the model as described, for a while."""
         self._plan = self.learned = None
-        self._next = stamp + AGAIN
+        self._next = stamp + RETRY
 
     def at(
         self, stamp: int, q: Array, qd: Array, gains: Gains, far: Array, learner: AdaptiveController | None,
@@ -126,10 +126,10 @@ class StopMotion:
         if stamp >= self._next:
             with contextlib.suppress(LieDynamicsError):
                 if self.learned is not None and self._slow:
-                    self._next = stamp + AGAIN
+                    self._next = stamp + RETRY
                     self._try(stamp, *motion[:2], gains, self.learned)  # from where the plan is: that is no feedback
                 elif learner and before and self.learned is None and self._trials < TRIALS:
-                    self._trials, self._next = self._trials + 1, stamp + AGAIN
+                    self._trials, self._next = self._trials + 1, stamp + RETRY
                     model = with_payload(learner, self._trials % 2 == 0)
                     if self._explains(model, learner.model, before, stamp, qd, observer.acted(before[0], stamp, gains)):
                         self._try(stamp, q, qd, gains, model)
