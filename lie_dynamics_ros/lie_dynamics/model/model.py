@@ -68,7 +68,7 @@ class Model(ModelData):
         inertia_check : {"error", "warn", "ignore"}
             What to do about inertias that no body can have; see `read_urdf`.
         max_size : int, optional
-            Largest text or file that is read [bytes]; `urdf_source.MAX_SIZE` when left out.
+            Largest text or file that is read [bytes]; `urdf.source.MAX_SIZE` when left out.
         locked : mapping of str to float, optional
             Joints that do not move, and where they are [rad or m]: what they carry is part of the body before them.
         base_link : str, optional
@@ -89,7 +89,7 @@ class Model(ModelData):
         from .from_description import bodies_from_description
         from .locking import lock_joints
         from .urdf import read_urdf
-        from .urdf_source import MAX_SIZE
+        from .urdf.source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
         description = read_urdf(xml_or_path, package_dirs, inertia_check, size)
@@ -146,7 +146,7 @@ class Model(ModelData):
             For what URDF cannot hold: joints that are none of its kinds, armature, losses that differ between the
             coordinates of a joint, coupled mimics; names the joint.
         """
-        from .urdf_writer import write_urdf
+        from .urdf.writer import write_urdf
 
         return write_urdf(self, without_armature)
 

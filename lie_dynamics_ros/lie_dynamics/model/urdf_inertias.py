@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters, se3
 from .model import Model
 from .urdf import read_urdf
-from .urdf_source import read_source
+from .urdf.source import read_source
 
 Array = npt.NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from ..errors import DescriptionError
-from ..files import read_file
-from ..texts import quoted
+from ...errors import DescriptionError
+from ...files import read_file
+from ...texts import quoted
 
 #: Largest description that is read unless a caller says otherwise [bytes]: some 10,000 links with their meshes.
 MAX_SIZE = 16 * 2**20

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DescriptionError
-from ..lie import se3, so3
-from . import layout
+from ...errors import DescriptionError
+from ...lie import se3, so3
+from .. import layout
 
 if TYPE_CHECKING:
-    from .model import Model
-    from .structure import Joint
+    from ..model import Model
+    from ..structure import Joint
 
 Array = npt.NDArray[np.float64]
 Element = ElementTree.Element

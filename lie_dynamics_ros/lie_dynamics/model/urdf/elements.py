@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
-from ..errors import DescriptionError
-from ..texts import MAX_NAME, quoted, shortened
+from ...errors import DescriptionError
+from ...texts import MAX_NAME, quoted, shortened
 
 #: Versions of the format that are read, by what <robot> says.
 VERSIONS = ((1, 0), (1, 1), (1, 2))

@@ -12,11 +12,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ..errors import DescriptionError
-from ..lie import quaternion, so3
-from ..lie._arrays import Array
-from ..texts import LARGEST, plain_number, quoted
-from .urdf_xml import RobotElement, local_name, short_name
+from ...errors import DescriptionError
+from ...lie import quaternion, so3
+from ...lie._arrays import Array
+from ...texts import LARGEST, plain_number, quoted
+from .elements import RobotElement, local_name, short_name
 
 _ORIGIN = ("xyz", "rpy", "quat_xyzw")
 #: Elements that are known, with the attributes that are read; None where the format has attributes that say nothing

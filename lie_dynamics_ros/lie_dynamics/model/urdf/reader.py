@@ -11,14 +11,14 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ..errors import DescriptionError, DescriptionWarning
-from ..lie import SpatialInertia
-from ..lie._arrays import Array
-from .checks import InertiaCheck, check_inertias, check_joint, check_mimics, find_root
-from .description import AXIS_FREE, JointDescription, LinkDescription, Mimic, RobotDescription
-from .urdf_fields import Fields, Strangers
-from .urdf_source import MAX_SIZE, read_source
-from .urdf_xml import RobotElement, local_name, read_robot
+from ...errors import DescriptionError, DescriptionWarning
+from ...lie import SpatialInertia
+from ...lie._arrays import Array
+from ..checks import InertiaCheck, check_inertias, check_joint, check_mimics, find_root
+from ..description import AXIS_FREE, JointDescription, LinkDescription, Mimic, RobotDescription
+from .elements import RobotElement, local_name, read_robot
+from .fields import Fields, Strangers
+from .source import MAX_SIZE, read_source
 
 #: The kinds of joint that URDF knows.
 URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -71,7 +71,7 @@ def read_urdf(
 
     - A file without `version` is of version 1.0.
     - `quat_xyzw` belongs to version 1.1. In a file of version 1.0, where urdfdom passes over it, it is refused, and so
-      it is beside `rpy`. It is normalised if its length is 1 within `urdf_fields.QUATERNION_TOLERANCE`.
+      it is beside `rpy`. It is normalised if its length is 1 within `fields.QUATERNION_TOLERANCE`.
     - Limits of acceleration, deceleration and jerk are read in every version. A missing one is infinite, but for
       deceleration, whose limit then is that of acceleration.
     - A revolute or prismatic joint without <limit>, or whose <limit> gives neither lower nor upper, has no position
