@@ -7,8 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..lie_dynamics import LieDynamicsError, Model
-from ..lie_dynamics.identification import IdentifiedRobot, identify_payload, identify_robot, write_report
+from ..lie_dynamics import InputError, LieDynamicsError, Model
+from ..lie_dynamics.identification import (
+    IdentifiedRobot,
+    exciting_motion,
+    identify_payload,
+    identify_robot,
+    write_report,
+)
 from .bag import read_bag
 
 
@@ -25,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     found = argparse.ArgumentParser(prog="identify", description=__doc__)
-    found.add_argument("bag", type=Path, help="rosbag2: folder, or mcap file")
+    found.add_argument("bag", type=Path, nargs="?", help="rosbag2: folder, or mcap file")
     found.add_argument("--urdf", type=Path, required=True, help="the robot as it is thought to be")
     found.add_argument("--out", type=Path, default=Path("my_robot"), help="folder for what is written")
     found.add_argument("--states", default="", help="topic of joint states, where there are several")
@@ -40,6 +46,15 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--despite-problems", action="store_true", help="go on where the recording cannot be right")
     found.add_argument("--loaded", type=Path, help="another bag, with a payload on --payload-frame")
     found.add_argument("--payload-frame", default="", help="link that carries the payload of --loaded")
+    found.add_argument("--plan", action="store_true", help="write the motion to record, plan.yaml, instead")
+    found.add_argument("--seconds", type=float, default=30.0, help="of the plan")
+    found.add_argument(
+        "--plane", type=float, nargs=4, action="append", default=[], metavar=("NX", "NY", "NZ", "D"),
+        help="of the plan: all links stay where nx x + ny y + nz z >= d, in the root link [m]",
+    )  # fmt: skip
+    found.add_argument("--clearance", type=float, default=0.1, help="of the plan, from the planes [m]")
+    found.add_argument("--trials", type=int, default=2000, help="of the plan: motions that are tried")
+    found.add_argument("--center", type=float, nargs="+", help="of the plan: where it starts and ends [rad, m]")
     return found
 
 
@@ -49,6 +64,10 @@ def run(given: argparse.Namespace) -> int:
     model = Model.from_urdf(
         given.urdf, gravity=given.gravity, inertia_check="warn", locked=locked, base_link=given.base_link
     )
+    if given.plan:
+        return _plan(given, model)
+    if given.bag is None:
+        raise InputError("a bag, or --plan, is expected")
     bag = read_bag(given.bag, model, given.states, given.efforts, given.joint_prefix)
     for remark in bag.remarks:
         print(remark)
@@ -68,6 +87,21 @@ def run(given: argparse.Namespace) -> int:
     report = write_report(robot, given.out / "report.html", bag.remarks, given.bandwidth)
     print(summary(robot))
     print("written: " + ", ".join(str(path) for path in (*files, report)))
+    return 0
+
+
+def _plan(given: argparse.Namespace, model: Model) -> int:
+    """Write the motion to record."""
+    planes = [(tuple(plane[:3]), plane[3]) for plane in given.plane]
+    motion = exciting_motion(
+        model, given.seconds, planes=planes, clearance=given.clearance, center=given.center, trials=given.trials
+    )
+    path = given.out / "plan.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(motion.to_yaml(), encoding="utf-8")
+    near = f", {motion.clearance:.2f} m from the planes" if given.plane else ""
+    print(f"{motion.time[-1]:g} s, condition {motion.condition:.0f}{near}: {path}")
+    print("collisions of the robot with itself are not looked for: watch it once, slowly")
     return 0
 
 

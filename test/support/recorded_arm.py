@@ -9,7 +9,7 @@ import numpy as np
 from lie_dynamics_ros.lie_dynamics import JointFriction, SpatialInertia, inverse_dynamics
 
 from .arms import Arm
-from .mujoco_arm import mujoco
+from .mujoco_arm import MujocoArm, mujoco
 
 RATE = 1000.0  # samples a second
 ENCODER = 2.0 * np.pi / 4096  # 12 bits a turn
@@ -92,10 +92,7 @@ def record(
         Step of positions [rad, m].
     """
     time, q, qd, qdd = motion
-    simulated = arm.simulated(
-        armature=drives.armature, damping=drives.damping, friction=drives.friction, payload=payload,
-        integrator="implicitfast",
-    )  # fmt: skip
+    simulated = DrivenArm(arm, drives, payload=payload)
     model = arm.model if payload is None else arm.model.with_payload(*payload, 0.4 * payload[1] * 0.05**2 * np.eye(3))
     ahead = inverse_dynamics(model, q, qd, qdd) + drives.armature * qdd
     mass = drives.armature + 0.02 + np.diagonal(simulated.mass_matrix(q[0]))
@@ -104,8 +101,6 @@ def record(
     dry = drives.law().force(qd)
     loss, held = simulated.model.dof_frictionloss, simulated.data.qfrc_applied
     at_q, at_v, data = simulated._q, simulated._v, simulated.data
-    simulated.model.dof_solref[:] = 2.0 * simulated.model.opt.timestep, 1.0  # as hard as its friction gets
-    simulated.model.dof_solimp[:, :2] = 0.99
     for k in range(len(time)):
         x, v = data.qpos[at_q], data.qvel[at_v]
         seen[k] = x
@@ -119,6 +114,23 @@ def record(
     size = np.minimum(arm.limit, 100.0)
     positions = encoder * np.round(seen / encoder) if encoder else seen
     return Recorded(time, positions, late + noise * size * rng.normal(size=late.shape), efforts)
+
+
+class DrivenArm(MujocoArm):
+    """An arm in MuJoCo with such drives."""
+
+    def __init__(self, arm: Arm, drives: Drives, **physics) -> None:
+        values = {"armature": drives.armature, "damping": drives.damping, "friction": drives.friction}
+        super().__init__(arm.text, arm.model.joint_names, integrator="implicitfast", **values, **physics)
+        self._drives = drives
+        self.model.dof_solref[:] = 2.0 * self.model.opt.timestep, 1.0  # as hard as its friction gets
+        self.model.dof_solimp[:, :2] = 0.99
+
+    def advance(self, tau, steps: int) -> None:
+        """Hold efforts (n,) for some steps."""
+        for _ in range(steps):
+            self.model.dof_frictionloss[self._v] = self._drives.level(self.data.qvel[self._v])
+            super().advance(tau, 1)
 
 
 def wrong_inertias(model, rng: np.random.Generator, spread: float = 0.5) -> dict[str, SpatialInertia]:

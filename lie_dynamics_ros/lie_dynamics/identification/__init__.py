@@ -2,6 +2,7 @@
 
 from .base_parameters import BaseParameters, base_parameters
 from .estimation import Identification, identify
+from .excitation import ExcitingMotion, Plane, exciting_motion
 from .recordings import Recording, filtered_motion
 from .regression import JointTerms, parameter_names, regression
 from .robot import (
@@ -17,15 +18,18 @@ from .robot import (
 
 __all__ = [
     "BaseParameters",
+    "ExcitingMotion",
     "Identification",
     "IdentifiedRobot",
     "JointTerms",
     "PayloadEstimate",
+    "Plane",
     "Prediction",
     "Problem",
     "Recording",
     "RecordingError",
     "base_parameters",
+    "exciting_motion",
     "filtered_motion",
     "identify",
     "identify_payload",

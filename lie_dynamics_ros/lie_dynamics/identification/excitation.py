@@ -1,0 +1,280 @@
+"""Motions that show the parameters of a robot: as much as limits and planes allow, starting and ending at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.derivatives.regressor import torque_regressor
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.kinematics import forward_kinematics
+from ..errors import InputError
+from ..lie._arrays import count_of, number_of, numbers
+from ..model.arguments import require_model
+from ..model.coordinates import require_coordinates, require_independent
+from ..model.model import Model
+from .base_parameters import base_parameters
+
+Array = npt.NDArray[np.float64]
+
+#: Sines of each joint: the slowest has a period of so many seconds, the others its multiples of frequency.
+SINES, PERIOD = 5, 10.0
+#: Time in which the motion swells and fades [s].
+SWELL = 1.0
+#: Parts of the limits of positions, rates, accelerations and efforts that are used; inertias may be wrong by a half.
+REACH, SPEED, HURRY, WORK = 0.9, 0.6, 0.8, 0.6
+#: Limits where the robot has none [rad or m, per second, per second^2].
+LARGEST_REACH, LARGEST_SPEED, LARGEST_HURRY = np.pi, 2.0, 10.0
+_SAMPLES, _DENSE, _SHRINKS = 120, 2000, 60
+
+
+class Plane(NamedTuple):
+    """A half-space in which the robot stays: normal . x >= offset, in the world frame [m]."""
+
+    normal: Sequence[float]
+    offset: float
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitingMotion:
+    """A motion, k points.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+    time : ndarray, shape (k,)
+        [s], from 0.
+    q, qd, qdd : ndarray, shape (k, n)
+    condition : float
+        Of the equations of base parameters and drives that it gives, rows over the limits of efforts, columns of
+        length one: small where all are told alike.
+    clearance : float
+        Least distance from the planes of lines between origins of links, infinite without planes [m].
+    """
+
+    joint_names: tuple[str, ...]
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    condition: float
+    clearance: float
+
+    def to_yaml(self) -> str:
+        """Return a trajectory_msgs/JointTrajectory, as `ros2 topic pub` takes it."""
+        lines = ["joint_names: [" + ", ".join(f'"{name}"' for name in self.joint_names) + "]", "points:"]
+        for t, *rows in zip(self.time, self.q, self.qd, self.qdd, strict=True):
+            nanoseconds = round(t * 1e9)
+            keys = ("positions", "velocities", "accelerations")
+            lists = (", ".join(f"{x:.9g}" for x in row) for row in rows)
+            texts = [f"{key}: [{row}]" for key, row in zip(keys, lists, strict=True)]
+            stamp = f"{{sec: {nanoseconds // 10**9}, nanosec: {nanoseconds % 10**9}}}"
+            lines.append(f"- {{{', '.join(texts)}, time_from_start: {stamp}}}")
+        return "\n".join(lines) + "\n"
+
+
+def exciting_motion(
+    model: Model,
+    seconds: float = 30.0,
+    *,
+    planes: Sequence[Plane | tuple[npt.ArrayLike, float]] = (),
+    clearance: float = 0.1,
+    center: npt.ArrayLike | None = None,
+    rate: float = 50.0,
+    trials: int = 1000,
+    seed: int = 0,
+) -> ExcitingMotion:
+    """Return a motion that tells the base parameters and drives of a robot as well as limits and planes allow.
+
+    Every joint moves by sines about a center; their sizes are sought by random steps that make the determinant of the
+    information on all parameters larger (D-optimal). Each trial is brought within the limits: joint by joint for
+    positions, rates and accelerations, as a whole for efforts, of which half is left for what the model does not know,
+    and for planes. Collisions of the robot with itself are not looked for: watch it once, slowly.
+
+    Parameters
+    ----------
+    model : Model
+        As it is thought to be, with limits.
+    seconds : float
+        How long it takes: 10 to 600.
+    planes : sequence of Plane
+        (normal (3,), offset): half-spaces ``normal . x >= offset`` in which all links stay.
+    clearance : float
+        Least distance of the origins of all links and frames that move, and so of lines between them, from the planes:
+        at least what links are thick [m].
+    center : array-like, shape (nq,), optional
+        Where it starts, ends, and what it moves about; the middle of the ranges when left out.
+    rate : float
+        Points of the motion per second [Hz].
+    trials : int
+        Motions that are tried.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        For bad input, and a center that the robot cannot hold, or that is beyond limits or planes.
+    """
+    require_model(model)
+    require_coordinates(model, "an exciting motion")
+    require_independent(model, "an exciting motion")
+    seconds = number_of("seconds", seconds, "a time from 10 to 600 s", lambda x: 10.0 <= x <= 600.0)
+    clearance = number_of("clearance", clearance, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
+    rate = number_of("rate", rate, "a rate from 1 to 1000 Hz", lambda x: 1.0 <= x <= 1000.0)
+    trials, seed = count_of("trials", trials, 1, 10**6), count_of("seed", seed, 0, 2**63 - 1)
+    room = _Room(model, [_plane(p) for p in planes], clearance, center)
+    rng = np.random.default_rng(seed)
+    judge = _Judge(model, room.effort)
+    time = np.linspace(0.0, min(seconds, PERIOD + 2.0 * SWELL), _SAMPLES)
+    basis = _basis(time, float(time[-1]))
+    best, value, size = rng.normal(size=(2 * SINES, model.nv)), -np.inf, 1.0
+    for k in range(trials):
+        trial = rng.normal(size=best.shape) if k < trials // 5 else best + size * rng.normal(size=best.shape)
+        trial = room.scaled(trial, basis)
+        worth = judge.information(*room.motion(trial, basis))
+        if worth > value:
+            best, value = trial, worth
+            size *= 1.5 if k >= trials // 5 else 1.0
+        elif k >= trials // 5:
+            size = max(0.93 * size, 1e-3)
+    dense = np.linspace(0.0, seconds, max(_DENSE, round(50 * seconds)))
+    basis = _basis(dense, seconds)
+    best = room.scaled(best, basis)
+    motion = room.motion(best, basis)
+    points = np.arange(round(seconds * rate) + 1) / rate
+    chosen = room.motion(best, _basis(points, points[-1]))
+    every = slice(None, None, max(1, len(dense) // 400))
+    return ExcitingMotion(
+        model.joint_names, points, *chosen, judge.condition(*(x[every] for x in motion)), room.distance(motion[0])
+    )
+
+
+def _plane(given: object) -> tuple[Array, float]:
+    try:
+        normal, offset = given  # type: ignore[misc]
+        n, d = numbers(normal), float(offset)
+        size = float(np.linalg.norm(n)) if n.shape == (3,) else 0.0
+    except (TypeError, ValueError):
+        size = 0.0
+    if not (0.0 < size < np.inf and np.isfinite(d)):
+        raise InputError(f"planes: (normal of three numbers, offset) is expected, got {given!r}", name="planes")
+    return n / size, d / size
+
+
+def _basis(time: Array, seconds: float) -> tuple[Array, Array, Array]:
+    """Return sines and cosines, swelling and fading, and their two derivatives, each (k, 2 SINES)."""
+    x = np.minimum(time, seconds - time) / SWELL
+    inside = (x > 0.0) & (x < 1.0)
+    x, turn = np.clip(x, 0.0, 1.0), np.where(time < 0.5 * seconds, 1.0, -1.0) / SWELL
+    w = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
+    dw = np.where(inside, 30.0 * x**2 * (1.0 - x) ** 2, 0.0) * turn
+    ddw = np.where(inside, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x), 0.0) * turn**2
+    rate = 2.0 * np.pi / PERIOD * np.arange(1, SINES + 1)
+    angle = rate * time[:, None]
+    s = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
+    ds = np.concatenate([rate * np.cos(angle), -rate * np.sin(angle)], axis=1)
+    dds = -np.concatenate([rate, rate]) ** 2 * s
+    w, dw, ddw = w[:, None], dw[:, None], ddw[:, None]
+    return w * s, dw * s + w * ds, ddw * s + 2.0 * dw * ds + w * dds
+
+
+class _Room:
+    """What limits and planes leave."""
+
+    def __init__(
+        self, model: Model, planes: list[tuple[Array, float]], clearance: float, center: npt.ArrayLike | None
+    ) -> None:
+        limits = model.limits
+        bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
+        middle = np.where(bounded, 0.5 * (np.where(bounded, limits.lower + limits.upper, 0.0)), 0.0)
+        self.center = middle if center is None else numbers(center)
+        if self.center.shape != (model.nv,) or not np.isfinite(self.center).all():
+            raise InputError(f"center: {model.nv} finite numbers are expected, got {center!r}", name="center")
+        span = np.where(bounded, 0.5 * REACH * np.where(bounded, limits.upper - limits.lower, 0.0), LARGEST_REACH)
+        self.reach = np.minimum(span - np.where(bounded, np.abs(self.center - middle), 0.0), LARGEST_REACH)
+        for name, reach in zip(model.joint_names, self.reach, strict=True):
+            if reach <= 0.0:
+                raise InputError(f"center: joint {name!r} is beyond {100 * REACH:.0f} % of its range", name="center")
+
+        def bound(limit: Array, part: float, largest: float) -> Array:
+            told = np.isfinite(limit) & (limit > 0.0)
+            return np.where(told, part * np.where(told, limit, 0.0), largest)
+
+        self.speed = bound(limits.velocity, SPEED, LARGEST_SPEED)
+        hurry = np.minimum(limits.acceleration, limits.deceleration)
+        self.hurry = np.minimum(bound(hurry, HURRY, LARGEST_HURRY), LARGEST_HURRY)
+        self.effort = bound(limits.effort, WORK, np.inf)
+        self._model, self._planes, self._clearance = model, planes, clearance
+        rest = np.zeros((1, model.nv))
+        self._frames = [f for f in model.frames.values() if f.body >= 0]
+        rng = np.random.default_rng(0)
+        moves = np.ptp(self._places(self.center + rng.uniform(-1.0, 1.0, (20, model.nv))), axis=0).max(axis=-1) > 1e-6
+        self._frames = [f for f, yes in zip(self._frames, moves, strict=True) if yes]  # the base is where it is
+        if not self.works(self.center[None], rest, rest):
+            raise InputError(f"center: holding it takes more than {100 * WORK:.0f} % of an effort limit", name="center")
+        if self.distance(self.center[None]) < clearance:
+            raise InputError(f"center: closer to a plane than {clearance:g} m", name="center")
+
+    def motion(self, sizes: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        """Return positions, rates and accelerations."""
+        q, qd, qdd = (b @ sizes for b in basis)
+        return self.center + q, qd, qdd
+
+    def scaled(self, sizes: Array, basis: tuple[Array, Array, Array]) -> Array:
+        """Return sizes as large as all limits allow at all samples of a basis: of each joint, then of all together."""
+        tops = (self.reach, self.speed, self.hurry)
+        use = np.max([np.abs(b @ sizes).max(axis=0) / top for b, top in zip(basis, tops, strict=True)], axis=0)
+        sizes = sizes / np.maximum(use, 1e-12)
+        for _ in range(_SHRINKS):
+            motion = self.motion(sizes, basis)
+            if self.works(*motion) and self.distance(motion[0]) >= self._clearance:
+                break
+            sizes = 0.9 * sizes
+        return sizes
+
+    def works(self, q: Array, qd: Array, qdd: Array) -> bool:
+        """Tell whether all efforts are within what is used of their limits."""
+        return bool((np.abs(inverse_dynamics(self._model, q, qd, qdd)) <= self.effort).all())
+
+    def distance(self, q: Array) -> float:
+        """Return the least distance of all origins of links from the planes; of lines between them it is the same."""
+        if not self._planes:
+            return np.inf
+        places = self._places(q)
+        return min(float((places @ n - d).min(initial=np.inf)) for n, d in self._planes)
+
+    def _places(self, q: Array) -> Array:
+        """Return the origins (k, frames, 3) of links and frames."""
+        poses = forward_kinematics(self._model, q)
+        return np.stack([poses[:, f.body] @ f.placement[:, 3] for f in self._frames], axis=1)[..., :3]
+
+
+class _Judge:
+    """How much a motion tells: base parameters, viscous and dry friction of all joints."""
+
+    def __init__(self, model: Model, effort: Array) -> None:
+        self._model = model
+        self._kept = list(base_parameters(model, terms=("damping", "friction")).independent)
+        self._scale = np.where(np.isfinite(effort), effort, 1.0)
+
+    def rows(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the equations, rows over the limits of efforts."""
+        nv = self._model.nv
+        drives = [x[..., None] * np.eye(nv) for x in (qd, np.tanh(qd / 0.02))]
+        Y = np.concatenate([torque_regressor(self._model, q, qd, qdd), *drives], axis=-1)[..., self._kept]
+        return np.asarray((Y / self._scale[:, None]).reshape(-1, len(self._kept)))
+
+    def information(self, q: Array, qd: Array, qdd: Array) -> float:
+        """Return the logarithm of the determinant of the information of a sample."""
+        Y = self.rows(q, qd, qdd)
+        sign, value = np.linalg.slogdet(Y.T @ Y / len(Y) + 1e-12 * np.eye(Y.shape[1]))
+        return float(value) if sign > 0.0 else -np.inf
+
+    def condition(self, q: Array, qd: Array, qdd: Array) -> float:
+        """Return the condition number of the equations, columns of length one."""
+        Y = self.rows(q, qd, qdd)
+        return float(np.linalg.cond(Y / np.maximum(np.linalg.norm(Y, axis=0), 1e-300)))
