@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -153,16 +153,15 @@ def exciting_motion(
     )
 
 
-def _plane(given: object) -> tuple[Array, float]:
+def _plane(given: Any) -> tuple[Array, float]:
     try:
-        normal, offset = given  # type: ignore[misc]
-        n, d = numbers(normal), float(offset)
-        size = float(np.linalg.norm(n)) if n.shape == (3,) else 0.0
-    except (TypeError, ValueError):
-        size = 0.0
-    if not (0.0 < size < np.inf and np.isfinite(d)):
-        raise InputError(f"planes: (normal of three numbers, offset) is expected, got {given!r}", name="planes")
-    return n / size, d / size
+        n, d = numbers(given[0]), float(given[1])
+        size = float(np.linalg.norm(n))
+        if len(given) == 2 and n.shape == (3,) and 0.0 < size < np.inf and np.isfinite(d):
+            return n / size, d / size
+    except (TypeError, ValueError, LookupError):
+        pass
+    raise InputError(f"planes: (normal of three numbers, offset) is expected, got {given!r}", name="planes")
 
 
 def _basis(time: Array, seconds: float) -> tuple[Array, Array, Array]:
