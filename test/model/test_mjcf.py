@@ -206,3 +206,16 @@ def test_what_is_refused(source, says):
 def test_a_file_is_read(tmp_path):
     (tmp_path / "arm.xml").write_text(ARM)
     assert quietly(tmp_path / "arm.xml").joint_names == quietly(ARM).joint_names
+
+
+def test_a_model_without_joints_is_read():
+    model = quietly("<mujoco><worldbody><body name='still' pos='1 2 3'><geom size='.1'/></body></worldbody></mujoco>")
+    assert model.nv == 0 and model.frame("still").placement[:3, 3].tolist() == [1, 2, 3]
+
+
+def test_written_as_urdf_it_is_the_same_robot(rng):
+    model = quietly(ARM)
+    again = Model.from_urdf(model.to_urdf(without_armature=True), gravity=model.gravity)
+    assert again.joint_names == model.joint_names
+    q, qd, qdd = model.random(rng), *rng.normal(size=(2, model.nv))
+    assert relative(inverse_dynamics(again, q, qd, qdd), inverse_dynamics(model, q, qd, qdd)) < 1e-13

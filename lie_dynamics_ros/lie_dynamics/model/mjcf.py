@@ -168,7 +168,8 @@ def _left_out(compiled: Any) -> list[str]:
 
     def rows(field: str, count: int) -> Any:
         """Whether any number of a field that not every version has differs from zero, for each of its rows."""
-        return np.asarray(getattr(compiled, field, np.zeros((count, 1)))).reshape(count, -1).any(axis=1)
+        value = getattr(compiled, field, None)
+        return np.zeros(count, dtype=bool) if value is None or not count else np.reshape(value, (count, -1)).any(axis=1)
 
     one_sided = compiled.jnt_actfrclimited & (compiled.jnt_actfrcrange.sum(axis=1) != 0.0)
     nonlinear = compiled.dof_jntid[rows("dof_dampingpoly", compiled.nv)]
