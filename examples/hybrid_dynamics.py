@@ -16,7 +16,7 @@ PERIOD = 1e-3
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for the picture")
     parser.add_argument("--duration", type=float, default=4.0, help="simulated time [s]")
     arguments = parser.parse_args()
