@@ -106,9 +106,9 @@ INTERFACES = {
         ("~/follow_joint_trajectory",),
     ),
     "contact": Interface(
-        ("~/external_efforts", "~/contact_wrench", "~/touching", "~/contact_state"),
+        ("~/external_efforts", "~/contact_wrench", "~/touching", "~/contact_state", "~/payload"),
         ("joint_states", "robot_description", "~/external_wrench", *BASE),
-        ("~/measure_noise", "~/set_payload"),
+        ("~/measure_noise", "~/record_unloaded", "~/record_loaded", "~/identify_payload", "~/set_payload"),
     ),
     "tool_wrench": Interface(
         ("~/contact_wrench",),

@@ -17,6 +17,7 @@ from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jac
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.estimation import ContactObserver, ContactState, ContactWrench, SensorNoise, contact_wrench
 from .options import ContactOptions
+from .payload import PayloadRecorder
 
 FIRST_PERIOD = 1e-3
 """Taken for the period of states until it has been measured [s]."""
@@ -52,6 +53,8 @@ class ContactCore(RobotCore):
         None while it is being measured.
     problem : str
         Why measuring began anew, or empty.
+    recorder : PayloadRecorder
+        Of motions with and without a payload.
     evidence : float
         Largest since `take_evidence` was called.
     """
@@ -62,6 +65,7 @@ class ContactCore(RobotCore):
         super().__init__(model, friction)
         self.noise: SensorNoise | None = None
         self.observer: ContactObserver | None = None
+        self.recorder = PayloadRecorder()
         self.touching, self.problem, self.evidence = False, "", 0.0
         self._times = SampleTimes()
         self._last: int | None = None  # stamp of the last state [ns]
@@ -153,6 +157,7 @@ class ContactCore(RobotCore):
             effort = effort + pushes(self.dynamics, state, state.wrenches)
         if self.options.weightless:
             effort = effort + gravity_force(self.dynamics, position)
+        self.recorder.add(stamp, position, effort)
         if period > 0.0:
             self._times.add(period, state.age)
         usual = self._times.period or FIRST_PERIOD

@@ -24,6 +24,7 @@ from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
 from .core import ContactAnswer, ContactCore
 from .options import CONTACT_SETTINGS, ContactOptions
+from .payload_services import PayloadServices
 from .report import ContactReport, make_report
 
 SETTINGS = (*ROBOT_SETTINGS, *CONTACT_SETTINGS)
@@ -43,6 +44,7 @@ class ContactNode(RobotNode[ContactCore]):
             Bool, "~/touching", qos.DESCRIPTION, qos_overriding_options=qos.overridable()
         )
         self.create_service(Trigger, "~/measure_noise", self._measure_noise)
+        PayloadServices(self)
 
     # Configuration.
 
@@ -101,6 +103,8 @@ class ContactNode(RobotNode[ContactCore]):
             return
         values["contact frame"] = core.frame
         values["contacts"] = self._contacts
+        if core.recorder.running:
+            values["recording"] = f"the {core.recorder.running} robot"
         values["evidence"] = f"{core.take_evidence():.3g}"
         if core.observer is not None:
             values["touching"] = core.touching

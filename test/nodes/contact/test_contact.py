@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from node_harness import stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
-from lie_dynamics_ros.lie_dynamics import Model, frame_pose, jacobian
+from lie_dynamics_ros.lie_dynamics import Model, frame_pose, inverse_dynamics, jacobian
 
 Q = np.array([0.0, -0.3, 0.0, -1.9, 0.0, 1.6, 0.5])
 FORCE = np.array([2.0, -3.0, 4.0])
@@ -27,6 +28,13 @@ def call(bench, node, service):
     client = bench.node.create_client(Trigger, f"{node}/{service}")
     bench.wait(client.service_is_ready, service)
     future = client.call_async(Trigger.Request())
+    return bench.wait(lambda: future.result() if future.done() else None, "an answer")
+
+
+def switch(bench, node, service, on):
+    client = bench.node.create_client(SetBool, f"{node}/{service}")
+    bench.wait(client.service_is_ready, service)
+    future = client.call_async(SetBool.Request(data=on))
     return bench.wait(lambda: future.result() if future.done() else None, "an answer")
 
 
@@ -103,3 +111,36 @@ def test_computed_torque_gives_way_when_it_is_told(bench):
     np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
     assert call(bench, node, "hold").success
     bench.wait(lambda: phases[-1].data.startswith("holding"), "control again")
+
+
+def test_a_payload_is_identified_beside_the_states_and_taken_up(bench):
+    rng = np.random.default_rng(4)
+    node = bench.start("contact", robot_description=ARM, state_timeout=3600.0, **GIVEN)
+    told = bench.listen(InertiaStamped, f"{node}/payload")
+    efforts = bench.listen(JointState, f"{node}/external_efforts")
+    bench.wait_state(node, "active")
+    model, frame, mass, com = Model.from_urdf(ARM), "panda_link7", 2.0, [0.02, 0.01, 0.1]
+    t = np.arange(0.0, 6.0, 0.01)[:, None]
+    rate, phase = 2.0 * np.pi * np.array([0.2, 0.3, 0.25, 0.4, 0.5, 0.6, 0.7]), np.arange(7.0)
+    q = Q + 0.4 * np.sin(rate * t + phase)
+    qd, qdd = 0.4 * rate * np.cos(rate * t + phase), -0.4 * rate**2 * np.sin(rate * t + phase)
+    refused = call(bench, node, "identify_payload")
+    assert not refused.success and "unloaded and loaded" in refused.message
+    stamp = bench.now() - 1000 * 10**9
+    for which, robot in (("unloaded", model), ("loaded", model.with_payload(frame, mass, com))):
+        tau = inverse_dynamics(robot, q, qd, qdd) + 0.01 * rng.normal(size=q.shape)
+        assert switch(bench, node, f"record_{which}", True).success
+        for k in range(len(q)):
+            stamp += 10**7
+            message = bench.make_state(ARM_JOINTS, q[k], qd[k], stamp)
+            message.effort = tau[k].tolist()
+            bench.states.publish(message)
+            if k > 1:  # windows have begun
+                bench.wait(lambda at=stamp: efforts and stamp_of(efforts[-1]) == at, "an answer")
+        assert switch(bench, node, f"record_{which}", False).success
+    answer = call(bench, node, "identify_payload")
+    assert answer.success and frame in answer.message, answer.message
+    (payload,) = bench.wait(lambda: told, "the payload")
+    assert abs(payload.inertia.m - mass) < 0.02 * mass and payload.header.frame_id == frame
+    np.testing.assert_allclose([payload.inertia.com.x, payload.inertia.com.y, payload.inertia.com.z], com, atol=5e-3)
+    bench.wait_status(node, lambda s, v: "kg at panda_link7" in v["payload"], "the payload in the diagnostics")
