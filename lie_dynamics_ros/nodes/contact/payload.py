@@ -16,7 +16,7 @@ from ...lie_dynamics.identification import PayloadEstimate, identify_payload
 if TYPE_CHECKING:
     from .options import ContactOptions
 
-LONGEST = 120.0
+MOST_SECONDS = 120.0
 """Of a recording [s]; what comes later is left out."""
 SHORTEST = 2.0
 """Below which a recording is none [s]."""
@@ -40,7 +40,7 @@ class MotionRecording:
 
     def add(self, stamp: int, position: Array, effort: Array) -> None:
         """Take in a state with its efforts, at a time [ns]."""
-        if self.seconds < LONGEST and not (self._stamps and stamp <= self._stamps[-1]):
+        if self.seconds < MOST_SECONDS and not (self._stamps and stamp <= self._stamps[-1]):
             self._stamps.append(stamp)
             self._rows.append((position.copy(), effort.copy()))
 
@@ -80,7 +80,7 @@ class PayloadRecorder:
     def begin(self, which: str) -> str:
         """Begin a recording, in place of the one before; says so."""
         self.running, self._made[which] = which, MotionRecording()
-        return f"recording the {which} robot, {LONGEST:g} s at most"
+        return f"recording the {which} robot, {MOST_SECONDS:g} s at most"
 
     def end(self, which: str) -> str:
         """End a recording; returns how long it is, or raises RequestError."""

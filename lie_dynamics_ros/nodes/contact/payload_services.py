@@ -18,7 +18,7 @@ from ...ros.wire import qos
 from .core import ContactCore
 from .payload import find_payload
 
-LOOK = 0.1
+LOOK_PERIOD = 0.1
 """How often the executor looks for a payload that was found [s]."""
 
 
@@ -28,7 +28,7 @@ class PayloadServices:
     def __init__(self, node: RobotNode[ContactCore]) -> None:
         self._node = node
         self._waiting: PayloadEstimate | None = None  # found, and not carried yet
-        node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        node.create_timer(LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         for which in ("unloaded", "loaded"):
             node.create_service(
                 SetBool,
