@@ -13,6 +13,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits
+from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.sample_times import FINENESS
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, YIELDING, ControllerAnswer
@@ -69,6 +70,7 @@ class Answering(RobotCore):
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._times = SampleTimes()
+        self._effort_delay = EffortDelay(n)
         self.lead = 0  # from a state until its effort acts in the mean, as far as is known [ns]
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
@@ -185,6 +187,7 @@ class Answering(RobotCore):
                 self._stop.begin()
                 self._efforts.forget()
                 self._observer.forget()
+                self._effort_delay.forget()
             self._past.forget()
             self.clock.restart()
             self.player = TrajectoryPlayer(position, self.options.start_tolerance, self.clock)
@@ -260,9 +263,11 @@ class Answering(RobotCore):
         total = limited.total
         self.acceleration = desired.acceleration
         self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
-        learns = mode == "adaptive" or self.phase in (STOPPING, STOPPED)
-        if learns and not self._filter_time:  # positions do not tell how momentum changed so fast
-            self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
+        if not self._filter_time:  # positions do not tell how momentum changed so fast
+            if mode == "adaptive" or self.phase in (STOPPING, STOPPED):
+                self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
+            if self._effort_delay.note(self.dynamics, stamp, position, velocity, total, ahead.acceleration):
+                self._find_lead()
         return ControllerAnswer(
             stamp, mode, self.phase, self.reason, position, velocity, desired, ahead,
             desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,
@@ -297,10 +302,15 @@ class Answering(RobotCore):
         period = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
-        least = max(options.least_delay, delay - FINENESS if delay > options.delay else 0.0)
-        self.lead = round(1e9 * period * (0.5 + 0.5 * (least + delay)))  # half a period, as efforts are held
         gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole)
         self._laws.set_gains(gains)
+        self._find_lead()
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
             self._learning_cap = gains.cap
             self.learner.gamma = max(options.adaptation_weight, least_weight(self.learner, gains, self._speed))
+
+    def _find_lead(self) -> None:
+        """Find for when to command: half a period, as efforts are held, after they begin to act."""
+        options, g = self.options, self._laws.gains
+        least = max(options.least_delay, g.delay - FINENESS if g.delay > options.delay else 0.0)
+        self.lead = round(1e9 * g.period * (0.5 + self._effort_delay.between(least, g.delay, g.period)))

@@ -203,6 +203,7 @@ class ComputedTorqueCore(Following):
         self.scale_speed(other._pace_factor)
         if other.model.joint_names == self.model.joint_names:
             self._efforts.succeed(other._efforts)
+            self._effort_delay = other._effort_delay
             self.phase, self.reason = other.phase, other.reason
             self._efforts.change(self.options.blend_time)
 
