@@ -14,7 +14,7 @@ from ..model.model import Model
 from .kernels.signals import within
 
 Array = npt.NDArray[np.float64]
-JUMP = 20.0
+JUMP = 5.0
 """Changes of an acceleration from one state to the next that tell something [rad/s^2, m/s^2]."""
 DOUBT = 100.0
 """What the middle of all delays that may be counts beside what was seen, as a jump of the root of this would."""
@@ -71,7 +71,7 @@ class EffortDelay:
         states.append(_State(stamp, q.copy(), qd.copy(), effort, commanded.copy()))
         if len(states) < 5 + self._whole:
             return False
-        jump = states[-3].commanded - states[-4].commanded
+        jump = states[-3 - self._whole].commanded - states[-4 - self._whole].commanded
         if within(jump, self._usual) == 1:
             return False
         before, here, after = (self._difference(model, k) for k in (-4, -3, -2))

@@ -100,6 +100,11 @@ class Answering(RobotCore):
         return self._laws.gains
 
     @property
+    def soonest(self) -> int:
+        """From the last state until an effort that is still to come acts, at the latest [ns]."""
+        return round(1e9 * self._laws.gains.period * (1.0 + self._laws.gains.delay))
+
+    @property
     def learner(self) -> AdaptiveController:
         """The adaptive controller, whether in use or not."""
         return self._laws.learner
@@ -161,7 +166,8 @@ class Answering(RobotCore):
         wrench = self._pushes(state, wrenches)
         ahead, x, v = desired, q, qd
         if player.moving:  # the state as the desired motion changes it until the effort acts
-            ahead = player.ahead(stamp + self.lead)
+            begin, held = stamp + self.lead, round(5e8 * self._laws.gains.period)
+            ahead = player.during(begin - held, begin + held)
             x, v = q + (ahead.position - desired.position), qd + (ahead.velocity - desired.velocity)
         if mode in TOOL_MODES:
             law = self._tool.wanted(mode, q, qd, self._laws.gains, self.lead * 1e-9)

@@ -143,7 +143,7 @@ class Following(Answering):
         self._settle()
         player.jump, player.judged = options.start_tolerance, self.judge
         whole = prepared.judge is not self.judge
-        lead = 0 if prepared.start else self.lead
+        lead = 0 if prepared.start else self.soonest
         player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole, lead)
         self.note = prepared.note
 

@@ -319,14 +319,15 @@ def _metric(tool: TaskTorque) -> Array:
     """Return in what metric accelerations under limits of joints are nearest to those wanted.
 
     In that of the mass a posture pushes the tool away where a limit holds a joint, and a tool beyond reach turns far.
+    The tool counts as far as it is controlled.
     """
-    J, mobility = tool.jacobian, np.diagonal(tool.jacobian @ tool.weighted)
+    mobility = tool.jacobian @ tool.weighted
     scale = np.array([LEVER**2] * 3 + [1.0] * 3)
-    total = float(scale @ mobility)
+    total = float(scale @ np.diagonal(mobility))
     if not total > 0.0:
         return tool.mass
-    part = TOOL_FIRST * (1.0 - tool.given_up) ** 2 * 6.0 / total
-    return np.asarray(tool.mass + J.T @ (part * scale[:, None] * J))
+    J = mobility @ tool.inverse @ tool.jacobian
+    return np.asarray(tool.mass + J.T @ ((TOOL_FIRST * 6.0 / total) * scale[:, None] * J))
 
 
 def _angle(a: Array, b: Array) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from math import comb
 from typing import NamedTuple
 
@@ -71,7 +72,8 @@ class Piece:
             acceleration = None if acceleration is None else np.vstack([now.acceleration[at], acceleration])
             effort = None if effort is None else np.vstack([now.effort[at], effort])
         self.joints, self.times, self.position, self.effort = at, times, position, effort
-        self.end = start + round(float(times[-1]) * 1e9)
+        self._moments = times.tolist()
+        self.end = start + round(self._moments[-1] * 1e9)
         self.segments = np.zeros((len(times) - 1, 6, len(at)))
         with np.errstate(over="ignore", invalid="ignore"):
             fields = (field for field in (velocity, acceleration) if field is not None)
@@ -116,14 +118,14 @@ class Piece:
             into.position[at], into.velocity[at], into.acceleration[at] = self.position[-1][own], 0.0, 0.0
             into.effort[at] = 0.0 if self.effort is None else self.effort[-1][own]
             return
-        k = min(int(np.searchsorted(self.times, t, "right")) - 1, len(self.segments) - 1)
-        s = t - self.times[k]
-        u, du, ddu = powers(float(s)) @ self.segments[k]
+        k = min(bisect_right(self._moments, t) - 1, len(self.segments) - 1)
+        s = t - self._moments[k]
+        u, du, ddu = powers(s) @ self.segments[k]
         into.position[at], into.velocity[at], into.acceleration[at] = (self.position[k] + u)[own], du[own], ddu[own]
         if self.effort is None:
             into.effort[at] = 0.0
         else:
-            part = s / (self.times[k + 1] - self.times[k])
+            part = s / (self._moments[k + 1] - self._moments[k])
             into.effort[at] = ((1.0 - part) * self.effort[k] + part * self.effort[k + 1])[own]
 
 

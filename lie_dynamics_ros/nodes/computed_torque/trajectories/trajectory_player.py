@@ -86,6 +86,7 @@ class TrajectoryPlayer:
         self._pieces: list[Piece | Halt] = []
         self._waiting: list[_Waiting] = []
         self._zero = np.zeros(len(position))
+        self._held: tuple[list[Piece | Halt], int, Array] = [], 0, self._zero  # pieces, end on the clock, velocity
         self._last: Desired  # on the clock; never changed, as it may have been handed out
         self.stay(position)
 
@@ -224,8 +225,24 @@ class TrajectoryPlayer:
 
     def ahead(self, stamp: int) -> Desired:
         """Return what will be desired at a time [ns], not before that of `at`, by the trajectories now under way."""
+        if self.clock.steady:
+            return self._written(self.clock.shown(stamp))
         clock = copy.copy(self.clock)
         return self._paced(clock, self._written(clock.at(stamp)))
+
+    def during(self, begin: int, end: int) -> Desired:
+        """Return what will be desired in the middle of some time [ns], as `ahead`, with the mean acceleration.
+
+        An effort that is held so long leads to the velocities desired, wherever in that time accelerations jump. Where
+        the time before, of the same motion, ended about when this begins, it begins there.
+        """
+        middle, last = self.ahead((begin + end) // 2), self.ahead(end)
+        shown, until = self.clock.shown(begin), self.clock.shown(end)
+        pieces, since, velocity = self._held
+        if not self.clock.steady or pieces != self._pieces or abs(since - shown) > (end - begin) // 4:
+            since, velocity = shown, self.ahead(begin).velocity
+        self._held = self._pieces.copy(), until, last.velocity
+        return middle._replace(acceleration=(last.velocity - velocity) / ((until - since) * 1e-9))
 
     def _paced(self, clock: PathClock, now: Desired) -> Desired:
         """Return a motion on a clock as it is in time."""

@@ -1,0 +1,78 @@
+"""How long efforts take to act, found from the motion of arms in MuJoCo, which shares no code with it."""
+
+import numpy as np
+import pytest
+from support import arms
+
+from lie_dynamics_ros.lie_dynamics.control.effort_delay import DOUBT, EffortDelay
+
+ARM, PERIOD = "panda_arm", 0.002
+POSE = np.array([0.1, -0.3, 0.2, -1.9, 0.1, 1.7, 0.5])
+
+
+def move(found, delay, jump=40.0, states=60, noise=0.0, rng=None, **physics):
+    """Accelerate to and fro, from one state to the next; efforts of the exact model act some periods later."""
+    arm = arms.load(ARM)
+    simulated, judge = arm.simulated(integrator="rk4", step=PERIOD / 16, **physics), arms.physics(ARM)
+    simulated.set(POSE, np.zeros(7))
+    efforts, told = [judge.inverse_dynamics(POSE, np.zeros(7), np.zeros(7))] * 12, 0
+    for k in range(states):
+        q, qd = simulated.q, simulated.qd
+        wanted = jump * (k % 20 >= 10) * np.array([1, -1, 1, 1, 1, -1, 1]) * (-1) ** (k // 20)
+        efforts.append(judge.inverse_dynamics(q, qd, wanted))
+        seen = qd if rng is None else qd + noise * rng.normal(size=7)
+        told += found.note(arm.model, k * round(PERIOD * 1e9), q, seen, efforts[-1], wanted)
+        for part in range(16):
+            late = int(np.ceil(delay - part / 16 - 1e-9))
+            simulated.advance(efforts[-1 - max(late, 0)], 1)
+    return told
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.25, 0.5, 1.0])
+def test_jumps_of_the_acceleration_tell_the_delay(delay):
+    found = EffortDelay(7)
+    assert found.between(0.0, 1.0, PERIOD) == 0.5
+    assert move(found, delay) == 5
+    assert found.between(0.0, 1.0, PERIOD) == pytest.approx(delay, abs=0.02)
+    assert found.between(0.0, 2.0, PERIOD) == 1.0  # more than a period apart: not told
+
+
+def test_whole_periods_come_on_top():
+    found = EffortDelay(7)
+    found.between(2.0, 3.0, PERIOD)
+    move(found, 2.25)
+    assert found.between(2.0, 3.0, PERIOD) == pytest.approx(2.25, abs=0.02)
+    assert found.between(0.0, 1.0, PERIOD) == 0.5  # of another span nothing is known
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"payload": ("panda_link7", 1.5, (0.0, 0.0, 0.1))},
+        {"friction": np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]), "damping": 1.0},
+        {"noise": 5e-3},
+    ],
+    ids=["payload", "friction", "noise"],
+)
+def test_it_comes_nearer_with_a_payload_friction_or_noise_that_is_not_known(delay, wrong, rng):
+    found = EffortDelay(7)
+    move(found, delay, states=200, rng=rng, **wrong)
+    assert abs(found.between(0.0, 1.0, PERIOD) - delay) < 0.45  # without it 0.5
+
+
+def test_smooth_motions_and_gaps_tell_nothing():
+    found = EffortDelay(7)
+    assert move(found, 1.0, jump=4.9) == 0 and found.between(0.0, 1.0, PERIOD) == 0.5
+    zero = np.zeros(7)
+    for k in range(30):  # it forgets right after each jump
+        found.note(arms.load(ARM).model, k, POSE, zero, zero, 40.0 * (k % 2) * np.ones(7))
+        found.forget()
+    assert found.between(0.0, 1.0, PERIOD) == 0.5
+
+
+def test_small_jumps_are_believed_by_their_squares():
+    found, jump = EffortDelay(7), 5.5
+    assert move(found, 1.0, jump=jump, states=14) == 1
+    sure = 7.0 * jump**2 / (7.0 * jump**2 + DOUBT)
+    assert found.between(0.0, 1.0, PERIOD) == pytest.approx(0.5 + 0.5 * sure, abs=0.02)
