@@ -88,8 +88,10 @@ def judge_from(name, mode, k):
         raise AssertionError(f"the {k}-th case, {rate:g} Hz, delay {delay:g}, from {q.tolist()}") from error
 
 
-TURNED = [("panda_arm", TOOL_MODES[0], 36), ("panda_arm", TOOL_MODES[0], 163), ("ur5", TOOL_MODES[0], 212), ("ur5", TOOL_MODES[0], 307),
-          ("panda_arm", TOOL_MODES[1], 365)]  # fmt: skip
+TURNED = [
+    *((name, TOOL_MODES[0], k) for name, k in (("panda_arm", 36), ("panda_arm", 163), ("ur5", 212), ("ur5", 307))),
+    ("panda_arm", TOOL_MODES[1], 365),
+]
 
 
 @pytest.mark.parametrize(("name", "mode", "k"), TURNED)

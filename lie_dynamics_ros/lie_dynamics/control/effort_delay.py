@@ -57,7 +57,7 @@ class EffortDelay:
         self._states.clear()
 
     def note(self, model: Model, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
-        """Take in a state of a time [ns], its answer, and the acceleration commanded by it; tell whether that says more.
+        """Take in a state of a time [ns], its answer, and the acceleration commanded; tell whether that says more.
 
         Parameters
         ----------
