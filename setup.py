@@ -66,7 +66,15 @@ setup(
             "toppra>=0.6.2",
             "rosbags>=0.11",
         ],
-        "docs": ["sphinx>=8.1", "myst-parser>=4", "sphinx-gallery>=0.19", "furo", "matplotlib", "toppra>=0.6.2"],
+        "docs": [
+            "sphinx>=8.1",
+            "myst-parser>=4",
+            "sphinx-gallery>=0.19",
+            "furo",
+            "matplotlib",
+            "toppra>=0.6.2",
+            "rosbags>=0.11",
+        ],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],
     },
     entry_points={

@@ -19,6 +19,7 @@ EXAMPLES = {
         ["--duration", "0.2"],
         ["loop closed to", "one motor: model 'five_bar': 3 independent constraints cannot hold 4"],
     ),
+    "from_bag": ([], [r"planned 20 s", r"panda_joint1: \d+\.\d %, 0\.\d+ %", r"recorded [23]\.\d ms late"]),
     "gravity_compensation": ([], ["before the push the arm moves by"]),
     "hybrid_dynamics": (["--duration", "0.5"], ["accelerations given for 3 joints, torques for the other 4"]),
     "stewart_calibration": ([], ["18 not identifiable"], []),
@@ -44,6 +45,8 @@ def test_all_examples_are_here():
 def test_example(name, tmp_path, monkeypatch, capsys):
     if name == "feasible_trajectory":
         pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
+    if name == "from_bag":
+        pytest.importorskip("rosbags", reason="rosbags, which reads and writes bags, is not installed")
     options, says, *rest = EXAMPLES[name]
     pictures = rest[0] if rest else [f"{name}.png"]
     output = ["--output", str(tmp_path)] if pictures else []

@@ -13,6 +13,9 @@ from .robot import (
     RecordingError,
     identify_payload,
     identify_robot,
+    plot_efforts,
+    plot_friction,
+    plot_shares,
     write_report,
 )
 
@@ -35,6 +38,9 @@ __all__ = [
     "identify_payload",
     "identify_robot",
     "parameter_names",
+    "plot_efforts",
+    "plot_friction",
+    "plot_shares",
     "regression",
     "write_report",
 ]

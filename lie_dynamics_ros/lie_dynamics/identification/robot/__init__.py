@@ -3,7 +3,7 @@
 from .identify_robot import identify_robot
 from .payload import PayloadEstimate, identify_payload
 from .problems import Problem, RecordingError
-from .report import write_report
+from .report import plot_efforts, plot_friction, plot_shares, write_report
 from .result import IdentifiedRobot, Prediction
 
 __all__ = [
@@ -14,5 +14,8 @@ __all__ = [
     "RecordingError",
     "identify_payload",
     "identify_robot",
+    "plot_efforts",
+    "plot_friction",
+    "plot_shares",
     "write_report",
 ]

@@ -135,7 +135,7 @@ def _figure(rows: int, height: float) -> tuple[Figure, Any]:
 def plot_efforts(robot: IdentifiedRobot) -> Figure:
     """Draw efforts of each joint, measured, predicted before and after."""
     told = robot.prediction
-    figure, axes = _figure(robot.model.nv, 1.6 * robot.model.nv + 0.6)
+    figure, axes = _figure(robot.model.nv, 1.1 * robot.model.nv + 0.8)
     for j, (ax, name) in enumerate(zip(axes, robot.model.joint_names, strict=True)):
         ax.plot(told.time, told.measured[:, j], color="0.7", lw=3.0, label="measured")
         ax.plot(told.time, told.before[:, j], "--", color="tab:orange", lw=1.0, label="before")
