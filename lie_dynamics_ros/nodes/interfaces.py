@@ -58,6 +58,7 @@ INTERFACES = {
             "~/joint_trajectory_point",
             "~/joint_trajectory",
             "~/external_wrench",
+            "~/gripped",
             *BASE,
         ),
         (
@@ -70,7 +71,15 @@ INTERFACES = {
     ),
     "hybrid_dynamics": Interface(
         ("~/joint_accelerations", "~/joint_efforts", "~/dynamics_state", "~/base_wrench", "~/base_acceleration"),
-        ("joint_states", "robot_description", "~/command", "~/joint_trajectory", "~/external_wrench", *BASE),
+        (
+            "joint_states",
+            "robot_description",
+            "~/command",
+            "~/joint_trajectory",
+            "~/external_wrench",
+            "~/gripped",
+            *BASE,
+        ),
         (
             "~/set_payload",
             "~/compute_hybrid_dynamics",
@@ -96,6 +105,7 @@ INTERFACES = {
             "robot_description",
             "~/joint_trajectory",
             "~/external_wrench",
+            "~/gripped",
             *BASE,
             "~/speed_scaling",
             "~/contact",
@@ -107,12 +117,12 @@ INTERFACES = {
     ),
     "contact": Interface(
         ("~/external_efforts", "~/contact_wrench", "~/touching", "~/contact_state", "~/payload"),
-        ("joint_states", "robot_description", "~/external_wrench", *BASE),
+        ("joint_states", "robot_description", "~/external_wrench", "~/gripped", *BASE),
         ("~/measure_noise", "~/record_unloaded", "~/record_loaded", "~/identify_payload", "~/set_payload"),
     ),
     "tool_wrench": Interface(
         ("~/contact_wrench",),
-        ("joint_states", "robot_description", "~/wrench", "~/external_wrench", *BASE),
+        ("joint_states", "robot_description", "~/wrench", "~/external_wrench", "~/gripped", *BASE),
         ("~/calibrate", "~/forget_poses", "~/zero", "~/set_payload"),
     ),
     "stewart_pose": Interface(

@@ -66,6 +66,10 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def read_options(self, values: Mapping[str, Any]) -> Any:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
 
+    def options_of(self, values: Mapping[str, Any]) -> Any:
+        """Make options of parameter values, and of what else decides on them; raises as `read_options`."""
+        return self.read_options(values)
+
     @abstractmethod
     def publish(self, core: Core, answer: Any, stamp: Time) -> None:
         """Publish an answer under the time stamp of its state; raises MessageError where it is not to be published."""
@@ -74,7 +78,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
         """Check parameter values against each other, and build what they lead to; raises whatever stands against it."""
-        options = self.read_options(values)
+        options = self.options_of(values)
         self._prepared = None
         if self.core is not None and options != self.core.options:
             self._prepared = self.core.with_options(options)

@@ -9,11 +9,12 @@ from typing import Any, Generic, TypeVar
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 
 from ...core.errors import RequestError
 from ...core.frame_names import check_prefix, link_of
 from ...core.robot_core import RobotCore
-from ...core.robot_options import MODEL_SETTINGS, RobotOptions
+from ...core.robot_options import MODEL_SETTINGS, Payload, RobotOptions
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
@@ -47,6 +48,12 @@ ROBOT_SETTINGS = (
     *IMU_SETTINGS,
     *BASE_SETTINGS,
     Setting(
+        "payload_when",
+        "always",
+        "When the payload of the parameters counts: always, or while ~/gripped says that it is held.",
+        choices=("always", "gripped"),
+    ),
+    Setting(
         "wrench_timeout",
         0.1,
         "External wrenches older than this count as zero [s]. 0: no limit.",
@@ -70,7 +77,9 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     inputs: RobotInputs | None
 
     def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
+        self._gripped = False
         super().__init__(name, settings, **kwargs)
+        self.listen(Bool, "~/gripped", self._on_gripped)
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
         self._imu, self._base = ImuInput(self), BaseInput(self)
@@ -87,6 +96,18 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
 
     # Configuration.
 
+    def options_of(self, values: Mapping[str, Any]) -> RobotOptions:
+        """Make options of parameter values, without the payload where it is not held; raises ParameterError."""
+        held = values["payload_when"] == "always" or self._gripped
+        found: RobotOptions = self.read_options(values if held else {**values, "payload_mass": 0.0})
+        return found
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other, and a payload that is not held yet; see `AnsweringNode`."""
+        super().check_settings(values)
+        if self.core is not None:
+            Payload.from_values(values).put_on(self.core.model)
+
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
         super().settings_changed(names)
@@ -100,7 +121,8 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         joints = [prefix + joint for joint in values["joints"] if joint]
         model = load_model(description, values, self.get_logger())
         friction = load_friction(description, values, model)
-        options: RobotOptions = self.read_options(values)
+        options: RobotOptions = self.options_of(values)
+        Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
         model = model.with_joint_prefix(prefix)
         core = self.make_core(model, options, friction)
         base = load_base(description, values, model) if check_base(values) else None
@@ -118,6 +140,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         core.forget()
         more = ", ..." if len(inputs.joints) > NAMED else ""
         self.get_logger().info(f"{len(inputs.joints)} joints: {', '.join(inputs.joints[:NAMED])}{more}")
+        self.between_states(self._count_payload)  # it may have been gripped while this robot was being made
 
     def serve(self, inputs: Any, core: Core) -> None:
         """Answer by this core from now on."""
@@ -150,6 +173,19 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         state = self.inputs.read(message, time, now, age)
         self.core.ride(state)
         return state
+
+    def _on_gripped(self, message: Bool) -> None:
+        if message.data is not self._gripped:
+            self._gripped = message.data
+            self.between_states(self._count_payload)
+
+    def _count_payload(self) -> None:
+        """Go on with the payload as it is held or not."""
+        core = self.core
+        if core is not None:
+            options = self.options_of(dict(self.settings))
+            if options != core.options:
+                self.serve(self.inputs, core.with_options(options))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         inputs = self.inputs
@@ -191,7 +227,9 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         self._imu.describe(report)
         self._base.describe(report)
         mass = self.settings["payload_mass"]
-        report.values["payload"] = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"
+        text = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"
+        waits = mass and self.settings["payload_when"] == "gripped" and not self._gripped
+        report.values["payload"] = f"{text}, not held" if waits else text
         report.values["friction of joints"] = "none" if core.friction is None else "friction_file"
         report.values["external wrenches at"] = ", ".join(inputs.wrenches.frames) or "none"
         if self.answering is None:

@@ -13,6 +13,7 @@ pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed
 
 from geometry_msgs.msg import Inertia, Vector3  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Bool  # noqa: E402
 
 RNG = np.random.default_rng(31)
 Q, QD = RNG.uniform(-1, 1, 7), RNG.uniform(-2, 2, 7)
@@ -70,6 +71,28 @@ def test_a_payload_is_part_of_everything_until_it_is_taken_away(bench, module):
     assert_close(efforts(), carrying)
     assert set_payload("", Inertia()).success
     assert_close(efforts(), without)
+
+
+def test_a_payload_counts_while_the_gripper_says_that_it_is_held(bench):
+    held = {"payload_frame": "panda_link8", "payload_mass": 2.0, "payload_center_of_mass": [0.02, -0.03, 0.1]}
+    node = bench.start("inverse_dynamics", robot_description=ARM, payload_when="gripped", **held)
+    answers, gripped = bench.listen(JointState, f"{node}/joint_efforts"), bench.publisher(Bool, f"{node}/gripped")
+    loaded = with_payload("panda_link8", 2.0, [0.02, -0.03, 0.1], np.zeros((3, 3)))
+    without, carrying = oracle(ARM, Q, QD), pin.rnea(loaded, loaded.createData(), Q, QD, np.zeros(7))
+
+    def ask():
+        return bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, QD), answers)
+
+    assert_close(np.array(ask().effort), without)
+    for now, expected, before in ((True, carrying, without), (False, without, carrying)):
+        gripped.publish(Bool(data=now))
+        bench.turns(ask, expected, before, numbers=lambda a: a.effort)
+        shown = "2 kg at panda_link8" + ("" if now else ", not held")
+        bench.wait_status(node, lambda s, v, shown=shown: v["payload"] == shown, shown)
+    result = bench.set(node, payload_frame="panda_link99")
+    assert not result.successful and "panda_link99" in result.reason
+    assert bench.set(node, payload_when="always").successful
+    bench.turns(ask, carrying, without, numbers=lambda a: a.effort)
 
 
 def test_the_payload_may_come_with_the_parameters(bench):
