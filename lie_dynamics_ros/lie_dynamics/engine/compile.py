@@ -8,7 +8,6 @@ for exactly the signatures they declare, and kept on disk; without it (or with
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable
 from typing import Any, overload
@@ -206,13 +205,3 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
     dispatcher._compile_for_args = compile_for
     dispatcher.compile_all = compile_all
     return dispatcher  # type: ignore[no-any-return]
-
-
-def environment_summary() -> str:
-    """Return one line that tells how kernels run here, for reports and benchmarks."""
-    if COMPILED:
-        import numba
-
-        return f"numba {numba.__version__}"
-    disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
-    return "plain Python" + (" (NUMBA_DISABLE_JIT)" if disabled else " (no numba)")
