@@ -42,7 +42,7 @@ def differences(function, directions):
     return [np.array([c[k] for c in columns]).T for k in range(3)]
 
 
-def agree(found, model, function, q, qd, given, f_ext=None):
+def agree(found, model, function, q, qd, given):
     """Compare `found` with differences of ``function(model, q, qd, given)``."""
 
     def values(result):

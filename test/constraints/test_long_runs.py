@@ -68,7 +68,7 @@ def test_baumgarte_closes_an_open_loop():
     assert errors[-1] < 1e-6
 
 
-def test_four_bar_as_one_coordinate(rng):
+def test_four_bar_as_one_coordinate():
     """Everything as a function of the crank angle, from the closed form of the linkage, by complex steps."""
     lengths, masses = (1.0, 0.3, 0.9, 0.7), (0.8, 1.1, 0.6)
     g, a, b, c = lengths

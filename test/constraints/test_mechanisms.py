@@ -123,7 +123,7 @@ def test_stewart_simulation_agrees_with_its_kinematics(rng):
         guess = found.pose
 
 
-def test_delta_stays_level(rng):
+def test_delta_stays_level():
     made = delta_robot()
     model, constraints = made.model, made.constraints
     q = made.q.copy()

@@ -151,7 +151,7 @@ def test_friction_and_payload_are_found_together(sticks, rng):
     assert not control.friction(np.ones(7)).any()
 
 
-def test_a_load_is_not_put_where_it_would_turn_a_joint_at_rest(rng):
+def test_a_load_is_not_put_where_it_would_turn_a_joint_at_rest():
     """One joint moves, which leaves open where the load lies; what the others, which rest, need for it decides that."""
     true, control, model = loaded(), learner(), panda()
     q, state = np.array([0.3, -0.5, 0.4, -1.5, 0.2, 1.8, 0.5]), None

@@ -251,7 +251,7 @@ def test_the_reference_follows_a_moving_target():
     assert 2.0 * lags[1] - lags[0] == pytest.approx(jerk / (49.0 * 4.5**3), rel=0.01)
 
 
-def test_the_reference_is_driven_and_rests(rng):
+def test_the_reference_is_driven_and_rests():
     reference = PoseReference(np.eye(4), *LIMITS)
     for _ in range(2000):
         reference.advance(1e-3, [0, 0, 0.4, 0.1, 0, 0])

@@ -120,7 +120,7 @@ def test_armature_makes_a_leaf_without_mass_regular(batch, rng):
     assert np.abs(mass_matrix(model, q) - mass_matrix(bare, q) - np.diag([0.1, 0.05])).max() < 1e-15
 
 
-def test_one_bad_state_in_a_batch_is_found(rng):
+def test_one_bad_state_in_a_batch_is_found():
     """Two prismatic joints at a right angle or, at q = 0, on one line."""
     builder = ModelBuilder().add("turn", joint=joint_types.revolute(Z), inertia=ROD)
     builder.add("slide", "turn", joint_types.prismatic([1, 0, 0]))

@@ -220,7 +220,7 @@ def test_robots(name, rng):
     assert relative(curvature_tensor(model, q), ClosedForm(ScrewTree.from_model(model), q).curvature_tensor()) < 1e-11
 
 
-def test_armature_flattens(rng):
+def test_armature_flattens():
     """Rotors add a constant metric: with all the inertia in them the curvature goes to zero."""
     rod = SpatialInertia(1.0, [0.3, 0, 0], np.eye(3) * 0.1)
 

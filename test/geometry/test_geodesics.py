@@ -64,7 +64,7 @@ def test_conjugate_point():
     assert not path.is_minimal
 
 
-def test_double_conjugate_point(rng):
+def test_double_conjugate_point():
     """A ball with three equal moments: all geodesics meet again at once, without a change of sign."""
     body = SpatialInertia(1.0, np.zeros(3), 0.3 * np.eye(3))
     euler = joint_types.composite(*(joint_types.revolute(n) for n in np.eye(3)))
@@ -180,7 +180,7 @@ def test_gradient_of_the_energy(rng):
     assert energy > 0.0
 
 
-def test_descent_finds_less(rng):
+def test_descent_finds_less():
     """From the straight line Newton's method meets a geodesic past its conjugate point; downhill lies another one."""
     model, ends = planar_arm(3), ([0.0, -0.6, 1.2], [2.2, 1.2, -0.8])
     down, stuck = geodesic(model, *ends), geodesic(model, *ends, descent=False)

@@ -124,7 +124,7 @@ def test_functions_of_a_users_joint_are_checked(what, functions):
         inverse_dynamics(model, [0.0], [0.0], [0.0])
 
 
-def test_axes_are_normalised(rng):
+def test_axes_are_normalised():
     for make in (joint_types.revolute, joint_types.prismatic):
         one, other = (ModelBuilder().add("a", joint=make(s * X), inertia=BOX).build() for s in (1.0, 7e5))
         assert (inverse_dynamics(one, [0.3], [1], [1]) == inverse_dynamics(other, [0.3], [1], [1])).all()
@@ -155,7 +155,7 @@ def test_planar_joints_slide_in_their_plane(rng):
         assert relative(T[:3, :3] @ normal, normal) < 1e-15
 
 
-def test_fixed_bodies_become_frames(rng):
+def test_fixed_bodies_become_frames():
     builder = ModelBuilder(world="map")
     T = np.eye(4)
     T[:3, 3] = [1.0, 2.0, 3.0]

@@ -92,7 +92,7 @@ def test_limits_of_a_urdf():
 # -- immutability -----------------------------------------------------------------------------------------------------
 
 
-def test_a_model_does_not_change(rng):
+def test_a_model_does_not_change():
     with pytest.raises(AttributeError, match="does not change"):
         MODEL.nq = 3
     with pytest.raises(AttributeError, match="does not change"):
@@ -109,7 +109,7 @@ def test_a_model_does_not_change(rng):
         inertia.com[0] = 1.0
 
 
-def test_the_builders_arrays_are_copied(rng):
+def test_the_builders_arrays_are_copied():
     placement, lower = np.eye(4), np.array([-1.0])
     builder = ModelBuilder().add("a", joint=joint_types.revolute(), placement=placement, lower=lower)
     builder.add("tip", "a", placement=placement, inertia=SpatialInertia(1.0, [1, 0, 0], np.eye(3)))

@@ -205,7 +205,7 @@ def test_screws_of_a_textbook(rng):
     assert tree.path(4) == [0, 3, 4]
 
 
-def test_armature(rng):
+def test_armature():
     body = SpatialInertia(1, [1, 0, 0], np.eye(3))
     model = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=body, armature=2.0).build()
     model = model.with_joint_terms(armature=True)
