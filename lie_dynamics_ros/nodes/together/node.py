@@ -23,11 +23,13 @@ from ...ros.node.spinning import run_all
 NODES_PACKAGE = __package__.rpartition(".")[0]
 NODE_CLASSES = {
     "computed_torque": "ComputedTorqueNode",
+    "contact": "ContactNode",
     "hybrid_dynamics": "HybridDynamicsNode",
     "inverse_dynamics": "InverseDynamicsNode",
     "simulated_robot": "SimulatedRobot",
     "simulated_stewart": "SimulatedStewart",
     "stewart_pose": "StewartPoseNode",
+    "tool_wrench": "ToolWrenchNode",
 }
 """Nodes that can be run, with their classes."""
 

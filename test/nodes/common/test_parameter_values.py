@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from test_parameter_files import NODES
 
-from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
-from lie_dynamics_ros.nodes.contact.node import ContactNode
-from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsNode
-from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
-from lie_dynamics_ros.nodes.simulated_robot.node import SimulatedRobot
-from lie_dynamics_ros.nodes.simulated_stewart.node import SimulatedStewart
-from lie_dynamics_ros.nodes.stewart_pose.node import StewartPoseNode
-from lie_dynamics_ros.nodes.tool_wrench.node import ToolWrenchNode
+from lie_dynamics_ros.nodes.together.node import NODE_CLASSES as NAMES
 
 EXTREME = (1e308, -1e308, 1e154, 5e-324, -5e-324, math.nan, math.inf, -math.inf)
 WHOLE = (2**63 - 1, -(2**63), -1, 0)
@@ -41,14 +35,7 @@ OF_ALL_TYPES = {
     Parameter.Type.NOT_SET: None,
 }
 NODE_CLASSES = {
-    "computed_torque": ComputedTorqueNode,
-    "contact": ContactNode,
-    "hybrid_dynamics": HybridDynamicsNode,
-    "inverse_dynamics": InverseDynamicsNode,
-    "simulated_robot": SimulatedRobot,
-    "simulated_stewart": SimulatedStewart,
-    "stewart_pose": StewartPoseNode,
-    "tool_wrench": ToolWrenchNode,
+    kind: getattr(import_module(f"lie_dynamics_ros.nodes.{kind}.node"), name) for kind, name in NAMES.items()
 }
 TOOL = Case(
     module="tool_wrench",

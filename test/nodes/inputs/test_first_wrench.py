@@ -12,6 +12,7 @@ from node_robots import ARM
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.external_wrenches import ExternalWrenches
 from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
 
 PROGRAM = """
 import sys
@@ -45,16 +46,11 @@ assert node.inputs.wrenches.frames == ("panda_link8",)
 print("opened:", after)
 assert not after
 """
-NODES = {
-    "computed_torque": "ComputedTorqueNode",
-    "hybrid_dynamics": "HybridDynamicsNode",
-    "inverse_dynamics": "InverseDynamicsNode",
-}
 
 
-@pytest.mark.parametrize("module", NODES)
+@pytest.mark.parametrize("module", ["computed_torque", "hybrid_dynamics", "inverse_dynamics"])
 def test_the_first_wrench_loads_nothing(ros, module):
-    program = PROGRAM.format(module=module, node=NODES[module])
+    program = PROGRAM.format(module=module, node=NODE_CLASSES[module])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

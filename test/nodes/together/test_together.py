@@ -1,5 +1,7 @@
 """Several nodes in one process: each answers as it does by itself, and none takes the others down."""
 
+import pkgutil
+
 import numpy as np
 import pytest
 import yaml
@@ -58,7 +60,8 @@ def test_unusable_words_are_refused(words, reason):
 def test_every_node_of_the_package_can_be_run_together():
     import lie_dynamics_ros.nodes as nodes
 
-    assert sorted([*NODE_CLASSES, "together"]) == sorted(nodes.PROGRAMS)
+    folders = sorted(module.name for module in pkgutil.iter_modules(nodes.__path__) if module.ispkg)
+    assert sorted([*NODE_CLASSES, "together"]) == sorted(nodes.PROGRAMS) == folders
     for kind, name in NODE_CLASSES.items():
         module = __import__(f"lie_dynamics_ros.nodes.{kind}.node", fromlist=[name])
         assert hasattr(module, name) and hasattr(module, "main")
