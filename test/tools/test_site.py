@@ -1,6 +1,7 @@
 """The documentation site builds without a warning: `make docs`, without running the examples."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,22 @@ def test_every_page_is_reachable():
         assert name == "index" or name in index or f"{name.rpartition('/')[0]}/*" in index, (
             f"{name} is not in doc/index.md"
         )
+
+
+def headings(page):
+    """Anchors of a page's headings, as GitHub and MyST make them."""
+    found = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
+
+
+def test_links_to_headings_lead_somewhere():
+    checked = 0
+    for page in sorted([*ROOT.glob("*.md"), *(ROOT / "doc").rglob("*.md")]):
+        for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text()):
+            place = (page.parent / target) if target else page
+            if "://" not in target and place.suffix == ".md":
+                assert anchor in headings(place), f"{page.name}: {target}#{anchor}"
+                checked += 1
+    assert checked > 30
