@@ -38,6 +38,8 @@ ALLOWED_SPEED = 0.8
 """Part of their velocity limits beyond which joints are not accelerated."""
 LEAD = 0.15
 """Part of the error limit by which the desired pose leads the tool before it waits."""
+NEARER = 0.25
+"""Part of its distance from the tool by which the way ahead must bring it nearer, where it is far, for it not to wait."""
 USUAL_LIMIT = 0.5
 """Taken for the error limit there where none is given [rad, m]."""
 TOOL_FIRST, LEVER = 100.0, 0.3
@@ -236,13 +238,16 @@ class ToolControl:
         behind = max(math.sqrt(away @ away), turned)
         if behind <= self._lead:
             return 1.0
-        ahead = rates[3:] if target is None else target[:3, 3] - desired[:3, 3]
-        leads = bool(away @ ahead > 0.0)
+        leads = self._leads(away, rates[3:] if target is None else target[:3, 3] - desired[:3, 3])
         if not leads and turned > self._lead:
             away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
-            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
-            leads = bool(away @ ahead > 0.0)
+            leads = self._leads(away, rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T))
         return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
+
+    def _leads(self, away: Array, ahead: Array) -> bool:
+        """Tell whether going on leads away from the tool, or, where that is far, not well nearer to it."""
+        square = away @ away
+        return bool(away @ ahead > (-NEARER * square if square > self._lead**2 else 0.0))
 
     # The law.
 
