@@ -39,7 +39,7 @@ ALLOWED_SPEED = 0.8
 LEAD = 0.15
 """Part of the error limit by which the desired pose leads the tool before it waits."""
 NEARER = 0.25
-"""Part of its distance from the tool by which the way ahead must bring it nearer, where it is far, for it not to wait."""
+"""Part of its distance from the tool that the way ahead must take off for it to go on, where it is far."""
 USUAL_LIMIT = 0.5
 """Taken for the error limit there where none is given [rad, m]."""
 TOOL_FIRST, LEVER = 100.0, 0.3
