@@ -1,0 +1,124 @@
+"""Bounds of the second derivatives of loops in a ball of configurations: what tracking proves with.
+
+Coordinates are measured by their largest rates, so that distances are times [s]; see ``doc/closed_loop_tracking.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dynamics.kernels.common.joints import constants3, constants9
+from ...dynamics.kernels.common.spatial import add, cross, dot, sub, unrotate
+from ...engine.compile import inline, outline
+from ...engine.lanes import get3
+from .loop_derivatives import pose_from
+from .loops import (
+    ALONG,
+    ANCESTOR,
+    COUNT,
+    DISTANCE,
+    ERROR,
+    OFFSET,
+    P_1,
+    P_2,
+    R_1,
+    R_2,
+    ROW_1,
+    ROW_2,
+    START,
+    TYPE,
+)
+
+#: Columns of the table of links: a joint's part of the chain from a loop's first frame to its second, last part first.
+#: Row of its first coordinate, their number, which frame its columns of J belong to, how often the square of its lever
+#: is in the sum of their squares, largest rate, and largest angular rate.
+ROW, SIZE, SIDE, TIMES, SPEED, TURN, LINK_SIZE = range(7)
+
+#: Columns of the table of chains, one for each loop: where its links begin, how many, sum of the largest angular rates,
+#: and whether the place of the second frame in the first is needed: it is where the loop does not hold it at zero.
+FIRST, LINKS, TURNS, PLACED, CHAIN_SIZE = range(5)
+
+#: Columns of the table of groups of coordinates that are measured together: first row, number, largest rate, place in q
+#: and whether they are a coordinate, a rotation or a displacement.
+GROUP_ROW, GROUP_SIZE, GROUP_SPEED, GROUP_PLACE, GROUP_KIND, GROUP_WIDTH = range(6)
+SINGLE, ROTATION, DISPLACEMENT = 0.0, 1.0, 2.0
+
+
+@inline
+def put_levers(rows, loops, chains, links, j, work, columns, levers):
+    """Fill the rates of the second frame's origin, as the first sees it, that each link makes at its largest rate."""
+    place = (0.0, 0.0, 0.0)
+    if chains[j, PLACED] > 0.0:
+        stop = int(loops[j, ANCESTOR])
+        r1, p1, far1 = pose_from(
+            rows, work, int(loops[j, ROW_1]), stop, constants9(loops, j, R_1), constants3(loops, j, P_1)
+        )
+        _, p2, far2 = pose_from(
+            rows, work, int(loops[j, ROW_2]), stop, constants9(loops, j, R_2), constants3(loops, j, P_2)
+        )
+        place = unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+    first = int(chains[j, FIRST])
+    for l in range(first, first + int(chains[j, LINKS])):
+        total = 0.0
+        row = int(links[l, ROW])
+        for i in range(row, row + int(links[l, SIZE])):
+            v = get3(columns, i, 3)
+            if links[l, SIDE] == 1.0:
+                v = add(v, cross(get3(columns, i, 0), place))
+            total += dot(v, v)
+        levers[l] = np.sqrt(total / links[l, TIMES]) * links[l, SPEED]
+
+
+@inline
+def rates_in_ball(chains, links, j, levers, radius):
+    """Return the largest velocity and acceleration of the origin in a ball, at constant rates of all joints."""
+    first, passed, velocity, acceleration = int(chains[j, FIRST]), 0.0, 0.0, 0.0
+    for l in range(first, first + int(chains[j, LINKS])):
+        turn = links[l, TURN]
+        lever = levers[l] + radius * turn * velocity  # only what is beyond a joint changes its lever
+        passed += turn
+        acceleration += lever * (turn + 2.0 * (chains[j, TURNS] - passed))
+        velocity += lever
+    return velocity, acceleration
+
+
+@outline
+def second_bound(loops, scalars, chains, links, groups, unknown, levers, values, inverse, radius, rows_of, totals):
+    """Return the largest |C D^2 f[x, x]| in the ball for unit x, C^T being `inverse` (equations, unknown)."""
+    count = unknown.shape[0]
+    for u in range(count):
+        totals[u] = 0.0
+    for j in range(loops.shape[0]):
+        velocity, acceleration = rates_in_ball(chains, links, j, levers, radius)
+        turns = chains[j, TURNS]
+        for u in range(count):
+            rows_of[u] = 0.0
+        for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+            if scalars[k, TYPE] == ALONG:
+                for u in range(count):
+                    rows_of[u] += inverse[k, u] * inverse[k, u]
+            else:
+                size = turns * turns
+                if scalars[k, TYPE] == DISTANCE:
+                    length = scalars[k, OFFSET]
+                    far = np.sqrt(max(length * (2.0 * values[ERROR, k] + length), 0.0)) + radius * velocity
+                    size = (velocity * velocity + far * acceleration) / length
+                for u in range(count):
+                    totals[u] += abs(inverse[k, u]) * size
+        for u in range(count):
+            totals[u] += np.sqrt(rows_of[u]) * acceleration
+    return largest(groups, unknown, totals)
+
+
+@inline
+def largest(groups, unknown, x):
+    """Return the norm of entries at the unknown coordinates, those of a group of them side by side."""
+    result, u = 0.0, 0
+    for g in range(groups.shape[0]):
+        if u < unknown.shape[0] and int(unknown[u]) == int(groups[g, GROUP_ROW]):
+            total = 0.0
+            for _ in range(int(groups[g, GROUP_SIZE])):
+                total += x[u] * x[u]
+                u += 1
+            result = max(result, np.sqrt(total) / groups[g, GROUP_SPEED])
+    return result

@@ -1,0 +1,443 @@
+"""Tracking of a closed mechanism through measured joints, each step proven; see ``doc/closed_loop_tracking.md``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dynamics.kernels.common.joints import has_transform, row_transform
+from ...dynamics.kernels.common.manifold import move
+from ...engine.compile import inline, kernel, outline
+from ...engine.lanes import put3, put9
+from ...model.layout import N_Q, N_V, OK, Q_INDEX
+from .constrained_dynamics import HEADER
+from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS, P, R, loop_rows
+from .second_derivatives import (
+    GROUP_KIND,
+    GROUP_PLACE,
+    GROUP_ROW,
+    GROUP_SPEED,
+    ROTATION,
+    SINGLE,
+    largest,
+    put_levers,
+    second_bound,
+)
+
+#: Numbers at the beginning of what a tracker remembers: time since the anchor, how exactly the anchor is known [s],
+#: and whether anything is; then q of the last good sample, measured joints of it, and q of the anchor, which is the
+#: last certified sample.
+AGE, BLUR, MEMORY = 0, 1, 2
+
+#: Settings: whether rates are bounded, most proven steps, and the largest errors of measured joints behind them.
+BOUNDED, MAX_STEPS, ERRORS = 0, 1, 2
+
+#: Columns of results, before q: what became of the sample, what is proven, and the largest error of loops.
+STATUS, CONTINUED, CERTIFIED, STEPS, H, BOUND, RADIUS, RESIDUAL, COVERED, JOINT, RESULT = range(11)
+
+TRACKED, NOT_FINITE, SINGULAR, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = 0, 1, 4, 6, 7, 8
+
+_CORRECTIONS, _EXACT, _SHORTEST = 10, 1e-13, 1e-6
+#: Rounding errors of what is proven are far below these margins; the second also covers that coordinates of free bodies
+#: are no displacements.
+_MARGIN, _SHARE, _LARGEST_TURN = 0.1, 0.95, 0.5
+
+
+@outline
+def invert(a, n, places):
+    """Replace `a` (at least n, n) by its inverse, by Gauss and Jordan with pivots of rows; tell whether there is one."""
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[pivot, k]):
+                pivot = i
+        if not abs(a[pivot, k]) > 1e-12:
+            return False
+        places[k] = pivot
+        if pivot != k:
+            for j in range(n):
+                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
+        x = 1.0 / a[k, k]
+        a[k, k] = 1.0
+        for j in range(n):
+            a[k, j] *= x
+        for i in range(n):
+            x = a[i, k]
+            if i != k and x != 0.0:
+                a[i, k] = 0.0
+                for j in range(n):
+                    a[i, j] -= x * a[k, j]
+    for k in range(n - 1, -1, -1):
+        pivot = int(places[k])
+        if pivot != k:
+            for i in range(n):
+                a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
+    return True
+
+
+@outline
+def apart(groups, a, b):
+    """Return the distance of two configurations."""
+    result = 0.0
+    for g in range(groups.shape[0]):
+        j = int(groups[g, GROUP_PLACE])
+        x = 0.0
+        if groups[g, GROUP_KIND] == SINGLE:
+            x = abs(a[j] - b[j])
+        elif groups[g, GROUP_KIND] == ROTATION:
+            product = 0.0
+            for c in range(4):
+                product += a[j + c] * b[j + c]
+            for c in range(4):
+                x += (a[j + c] - (b[j + c] if product >= 0.0 else -b[j + c])) ** 2
+            x = 4.0 * np.arcsin(min(0.5 * np.sqrt(x), 1.0))
+        else:
+            for c in range(3):
+                x += (a[j + c] - b[j + c]) ** 2
+            x = np.sqrt(x)
+        result = max(result, x / groups[g, GROUP_SPEED])
+    return result
+
+
+@outline
+def equations(
+    rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, bounds,
+    work, columns, ones, matrix, values, wrenches,
+):  # fmt: skip
+    """Fill A transposed and the errors of loops, couplings and redundant sensors at q; levers, too, if `bounds`."""
+    n, ml = columns.shape[0] - 1, scalars.shape[0]
+    for i in range(1, n + 1):
+        if has_transform(rows, i):
+            r, p = row_transform(rows, i, q)
+            put9(work, i, R, r)
+            put3(work, i, P, p)
+    for i in range(n + 1):
+        for k in range(matrix.shape[1]):
+            matrix[i, k] = 0.0
+    still = ones[1]
+    if bounds:
+        for j in range(loops.shape[0]):
+            loop_rows(rows, loops[j : j + 1], scalars, q, still, work, ones[0], columns, matrix, values, wrenches)
+            put_levers(rows, loops, chains, links, j, work, columns, levers)
+    else:
+        loop_rows(rows, loops, scalars, q, still, work, ones[0], columns, matrix, values, wrenches)
+    for k in range(coupled.shape[0]):
+        total = -offsets[k]
+        for i in range(1, n + 1):
+            x = coupled[k, i - 1]
+            if x != 0.0:
+                matrix[i, ml + k] = x
+                total += x * q[int(rows[i, Q_INDEX])]
+        values[ERROR, ml + k] = total
+    first = ml + coupled.shape[0]
+    for s in range(matrix.shape[1] - first):
+        i = int(sensors[s])
+        matrix[i, first + s] = weights[s]
+        values[ERROR, first + s] = weights[s] * (q[int(rows[i, Q_INDEX])] - y[s])
+
+
+@inline
+def put_inverse(matrix, unknown, inverse, normal, places):
+    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse."""
+    n, m = unknown.shape[0], matrix.shape[1]
+    if n == m:
+        for u in range(n):
+            for k in range(m):
+                inverse[u, k] = matrix[int(unknown[u]), k]
+        return invert(inverse, n, places)
+    for u in range(n):
+        for v in range(n):
+            total = 0.0
+            for k in range(m):
+                total += matrix[int(unknown[u]), k] * matrix[int(unknown[v]), k]
+            normal[u, v] = total
+    if not invert(normal, n, places):
+        return False
+    for k in range(m):
+        for u in range(n):
+            inverse[k, u] = 0.0
+        for v in range(n):
+            x = matrix[int(unknown[v]), k]
+            for u in range(n):
+                inverse[k, u] += x * normal[v, u]
+    return True
+
+
+@inline
+def times_inverse(inverse, e, x):
+    """Fill `x` with C e."""
+    for u in range(x.shape[0]):
+        x[u] = 0.0
+    for k in range(e.shape[0]):
+        y = e[k]
+        for u in range(x.shape[0]):
+            x[u] += y * inverse[k, u]
+
+
+@inline
+def push(rows, unknown, x, factor, step, q):
+    """Move q by the unknown coordinates' steps."""
+    for i in range(step.shape[0]):
+        step[i] = 0.0
+    for u in range(unknown.shape[0]):
+        step[int(unknown[u]) - 1] = x[u]
+    move(rows, q, step, factor, q)
+
+
+@inline
+def put_change(matrix, sensors, weights, change, e):
+    """Fill `e` with what changes of the measured joints do to the equations."""
+    m = matrix.shape[1]
+    for k in range(m):
+        e[k] = 0.0
+    for s in range(sensors.shape[0]):
+        if weights.shape[0] > 0:
+            e[m - weights.shape[0] + s] = -weights[s] * change[s]
+        else:
+            for k in range(m):
+                e[k] += matrix[int(sensors[s]), k] * change[s]
+
+
+@inline
+def errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals):
+    """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates."""
+    for u in range(x.shape[0]):
+        totals[u] = 0.0
+    for s in range(sensors.shape[0]):
+        if errors[s] > 0.0:
+            for c in range(sensors.shape[0]):
+                change[c] = errors[s] if c == s else 0.0
+            put_change(matrix, sensors, weights, change, e)
+            times_inverse(inverse, e, x)
+            for u in range(x.shape[0]):
+                totals[u] += abs(x[u])
+    return largest(groups, unknown, totals)
+
+
+@inline
+def far_apart(groups, sensors, change):
+    """Return the distance that changes of the measured joints make."""
+    result = 0.0
+    for g in range(groups.shape[0]):
+        for s in range(sensors.shape[0]):
+            if sensors[s] == groups[g, GROUP_ROW]:
+                result = max(result, abs(change[s]) / groups[g, GROUP_SPEED])
+    return result
+
+
+@inline
+def held_distance(groups, sensors, weights, change):
+    """Return how far the joints that are held move; none are where sensors are redundant."""
+    return far_apart(groups, sensors, change) if weights.shape[0] == 0 else 0.0
+
+
+@kernel("(" + "float64[:,::1], float64[::1], " + "float64[::1], " + "float64[:,::1], " * 3 + "float64[::1], " * 5
+        + "float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True)  # fmt: skip
+def track(
+    rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times, space, out
+):  # fmt: skip
+    """Go through samples of the measured joints in turn, one for each row of `out`.
+
+    Parameters
+    ----------
+    packed : of loops and couplings, as for `constrained_dynamics`; `offsets` are the couplings'.
+    chains, links, groups : see `second_derivatives`.
+    unknown, sensors : rows of the coordinates to find and of the measured joints.
+    weights : of redundant sensors; empty where they are as many as freedoms, and their joints are held.
+    settings, memory : see above.
+    times : before each sample, or empty.
+    space : workspace of `space_size` numbers, which keeps from call to call what the next prediction needs.
+    """
+    nl, ml, ns, nc = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
+    n, nq, nu = int(rows[0, N_V]), int(rows[0, N_Q]), unknown.shape[0]
+    count = sensors.shape[0]
+    m = ml + nc + weights.shape[0]
+    a = HEADER + nl * LOOP_SIZE
+    b = a + ml * SCALAR_SIZE
+    loops, scalars = packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE))
+    coupled = packed[b + ns : b + ns + nc * n].reshape((nc, n))
+    at = 1
+    matrix = space[at : at + (n + 1) * m].reshape((n + 1, m))
+    at += (n + 1) * m
+    inverse = space[at : at + max(m, nu) * nu].reshape((max(m, nu), nu))
+    at += max(m, nu) * nu
+    normal = space[at : at + nu * nu].reshape((nu, nu))
+    at += nu * nu
+    work = space[at : at + 12 * (n + 1)].reshape((n + 1, 12))
+    at += 12 * (n + 1)
+    columns = space[at : at + 6 * (n + 1)].reshape((n + 1, 6))
+    at += 6 * (n + 1)
+    values = space[at : at + VALUE_ROWS * m].reshape((VALUE_ROWS, m))
+    at += VALUE_ROWS * m
+    wrenches = space[at : at + 6 * ml].reshape((ml, 6))
+    at += 6 * ml
+    ones = space[at : at + 2 * (n + 1)].reshape((2, n + 1))
+    at += 2 * (n + 1)
+    levers, places = space[at : at + links.shape[0]], space[at + links.shape[0] : at + links.shape[0] + nu]
+    at += links.shape[0] + nu
+    e, x, totals, step = (
+        space[at : at + m], space[at + m : at + m + nu], space[at + m + nu : at + m + 2 * nu],
+        space[at + m + 2 * nu : at + m + 2 * nu + n],
+    )  # fmt: skip
+    at += m + 2 * nu + n
+    q, base = space[at : at + nq], space[at + nq : at + 2 * nq]
+    here, change, y = (
+        space[at + 2 * nq : at + 3 * nq], space[at + 3 * nq : at + 3 * nq + count],
+        space[at + 3 * nq + count : at + 3 * nq + 2 * count],
+    )  # fmt: skip
+    last, old = memory[MEMORY : MEMORY + nq], memory[MEMORY + nq : MEMORY + nq + count]
+    anchor = memory[MEMORY + nq + count : MEMORY + 2 * nq + count]
+    bounded, errors = settings[BOUNDED] > 0.0, settings[ERRORS:]
+    for i in range(n + 1):
+        ones[0, i], ones[1, i] = 1.0, 0.0
+    widest = 1e300  # the largest ball that is looked at
+    for g in range(groups.shape[0]):
+        if groups[g, GROUP_KIND] == ROTATION:
+            widest = min(widest, _LARGEST_TURN / groups[g, GROUP_SPEED])
+    for row in range(samples.shape[0]):
+        if bounded:
+            memory[AGE] += times[row]
+        for c in range(RESULT):
+            out[row, c] = 0.0
+        out[row, RADIUS] = 0.0
+        status = TRACKED
+        for s in range(count):
+            if not samples[row, s] - samples[row, s] == 0.0:
+                status = NOT_FINITE
+                out[row, JOINT] = s
+        for i in range(nq):
+            here[i] = last[i]
+        covered, part, steps = 0.0, 1.0, 0
+        k, radius, start, moved, reached, regular, only = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        if bounded and status == TRACKED:
+            for s in range(count):  # no pose within reach has these
+                change[s] = max(
+                    abs(samples[row, s] - anchor[int(rows[int(sensors[s]), Q_INDEX])]) - 2.0 * errors[s] - 1e-12, 0.0
+                )
+            if far_apart(groups, sensors, change) > memory[AGE] + memory[BLUR]:
+                status = OUT_OF_REACH
+        while status == TRACKED and covered < 1.0:
+            if steps >= settings[MAX_STEPS]:
+                status = TOO_FAR
+                break
+            steps += 1
+            end = covered + part > 1.0 - 1e-9
+            for s in range(count):
+                y[s] = samples[row, s] if end else old[s] + (covered + part) * (samples[row, s] - old[s])
+                change[s] = part * (samples[row, s] - old[s])
+            for i in range(nq):
+                base[i] = here[i]
+            if space[0] > 0.0:
+                put_change(matrix, sensors, weights, change, e)
+                times_inverse(inverse, e, x)
+                push(rows, unknown, x, -1.0, step, base)
+            if weights.shape[0] == 0:
+                for s in range(count):
+                    base[int(rows[int(sensors[s]), Q_INDEX])] = y[s]
+            equations(
+                rows, loops, scalars, coupled, offsets, sensors, weights, y, base, chains, links, levers, True,
+                work, columns, ones, matrix, values, wrenches,
+            )  # fmt: skip
+            space[0] = 0.0
+            proven = put_inverse(matrix, unknown, inverse, normal, places)
+            if proven:
+                put_change(matrix, sensors, weights, change, e)
+                times_inverse(inverse, e, x)
+                along = largest(groups, unknown, x)
+                held = held_distance(groups, sensors, weights, change)
+                k = second_bound(
+                    loops, scalars, chains, links, groups, unknown, levers, values, inverse, 0.0, step, totals
+                )
+                radius = min(2.0 / max(k, 1e-300), widest)
+                k = second_bound(
+                    loops, scalars, chains, links, groups, unknown, levers, values, inverse, radius, step, totals
+                )
+                k = max(k, 1e-9)
+                times_inverse(inverse, values[ERROR], x)
+                start = largest(groups, unknown, x)
+                lost, eta = 1.0 - k * held, start + along + 0.5 * k * held * held
+                root = lost * lost - 2.0 * k * eta
+                proven = lost > 0.0 and root >= _MARGIN
+                if proven:
+                    reached = (lost - np.sqrt(root)) / k
+                    only = min(radius, 2.0 * lost / k - reached)
+                    proven = reached < radius and apart(groups, here, base) < _SHARE * only
+                    out[row, H] = max(out[row, H], k * eta)
+            if proven:
+                for i in range(nq):
+                    q[i] = base[i]
+                moved, size, proven = start, start, False
+                for attempt in range(_CORRECTIONS):
+                    push(rows, unknown, x, -1.0, step, q)
+                    slope = k * moved
+                    if slope < 0.5 and size * slope <= _EXACT:
+                        proven = moved <= only
+                        break
+                    equations(
+                        rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, False,
+                        work, columns, ones, matrix, values, wrenches,
+                    )  # fmt: skip
+                    times_inverse(inverse, values[ERROR], x)
+                    size = largest(groups, unknown, x)
+                    moved += size
+            if not proven:
+                part *= 0.5
+                if part < _SHORTEST:
+                    status = SINGULAR
+                continue
+            space[0] = 1.0
+            for i in range(nq):
+                here[i] = q[i]
+            covered = 1.0 if end else covered + part
+            regular = min(1.0 / k, radius) - moved
+            part = min(2.0 * part, 1.0 - covered)
+        out[row, STEPS], out[row, COVERED] = steps, covered
+        good = status == TRACKED
+        if good:
+            out[row, CONTINUED], out[row, BOUND], out[row, RADIUS] = 1.0, k, regular
+        if good and bounded:
+            wrong = errors_reach(
+                matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals
+            )
+            held = held_distance(groups, sensors, weights, errors)
+            lost, eta = 1.0 - k * held, start + wrong + k * held * (0.5 * held + moved)
+            root = lost * lost - 2.0 * k * eta
+            blur = 1e-12
+            reach = memory[AGE] + memory[BLUR]
+            certain = lost > 0.0 and root >= _MARGIN
+            if certain:
+                reached = (lost - np.sqrt(root)) / k
+                slope = k * (max(reached, moved) + held)
+                certain = slope < 1.0
+                if certain and wrong > 0.0:
+                    blur += (wrong + k * held * (0.5 * held + moved)) / (1.0 - slope)
+                certain = certain and apart(groups, anchor, base) + reach < _SHARE * min(
+                    radius, 2.0 * lost / k - reached
+                )
+                if apart(groups, anchor, here) > reach + blur + held + 1e-9:
+                    status, good = OUT_OF_REACH, False
+                    out[row, CONTINUED] = 0.0
+            if good:
+                status = TRACKED if certain else AMBIGUOUS
+                if certain:
+                    out[row, CERTIFIED] = 1.0
+                    memory[AGE], memory[BLUR] = 0.0, blur
+                    for i in range(nq):
+                        anchor[i] = here[i]
+        if good:
+            for i in range(nq):
+                last[i] = here[i]
+            for s in range(count):
+                old[s] = samples[row, s]
+        else:
+            space[0] = 0.0
+        out[row, STATUS] = status
+        for i in range(nq):
+            out[row, RESULT + i] = last[i]
+    return OK
+
+
+def space_size(n, nq, loops, scalars, links, unknown, m, sensors):
+    """Return how many numbers `track` works in."""
+    nu = unknown
+    size = 1 + (n + 1) * m + max(m, nu) * nu + nu * nu + 18 * (n + 1) + VALUE_ROWS * m + 6 * scalars + 2 * (n + 1)
+    return size + links + nu + m + 2 * nu + n + 3 * nq + 2 * sensors

@@ -1,0 +1,204 @@
+"""What a `ClosedLoopTracker` hands back: one tracked configuration, or a motion of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.jacobians import jacobian
+from ...dynamics.kinematics import frame_pose
+from ...errors import SingularityError
+from ...model.model import Model
+from ...stewart.tracking.status import TrackingStatus
+from ..constraint_set import ConstraintSet
+from ..kernels import tracking as tk
+from ..quantities import ConstraintQuantities, constraint_quantities
+from ..resolution import RANK_CUT
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What all results of a tracker share: which joints are measured, their places in rates and in q, their noise."""
+
+    model: Model
+    constraints: ConstraintSet
+    names: tuple[str, ...]
+    places: npt.NDArray[np.intp]
+    positions: npt.NDArray[np.intp]
+    noise: Array
+
+
+class TrackedMotion:
+    """Configurations tracked for one sample after another, as arrays with one row each. ``motion[i]`` is one state."""
+
+    def __init__(self, setup: Setup, rows: Array, samples: Array) -> None:
+        self._setup, self._rows, self._samples = setup, rows, samples
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> TrackedState:
+        return TrackedState(self._setup, self._rows[index], self._samples[index])
+
+    @property
+    def q(self) -> Array:
+        """Configurations (n, nq); the last good one where `valid` is False."""
+        return self._rows[:, tk.RESULT :]
+
+    @property
+    def statuses(self) -> npt.NDArray[np.int64]:
+        """Codes of `TrackingStatus` (n,)."""
+        return self._rows[:, tk.STATUS].astype(np.int64)
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Where the configuration belongs to the sample (n,)."""
+        return self.continued
+
+    @property
+    def continued(self) -> npt.NDArray[np.bool_]:
+        """Where it is the end of the regular straight line in the measured joints (n,)."""
+        return np.asarray(self._rows[:, tk.CONTINUED] > 0.0)
+
+    @property
+    def certified(self) -> npt.NDArray[np.bool_]:
+        """Where no other configuration with these joints was within reach (n,); False without a bound of the speed."""
+        return np.asarray(self._rows[:, tk.CERTIFIED] > 0.0)
+
+    @property
+    def regular_for(self) -> Array:
+        """As `TrackedState.regular_for` (n,)."""
+        return self._rows[:, tk.RADIUS].copy()
+
+
+class TrackedState:
+    """One tracked configuration; what costs time is computed when it is asked for.
+
+    Attributes
+    ----------
+    measured : ndarray, shape (k,)
+        The sample.
+    """
+
+    __slots__ = ("_row", "_setup", "measured")
+
+    def __init__(self, setup: Setup, row: Array, measured: Array) -> None:
+        self._setup, self._row, self.measured = setup, row, measured
+
+    @property
+    def q(self) -> Array:
+        """Configuration (nq,); the last good one where `valid` is False."""
+        return self._row[tk.RESULT :]
+
+    @property
+    def status(self) -> TrackingStatus:
+        """What became of the sample."""
+        return TrackingStatus(int(self._row[tk.STATUS]))
+
+    @property
+    def valid(self) -> bool:
+        """Whether `q` belongs to the sample."""
+        return self.continued
+
+    @property
+    def continued(self) -> bool:
+        """Whether `q` is the end of the regular straight line in the measured joints from the last good sample."""
+        return bool(self._row[tk.CONTINUED] > 0.0)
+
+    @property
+    def certified(self) -> bool:
+        """Whether no other configuration with these joints was within reach since the last certified or given one.
+
+        At ``max_speed``, whatever the path; False without this bound.
+        """
+        return bool(self._row[tk.CERTIFIED] > 0.0)
+
+    @property
+    def steps(self) -> int:
+        """Steps that were tried; 1 unless the joints jumped."""
+        return int(self._row[tk.STEPS])
+
+    @property
+    def regular_for(self) -> float:
+        """Time [s] during which no singular configuration can be reached at ``max_speed``, whatever the motion.
+
+        Proven, and short of the truth; without ``max_speed`` for rates of 1 rad/s and 1 m/s. Zero where not `valid`.
+        """
+        return float(self._row[tk.RADIUS])
+
+    def _quantities(self) -> ConstraintQuantities:
+        model = self._setup.model
+        return constraint_quantities(model, self._setup.constraints, self.q, np.zeros(model.nv))
+
+    @property
+    def residuals(self) -> Array:
+        """Errors of the constraints at `q` (m,) [m, rad]."""
+        return self._quantities().error
+
+    @property
+    def sensor_residuals(self) -> Array:
+        """What is left of the sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
+        return self.measured - self.q[self._setup.positions]
+
+    def _gain(self) -> Array:
+        """Return the changes of q that those of the measured joints make (nv, k), by least squares."""
+        setup = self._setup
+        A = self._quantities().jacobian
+        _, s, vt = np.linalg.svd(A)
+        free = vt[int((s > RANK_CUT * s.max(initial=0.0)).sum()) :].T
+        return free @ np.linalg.pinv(free[setup.places] / setup.noise[:, None]) / setup.noise
+
+    def rates(self, measured: npt.ArrayLike) -> Array:
+        """Return the rates of all coordinates (nv,) from those of the measured joints (k,)."""
+        return np.asarray(self._gain() @ np.asarray(measured, dtype=float))
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of all coordinates from the sensors' noise (nv, nv), along `Model.integrate`."""
+        spread = self._gain() * self._setup.noise
+        return np.asarray(spread @ spread.T)
+
+    def pose(self, frame: str) -> Array:
+        """Return the pose (4, 4) of a body or frame in the world frame [m]."""
+        return frame_pose(self._setup.model, self.q, frame)
+
+    def twist(self, frame: str, measured: npt.ArrayLike) -> Array:
+        """Return the body twist (6,) of a body or frame, from the rates of the measured joints (k,) [rad/s, m/s]."""
+        return np.asarray(jacobian(self._setup.model, self.q, frame) @ self.rates(measured))
+
+    def pose_covariance(self, frame: str) -> Array:
+        """Return the covariance (6, 6) of a pose: small rotation about the world's axes, then displacement."""
+        J = jacobian(self._setup.model, self.q, frame, "aligned")
+        return np.asarray(J @ self.covariance @ J.T)
+
+    @property
+    def message(self) -> str:
+        """What happened, in a sentence."""
+        status, row = self.status, self._row
+        last = "q is the last good configuration"
+        if status is TrackingStatus.TRACKED:
+            return f"tracked in {self.steps} step(s): continued" + (", certified" if self.certified else "")
+        if status is TrackingStatus.AMBIGUOUS:
+            return "continued; other configurations with these joints within reach at max_speed cannot be excluded"
+        if status is TrackingStatus.NOT_FINITE:
+            joint = self._setup.names[int(row[tk.JOINT])]
+            return f"position of joint {joint!r} is {self.measured[int(row[tk.JOINT])]}, a number is expected; {last}"
+        if status is TrackingStatus.OUT_OF_REACH:
+            return f"no configuration with these joints was within reach at max_speed: check joints, dt, rates; {last}"
+        covered = f"{100.0 * row[tk.COVERED]:.4g}% of the way from the last good sample"
+        if status is TrackingStatus.SINGULAR:
+            return f"the mechanism would pass a singularity, or its loops cannot close, {covered}; {last}"
+        return f"the joints jumped too far: {self.steps} steps covered {covered}; {last}"
+
+    def require(self) -> TrackedState:
+        """Return itself when valid, raise SingularityError with the `message` otherwise."""
+        if not self.valid:
+            raise SingularityError(self.message, name=self.status.name)
+        return self
+
+    def __repr__(self) -> str:
+        return f"TrackedState({self.status.name}, q={self.q.tolist()})"

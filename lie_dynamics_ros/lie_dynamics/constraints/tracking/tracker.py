@@ -1,0 +1,243 @@
+"""`ClosedLoopTracker`: all joints of a closed mechanism from those that are measured, and what that proves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError, SingularityError
+from ...model import layout
+from ...model.configuration import shaped
+from ...model.model import Model
+from ..assembly import constraint_rank
+from ..constraint_set import ConstraintSet
+from ..kernels import tracking as tk
+from ..quantities import constraint_quantities
+from .chains import coordinate_groups, largest_rates, loop_chains
+from .result import Setup, TrackedMotion, TrackedState
+
+Array = npt.NDArray[np.float64]
+_NO_TIMES = np.zeros(0)
+
+#: Redundant sensors weigh so little beside closed loops that they open them by a millionth of their contradictions.
+_WEIGHT = 1e-3
+#: Singular values of constraints and sensors together that are smaller, relative to the largest, determine nothing.
+_DETERMINED = 1e-6
+#: Errors of constraints that the first configuration may have [m, rad].
+_CLOSED = 1e-8
+
+
+class ClosedLoopTracker:
+    """Follows the configuration of a closed mechanism through measured joints.
+
+    Each `update` follows the straight line in the measured joints from the last good sample to the new one, in steps
+    that are proven to stay regular: the configuration is then ``continued``. With ``max_speed`` it is also
+    ``certified`` when no other configuration with these joints was within reach at these rates since the last
+    certified one, whatever the path; otherwise the status is AMBIGUOUS (doc/closed_loop_tracking.md). When a sample
+    cannot be used the result says why, its ``valid`` is False and its ``q`` is the last good one; tracking goes on
+    from it.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut, without user-defined joints.
+    constraints : ConstraintSet
+        Loops and couplings.
+    q : array-like, shape (nq,)
+        The configuration that the mechanism is known to be in, closed to 1e-8: see `assemble`.
+    measured : sequence of str
+        Joints of one coordinate whose positions are known: any that determine the rest. Where there are more than
+        freedoms the best fit is found, weighted by `sensor_noise`.
+    max_speed : mapping or array-like, optional
+        Largest rate of each joint [rad/s, m/s], of free ones (m/s, rad/s): by names, or as (nv,). Left out: unknown,
+        and nothing is ever certified.
+    sensor_error : float or array-like, shape (k,)
+        Largest errors of the measured joints that what is certified allows for.
+    sensor_noise : float or array-like, shape (k,)
+        Their standard deviations, above zero.
+    max_steps : int
+        Proven steps that one update may take.
+
+    Raises
+    ------
+    InputError
+        For joints that do not determine the rest, anywhere or at `q`; for open loops, and arguments that make no sense.
+    SingularityError
+        Where `q` is singular for these sensors.
+
+    A tracker keeps the last configuration, so it belongs to one thread at a time.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        constraints: ConstraintSet,
+        q: npt.ArrayLike,
+        measured: Sequence[str],
+        max_speed: npt.ArrayLike | Mapping[str, Any] | None = None,
+        *,
+        sensor_error: npt.ArrayLike = 0.0,
+        sensor_noise: npt.ArrayLike = 1e-5,
+        max_steps: int = 1000,
+    ) -> None:
+        constraints.check_model(model)
+        if constraints.user or model._custom:
+            raise InputError(
+                f"model {model.name!r}: user constraints and user-defined joints have no known bounds of second "
+                "derivatives; loops and couplings of the library's own joints are expected"
+            )
+        names = tuple(measured)
+        joints = [model.joint(name) for name in names]
+        for joint in joints:
+            if joint.type.nq != 1:
+                raise InputError(f"measured: joint {joint.name!r} has {joint.type.nq} coordinates, one is expected")
+        if not names or len(set(names)) < len(names):
+            raise InputError(f"measured: names of joints, each once, are expected, got {list(names)}", name="measured")
+        if not (isinstance(max_steps, (int, np.integer)) and max_steps >= 1):
+            raise InputError(f"max_steps: at least 1 is expected, got {max_steps!r}", name="max_steps")
+        count = len(names)
+        noise = _each(sensor_noise, count, "sensor_noise", least=1e-300)
+        errors = _each(sensor_error, count, "sensor_error", least=0.0)
+        start = np.array(shaped(q, model.nq, "q", model), dtype=float)
+        rows = np.array([joint.v_slice.start + 1 for joint in joints])
+        freedoms = _check(model, constraints, start, rows - 1, names)
+        rates = largest_rates(model, max_speed)
+        redundant = count > freedoms
+        self._bounded = max_speed is not None
+        self.setup = Setup(model, constraints, names, rows - 1, np.array([j.q_slice.start for j in joints]), noise)
+        others = np.arange(1, model.nv + 1) if redundant else np.setdiff1d(np.arange(1, model.nv + 1), rows)
+        weights = _WEIGHT * noise.min() / noise if redundant else np.zeros(0)
+        chains, links = loop_chains(model, constraints, rates)
+        self._memory = np.zeros(tk.MEMORY + 2 * model.nq + count)
+        self._space = np.zeros(
+            tk.space_size(
+                model.nv, model.nq, len(constraints._loops), len(constraints._scalars), len(links), len(others),
+                constraints.size + len(weights), count,
+            )
+        )  # fmt: skip
+        self._fixed = (
+            model._table, constraints._packed, constraints._offsets, chains, links, coordinate_groups(model, rates),
+            others.astype(float), rows.astype(float), weights, np.array([self._bounded, max_steps, *errors], float),
+            self._memory,
+        )  # fmt: skip
+        self._width = tk.RESULT + model.nq
+        self._time = np.zeros(1) if self._bounded else _NO_TIMES
+        self.reset(start)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a ClosedLoopTracker is not copied: make another one from the last q")
+
+    @property
+    def q(self) -> Array:
+        """The last good configuration (nq,)."""
+        return self._memory[tk.MEMORY : tk.MEMORY + self.setup.model.nq].copy()
+
+    def reset(self, q: npt.ArrayLike) -> None:
+        """Start again from another configuration (nq,), which the mechanism is known to be in; errors as above."""
+        setup = self.setup
+        start = np.array(shaped(q, setup.model.nq, "q", setup.model), dtype=float)
+        _check(setup.model, setup.constraints, start, setup.places, setup.names)
+        memory, nq = self._memory, len(start)
+        memory[tk.AGE] = memory[tk.BLUR] = 0.0
+        memory[tk.MEMORY :] = np.concatenate([start, start[setup.positions], start])
+        self._space[0] = 0.0
+        assert memory[tk.MEMORY : tk.MEMORY + nq].shape == start.shape
+
+    def update(self, positions: npt.ArrayLike, *, dt: float | None = None) -> TrackedState:
+        """Go to the configuration for new positions (k,) of the measured joints.
+
+        Parameters
+        ----------
+        positions : array-like, shape (k,)
+            In the order of `measured`; fastest as a contiguous float64 array.
+        dt : float
+            Time since the last update, or since the start [s]; needed with ``max_speed``, ignored without.
+
+        Raises
+        ------
+        InputError
+            For arguments of a wrong shape, no `dt` or one below 0 where it is needed. Bad positions do not raise: the
+            result's ``status`` and ``message`` tell.
+        """
+        out = np.empty((1, self._width))
+        time = self._time
+        try:
+            if self._bounded:
+                time[0] = dt
+            if positions.shape == (len(self.setup.names),) and (not self._bounded or 0.0 <= dt < np.inf):  # type: ignore[union-attr,operator]
+                if tk.track(*self._fixed, positions[None], time, self._space, out) == layout.OK:  # type: ignore[index,call-overload]
+                    return TrackedState(self.setup, out[0], positions)  # type: ignore[arg-type]
+        except (TypeError, ValueError, AttributeError):
+            pass
+        return self.update_many(np.asarray(positions, dtype=float)[None], dt=dt)[0]
+
+    def update_many(self, positions: npt.ArrayLike, *, dt: npt.ArrayLike | None = None) -> TrackedMotion:
+        """Go through many positions (n, k) of the measured joints in turn, in one compiled loop.
+
+        `dt` [s] is a number, or one before each sample (n,). Errors as `update`.
+        """
+        samples = np.ascontiguousarray(positions, dtype=float)
+        if samples.ndim != 2 or samples.shape[1] != len(self.setup.names):
+            raise InputError(
+                f"positions: {len(self.setup.names)} of the measured joints in each row are expected, got shape "
+                f"{samples.shape}",
+                name="positions",
+            )
+        times = _NO_TIMES
+        if self._bounded:
+            if dt is None:
+                raise InputError("dt: the time since the last sample [s] is expected with max_speed", name="dt")
+            try:
+                times = np.array(np.broadcast_to(np.asarray(dt, dtype=float), (len(samples),)))
+            except ValueError:
+                raise InputError(f"dt: a number or {len(samples)} are expected", name="dt", value=dt) from None
+            if not ((times >= 0.0) & (times < np.inf)).all():
+                raise InputError("dt: finite times of at least 0 s are expected", name="dt", value=dt)
+        out = np.empty((len(samples), self._width))
+        tk.track(*self._fixed, samples, times, self._space, out)
+        return TrackedMotion(self.setup, out, samples)
+
+
+def _check(
+    model: Model, constraints: ConstraintSet, q: Array, places: npt.NDArray[np.intp], names: tuple[str, ...]
+) -> int:
+    """Return the number of freedoms; refuse open loops, and joints that do not determine the rest."""
+    found = constraint_quantities(model, constraints, q, model._zero)
+    worst = float(np.abs(found.error).max(initial=0.0))
+    if not worst <= _CLOSED:
+        raise InputError(
+            f"q: a closed configuration is expected, constraints are off by up to {worst:.3g}; see assemble", name="q"
+        )
+    A = found.jacobian
+    freedoms = model.nv - constraint_rank(A)
+    if len(names) < freedoms:
+        raise InputError(
+            f"measured: {len(names)} joints cannot tell the configuration of a mechanism of {freedoms} freedoms",
+            name="measured",
+            expected=f"at least {freedoms} joints",
+        )
+    _, s, vt = np.linalg.svd(np.concatenate([A, np.eye(model.nv)[places]]))
+    if len(s) < model.nv or s[-1] <= _DETERMINED * s[0]:
+        at = int(np.argmax(np.abs(vt[-1])))
+        joint = next(j.name for j in model.joints if j.v_slice.start <= at < j.v_slice.stop)
+        raise SingularityError(
+            f"measured: with the joints {list(names)} held, joint {joint!r} can still move at this configuration: it is "
+            "singular for them, or they never determine the rest",
+            name=joint,
+        )
+    return freedoms
+
+
+def _each(value: npt.ArrayLike, count: int, name: str, least: float) -> Array:
+    try:
+        array = np.array(np.broadcast_to(np.asarray(value, dtype=float), (count,)))
+    except (TypeError, ValueError):
+        array = np.full(count, np.nan)
+    if not (np.isfinite(array).all() and (array >= least).all()):
+        above = "above zero" if least > 0.0 else "of at least zero"
+        raise InputError(f"{name}: a number {above}, or {count}, are expected, got {value!r}", name=name, value=value)
+    return array
