@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from mechanisms_by_name import MADE
 from support.compare import relative
 from support.loops import random_loop
 from support.sample_trees import branched, to_model
@@ -11,7 +12,6 @@ from support.sample_trees import branched, to_model
 from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,
     Coupling,
-    SpatialInertia,
     UserConstraint,
     assemble,
     consistent_acceleration,
@@ -23,25 +23,13 @@ from lie_dynamics_ros.lie_dynamics import (
     constraint_quantities,
     project_to_constraints,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar, gough_stewart
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
 RESOLUTIONS = {
     "least_constraint_force": {},
     "least_torque": {},
     "weighted": {"torque_weights": 2.0, "force_weights": 0.5},
 }
-
-
-def stewart():
-    angles = np.radians([-10, 10, 110, 130, 230, 250]), np.radians([-50, 50, 70, 170, 190, 290])
-    base, top = (np.array([np.cos(x), np.sin(x), 0.0 * x]).T for x in angles)
-    home = np.eye(4)
-    home[2, 3] = 0.9
-    return gough_stewart(StewartPlatform(base, 0.5 * top), home, SpatialInertia(3.0, [0, 0, 0.05], 0.1 * np.eye(3)))
-
-
-MADE = {"five-bar": five_bar, "delta": delta_robot, "stewart": stewart}
 
 
 def moving(made, rng, count=3):

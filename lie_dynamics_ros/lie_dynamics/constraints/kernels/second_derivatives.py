@@ -44,7 +44,7 @@ GROUP_ROW, GROUP_SIZE, GROUP_SPEED, GROUP_PLACE, GROUP_KIND, GROUP_WIDTH = range
 SINGLE, ROTATION, DISPLACEMENT = 0.0, 1.0, 2.0
 
 
-@inline
+@outline
 def put_levers(rows, loops, chains, links, j, work, columns, levers):
     """Fill the rates of the second frame's origin, as the first sees it, that each link makes at its largest rate."""
     place = (0.0, 0.0, 0.0)
@@ -110,7 +110,7 @@ def second_bound(loops, scalars, chains, links, groups, unknown, levers, values,
     return largest(groups, unknown, totals)
 
 
-@inline
+@outline
 def largest(groups, unknown, x):
     """Return the norm of entries at the unknown coordinates, those of a group of them side by side."""
     result, u = 0.0, 0

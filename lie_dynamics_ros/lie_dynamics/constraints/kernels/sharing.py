@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.compile import inline, kernel
+from ...engine.compile import kernel, outline
 from ...engine.lanes import workspace
 from ...model.layout import OK
 from .constrained_dynamics import HEADER
@@ -12,7 +12,7 @@ from .loops import COUNT, LOOP_SIZE, START
 from .orthogonal import solve_lower, solve_upper, triangulate, turn_back
 
 
-@inline
+@outline
 def put_load(matrix, load, places, start, end, force, out):
     """Fill `out` with the load that the multipliers `force` leave at some coordinates."""
     for j in range(start, end):
@@ -23,7 +23,7 @@ def put_load(matrix, load, places, start, end, force, out):
         out[j, 0] = total
 
 
-@inline
+@outline
 def sizes(matrix, places, start, end, roots, m):
     """Return the sum of the squares of some rows of A^T, each times its weight."""
     total = 0.0
@@ -35,7 +35,7 @@ def sizes(matrix, places, start, end, roots, m):
     return total
 
 
-@inline
+@outline
 def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, work, vectors):
     """Fill `b` (m, 1) with the multipliers of one state and tell whether it could be done."""
     n, m = load.shape[0], b.shape[0]

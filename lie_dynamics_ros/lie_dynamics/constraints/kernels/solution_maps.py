@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.compile import inline, kernel
+from ...engine.compile import kernel, outline
 from ...engine.lanes import workspace
 from ...model.layout import OK
 from .orthogonal import solve_lower, solve_upper, triangulate, turned_identity
 
 
-@inline
+@outline
 def factor(mass, places, count, l):
     """Fill the lower triangle of `l` with the Cholesky factor of M at some coordinates; tell whether there is one."""
     for i in range(count):
@@ -27,7 +27,7 @@ def factor(mass, places, count, l):
     return True
 
 
-@inline
+@outline
 def put_squares(b, first, last, width, out):
     """Fill `out` with the sum of the outer squares of some rows of `b`."""
     for i in range(width):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ...dynamics.kernels.common.joints import has_transform, row_transform
 from ...dynamics.kernels.common.manifold import move
-from ...engine.compile import inline, kernel, outline
+from ...engine.compile import kernel, outline
 from ...engine.lanes import put3, put9
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from .constrained_dynamics import HEADER
@@ -135,7 +137,7 @@ def equations(
         values[ERROR, first + s] = weights[s] * (q[int(rows[i, Q_INDEX])] - y[s])
 
 
-@inline
+@outline
 def put_inverse(matrix, unknown, inverse, normal, places):
     """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse."""
     n, m = unknown.shape[0], matrix.shape[1]
@@ -162,7 +164,7 @@ def put_inverse(matrix, unknown, inverse, normal, places):
     return True
 
 
-@inline
+@outline
 def times_inverse(inverse, e, x):
     """Fill `x` with C e."""
     for u in range(x.shape[0]):
@@ -173,7 +175,7 @@ def times_inverse(inverse, e, x):
             x[u] += y * inverse[k, u]
 
 
-@inline
+@outline
 def push(rows, unknown, x, factor, step, q):
     """Move q by the unknown coordinates' steps."""
     for i in range(step.shape[0]):
@@ -183,7 +185,7 @@ def push(rows, unknown, x, factor, step, q):
     move(rows, q, step, factor, q)
 
 
-@inline
+@outline
 def put_change(matrix, sensors, weights, change, e):
     """Fill `e` with what changes of the measured joints do to the equations."""
     m = matrix.shape[1]
@@ -197,7 +199,7 @@ def put_change(matrix, sensors, weights, change, e):
                 e[k] += matrix[int(sensors[s]), k] * change[s]
 
 
-@inline
+@outline
 def errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals):
     """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates."""
     for u in range(x.shape[0]):
@@ -213,7 +215,7 @@ def errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, cha
     return largest(groups, unknown, totals)
 
 
-@inline
+@outline
 def far_apart(groups, sensors, change):
     """Return the distance that changes of the measured joints make."""
     result = 0.0
@@ -224,15 +226,14 @@ def far_apart(groups, sensors, change):
     return result
 
 
-@inline
+@outline
 def held_distance(groups, sensors, weights, change):
     """Return how far the joints that are held move; none are where sensors are redundant."""
     return far_apart(groups, sensors, change) if weights.shape[0] == 0 else 0.0
 
 
-@kernel("(" + "float64[:,::1], float64[::1], " + "float64[::1], " + "float64[:,::1], " * 3 + "float64[::1], " * 5
-        + "float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True)  # fmt: skip
-def track(
+@outline
+def track_all(
     rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times, space, out
 ):  # fmt: skip
     """Go through samples of the measured joints in turn, one for each row of `out`.
@@ -413,7 +414,9 @@ def track(
                 certain = certain and apart(groups, anchor, base) + reach < _SHARE * min(
                     radius, 2.0 * lost / k - reached
                 )
-                if apart(groups, anchor, here) > reach + blur + held + 1e-9:
+                # The only one that could be in reach is not: with errors of the joints then and now.
+                error = far_apart(groups, sensors, errors)
+                if certain and apart(groups, anchor, here) > reach + blur + 2.0 * error + 1e-9:
                     status, good = OUT_OF_REACH, False
                     out[row, CONTINUED] = 0.0
             if good:
@@ -434,6 +437,24 @@ def track(
         for i in range(nq):
             out[row, RESULT + i] = last[i]
     return OK
+
+
+@cache
+def tracking_kernel():
+    """Return the kernel of `track_all`, with its arguments; it is compiled when the first tracker asks for it."""
+
+    def track(
+        rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times,
+        space, out,
+    ):  # fmt: skip
+        return track_all(
+            rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times,
+            space, out,
+        )  # fmt: skip
+
+    one, two = "float64[::1], ", "float64[:,::1], "
+    signature = two + 2 * one + 3 * two + 5 * one + two + 2 * one + two
+    return kernel(f"({signature[:-2]})", quick=True)(track)
 
 
 def space_size(n, nq, loops, scalars, links, unknown, m, sensors):

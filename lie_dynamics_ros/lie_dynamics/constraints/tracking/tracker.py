@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -124,6 +123,7 @@ class ClosedLoopTracker:
             others.astype(float), rows.astype(float), weights, np.array([self._bounded, max_steps, *errors], float),
             self._memory,
         )  # fmt: skip
+        self._track = tk.tracking_kernel()
         self._width = tk.RESULT + model.nq
         self._time = np.zeros(1) if self._bounded else _NO_TIMES
         self.reset(start)
@@ -136,16 +136,20 @@ class ClosedLoopTracker:
         """The last good configuration (nq,)."""
         return self._memory[tk.MEMORY : tk.MEMORY + self.setup.model.nq].copy()
 
+    @property
+    def uncertainty(self) -> float:
+        """How far, in the time that it takes at ``max_speed`` [s], the truth may be from the last certified `q`."""
+        return float(self._memory[tk.BLUR])
+
     def reset(self, q: npt.ArrayLike) -> None:
         """Start again from another configuration (nq,), which the mechanism is known to be in; errors as above."""
         setup = self.setup
         start = np.array(shaped(q, setup.model.nq, "q", setup.model), dtype=float)
         _check(setup.model, setup.constraints, start, setup.places, setup.names)
-        memory, nq = self._memory, len(start)
+        memory = self._memory
         memory[tk.AGE] = memory[tk.BLUR] = 0.0
         memory[tk.MEMORY :] = np.concatenate([start, start[setup.positions], start])
         self._space[0] = 0.0
-        assert memory[tk.MEMORY : tk.MEMORY + nq].shape == start.shape
 
     def update(self, positions: npt.ArrayLike, *, dt: float | None = None) -> TrackedState:
         """Go to the configuration for new positions (k,) of the measured joints.
@@ -169,7 +173,7 @@ class ClosedLoopTracker:
             if self._bounded:
                 time[0] = dt
             if positions.shape == (len(self.setup.names),) and (not self._bounded or 0.0 <= dt < np.inf):  # type: ignore[union-attr,operator]
-                if tk.track(*self._fixed, positions[None], time, self._space, out) == layout.OK:  # type: ignore[index,call-overload]
+                if self._track(*self._fixed, positions[None], time, self._space, out) == layout.OK:  # type: ignore[index,call-overload]
                     return TrackedState(self.setup, out[0], positions)  # type: ignore[arg-type]
         except (TypeError, ValueError, AttributeError):
             pass
@@ -198,7 +202,7 @@ class ClosedLoopTracker:
             if not ((times >= 0.0) & (times < np.inf)).all():
                 raise InputError("dt: finite times of at least 0 s are expected", name="dt", value=dt)
         out = np.empty((len(samples), self._width))
-        tk.track(*self._fixed, samples, times, self._space, out)
+        self._track(*self._fixed, samples, times, self._space, out)
         return TrackedMotion(self.setup, out, samples)
 
 

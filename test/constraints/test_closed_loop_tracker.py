@@ -1,0 +1,269 @@
+"""`ClosedLoopTracker`: what is found, what is proven, and the bounds that it is proven with."""
+
+import numpy as np
+import pytest
+from closed_loop_adversary import RATES, attack, distance, freedoms
+from mechanisms_by_name import MADE
+from support.loops import random_pose
+from support.sample_trees import branched, to_model
+
+from lie_dynamics_ros.lie_dynamics import (
+    ClosedLoopTracker,
+    ConstraintSet,
+    Coupling,
+    InputError,
+    Loop,
+    SingularityError,
+    UserConstraint,
+    constraint_error,
+    constraint_quantities,
+    frame_pose,
+    jacobian,
+    project_to_constraints,
+)
+from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES
+from lie_dynamics_ros.lie_dynamics.constraints.kernels import tracking as tk
+from lie_dynamics_ros.lie_dynamics.stewart.tracking.status import TrackingStatus
+
+
+def motion(made, rate, count=200, dt=1e-3, seed=0):
+    """Closed configurations (count, nq) along a smooth motion whose fastest joint moves at `rate`."""
+    rng = np.random.default_rng(seed)
+    model, constraints, q = made.model, made.constraints, made.q
+    wish, states = rng.normal(size=model.nv), []
+    for k in range(count):
+        N = freedoms(model, constraints, q)
+        v = N @ (N.T @ wish)
+        q, _ = project_to_constraints(
+            model, constraints, model.integrate(q, rate * dt * np.sin(0.03 * k) * v / np.abs(v).max())
+        )
+        states.append(q)
+    return np.array(states)
+
+
+def places(made, names=None):
+    return [made.model.joint(name).q_slice.start for name in names or made.actuated]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_ordinary_motion_is_found_and_certified(name):
+    made = MADE[name]()
+    model, states = made.model, motion(made, 0.5)
+    rates = np.full(model.nv, 1.0)
+    tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, rates)
+    found = tracker.update_many(states[:, places(made)], dt=1e-3)
+    assert found.certified.all()
+    assert max(np.abs(model.difference(a, b)).max() for a, b in zip(found.q, states, strict=True)) < 1e-10
+    assert np.abs(constraint_error(model, made.constraints, found.q)[0]).max() < 1e-11
+    one = ClosedLoopTracker(model, made.constraints, made.q, list(made.actuated), rates)
+    for k in range(20):
+        state = one.update(states[k, places(made)], dt=1e-3)
+        assert state.certified and np.abs(model.difference(state.q, found.q[k])).max() < 1e-12
+    unbounded = ClosedLoopTracker(model, made.constraints, made.q, made.actuated)
+    found = unbounded.update_many(states[:, places(made)])
+    assert found.continued.all() and not found.certified.any()
+    assert max(np.abs(model.difference(a, b)).max() for a, b in zip(found.q, states, strict=True)) < 1e-10
+
+
+@pytest.mark.parametrize("extra", [["joint_3"], ["joint_2", "joint_4"]])
+def test_redundant_sensors_fit_best(extra, rng):
+    made = MADE["five-bar"]()
+    model, constraints = made.model, made.constraints
+    names = [*made.actuated, *extra]
+    states = motion(made, 0.5, 50)
+    noise = 1e-5 * rng.normal(size=(50, len(names)))
+    tracker = ClosedLoopTracker(model, constraints, made.q, names, sensor_noise=1e-5)
+    found = tracker.update_many(states[:, places(made, names)] + noise)
+    assert found.valid.all()
+    columns = [model.joint(n).v_slice.start for n in names]
+    for q, truth, e in zip(found.q, states, noise, strict=True):
+        N = freedoms(model, constraints, truth)
+        best = model.integrate(truth, N @ np.linalg.lstsq(N[columns], e, rcond=None)[0])
+        assert np.abs(model.difference(q, best)).max() < 2e-8
+        assert np.abs(constraint_error(model, constraints, q)[0]).max() < 1e-9
+    assert np.abs(found[-1].sensor_residuals).max() > 1e-7
+
+
+def tree_with_loops(rng, kinds):
+    """A tree with loops of some kinds, closed at a configuration."""
+    tree = branched(rng, ["free", "revolute", "universal", "spherical", "prismatic", "revolute"], [None, 0, 1, 0, 3, 4])
+    model, q = to_model(tree), tree.random(rng)
+    loops = []
+    for k, kind in enumerate(kinds):
+        a, b = (tree.moving[2], "world")[k % 2], tree.moving[5 if k % 2 == 0 else 3]
+        second = random_pose(rng)
+        shift = np.eye(4)
+        if kind == "distance":
+            shift[0, 3] = 0.6
+        if kind == "prismatic":
+            shift[2, 3] = 0.3
+        first = np.linalg.inv(frame_pose(model, q, a)) @ frame_pose(model, q, b) @ second @ np.linalg.inv(shift)
+        loops.append(
+            Loop(
+                kind, a, b, name=f"{kind} {k}", length=0.6 if kind == "distance" else None,
+                first_placement=first, second_placement=second,
+            )
+        )  # fmt: skip
+    return model, ConstraintSet(model, loops), q
+
+
+@pytest.mark.parametrize("kind", SIZES)
+def test_bounds_of_second_derivatives(kind, rng):
+    """C D^2 f[x, x] is C times the bias at the rates x: nowhere in the ball is it larger than the bound."""
+    model, constraints, q = tree_with_loops(rng, [kind, kind])
+    names = [j.name for j in model.joints if j.type.nq == 1]
+    fixed = ConstraintSet(model, [*constraints.loops, Loop.welded("world", model.joints[0].body, name="base",
+        first_placement=frame_pose(model, q, model.joints[0].body))])  # fmt: skip
+    speeds = {j.name: (1.3, 0.7) if j.kind == "free" else float(rng.uniform(0.5, 2.0)) for j in model.joints}
+    universal = [j.name for j in model.joints if j.kind == "universal"]
+    ball = next(j.name for j in model.joints if j.kind == "spherical")
+    free_ball = Loop.welded("world", model.joint(ball).body, name="ball",
+        first_placement=frame_pose(model, q, model.joint(ball).body))  # fmt: skip
+    turned = Loop.welded("world", model.joint(universal[0]).body, name="universal",
+        first_placement=frame_pose(model, q, model.joint(universal[0]).body))  # fmt: skip
+    every = ConstraintSet(model, [*fixed.loops, free_ball, turned])
+    tracker = ClosedLoopTracker(model, every, q, names, speeds)
+    found = tracker.update(q[[model.joint(n).q_slice.start for n in names]], dt=1e-3)
+    bound, row = found._row[tk.BOUND], found.q
+    assert found.valid and bound > 0.0
+    A = constraint_quantities(model, every, row, np.zeros(model.nv)).jacobian
+    weights = 1e-3 * np.eye(model.nv)[[model.joint(n).v_slice.start for n in names]]
+    C = np.linalg.pinv(np.concatenate([A, weights]))[:, : len(A)]
+    worst = 0.0
+    for _ in range(200):
+        radius = rng.uniform(0.0, 1.0) * min(found.regular_for, 2.0 / bound)
+        x, shift = ball_point(model, speeds, rng), radius * ball_point(model, speeds, rng)
+        second = C @ constraint_quantities(model, every, model.integrate(row, shift), x).bias
+        worst = max(worst, size(model, speeds, second))
+    assert 0.01 * bound < worst <= bound
+
+
+def ball_point(model, speeds, rng):
+    x = np.empty(model.nv)
+    for j in model.joints:
+        v = rng.choice([-1.0, 1.0], j.v_slice.stop - j.v_slice.start)
+        if j.kind == "free":
+            linear, angular = speeds[j.name]
+            v = np.concatenate([angular * v[:3], linear * v[3:]]) / np.sqrt(3.0)
+        else:
+            v = speeds[j.name] * v / (np.sqrt(3.0) if j.kind == "spherical" else 1.0)
+        x[j.v_slice] = v
+    return x
+
+
+def size(model, speeds, x):
+    worst = 0.0
+    for j in model.joints:
+        v = x[j.v_slice]
+        if j.kind == "free":
+            linear, angular = speeds[j.name]
+            worst = max(worst, np.linalg.norm(v[:3]) / angular, np.linalg.norm(v[3:]) / linear)
+        else:
+            worst = max(worst, (np.linalg.norm(v) if j.kind == "spherical" else np.abs(v).max()) / speeds[j.name])
+    return worst
+
+
+@pytest.mark.parametrize("sensor_error", [0.0, 1e-6])
+@pytest.mark.parametrize(
+    ("name", "samples"), [("four-bar", 1000), ("five-bar", 2000), ("delta", 1000), ("stewart", 1000)]
+)
+def test_adversarial_motions(name, samples, sensor_error):
+    counts = attack(name, samples, 7, sensor_error)
+    assert counts["wrong"] == 0 and counts["excluded"] == 0
+    assert counts["certified"] > 0.2 * samples
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 125))
+@pytest.mark.parametrize("name", MADE)
+def test_a_million_adversarial_samples(name, seed):
+    counts = attack(name, 10_000, seed, (0.0, 1e-6, 1e-5)[seed % 3])
+    assert counts["wrong"] == 0 and counts["excluded"] == 0, counts
+
+
+def test_a_singularity_is_announced_and_not_passed():
+    """A five-bar whose cranks straighten its elbows: beyond, no configuration has these joints."""
+    made = MADE["five-bar"]()
+    model = made.model
+    tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, np.full(model.nv, 6.0))
+    line = np.linspace(0.0, 1.5, 3000)[:, None] * np.array([1.0, -1.0])
+    best = None
+    for sign in (1.0, -1.0):
+        tracker.reset(made.q)
+        found = tracker.update_many(made.q[places(made)] + sign * line, dt=1e-3)
+        if not found.valid.all():
+            best = found
+    assert best is not None
+    last = int(np.flatnonzero(best.valid)[-1])
+    assert best.statuses[last + 1] in (TrackingStatus.SINGULAR, TrackingStatus.OUT_OF_REACH)
+    assert best.regular_for[last] < 0.1 * best.regular_for[0]
+    assert np.array_equal(best.q[-1], best.q[last])
+    state = best[last + 1]
+    assert not state.valid and "last good" in state.message
+    with pytest.raises(SingularityError, match="last good"):
+        state.require()
+
+
+def test_bad_samples_are_told_and_left_out():
+    made = MADE["five-bar"]()
+    model, states = made.model, motion(made, 0.5, 20)
+    y = states[:, places(made)]
+    tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, np.full(model.nv, 1.0))
+    y[5, 1], y[10, 0] = np.nan, y[10, 0] + 1.0
+    found = tracker.update_many(y, dt=1e-3)
+    assert np.flatnonzero(~found.valid).tolist() == [5, 10]
+    assert found[5].status is TrackingStatus.NOT_FINITE and made.actuated[1] in found[5].message
+    assert found[10].status is TrackingStatus.OUT_OF_REACH
+    assert found.certified[11:].all()
+    with pytest.raises(InputError, match="time since"):
+        tracker.update(y[0])
+    with pytest.raises(InputError, match="2 of the measured joints"):
+        tracker.update(np.zeros(3), dt=1e-3)
+    with pytest.raises(InputError, match="at least 0 s"):
+        tracker.update(y[0], dt=-1.0)
+
+
+def test_rates_and_covariances(rng):
+    made = MADE["stewart"]()
+    model, constraints = made.model, made.constraints
+    noise = rng.uniform(1e-5, 3e-5, 6)
+    tracker = ClosedLoopTracker(model, constraints, made.q, made.actuated, sensor_noise=noise)
+    state = tracker.update(made.q[places(made)])
+    A = constraint_quantities(model, constraints, state.q, np.zeros(model.nv)).jacobian
+    columns = [model.joint(n).v_slice.start for n in made.actuated]
+    system = np.concatenate([A, np.eye(model.nv)[columns]])
+    given = rng.normal(size=6)
+    gain = np.linalg.inv(system)[:, -6:]
+    assert np.abs(state.rates(given) - gain @ given).max() < 1e-10
+    expected = gain @ np.diag(noise**2) @ gain.T
+    assert np.abs(state.covariance - expected).max() < 1e-9 * np.abs(expected).max()
+    J = jacobian(model, state.q, "platform", "aligned")
+    assert np.abs(state.pose_covariance("platform") - J @ expected @ J.T).max() < 1e-9 * np.abs(expected).max()
+    assert np.abs(state.twist("platform", given) - jacobian(model, state.q, "platform") @ gain @ given).max() < 1e-10
+    assert np.array_equal(state.pose("platform"), frame_pose(model, state.q, "platform"))
+    assert np.abs(state.residuals).max() < 1e-12 and not state.sensor_residuals.any()
+
+
+def test_couplings_and_what_is_refused(rng):
+    made = MADE["five-bar"]()
+    model, q = made.model, made.q
+    gear = Coupling({"joint_1": 1.0, "joint_5": 1.0}, q[0] + q[4])
+    coupled = ConstraintSet(model, [*made.constraints.loops, gear])
+    tracker = ClosedLoopTracker(model, coupled, q, ["joint_1"], np.full(5, 2.0))
+    found = tracker.update([q[0] + 1e-3], dt=1e-3)
+    assert found.certified and np.abs(found.q[4] - q[4] + 1e-3) < 1e-12
+    own = UserConstraint("own", 1, lambda x: x[:1] - q[:1])
+    for what, arguments in (
+        ("determine|cannot tell", (model, made.constraints, q, ["joint_1"])),
+        ("user constraints", (model, ConstraintSet(model, [*made.constraints.loops, own]), q, made.actuated)),
+        ("closed configuration", (model, made.constraints, q + 0.1, made.actuated)),
+        ("each once", (model, made.constraints, q, ["joint_1", "joint_1"])),
+        ("joint 'joint_3' is missing", (model, made.constraints, q, made.actuated, {"joint_1": 1.0, "joint_2": 2.0})),
+        ("above zero", (model, made.constraints, q, made.actuated, np.zeros(5))),
+    ):
+        with pytest.raises(InputError, match=what):
+            ClosedLoopTracker(*arguments)
+    delta = MADE["delta"]()
+    with pytest.raises(InputError, match="has 7 coordinates"):
+        ClosedLoopTracker(delta.model, delta.constraints, delta.q, ["platform", "arm_1", "arm_2"])
+    assert distance(model, RATES["five-bar"], q, found.q) > 0.0
