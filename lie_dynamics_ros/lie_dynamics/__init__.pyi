@@ -43,6 +43,7 @@ from .constraints import (
     mimic_couplings,
     project_to_constraints,
 )
+from .constraints.tracking.tracker import ClosedLoopTracker
 from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .dynamics.derivatives.inverse_derivatives import (
     bias_force_derivatives,
@@ -95,6 +96,7 @@ from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forw
 __all__ = [
     "Assembly",
     "Baumgarte",
+    "ClosedLoopTracker",
     "ConstrainedDerivatives",
     "ConstrainedDynamics",
     "ConstrainedSensitivity",

@@ -23,6 +23,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES
 from lie_dynamics_ros.lie_dynamics.constraints.kernels import tracking as tk
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar
 from lie_dynamics_ros.lie_dynamics.stewart.tracking.status import TrackingStatus
 
 
@@ -165,7 +166,7 @@ def size(model, speeds, x):
 
 @pytest.mark.parametrize("sensor_error", [0.0, 1e-6])
 @pytest.mark.parametrize(
-    ("name", "samples"), [("four-bar", 1000), ("five-bar", 2000), ("delta", 1000), ("stewart", 1000)]
+    ("name", "samples"), [("four-bar", 2000), ("five-bar", 2400), ("delta", 300), ("stewart", 300)]
 )
 def test_adversarial_motions(name, samples, sensor_error):
     counts = attack(name, samples, 7, sensor_error)
@@ -182,18 +183,13 @@ def test_a_million_adversarial_samples(name, seed):
 
 
 def test_a_singularity_is_announced_and_not_passed():
-    """A five-bar whose cranks straighten its elbows: beyond, no configuration has these joints."""
-    made = MADE["five-bar"]()
+    """Cranks that straighten the couplers of a five-bar: beyond, no configuration has these joints."""
+    made = five_bar(lengths=(0.4, 0.3, 0.4, 0.4, 0.3))
     model = made.model
     tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, np.full(model.nv, 6.0))
-    line = np.linspace(0.0, 1.5, 3000)[:, None] * np.array([1.0, -1.0])
-    best = None
-    for sign in (1.0, -1.0):
-        tracker.reset(made.q)
-        found = tracker.update_many(made.q[places(made)] + sign * line, dt=1e-3)
-        if not found.valid.all():
-            best = found
-    assert best is not None
+    line = np.linspace(0.0, 1.5, 6000)[:, None] * [1.0, -1.0]
+    best = tracker.update_many(made.q[places(made)] + line, dt=1e-3)
+    assert not best.valid.all()
     last = int(np.flatnonzero(best.valid)[-1])
     assert best.statuses[last + 1] in (TrackingStatus.SINGULAR, TrackingStatus.OUT_OF_REACH)
     assert best.regular_for[last] < 0.1 * best.regular_for[0]

@@ -38,7 +38,7 @@ STATUS, CONTINUED, CERTIFIED, STEPS, H, BOUND, RADIUS, RESIDUAL, COVERED, JOINT,
 
 TRACKED, NOT_FINITE, SINGULAR, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = 0, 1, 4, 6, 7, 8
 
-_CORRECTIONS, _EXACT, _SHORTEST = 10, 1e-13, 1e-6
+_CORRECTIONS, _EXACT, _SHORTEST = 10, 1e-13, 1e-4
 #: Rounding errors of what is proven are far below these margins; the second also covers that coordinates of free bodies
 #: are no displacements.
 _MARGIN, _SHARE, _LARGEST_TURN = 0.1, 0.95, 0.5
@@ -46,7 +46,7 @@ _MARGIN, _SHARE, _LARGEST_TURN = 0.1, 0.95, 0.5
 
 @outline
 def invert(a, n, places):
-    """Replace `a` (at least n, n) by its inverse, by Gauss and Jordan with pivots of rows; tell whether there is one."""
+    """Replace `a` (at least n, n) by its inverse, by Gauss and Jordan with row pivots; tell whether there is one."""
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
@@ -234,7 +234,8 @@ def held_distance(groups, sensors, weights, change):
 
 @outline
 def track_all(
-    rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times, space, out
+    rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times, space,
+    out,
 ):  # fmt: skip
     """Go through samples of the measured joints in turn, one for each row of `out`.
 
@@ -302,7 +303,7 @@ def track_all(
         out[row, RADIUS] = 0.0
         status = TRACKED
         for s in range(count):
-            if not samples[row, s] - samples[row, s] == 0.0:
+            if not np.isfinite(samples[row, s]):
                 status = NOT_FINITE
                 out[row, JOINT] = s
         for i in range(nq):
@@ -367,7 +368,7 @@ def track_all(
                 for i in range(nq):
                     q[i] = base[i]
                 moved, size, proven = start, start, False
-                for attempt in range(_CORRECTIONS):
+                for _ in range(_CORRECTIONS):
                     push(rows, unknown, x, -1.0, step, q)
                     slope = k * moved
                     if slope < 0.5 and size * slope <= _EXACT:
@@ -396,9 +397,7 @@ def track_all(
         if good:
             out[row, CONTINUED], out[row, BOUND], out[row, RADIUS] = 1.0, k, regular
         if good and bounded:
-            wrong = errors_reach(
-                matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals
-            )
+            wrong = errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals)
             held = held_distance(groups, sensors, weights, errors)
             lost, eta = 1.0 - k * held, start + wrong + k * held * (0.5 * held + moved)
             root = lost * lost - 2.0 * k * eta
@@ -411,12 +410,11 @@ def track_all(
                 certain = slope < 1.0
                 if certain and wrong > 0.0:
                     blur += (wrong + k * held * (0.5 * held + moved)) / (1.0 - slope)
+                blur = max(blur, far_apart(groups, sensors, errors))
                 certain = certain and apart(groups, anchor, base) + reach < _SHARE * min(
                     radius, 2.0 * lost / k - reached
                 )
-                # The only one that could be in reach is not: with errors of the joints then and now.
-                error = far_apart(groups, sensors, errors)
-                if certain and apart(groups, anchor, here) > reach + blur + 2.0 * error + 1e-9:
+                if certain and apart(groups, anchor, here) > reach + blur + 1e-9:  # the only one near is not in reach
                     status, good = OUT_OF_REACH, False
                     out[row, CONTINUED] = 0.0
             if good:
@@ -457,8 +455,7 @@ def tracking_kernel():
     return kernel(f"({signature[:-2]})", quick=True)(track)
 
 
-def space_size(n, nq, loops, scalars, links, unknown, m, sensors):
-    """Return how many numbers `track` works in."""
-    nu = unknown
+def space_size(n: int, nq: int, scalars: int, links: int, nu: int, m: int, sensors: int) -> int:
+    """Return how many numbers `track_all` works in."""
     size = 1 + (n + 1) * m + max(m, nu) * nu + nu * nu + 18 * (n + 1) + VALUE_ROWS * m + 6 * scalars + 2 * (n + 1)
     return size + links + nu + m + 2 * nu + n + 3 * nq + 2 * sensors

@@ -77,7 +77,8 @@ def coordinate_groups(model: Model, rates: Array) -> Array:
 
 def loop_chains(model: Model, constraints: ConstraintSet, rates: Array) -> tuple[Array, Array]:
     """Return the tables of chains and links of `kernels.second_derivatives`."""
-    chains, links = [], []
+    chains: list[list[float]] = []
+    links: list[list[float]] = []
     for loop in constraints._loops:
         first, stop = len(links), int(loop[lk.ANCESTOR])
         for side, column in ((2, lk.ROW_2), (1, lk.ROW_1)):

@@ -150,7 +150,7 @@ class TrackedState:
         A = self._quantities().jacobian
         _, s, vt = np.linalg.svd(A)
         free = vt[int((s > RANK_CUT * s.max(initial=0.0)).sum()) :].T
-        return free @ np.linalg.pinv(free[setup.places] / setup.noise[:, None]) / setup.noise
+        return np.asarray(free @ np.linalg.pinv(free[setup.places] / setup.noise[:, None]) / setup.noise)
 
     def rates(self, measured: npt.ArrayLike) -> Array:
         """Return the rates of all coordinates (nv,) from those of the measured joints (k,)."""

@@ -114,7 +114,7 @@ class ClosedLoopTracker:
         self._memory = np.zeros(tk.MEMORY + 2 * model.nq + count)
         self._space = np.zeros(
             tk.space_size(
-                model.nv, model.nq, len(constraints._loops), len(constraints._scalars), len(links), len(others),
+                model.nv, model.nq, len(constraints._scalars), len(links), len(others),
                 constraints.size + len(weights), count,
             )
         )  # fmt: skip
@@ -125,6 +125,7 @@ class ClosedLoopTracker:
         )  # fmt: skip
         self._track = tk.tracking_kernel()
         self._width = tk.RESULT + model.nq
+        self._shape = (count,)
         self._time = np.zeros(1) if self._bounded else _NO_TIMES
         self.reset(start)
 
@@ -168,13 +169,13 @@ class ClosedLoopTracker:
             result's ``status`` and ``message`` tell.
         """
         out = np.empty((1, self._width))
-        time = self._time
+        y: Any = positions
         try:
             if self._bounded:
-                time[0] = dt
-            if positions.shape == (len(self.setup.names),) and (not self._bounded or 0.0 <= dt < np.inf):  # type: ignore[union-attr,operator]
-                if self._track(*self._fixed, positions[None], time, self._space, out) == layout.OK:  # type: ignore[index,call-overload]
-                    return TrackedState(self.setup, out[0], positions)  # type: ignore[arg-type]
+                self._time[0] = dt
+            good = y.shape == self._shape and (not self._bounded or 0.0 <= self._time[0] < np.inf)
+            if good and self._track(*self._fixed, y[None], self._time, self._space, out) == layout.OK:
+                return TrackedState(self.setup, out[0], y)
         except (TypeError, ValueError, AttributeError):
             pass
         return self.update_many(np.asarray(positions, dtype=float)[None], dt=dt)[0]
@@ -229,8 +230,8 @@ def _check(
         at = int(np.argmax(np.abs(vt[-1])))
         joint = next(j.name for j in model.joints if j.v_slice.start <= at < j.v_slice.stop)
         raise SingularityError(
-            f"measured: with the joints {list(names)} held, joint {joint!r} can still move at this configuration: it is "
-            "singular for them, or they never determine the rest",
+            f"measured: with the joints {list(names)} held, joint {joint!r} can still move at this configuration: it "
+            "is singular for them, or they never determine the rest",
             name=joint,
         )
     return freedoms
