@@ -362,7 +362,7 @@ def track_all(
                 if proven:
                     reached = (lost - np.sqrt(root)) / k
                     only = min(radius, 2.0 * lost / k - reached)
-                    proven = reached < radius and apart(groups, here, base) < _SHARE * only
+                    proven = max(reached, held) < radius and apart(groups, here, base) < _SHARE * only
                     out[row, H] = max(out[row, H], k * eta)
             if proven:
                 for i in range(nq):
@@ -403,7 +403,7 @@ def track_all(
             root = lost * lost - 2.0 * k * eta
             blur = 1e-12
             reach = memory[AGE] + memory[BLUR]
-            certain = lost > 0.0 and root >= _MARGIN
+            certain = lost > 0.0 and root >= _MARGIN and held < radius
             if certain:
                 reached = (lost - np.sqrt(root)) / k
                 slope = k * (max(reached, moved) + held)
