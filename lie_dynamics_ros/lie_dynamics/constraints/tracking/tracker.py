@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...errors import InputError, SingularityError
 from ...model import layout
+from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ..assembly import constraint_rank
@@ -83,6 +84,9 @@ class ClosedLoopTracker:
         sensor_noise: npt.ArrayLike = 1e-5,
         max_steps: int = 1000,
     ) -> None:
+        require_model(model)
+        if not isinstance(constraints, ConstraintSet):
+            raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
         constraints.check_model(model)
         if constraints.user or model._custom:
             raise InputError(
