@@ -1,4 +1,4 @@
-"""A Panda in MuJoCo that follows sines, is seen through noise, and is touched: physics without the library's code."""
+"""An arm in MuJoCo that follows sines, is seen through noise, and is touched: physics without the library's code."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ class TouchedArm:
     ----------
     rng : numpy.random.Generator
         Draws the motion, and the noise.
+    name, tool : str
+        Of the arm, and of the link that is touched.
     """
 
-    def __init__(self, rng):
-        arm = load("panda_arm")
+    def __init__(self, rng, name="panda_arm", tool=TOOL):
+        arm = load(name)
         self.rng, self.model = rng, arm.model
         self.sim = arm.simulated(integrator="rk4")
-        self._tool = mujoco.mj_name2id(self.sim.model, mujoco.mjtObj.mjOBJ_BODY, TOOL)
-        self._middle, self._size = arm.random_pose(rng, 0.25), rng.uniform(0.1, 0.35, 7)
-        self._rate, self._phase = rng.uniform(1.0, 3.0, 7), rng.uniform(0.0, 6.0, 7)
+        self._tool = mujoco.mj_name2id(self.sim.model, mujoco.mjtObj.mjOBJ_BODY, tool)
+        n = self.n = arm.model.nv
+        self._middle, self._size = arm.random_pose(rng, 0.25), rng.uniform(0.1, 0.35, n)
+        self._rate, self._phase = rng.uniform(1.0, 3.0, n), rng.uniform(0.0, 6.0, n)
         self.sim.set(*self.desired(0.0)[:2])
         self.tau, self.ticks = self.sim.inverse_dynamics(*self.desired(0.0)), 0
         self.force = np.zeros(3)  # at the tool's origin, in the world's axes
@@ -47,7 +50,7 @@ class TouchedArm:
 
     def measure(self):
         """Position, velocity and efforts, which acted over the last millisecond, with noise."""
-        v, e = VELOCITY_NOISE * self.rng.normal(size=7), EFFORT_NOISE * self.rng.normal(size=7)
+        v, e = VELOCITY_NOISE * self.rng.normal(size=self.n), EFFORT_NOISE * self.rng.normal(size=self.n)
         return self.sim.q, self.sim.qd + v, self.tau + e
 
     def step(self):
