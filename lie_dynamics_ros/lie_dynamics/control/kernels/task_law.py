@@ -1,7 +1,4 @@
-"""The laws of a frame's pose, `operational_space` and `impedance`: one call for a controller.
-
-Twists and wrenches have six numbers, angular first, seen from the frame; joints n.
-"""
+"""The laws of a frame's pose, `operational_space` and `impedance`: one call for a controller."""
 
 from __future__ import annotations
 
@@ -9,91 +6,62 @@ import math
 
 from ...engine.compile import inline, kernel, outline
 from ...model.layout import BAD_SHAPE, NOT_FINITE, OK
-from .symmetric import eigen, factorize, solve_factorized
+from .six import add, along, multiply, spread
+from .symmetric import eigen, solve_factorized
+from .task_inverse import invert, weigh
+from .task_rows import (
+    ACCELERATION,
+    BAD_NUMBER,
+    BIAS,
+    CHANGE,
+    COLUMN,
+    DAMPER,
+    ELASTIC,
+    ERROR,
+    FASTEST,
+    FIRST,
+    FREQUENCIES,
+    GIVEN_UP,
+    INVERSE,
+    JOINT_ROWS,
+    LEVER,
+    MOBILITY,
+    NULL_SPRING,
+    NULL_TORQUE,
+    NUMBERS,
+    PACE,
+    PACED,
+    PULL,
+    RATE,
+    SCALE,
+    SECOND,
+    SHARE,
+    SHARP,
+    SINGULAR,
+    SINGULAR_MASS,
+    SLOPE,
+    SLOWEST,
+    SPEED,
+    SPRING,
+    SQUARES,
+    TASK_ACCELERATION,
+    TASK_RATE,
+    TORQUE,
+    TWIST,
+    VALUES,
+    VECTOR_ROWS,
+    VELOCITY_ERROR,
+    YIELDING,
+    A,
+    B,
+    C,
+    D,
+    X,
+    Y,
+    Z,
+)
 
-SINGULAR_MASS, BAD_NUMBER = 100, 101
-"""Statuses: the mass matrix has no factor; a gain or a speed is none."""
-
-# Rows of `joints` (n): given; written; to work in.
-BIAS, NULL_TORQUE, NULL_SPRING, SPEED, RATE = 0, 1, 2, 3, 4
-TORQUE, ACCELERATION, TASK_RATE, TASK_ACCELERATION, PULL, _COLUMN, JOINT_ROWS = 5, 6, 7, 8, 9, 10, 11
-# Rows of `vectors` (6): the first three as `pose_error` writes them; numbers along the axes, kp or stiffness and kd or
-# damping ratio; 1 or 0 for each component of the task; written; to work in.
-ERROR, VELOCITY_ERROR, CHANGE, TWIST, FIRST, SECOND, CHOSEN, FREQUENCIES = 0, 1, 2, 3, 4, 5, 6, 7
-_SCALE, _VALUES, _X, _Y, _Z, VECTOR_ROWS = 8, 9, 10, 11, 12, 13
-# Of `squares` (6, 6): J_l(e)^-1 is given; written; to work in.
-SLOPE, INVERSE, SHARP, SPRING, DAMPER = 0, 1, 2, 3, 4
-_MOBILITY, _A, _B, _C, _D, SQUARES = 5, 6, 7, 8, 9, 10
-# Of `numbers`: given; written.
-ELASTIC, SINGULAR, SHARPNESS, FASTEST, SLOWEST, PACED, YIELDING, LEVER = 0, 1, 2, 3, 4, 5, 6, 7
-PACE, SHARE, DAMPED, GIVEN_UP, NUMBERS = 8, 9, 10, 11, 12
-_TINY, _LEAST, _MOST = 2.3e-308, 1e-4, 1e4
-
-
-@inline
-def _along(values, turn, out):
-    """Write the matrix of numbers along and about axes: the rows of `turn`, as the frame sees them."""
-    for i in range(6):
-        for j in range(6):
-            out[i, j] = 0.0
-    for part in range(0, 6, 3):
-        for i in range(3):
-            for j in range(3):
-                x = 0.0
-                for k in range(3):
-                    x += turn[k, i] * values[part + k] * turn[k, j]
-                out[part + i, part + j] = x
-
-
-@inline
-def _multiply(a, b, out):
-    for i in range(6):
-        for j in range(6):
-            x = 0.0
-            for k in range(6):
-                x += a[i, k] * b[k, j]
-            out[i, j] = x
-
-
-@inline
-def _transposed_times(a, b, out):
-    for i in range(6):
-        for j in range(6):
-            x = 0.0
-            for k in range(6):
-                x += a[k, i] * b[k, j]
-            out[i, j] = x
-
-
-@inline
-def _spread(a, values, out):
-    """Write a diag(values) a^T."""
-    for i in range(6):
-        for j in range(6):
-            x = 0.0
-            for k in range(6):
-                x += a[i, k] * values[k] * a[j, k]
-            out[i, j] = x
-
-
-@inline
-def _add(factor, a, x, out):
-    """Add factor a x to `out`, of a matrix with six columns."""
-    for i in range(out.shape[0]):
-        y = 0.0
-        for k in range(6):
-            y += a[i, k] * x[k]
-        out[i] += factor * y
-
-
-@inline
-def _add_transposed(factor, a, x, out):
-    """Add factor a^T x to `out`, of a matrix with six rows."""
-    for i in range(out.shape[0]):
-        y = 0.0
-        for k in range(6):
-            y += a[k, i] * x[k]
-        out[i] += factor * y
+_TINY = 2.3e-308
 
 
 @outline
@@ -103,8 +71,8 @@ def _add_free(J, weighted, inverse, x, y, z, out):
     for k in range(6):
         for i in range(x.shape[0]):
             y[k] += weighted[i, k] * x[i]
-    _add(1.0, inverse, y, z)
-    _add_transposed(-1.0, J, z, out)
+    add(1.0, inverse, y, z)
+    add(-1.0, J.T, z, out)
     for i in range(x.shape[0]):
         out[i] += x[i]
 
@@ -126,115 +94,14 @@ def _sensible(vectors, joints, numbers):
     )
 
 
-@outline
-def _weigh(J, factor, weighted, vectors, squares, joints):
-    """Factorize M, and write W = M^-1 J^T and J W of the components chosen; tell whether that was done."""
-    if not factorize(factor):
-        return False
-    n, column, chosen, mobility = factor.shape[0], joints[_COLUMN], vectors[CHOSEN], squares[_MOBILITY]
-    for k in range(6):
-        for i in range(n):
-            column[i] = chosen[k] * J[k, i]
-        solve_factorized(factor, column)
-        for i in range(n):
-            weighted[i, k] = column[i]
-    for j in range(6):
-        for k in range(j + 1):
-            x = 0.0
-            for i in range(n):
-                x += J[j, i] * weighted[i, k]
-            mobility[j, k] = mobility[k, j] = chosen[j] * x
-    return True
-
-
-@inline
-def _damped(x, threshold):
-    """Return 1 / x, or by what it is replaced where x is small."""
-    if x >= threshold:
-        return 1.0 / x if x > 0.0 else 0.0
-    y = max(x, 0.0) / threshold
-    return y * (2.0 - y * y) / threshold
-
-
-@outline
-def _loosen(vectors, squares, lever):
-    """Write the damped inverse S (S A S + r D R D)^-1 S of the mobility A, with R = `squares[_A]`; S inverts `_SCALE`.
-
-    D is what a lever makes of turns and moves against their mobility; r keeps R its size.
-    """
-    mobility, left, inverse = squares[_MOBILITY], squares[_A], squares[INVERSE]
-    scale, weight, own = vectors[_SCALE], vectors[_X], vectors[_SCALE, 3] / (vectors[_SCALE, 0] * lever)
-    for i in range(6):
-        weight[i] = min(max(1.0, own * own if i < 3 else 1.0 / (own * own)), _MOST)
-    before, after = 0.0, 0.0
-    for i in range(6):
-        for j in range(6):
-            before += left[i, j] * left[i, j]
-            after += left[i, j] * left[i, j] * weight[i] * weight[j]
-    size = before / after if after > 0.0 else 0.0
-    for i in range(6):
-        for j in range(6):
-            left[i, j] = size * weight[i] * left[i, j] * weight[j] + mobility[i, j] / (scale[i] * scale[j])
-            inverse[i, j] = vectors[CHOSEN, i] / scale[i] if i == j else 0.0
-        left[i, i] += 1.0 - vectors[CHOSEN, i]
-    if factorize(left):
-        for i in range(6):
-            solve_factorized(left, inverse[i])
-            for j in range(6):
-                inverse[i, j] /= scale[j]
-
-
-@outline
-def _invert(vectors, squares, numbers):
-    """Write the damped inverse of the mobility, and the one that is damped later; see `operational_space`."""
-    chosen, scale, values = vectors[CHOSEN], vectors[_SCALE], vectors[_VALUES]
-    mobility, a, v = squares[_MOBILITY], squares[_A], squares[_B]
-    for part in range(0, 6, 3):
-        mean, count = 0.0, 0.0
-        for k in range(part, part + 3):
-            mean, count = mean + mobility[k, k], count + chosen[k]
-        size = math.sqrt(mean / max(count, 1.0))
-        for k in range(part, part + 3):
-            scale[k] = size if size > 0.0 else 1.0
-    for i in range(6):
-        for j in range(6):
-            a[i, j] = mobility[i, j] / (scale[i] * scale[j])
-    eigen(a, v)
-    largest = 0.0
-    for k in range(6):
-        largest = max(largest, a[k, k])
-    threshold = numbers[SINGULAR] ** 2 * largest
-    numbers[DAMPED], numbers[GIVEN_UP] = 0.0, 0.0
-    for k in range(6):
-        values[k] = _damped(a[k, k], threshold)
-        if chosen[k] > 0.0 and a[k, k] < threshold:
-            y = max(a[k, k], 0.0) / threshold
-            numbers[DAMPED] += 1.0
-            numbers[GIVEN_UP] = max(numbers[GIVEN_UP], (1.0 - y * y) ** 2)
-        for i in range(6):
-            v[i, k] /= scale[i]
-    _spread(v, values, squares[INVERSE])
-    for k in range(6):
-        values[k] = _damped(a[k, k], numbers[SHARPNESS] ** 2 * threshold)
-    _spread(v, values, squares[SHARP])
-    if numbers[LEVER] > 0.0 and numbers[DAMPED] > 0.0:
-        for k in range(6):
-            x = a[k, k]
-            values[k] = chosen[k] * max(0.0, 1.0 / max(_damped(x, threshold), _LEAST / threshold) - max(x, 0.0))
-            for i in range(6):
-                v[i, k] *= scale[i]
-        _spread(v, values, a)
-        _loosen(vectors, squares, numbers[LEVER])
-
-
 @inline
 def _pace(weighted, vectors, squares, joints, numbers, twist, out):
     """Write joint rates W inverse V of a twist; return by which factor <= 1 they keep their speeds."""
-    x, pace = vectors[_X], 1.0
+    x, pace = vectors[X], 1.0
     x[:] = 0.0
     out[:] = 0.0
-    _add(1.0, squares[INVERSE], twist, x)
-    _add(1.0, weighted, x, out)
+    add(1.0, squares[INVERSE], twist, x)
+    add(1.0, weighted, x, out)
     if numbers[PACED] != 0.0:
         for i in range(out.shape[0]):
             if abs(out[i]) > joints[SPEED, i]:
@@ -244,75 +111,75 @@ def _pace(weighted, vectors, squares, joints, numbers, twist, out):
 
 @outline
 def _pull(weighted, vectors, squares, joints, numbers, turn):
-    """Write what the linear law of the pose's error adds to the acceleration wanted, `vectors[_Z]`; and its gains."""
-    error, de, wanted, twist = vectors[ERROR], vectors[VELOCITY_ERROR], vectors[_Z], vectors[TWIST]
-    gain, stiffness, damping, soft = squares[_A], squares[_B], squares[_C], vectors[_VALUES]
-    asked, pull = vectors[_SCALE], vectors[_Y]
-    _along(vectors[FIRST], turn, gain)
-    _transposed_times(squares[SLOPE], gain, stiffness)
-    _along(vectors[SECOND], turn, damping)
+    """Write what the linear law of the pose's error adds to the acceleration wanted, `vectors[Z]`; and its gains."""
+    error, de, wanted, twist = vectors[ERROR], vectors[VELOCITY_ERROR], vectors[Z], vectors[TWIST]
+    gain, stiffness, damping, soft = squares[A], squares[B], squares[C], vectors[VALUES]
+    asked, pull = vectors[SCALE], vectors[Y]
+    along(vectors[FIRST], turn, gain)
+    multiply(squares[SLOPE].T, gain, stiffness)
+    along(vectors[SECOND], turn, damping)
     pull[:] = 0.0
-    _add(1.0, stiffness, error, pull)
+    add(1.0, stiffness, error, pull)
     pace = 1.0
     if numbers[PACED] != 0.0:
         for k in range(6):
             soft[k] = 1.0 / vectors[SECOND, k]
-        _along(soft, turn, gain)
+        along(soft, turn, gain)
         for k in range(6):
             asked[k] = de[k] + twist[k]
-        _add(1.0, gain, pull, asked)
-        pace = _pace(weighted, vectors, squares, joints, numbers, asked, joints[_COLUMN])
+        add(1.0, gain, pull, asked)
+        pace = _pace(weighted, vectors, squares, joints, numbers, asked, joints[COLUMN])
     for k in range(6):
         wanted[k] = pull[k] if pace == 1.0 else 0.0
         asked[k] = de[k] if pace == 1.0 else pace * asked[k] - twist[k]
-    _add(1.0, damping, asked, wanted)
-    _multiply(squares[INVERSE], stiffness, squares[SPRING])
-    _multiply(squares[INVERSE], damping, squares[DAMPER])
+    add(1.0, damping, asked, wanted)
+    multiply(squares[INVERSE], stiffness, squares[SPRING])
+    multiply(squares[INVERSE], damping, squares[DAMPER])
     return pace
 
 
 @outline
 def _push(weighted, vectors, squares, joints, numbers, turn):
-    """Write the force of spring and damper, `vectors[_Z]`, and both."""
-    error, de, force, twist = vectors[ERROR], vectors[VELOCITY_ERROR], vectors[_Z], vectors[TWIST]
-    root, a, v, modes = squares[_C], squares[_A], squares[_B], squares[_D]
-    values, frequencies = vectors[_VALUES], vectors[FREQUENCIES]
+    """Write the force of spring and damper, `vectors[Z]`, and both."""
+    error, de, force, twist = vectors[ERROR], vectors[VELOCITY_ERROR], vectors[Z], vectors[TWIST]
+    root, a, v, modes = squares[C], squares[A], squares[B], squares[D]
+    values, frequencies = vectors[VALUES], vectors[FREQUENCIES]
     for k in range(6):
         values[k] = math.sqrt(vectors[FIRST, k])
-    _along(values, turn, root)
-    _multiply(root, squares[_MOBILITY], v)
-    _multiply(v, root, a)
+    along(values, turn, root)
+    multiply(root, squares[MOBILITY], v)
+    multiply(v, root, a)
     eigen(a, v)
     largest = 0.0
     for k in range(6):
         frequencies[k] = math.sqrt(max(a[k, k], 0.0))
         largest = max(largest, frequencies[k])
-    _multiply(root, v, modes)
+    multiply(root, v, modes)
     for k in range(6):
         values[k] = math.sqrt(vectors[SECOND, k])
-    _along(values, turn, root)
-    _multiply(root, modes, v)
+    along(values, turn, root)
+    multiply(root, modes, v)
     least = 1.0
     for k in range(6):
         slow = max(frequencies[k], numbers[SLOWEST] * largest, _TINY)
         part = min(1.0, numbers[FASTEST] / slow)
         least = min(least, part)
         values[k] = 2.0 * part / slow
-        vectors[_X, k] = part * part
-    _spread(v, values, squares[DAMPER])
-    _spread(modes, vectors[_X], squares[SPRING])
+        vectors[X, k] = part * part
+    spread(v, values, squares[DAMPER])
+    spread(modes, vectors[X], squares[SPRING])
     numbers[SHARE] = least * least
-    asked = vectors[_Y]
+    asked = vectors[Y]
     force[:] = 0.0
     for k in range(6):
         asked[k] = de[k] + twist[k]
-    pace = _pace(weighted, vectors, squares, joints, numbers, asked, joints[_COLUMN])
+    pace = _pace(weighted, vectors, squares, joints, numbers, asked, joints[COLUMN])
     for k in range(6):
         asked[k] = pace * asked[k] - twist[k]
     values[:] = 0.0
-    _add(1.0, squares[SPRING], error, values)
-    _add_transposed(1.0, squares[SLOPE], values, force)
-    _add(1.0, squares[DAMPER], asked, force)
+    add(1.0, squares[SPRING], error, values)
+    add(1.0, squares[SLOPE].T, values, force)
+    add(1.0, squares[DAMPER], asked, force)
     return pace
 
 
@@ -333,7 +200,7 @@ def task_law(J, mass, factor, weighted, vectors, squares, joints, turn, numbers)
     weighted : ndarray, shape (n, 6)
         For M^-1 J^T.
     vectors, squares, joints, numbers : ndarray
-        See the names above.
+        See `task_rows`.
     turn : ndarray, shape (3, 3)
         Rows are the axes of the gains, seen from the frame.
     """
@@ -348,17 +215,17 @@ def task_law(J, mass, factor, weighted, vectors, squares, joints, turn, numbers)
         return BAD_SHAPE
     if not _sensible(vectors, joints, numbers):
         return BAD_NUMBER
-    if not _weigh(J, factor, weighted, vectors, squares, joints):
+    if not weigh(J, factor, weighted, vectors, squares, joints):
         return SINGULAR_MASS
-    _invert(vectors, squares, numbers)
+    invert(vectors, squares, numbers)
     elastic = numbers[ELASTIC] != 0.0
     if elastic:
         numbers[PACE] = _push(weighted, vectors, squares, joints, numbers, turn)
     else:
         numbers[PACE] = _pull(weighted, vectors, squares, joints, numbers, turn)
     # The acceleration of the frame that is desired of it, without feedback, and the one wanted.
-    x, y, z, column, torque = vectors[_X], vectors[_Y], vectors[_Z], joints[_COLUMN], joints[TORQUE]
-    change, reference, acceleration = vectors[_SCALE], vectors[_VALUES], joints[ACCELERATION]
+    x, y, z, column, torque = vectors[X], vectors[Y], vectors[Z], joints[COLUMN], joints[TORQUE]
+    change, reference, acceleration = vectors[SCALE], vectors[VALUES], joints[ACCELERATION]
     for k in range(6):
         drift = 0.0
         for i in range(n):
@@ -375,14 +242,14 @@ def task_law(J, mass, factor, weighted, vectors, squares, joints, turn, numbers)
         for k in range(6):
             change[k] += z[k]
             z[k] = 0.0
-    _add(1.0, squares[INVERSE], change, z)
+    add(1.0, squares[INVERSE], change, z)
     for i in range(n):
         torque[i] = joints[BIAS, i]
         column[i] = joints[NULL_TORQUE, i]
         damping = numbers[GIVEN_UP] * numbers[YIELDING]
         for k in range(n):
             column[i] -= damping * mass[i, k] * joints[RATE, k]
-    _add_transposed(1.0, J, z, torque)
+    add(1.0, J.T, z, torque)
     _add_free(J, weighted, squares[INVERSE], column, x, y, torque)
     pull, total = joints[PULL], 0.0
     pull[:] = 0.0
