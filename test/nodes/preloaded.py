@@ -14,10 +14,10 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from importlib import import_module
@@ -32,9 +32,11 @@ class PreloadedStarts:
 
     def __init__(self) -> None:
         self._environment = imports_depend_on()
-        self._ended = tempfile.TemporaryDirectory()
-        command = [sys.executable, __file__, self._ended.name]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._started: list[int] = []
+        self.codes: dict[int, int] = {}
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
         atexit.register(self._process.communicate)
 
     def fit(self) -> bool:
@@ -43,33 +45,49 @@ class PreloadedStarts:
 
     def start(self, module: str, arguments: Sequence[str], log: Path) -> Copy:
         """Run a module as a program."""
-        assert self._process.stdin and self._process.stdout
-        print(json.dumps([module, [*arguments], str(log), dict(os.environ)]), file=self._process.stdin, flush=True)
-        pid = int(self._process.stdout.readline())
-        return Copy([sys.executable, "-m", module, *arguments], pid, Path(self._ended.name))
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps([module, [*arguments], str(log), dict(os.environ)]).encode() + b"\n")
+        while not self._started:
+            self.hear(None)
+        return Copy([sys.executable, "-m", module, *arguments], self._started.pop(), self)
+
+    def hear(self, timeout: float | None) -> bool:
+        """Take in what is told next, a start or the exit code of an end, within a time [s]; tell whether it came."""
+        assert self._process.stdout
+        if not select.select([self._process.stdout], [], [], timeout)[0]:
+            return False
+        pid, *code = map(int, self._process.stdout.readline().split())
+        if code:
+            self.codes[pid] = code[0]
+        else:
+            self._started.append(pid)
+        return True
 
 
 class Copy:
     """A process that was started so; what is used of `subprocess.Popen`."""
 
-    def __init__(self, args: list[str], pid: int, ended: Path) -> None:
+    def __init__(self, args: list[str], pid: int, starts: PreloadedStarts) -> None:
         self.args, self.pid, self.returncode = args, pid, None
-        self._ended = ended / str(pid)
+        self._starts = starts
 
     def poll(self) -> int | None:
         """Return the exit code, None while it runs."""
-        if self.returncode is None and self._ended.exists():
-            self.returncode = int(self._ended.read_text())
-            self._ended.unlink()
+        while self._starts.hear(0.0):
+            pass
+        return self._take()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code, once it has ended."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self._take() is None:
+            if not self._starts.hear(None if end is None else max(end - time.monotonic(), 0.0)):
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
         return self.returncode
 
-    def wait(self, timeout: float = float("inf")) -> int:
-        """Return the exit code, once it has ended."""
-        end = time.monotonic() + timeout
-        while self.poll() is None:
-            if time.monotonic() > end:
-                raise subprocess.TimeoutExpired(str(self.pid), timeout)
-            time.sleep(0.01)
+    def _take(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._starts.codes.pop(self.pid, None)
         return self.returncode
 
     def send_signal(self, which: int) -> None:
@@ -116,32 +134,28 @@ def copy(module: str, arguments: list[str], log: str, environment: dict[str, str
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def serve(ended: Path) -> None:
-    """Start a copy for each line that comes in, and leave a file with the exit code of each that ends."""
+def serve() -> None:
+    """Start a copy for each line that comes in, and tell its number, and that and the exit code of each that ends."""
 
     def reap(*_: object) -> None:
-        while True:
-            try:
+        with contextlib.suppress(ChildProcessError):
+            while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if not pid:
-                return
-            (ended / f"{pid}.new").write_text(str(os.waitstatus_to_exitcode(status)))
-            (ended / f"{pid}.new").rename(ended / str(pid))
+                if not pid:
+                    return
+                os.write(1, f"{pid} {os.waitstatus_to_exitcode(status)}\n".encode())
 
     signal.signal(signal.SIGCHLD, reap)
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
             return copy(*json.loads(line))
-        print(pid, flush=True)
+        os.write(1, f"{pid}\n".encode())
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
     sys.argv, sys.path[0] = ["-m"], os.getcwd()  # as for ``python -m``, of which imports take note
     preload()
     threads = Path("/proc/self/task")
     assert not threads.exists() or len(list(threads.iterdir())) == 1, "copies would lack the other threads"
-    serve(folder)
+    serve()
