@@ -142,6 +142,20 @@ def test_friction_that_is_not_known_does_not_ring_when_joints_turn_round_and_is_
     assert first is not None and 0 <= first - (len(q) - 200) <= 60
 
 
+def test_a_contact_ends_though_offsets_have_drifted_meanwhile():
+    """What was learned before a long contact is known less well after it."""
+    model, gravity = panda(), gravity_force(panda(), REST)
+    observer = ContactObserver(model, published(), offset_error=0.3, drift_time=2.0)
+    rng, touching = np.random.default_rng(8), []
+    for k in range(9000):
+        pushed = 2.0 if 2000 <= k < 6000 else 0.3 if k >= 6000 else 0.0
+        v, e = VELOCITY_NOISE * rng.normal(size=7), EFFORT_NOISE * rng.normal(size=7)
+        found = observer.update(REST, v, gravity - pushed + e)
+        touching.append(found is not None and found.touching)
+    assert not any(touching[:2000]) and all(touching[2010:6000]) and not any(touching[6300:])
+    np.testing.assert_allclose(observer.drift[:, 0], 0.3, atol=0.05)
+
+
 def test_friction_of_a_joint_at_rest_does_not_ring():
     model = panda()
     friction = JointFriction(np.zeros(7), np.full(7, 2.0))

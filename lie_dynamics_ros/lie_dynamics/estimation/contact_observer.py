@@ -14,6 +14,7 @@ from ..dynamics.joint_friction import SMOOTHING_SPEED, JointFriction
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.model import Model
+from .drift import Drift
 from .sensor_noise import WINDOWS, SensorNoise, _positive
 
 Array = npt.NDArray[np.float64]
@@ -137,14 +138,13 @@ class ContactObserver:
             raise InputError(f"noise: a SensorNoise of {n} coordinates is expected", name="noise", value=noise)
         self.model, self.noise, self.friction = model, noise, friction
         self.threshold = noise.threshold(min(0.5, false_alarms * noise.period / (3600.0 * len(WINDOWS))))
-        self._release, self._drift, self._part = release, drift_time, model_error
+        self._release, self._forget_time, self._part = release, drift_time, model_error
         self._delay, self._as_held = effort_delay, held
         self._chosen = max(0, sum(size * noise.period <= averaging for size in WINDOWS) - 1)
         errors = [gains(model, x, name) for x, name in (
             (offset_error, "offset_error"), (friction_error, "friction_error")
         )]  # fmt: skip
         self._prior = np.array(errors).T ** 2  # (n, 2)
-        self._learns = bool(self._prior.any())
         self._smoothing = np.full(n, SMOOTHING_SPEED) if friction is None else friction.smoothing_speed
         # Whatever its known friction holds, a joint at rest does not exceed the threshold by that alone. What is not
         # known of friction is not learned there: rest leaves its sign open, and joints that turn round its course.
@@ -154,10 +154,7 @@ class ContactObserver:
 
     def reset(self) -> None:
         """Start again; what was learned of offsets and friction is forgotten, too."""
-        n = self.model.nv
-        self.drift = np.zeros((n, 2))
-        self._certainty = np.zeros((n, 2, 2))
-        self._certainty[:, [0, 1], [0, 1]] = self._prior
+        self._drift = Drift(self._prior, self._forget_time)
         self.restart()
 
     def restart(self) -> None:
@@ -172,7 +169,13 @@ class ContactObserver:
         self._effort = np.zeros(n)
         self._past: deque[tuple[float, Array, Array]] = deque()
         self._quiet_since, self._touching, self._learned = np.inf, False, 0
+        self._drift.restart()
         self.acceleration: Array = np.zeros(n)
+
+    @property
+    def drift(self) -> Array:
+        """Offsets and dry friction that were learned, shape (nv, 2) [N m, N]."""
+        return self._drift.at(self._now)[0]
 
     def update(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, period: float | None = None
@@ -248,12 +251,13 @@ class ContactObserver:
         span = self._now - self._times[first]
         features = over[:, :, [_OFFSET, _DRY]]
         gone = momentum - self._momenta[first] - over[:, :, _IMPULSE]
-        missed = gone - (features * self.drift).sum(axis=-1)
+        drift, certainty = self._drift.at(self._now)
+        missed = gone - (features * drift).sum(axis=-1)
         before, spread = self._masses[first], self.noise.velocity[:w]
         noise = 0.5 * (mass @ spread @ mass + before @ spread @ before) + self.noise.impulse[:w]
         cover = noise.copy()
         cover[:, range(n), range(n)] += (
-            np.einsum("wni,nij,wnj->wn", features, self._certainty, features)
+            np.einsum("wni,nij,wnj->wn", features, certainty, features)
             + over[:, :, _HELD] ** 2
             + (self._part * over[:, :, _EFFORT]) ** 2
         )
@@ -264,8 +268,8 @@ class ContactObserver:
             self._quiet_since, self._touching = self._now, True
         elif was and self._now - self._quiet_since > self._release:
             self._touching = False
-        if self._learns:
-            self._learn(gone[-1], noise[-1], features[-1], span[-1], evidence)
+        if self._drift.active:
+            self._learn(gone[-1], noise[-1], features[-1], evidence)
         k = min(self._chosen, w - 1)
         middle = (self._count - 1 - sizes[k] // 2) % _SIZE
         return ContactState(
@@ -279,18 +283,10 @@ class ContactObserver:
             was and not self._touching,
         )
 
-    def _learn(self, gone: Array, noise: Array, features: Array, span: float, evidence: float) -> None:
-        """Learn offsets and friction from windows that share no state, while nothing is felt; else only forget."""
+    def _learn(self, gone: Array, noise: Array, features: Array, evidence: float) -> None:
+        """Learn from windows that share no state, while nothing is felt."""
         if evidence > QUIET or self._touching:
             self._learned = self._count  # nor from windows that reach back to this
-        if self._count - self._learned < _SIZE:
-            return
-        kept = np.exp(-(self._count - self._learned) / WINDOWS[-1] * span / self._drift)
-        self._learned = self._count
-        P, x = kept**2 * self._certainty, kept * self.drift
-        P[:, [0, 1], [0, 1]] += (1.0 - kept**2) * self._prior
-        gain = np.einsum("nij,nj->ni", P, features)
-        variance = (gain * features).sum(axis=-1) + np.diagonal(noise)
-        left = gone - (features * x).sum(axis=-1)
-        self.drift = x + gain * (left / variance)[:, None]
-        self._certainty = P - gain[:, :, None] * gain[:, None, :] / variance[:, None, None]
+        if self._count - self._learned >= _SIZE:
+            self._learned = self._count
+            self._drift.learn(self._now, gone, np.diagonal(noise), features)

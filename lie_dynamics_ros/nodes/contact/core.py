@@ -101,9 +101,7 @@ class ContactCore(RobotCore):
             period = self._times.period or FIRST_PERIOD
             self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, period)
         if self.noise is not None:
-            before, self.observer = self.observer, self._observe(self.noise)
-            if before is not None:
-                self.observer.drift = before.drift
+            self.observer = self._observe(self.noise)
 
     def with_options(self, options: ContactOptions) -> ContactCore:
         """Return a core that goes on with other options; raises ParameterError where the robot cannot have them."""
