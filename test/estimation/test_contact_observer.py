@@ -3,13 +3,23 @@
 import numpy as np
 import pytest
 from scipy import stats
+from support import sample_trees
 from support.arms import load, physics
+from support.compare import relative
 from touched_arm import EFFORT_NOISE, PERIOD, TOOL, VELOCITY_NOISE, TouchedArm
 
-from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, frame_pose, gravity_force, jacobian
+from lie_dynamics_ros.lie_dynamics import (
+    InputError,
+    JointFriction,
+    forward_dynamics,
+    frame_pose,
+    gravity_force,
+    jacobian,
+)
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
 from lie_dynamics_ros.lie_dynamics.estimation import ContactObserver, SensorNoise, contact_wrench
 from lie_dynamics_ros.lie_dynamics.estimation.sensor_noise import WINDOWS
+from lie_dynamics_ros.lie_dynamics.simulation import integrate_motion
 
 REST = np.array([0.0, -0.3, 0.0, -1.7, 0.0, 1.8, 0.5])
 
@@ -167,6 +177,22 @@ def test_friction_of_a_joint_at_rest_does_not_ring():
     for _ in range(100):
         found = observer.update(REST, np.zeros(7), gravity_force(model, REST) + 4.0)
     assert found.touching
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.0035])
+def test_every_kind_of_joint_and_efforts_between_states(delay):
+    """A tree with balls, screws and a free joint under constant forces and a push, without noise."""
+    rng = np.random.default_rng(5)
+    model = sample_trees.to_model(sample_trees.zoo(rng))
+    q, qd, tau, push = model.random(rng), 0.3 * rng.normal(size=model.nv), *rng.normal(size=(2, model.nv))
+    motion = integrate_motion(
+        model, lambda _t, x, v: forward_dynamics(model, x, v, tau + push), q, qd, step=5e-4, steps=80
+    )
+    observer = ContactObserver(model, SensorNoise.white(model, 1e-3, 1e-2, 5e-4), effort_delay=delay)
+    for x, v in zip(motion.q, motion.qd, strict=True):
+        found = observer.update(x, v, tau)
+    assert relative(found.torque, push) < 2e-3
+    assert found.torque.shape == (model.nv,) and found.q.shape == (model.nq,)
 
 
 def test_late_efforts_are_held_against_the_states_they_belong_to():
