@@ -155,8 +155,9 @@ def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
     effort, state = bench.ask(make, driver.efforts, states)
     assert stamp_of(state) == stamp_of(effort) and state.phase == "following" and state.mode == "computed_torque"
     np.testing.assert_array_equal(state.effort, effort.effort)
-    acts = np.subtract(state.desired_position, state.position_error), np.subtract(
-        state.desired_velocity, state.velocity_error
+    acts = (
+        np.subtract(state.desired_position, state.position_error),
+        np.subtract(state.desired_velocity, state.velocity_error),
     )
     np.testing.assert_allclose(state.effort, oracle(ARM, *acts, state.reference_acceleration), atol=1e-9)
     np.testing.assert_allclose(acts[0], MIDDLE + 0.01, atol=1e-2)

@@ -25,17 +25,11 @@ def held(bench, push=0.0):
 
 
 def call(bench, node, service):
-    client = bench.node.create_client(Trigger, f"{node}/{service}")
-    bench.wait(client.service_is_ready, service)
-    future = client.call_async(Trigger.Request())
-    return bench.wait(lambda: future.result() if future.done() else None, "an answer")
+    return bench.call_once(Trigger, node, service, Trigger.Request())
 
 
 def switch(bench, node, service, on):
-    client = bench.node.create_client(SetBool, f"{node}/{service}")
-    bench.wait(client.service_is_ready, service)
-    future = client.call_async(SetBool.Request(data=on))
-    return bench.wait(lambda: future.result() if future.done() else None, "an answer")
+    return bench.call_once(SetBool, node, service, SetBool.Request(data=on))
 
 
 def test_a_push_is_told_with_its_wrench_and_its_end(bench):

@@ -32,21 +32,13 @@ class Sensor:
         return self.bench.make_state(ARM_JOINTS, q, qd)
 
 
-def call(bench, node, service):
-    client = bench.node.create_client(Trigger, f"{node}/{service}")
-    bench.wait(client.service_is_ready, service)
-    future = client.call_async(Trigger.Request())
-    return bench.wait(lambda: future.result() if future.done() else None, "an answer")
-
-
 def test_a_service_guides_through_the_calibration_and_contacts_are_told(bench):
     node = bench.start("tool_wrench", robot_description=ARM, pose_time=0.3, state_timeout=60.0)
     wrenches = bench.listen(WrenchStamped, f"{node}/contact_wrench")
     bench.wait_state(node, "active")
     sensor = Sensor(bench, node)
-    answers = [call(bench, node, "calibrate")]
+    answers = [bench.call_once(Trigger, node, "calibrate", Trigger.Request())]
     assert not answers[0].success and "is to rest for 0.3 s" in answers[0].message
-    client = bench.node.create_client(Trigger, f"{node}/calibrate")
     for q in POSES:
         bench.states.publish(sensor.state(q, np.ones(7)))  # it moves there
         asked = []
@@ -56,7 +48,7 @@ def test_a_service_guides_through_the_calibration_and_contacts_are_told(bench):
             if asked and asked[-1].done() and asked[-1].result().success:
                 return asked[-1].result()
             if not asked or asked[-1].done():
-                asked.append(client.call_async(Trigger.Request()))
+                asked.append(bench.start_call(Trigger, node, "calibrate", Trigger.Request()))
             return None
 
         answers.append(bench.send_until(lambda q=q: bench.states.publish(sensor.state(q)), taken, "a pose"))
