@@ -272,6 +272,18 @@ def test_armature(rng):
     assert relative(forward_dynamics(rotors, q, qd, qdd), expected) < 1e-12
 
 
+def test_other_rotors(rng):
+    tree = branched(rng, ["revolute", "universal"], [None, 0])
+    model, sizes = to_model(tree), np.array([0.3, 0.1, 0.2])
+    found = model.with_armature(sizes)
+    q, qd, qdd = motion(model, rng)
+    assert relative(inverse_dynamics(found, q, qd, qdd), inverse_dynamics(model, q, qd, qdd) + sizes * qdd) < 1e-12
+    assert found.limits.armature.tolist() == sizes.tolist() and not model.limits.armature.any()
+    for bad in ([0.1], [-1.0, 0.0, 0.0], [np.nan, 0.0, 0.0], "no"):
+        with pytest.raises(InputError, match="armature"):
+            model.with_armature(bad)
+
+
 def test_losses_in_every_algorithm(rng):
     """Inverse, forward and hybrid dynamics with losses agree, single and in a batch."""
     model = Model.from_urdf(arm()).with_joint_terms(damping=True, friction=True)

@@ -16,7 +16,7 @@ from ..errors import DescriptionError, InputError
 from ..lie._arrays import listed as rows_of
 from ..lie._arrays import numbers
 from ..model.arguments import require_model
-from ..model.coordinates import require_coordinates
+from ..model.coordinates import require_single_coordinates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..texts import LARGEST, listed, quoted
@@ -153,10 +153,10 @@ class JointFriction:
         InputError
             For what is no model with as many coordinates.
         DescriptionError
-            For joints of several coordinates.
+            For joints of several coordinates, and robots without joints.
         """
         require_model(model)
-        require_coordinates(model, "a friction file")
+        require_single_coordinates(model, "a friction file")
         if model.nv != len(self.damping):
             raise InputError(f"model: one with {len(self.damping)} coordinates is expected, got {model.nv}")
         lines = ["joints:"]

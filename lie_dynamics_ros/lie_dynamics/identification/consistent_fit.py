@@ -13,8 +13,8 @@ from .newton import minimize
 
 Array = npt.NDArray[np.float64]
 
-#: By which the weight of the references falls.
-_STEP = 8.0
+#: By which the weight of the references falls: with more, steps lead beside the barriers, and hundreds along them.
+_STEP = 2.0
 
 
 def consistent_fit(

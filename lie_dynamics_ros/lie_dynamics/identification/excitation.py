@@ -15,7 +15,7 @@ from ..dynamics.kinematics import forward_kinematics
 from ..errors import InputError
 from ..lie._arrays import count_of, number_of, numbers
 from ..model.arguments import require_model
-from ..model.coordinates import require_coordinates, require_independent
+from ..model.coordinates import require_single_coordinates
 from ..model.model import Model
 from .base_parameters import base_parameters
 
@@ -120,8 +120,7 @@ def exciting_motion(
         For bad input, and a center that the robot cannot hold, or that is beyond limits or planes.
     """
     require_model(model)
-    require_coordinates(model, "an exciting motion")
-    require_independent(model, "an exciting motion")
+    require_single_coordinates(model, "an exciting motion")
     seconds = number_of("seconds", seconds, "a time from 10 to 600 s", lambda x: 10.0 <= x <= 600.0)
     clearance = number_of("clearance", clearance, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
     rate = number_of("rate", rate, "a rate from 1 to 1000 Hz", lambda x: 1.0 <= x <= 1000.0)

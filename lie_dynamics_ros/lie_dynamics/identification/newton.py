@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 _STEPS = 200
 #: Times a step that must still be inside the barriers.
-_BEYOND = 1.05
+_BEYOND = 1.3
 
 
 def minimize(

@@ -49,3 +49,25 @@ def require_independent(model: Model, what: str) -> None:
             "the model before with_coupled_mimics() is expected",
             name=name,
         )
+
+
+def require_single_coordinates(model: Model, what: str) -> None:
+    """Refuse robots without joints, and with joints that have other than one coordinate of their own.
+
+    Raises
+    ------
+    DescriptionError
+        Names the first such joint.
+    """
+    require_coordinates(model, what)
+    require_independent(model, what)
+    if not model.joints:
+        raise DescriptionError(f"robot {model.name!r}: {what} needs joints, there are none", name=model.name)
+    for joint in model.joints:
+        if joint.type.nv != 1:
+            raise DescriptionError(
+                f"joint {joint.name!r}: {what} needs joints of one coordinate, this one has {joint.type.nv}",
+                name=joint.name,
+                value=joint.kind,
+                expected="joints of one coordinate",
+            )

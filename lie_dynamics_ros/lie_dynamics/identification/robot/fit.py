@@ -19,6 +19,9 @@ Array = npt.NDArray[np.float64]
 ROUNDS = 6
 #: Residuals beyond so many standard deviations count less and less (Huber).
 HUBER = 2.0
+#: So many are no noise: such equations are left out, once the fit is close to its end; and what is always near enough,
+#: over the deviation of the efforts.
+FAR, NEAR = 6.0, 0.02
 #: Largest delay of efforts that is believed [s].
 MOST_DELAY = 0.05
 
@@ -59,10 +62,14 @@ class Fit:
     rest: Array
 
     def unexplained(self, samples: Samples) -> Array:
-        """Return the part (nv,) of the deviation of efforts that is left where joints move."""
-        moving = samples.moving
-        left = np.sqrt((self.rest**2 * moving).sum(axis=0) / np.maximum(moving.sum(axis=0), 1))
+        """Return the part (nv,) of the deviation of efforts that is left where joints move, of most of the time."""
+        left = robust_deviation(self.rest, samples)
         return np.asarray(left / np.maximum(samples.effort(self.delay).std(axis=0), 1e-12))
+
+    def outliers(self, samples: Samples) -> Array:
+        """Return the part (nv,) of the time at which efforts are far from all that fits."""
+        least = np.maximum(FAR * self.deviation, NEAR * samples.effort(self.delay).std(axis=0))
+        return np.asarray(((np.abs(self.rest) > least) & samples.moving).mean(axis=0))
 
 
 def fit_robot(
@@ -109,7 +116,10 @@ def fit_robot(
         if last:
             break
         deviation = _deviation(rest, samples, 1e-6 * scale)
-        weight = samples.moving * np.sqrt(np.minimum(1.0, HUBER * deviation / np.maximum(np.abs(rest), 1e-300)))
+        far = np.abs(rest) / np.maximum(deviation, 1e-300)
+        weight = samples.moving * np.sqrt(np.minimum(1.0, HUBER / np.maximum(far, 1e-300)))
+        if k >= rounds // 2:
+            weight = weight * (far < FAR)
         if seek and k >= 1:
             late = float(np.clip(late + _delay_step(samples, rows, aim, deviation, late), -MOST_DELAY, MOST_DELAY))
         rigid = equations.rigid(pi)
@@ -127,12 +137,17 @@ def fit_robot(
     return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scores.T @ scores, active, rest)
 
 
-def _deviation(rest: Array, samples: Samples, least: Array) -> Array:
-    """Return a robust deviation of each joint's effort; neighbours share their noise, and count as fewer samples."""
+def robust_deviation(rest: Array, samples: Samples) -> Array:
+    """Return the standard deviation (nv,) of what is left (n, nv) where joints move, but for what is rare."""
     found = np.array(
         [np.median(np.abs(r[m])) if m.any() else 0.0 for r, m in zip(rest.T, samples.moving.T, strict=True)]
     )
-    return np.asarray(np.maximum(1.4826 * found * np.sqrt(KEPT / OWN), least))
+    return np.asarray(1.4826 * found)
+
+
+def _deviation(rest: Array, samples: Samples, least: Array) -> Array:
+    """Return a robust deviation of each joint's effort; neighbours share their noise, and count as fewer samples."""
+    return np.asarray(np.maximum(robust_deviation(rest, samples) * np.sqrt(KEPT / OWN), least))
 
 
 def _guesses(samples: Samples, drives: Array, scale: Array, weight: Array) -> Array:

@@ -26,6 +26,8 @@ UNEXPLAINED = 0.25
 BETTER = 0.5
 #: Total mass over the given one that is believed; efforts of the joint that works hardest over those of the model.
 MASSES, EFFORTS = 3.0, 20.0
+#: Part of the time at which efforts may be far from all that fits.
+OUTLIERS = 0.01
 _SAMPLES = 300
 #: Kind of problem, what was done wrong, and robot and samples without that.
 Reading = tuple[str, str, Model, Samples]
@@ -38,7 +40,7 @@ class Problem:
     Attributes
     ----------
     kind : str
-        "motion", "clipping", "no effort", "positions", "sign", "order", "gravity", "units", "unexplained".
+        "motion", "clipping", "no effort", "positions", "sign", "order", "gravity", "units", "unexplained", "outliers".
     text : str
         A sentence with the joint, what was found, and what was expected.
     fatal : bool
@@ -128,6 +130,10 @@ def problems_of_fit(
         ratio = float(np.exp(np.log(fit.coefficients["gain"]).mean()))
     if not 1.0 / MASSES < ratio < MASSES:
         found.append(_units(ratio))
+    for j, part in enumerate(fit.outliers(samples)):
+        if part > OUTLIERS:
+            text = f"joint {model.joint_names[j]!r}: {100.0 * part:.1f} % of its efforts fit nothing: contacts?"
+            found.append(Problem("outliers", text, False))
     return found
 
 

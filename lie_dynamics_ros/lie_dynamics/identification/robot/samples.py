@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...lie._arrays import number_of
 from ...model.arguments import require_model
 from ...model.configuration import checked
-from ...model.coordinates import require_coordinates, require_independent
+from ...model.coordinates import require_single_coordinates
 from ...model.model import Model
 from ..recordings import edge_of, even_times, low_pass
 
@@ -80,8 +80,7 @@ def measured(
 ) -> Measured:
     """Return a recording filtered; raises InputError for bad input, uneven times and too few samples."""
     require_model(model)
-    require_coordinates(model, "identification from a recording")
-    require_independent(model, "identification from a recording")
+    require_single_coordinates(model, "identification from a recording")
     times = even_times(time)
     positions, efforts = checked(q, model.nq, "q", model), checked(effort, model.nv, "effort", model)
     for name, x in (("q", positions), ("effort", efforts)):
