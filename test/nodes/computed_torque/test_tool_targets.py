@@ -35,6 +35,13 @@ class Desk:
     def pose(self):
         return self.core.tool.reference.pose
 
+    def aim(self, ahead):
+        """Aim at where the desired pose is, some way ahead along x; returns that."""
+        goal = self.pose.copy()
+        goal[0, 3] += ahead
+        self.core.aim("", goal)
+        return goal
+
 
 @each_mode
 def test_it_begins_where_the_tool_is(mode):
@@ -102,9 +109,7 @@ def test_a_pose_is_moved_on_from_its_stamp():
 def test_hold_forgets_the_target_and_comes_to_rest(mode):
     desk = Desk(mode)
     desk.run()
-    goal = desk.pose.copy()
-    goal[0, 3] += 0.3
-    desk.core.aim("", goal)
+    goal = desk.aim(0.3)
     desk.run(75)
     assert desk.core.tool.moving
     assert desk.core.hold() == "all trajectories and targets are dropped"
@@ -116,9 +121,8 @@ def test_hold_forgets_the_target_and_comes_to_rest(mode):
 def test_the_desired_pose_waits_for_a_tool_that_does_not_come(mode):
     desk = Desk(mode)
     desk.run()
-    begin, goal = desk.pose.copy(), desk.pose.copy()
-    goal[0, 3] += 1.0
-    desk.core.aim("", goal)
+    begin = desk.pose.copy()
+    desk.aim(1.0)
     desk.run(700)
     assert 0.125 < desk.pose[0, 3] - begin[0, 3] < 0.3
 
@@ -181,9 +185,7 @@ def test_gravity_that_turns_is_compensated(mode):
 def test_options_change_under_way(mode):
     desk = Desk(mode)
     desk.run()
-    goal = desk.pose.copy()
-    goal[0, 3] += 0.3
-    desk.core.aim("", goal)
+    desk.aim(0.3)
     desk.run(100)
     pose, twist = desk.pose.copy(), desk.core.tool.reference.twist
     desk.core = desk.core.with_options(options(mode=mode, error_limit=0.0, translational_speed=0.1))
@@ -199,9 +201,7 @@ def test_options_that_are_tried_change_nothing(mode):
     desk, other = Desk(mode), Desk(mode)
     for one in (desk, other):
         one.run()
-        goal = one.pose.copy()
-        goal[0, 3] += 0.1
-        one.core.aim("", goal)
+        one.aim(0.1)
     desk.core.with_options(options(mode=mode, error_limit=0.0, translational_speed=0.01, rotational_acceleration=0.1))
     for one in (desk, other):
         one.run(50)
@@ -239,9 +239,7 @@ def test_a_payload_leaves_the_tool_where_it_is(mode):
     """Whatever a link that carries something weighs: it does not become the last one that counts."""
     desk = Desk(mode)
     desk.run()
-    goal = desk.pose.copy()
-    goal[0, 3] += 0.05
-    desk.core.aim("", goal)
+    goal = desk.aim(0.05)
     heavy = options(mode=mode, error_limit=0.0, payload_frame="panda_link5", payload_mass=2000.0)
     desk.core = desk.core.with_options(heavy)
     desk.run(350)
