@@ -43,7 +43,7 @@ def run() -> tuple[list[Figure], Any]:
         at_most("process start to first result, model from URDF included, warm cache", medians["process"], "s", 0.5),
         *(Figure(name, medians[name], "s") for name in ("import", "model from URDF", "first call")),
         Figure("an empty Python process", medians["empty process"], "s"),
-        at_most("compilation of all kernels, empty cache, all cores", cold["wall"], "s", 60.0),
+        at_most("compilation of all kernels, empty cache, all cores", cold["wall"], "s", 45.0),
         Figure("compilation of all kernels, processor time", cold["processor"], "s"),
     ], {"runs": runs}
 
