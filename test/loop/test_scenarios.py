@@ -35,10 +35,10 @@ def poses(case, count, rng, margin=0.1):
     return [arm.random_pose(rng, margin) if k % 2 else arm.aligned(k // 2) for k in range(count)]
 
 
-def judge_stops(case, count, rng, physics=None):
+def judge_stops(case, count, rng, physics=None, **values):
     arm = arms.load(case.arm)
     for q in poses(case, count, rng):
-        found = scenarios.stop(case, q, scenarios.allowed_velocity(arm, q, rng), physics)
+        found = scenarios.stop(case, q, scenarios.allowed_velocity(arm, q, rng), physics, **values)
         where = f"{found} at {q.tolist()}"
         assert found["rest after"] < 1.0 and found["phase"] == "stopped", where
         assert found["ripple"] < 1.0 and found["drift"] < 1e-3 and found["last speed"] < REST, where
@@ -95,6 +95,13 @@ def test_stops_as_a_learned_payload_falls_off(case, rng):
         assert found["known"] > arm.model.inertia(scenarios.payload(case.arm)["payload"][0]).mass + 0.3, where
         assert found["rest after"] < 1.0 and found["phase"] == "stopped" and found["limits"] < WITHIN, where
         assert found["fastest"] < 1.2 * arm.speed.max(), where
+
+
+@pytest.mark.parametrize("delay", [0.5, 1.5, 2.0])
+def test_stops_at_half_and_more_periods_of_delay(delay, rng):
+    case = Case("xarm7", "computed_torque", 500.0, delay)
+    for physics in (None, scenarios.payload(case.arm)):
+        judge_stops(case, 2, rng, physics, delay=max(1.0, delay))
 
 
 @few
@@ -204,6 +211,19 @@ def test_adaptive_settles_where_axes_line_up_with_a_payload_that_is_not_known(ar
 def test_adaptive_learns_the_link_that_carries_payloads(name, link):
     model = arms.load(name).model
     assert model.body_names[last_link(model)] == link
+
+
+def test_an_arm_that_sagged_too_fast_goes_on_after_its_stop():
+    """A slow arm reaches its speed limit before the mass is found: it stops, and is held with what was found then."""
+    case, q = Case("kinova", "adaptive", 250.0, 1.0), arms.load("kinova").aligned(1)
+    loop = case.loop(q, 0.0, scenarios.payload("kinova"))
+    record = loop.run(1.2)
+    assert str(record.phase[-1]) == "stopped" and record.speed[-1] < REST
+    loop.core.hold()
+    record = loop.run(1.5)
+    assert set(record.phase) == {"holding"} and np.ptp(record.q, axis=0).max() < 2e-3
+    own = arms.load("kinova").model.inertia("j2s6s200_link_6").mass
+    assert abs(loop.core.estimate()[1].mass - own - 1.5) < 0.1
 
 
 @pytest.mark.slow
