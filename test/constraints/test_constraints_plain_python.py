@@ -7,15 +7,19 @@ from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
+    ClosedLoopTracker,
     ConstraintSet,
     Coupling,
     consistent_velocity,
     constrained_forward_derivatives,
     constrained_forward_dynamics,
     constrained_hybrid_dynamics,
+    constrained_inverse_derivatives,
+    constrained_inverse_dynamics,
     constraint_quantities,
+    project_to_constraints,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import four_bar
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
 
 def robot():
@@ -36,7 +40,22 @@ def evaluate():
     spatial = four_bar(spatial=True)
     v = consistent_velocity(spatial.model, spatial.constraints, spatial.q, np.array([1.0, 0.0, 0.0]))
     deficient = constrained_forward_dynamics(spatial.model, spatial.constraints, spatial.q, v, np.zeros(3))
+    made = five_bar()
+    moved, rates = project_to_constraints(made.model, made.constraints, made.q + 1e-3, np.ones(5))
+    inverse = constrained_inverse_dynamics(
+        made.model, made.constraints, moved, rates, np.ones(5), resolution="least_torque"
+    )
+    held = constrained_inverse_derivatives(
+        made.model, made.constraints, moved, rates, np.ones(5), actuated=list(made.actuated)
+    )
+    tracker = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated, np.full(5, 3.0))
+    tracked = tracker.update_many(made.q[[0, 4]] + 1e-3 * np.arange(5)[:, None], dt=1e-3)
     return {
+        "projected": np.concatenate([moved, rates]),
+        "inverse": inverse.tau,
+        "inverse slope": held.tau.dq,
+        "tracked": tracked.q,
+        "regular for": tracked.regular_for * tracked.certified,
         "forward": forward.qdd,
         "multipliers": forward.multipliers,
         "hybrid": hybrid.tau,

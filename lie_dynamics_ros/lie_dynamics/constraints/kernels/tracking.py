@@ -309,7 +309,7 @@ def track_all(
         for i in range(nq):
             here[i] = last[i]
         covered, part, steps = 0.0, 1.0, 0
-        k, radius, start, moved, reached, regular, only = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        k, radius, start, moved, reached, regular, only, eta = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if bounded and status == TRACKED:
             for s in range(count):  # no pose within reach has these
                 change[s] = max(
@@ -339,21 +339,20 @@ def track_all(
                 rows, loops, scalars, coupled, offsets, sensors, weights, y, base, chains, links, levers, True,
                 work, columns, ones, matrix, values, wrenches,
             )  # fmt: skip
-            space[0] = 0.0
+            known, space[0] = space[0], 0.0
             proven = put_inverse(matrix, unknown, inverse, normal, places)
             if proven:
                 put_change(matrix, sensors, weights, change, e)
                 times_inverse(inverse, e, x)
                 along = largest(groups, unknown, x)
                 held = held_distance(groups, sensors, weights, change)
-                k = second_bound(
-                    loops, scalars, chains, links, groups, unknown, levers, values, inverse, 0.0, step, totals
-                )
-                radius = min(2.0 / max(k, 1e-300), widest)
-                k = second_bound(
-                    loops, scalars, chains, links, groups, unknown, levers, values, inverse, radius, step, totals
-                )
-                k = max(k, 1e-9)
+                for _ in range(1 if known > 0.0 else 2):  # as far as the last bound asks for, or one at the point alone
+                    radius = min(2.2 / known, widest) if known > 0.0 else 0.0
+                    known = second_bound(
+                        loops, scalars, chains, links, groups, unknown, levers, values, inverse, radius, step, totals
+                    )
+                    known = max(known, 1e-9)
+                k = known
                 times_inverse(inverse, values[ERROR], x)
                 start = largest(groups, unknown, x)
                 lost, eta = 1.0 - k * held, start + along + 0.5 * k * held * held
@@ -382,16 +381,19 @@ def track_all(
                     size = largest(groups, unknown, x)
                     moved += size
             if not proven:
-                part *= 0.5
+                part *= min(max(0.3 / max(k * eta, 1e-9), 0.1), 0.5)
                 if part < _SHORTEST:
                     status = SINGULAR
                 continue
-            space[0] = 1.0
+            space[0] = k
             for i in range(nq):
                 here[i] = q[i]
             covered = 1.0 if end else covered + part
             regular = min(1.0 / k, radius) - moved
-            part = min(2.0 * part, 1.0 - covered)
+            part *= min(max(0.3 / max(k * eta, 1e-9), 0.5), 2.0)
+            if covered < 1.0 and part < _SHORTEST:
+                status = SINGULAR
+            part = min(part, 1.0 - covered)
         out[row, STEPS], out[row, COVERED] = steps, covered
         good = status == TRACKED
         if good:
