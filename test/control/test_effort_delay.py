@@ -10,7 +10,7 @@ ARM, PERIOD = "panda_arm", 0.002
 POSE = np.array([0.1, -0.3, 0.2, -1.9, 0.1, 1.7, 0.5])
 
 
-def move(found, delay, jump=40.0, states=60, noise=0.0, rng=None, **physics):
+def move(found, delay, jump=40.0, states=60, noise=0.0, rng=None, blow=0.0, **physics):
     """Accelerate to and fro, from one state to the next; efforts of the exact model act some periods later."""
     arm = arms.load(ARM)
     simulated, judge = arm.simulated(integrator="rk4", step=PERIOD / 16, **physics), arms.physics(ARM)
@@ -24,7 +24,7 @@ def move(found, delay, jump=40.0, states=60, noise=0.0, rng=None, **physics):
         told += found.note(arm.model, k * round(PERIOD * 1e9), q, seen, efforts[-1], wanted)
         for part in range(16):
             late = int(np.ceil(delay - part / 16 - 1e-9))
-            simulated.advance(efforts[-1 - max(late, 0)], 1)
+            simulated.advance(efforts[-1 - max(late, 0)] + (blow * (k == 10) if blow else 0.0), 1)
     return told
 
 
@@ -69,6 +69,13 @@ def test_smooth_motions_and_gaps_tell_nothing():
         found.note(arms.load(ARM).model, k, POSE, zero, zero, 40.0 * (k % 2) * np.ones(7))
         found.forget()
     assert found.between(0.0, 1.0, PERIOD) == 0.5
+
+
+@pytest.mark.parametrize("blow", [-60.0, 60.0])
+def test_a_blow_at_a_jump_is_no_delay(blow):
+    found = EffortDelay(7)
+    assert move(found, 0.5, blow=blow, states=60) == 4
+    assert found.between(0.0, 1.0, PERIOD) == pytest.approx(0.5, abs=0.05)
 
 
 def test_small_jumps_are_believed_by_their_squares():

@@ -20,6 +20,8 @@ DOUBT = 100.0
 """What the middle of all delays that may be counts beside what was seen, as a jump of the root of this would."""
 FADING = 0.98
 """What is left of what was seen with each further jump."""
+BEYOND = 0.5
+"""How far beyond the period in which it lies a jump may tell a delay: what tells more was a blow [periods]."""
 LONGEST = 8
 """Delays that are told [periods]."""
 
@@ -76,8 +78,11 @@ class EffortDelay:
             return False
         before, here, after = (self._difference(model, k) for k in (-4, -3, -2))
         lacking, slope = (here[i] - 0.5 * (before[i] + after[i]) for i in (0, 1))
-        self._seen = FADING * self._seen + float(jump @ lacking)
-        self._sure = FADING * self._sure + float(jump @ slope)
+        seen, sure = float(jump @ lacking), float(jump @ slope)
+        h = (states[-2].stamp - states[-3].stamp) * 1e-9
+        if not -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure:
+            return False
+        self._seen, self._sure = FADING * self._seen + seen, FADING * self._sure + sure
         return True
 
     def _difference(self, model: Model, k: int) -> tuple[Array, Array]:
