@@ -87,6 +87,14 @@ def test_some_clipping_and_one_joint_at_rest_are_told_and_no_reason_to_stop(good
     assert problem.kind == "clipping" and "'lift'" in problem.text
 
 
+def test_a_bad_one_is_identified_all_the_same_where_that_is_asked_for(good):
+    model, time, q, effort = good
+    found = identify_robot(model, time, q, -effort, despite_problems=True)
+    assert any(problem.kind == "sign" and problem.fatal for problem in found.problems)
+    for body in range(model.n_bodies):
+        found.model.inertia(body).check()
+
+
 def test_arguments_that_are_none_are_refused(good):
     model, time, q, effort = good
     for changed, said in (

@@ -116,6 +116,23 @@ def test_refused(made, drawn, tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
+def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path):
+    """What it carries is part of the body before it, and the change is shared by both links."""
+    locked = {"bend": 0.0}
+    built = Model.from_urdf(ARM, locked=locked)
+    time, q, effort = recording(built, np.random.default_rng(6))
+    write_bag(tmp_path / "bag", "mcap", NAMES[:2], time, q, effort)
+    given = [str(tmp_path / "bag"), "--urdf", str(drawn), "--out", str(tmp_path / "new")]
+    assert main(given) == 1
+    assert main([*given, "--lock", "bend"]) == 0
+    before, after = (Model.from_urdf(path, locked=locked) for path in (drawn, tmp_path / "new" / "robot.urdf"))
+    moments = [m.inertia("b").mass * m.inertia("b").com for m in (before, after, built)]
+    assert np.linalg.norm((moments[1] - moments[2])[[0, 2]]) < 0.05 * np.linalg.norm((moments[0] - moments[2])[[0, 2]])
+    alone = Model.from_urdf(tmp_path / "new" / "robot.urdf")
+    assert alone.inertia("c").mass > 0.0
+    alone.inertia("c").check()
+
+
 def test_a_payload(made, tmp_path, drawn, capsys):
     model, time, q, effort = made
     _, _, loaded = recording(model.with_payload("c", 1.0, [0.1, 0.0, 0.2]), np.random.default_rng(2))
