@@ -75,3 +75,19 @@ def test_what_is_written_is_what_was_found(case, tmp_path):
     law = JointFriction.from_yaml(friction, read)
     qd = np.linspace(-1.0, 1.0, 9)[:, None] * np.ones(read.nv)
     np.testing.assert_allclose(law.force(qd, 3.0), found.friction.force(qd, 3.0), rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DELAYS)
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_many_drives_and_motions(name, seed):
+    """The first test with other arms: the law of friction that is chosen never does harm elsewhere."""
+    arm, rng = arms.load(name), np.random.default_rng(seed)
+    drives, delay = Drives.of(arm, rng), rng.uniform(1e-3, 5e-3)
+    past, new = (record(arm, drives, exciting_motion(arm, rng, t), rng, delay=delay) for t in (16.0, 8.0))
+    wrong = arm.model
+    for body, inertia in wrong_inertias(wrong, rng).items():
+        wrong = wrong.with_inertia(body, inertia)
+    found = identify_robot(wrong, past.time, past.q, past.effort)
+    assert (found.predict(new.time, new.q, new.effort).error < 0.02).all()
+    assert found.delay == pytest.approx(delay, abs=1e-3)

@@ -18,6 +18,8 @@ TERMS = ("damping", "friction", "static", "load", "armature", "offset", "gain")
 #: Part by which a further term must lower the error on data not used, to be taken.
 WORTH = 0.01
 FOLDS = 5
+#: Growth of dry friction with the load that is the most to be expected, and the part of the effort that it must make.
+MOST_LOAD, LEAST_LOAD = 0.2, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,10 @@ def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array
         bend[j] = best - 1 if errors[best] < (1.0 - WORTH) * errors[0] else -1
         if bend[j] >= 0:
             plain = np.column_stack([plain, samples.bends[bend[j], :, j] * weight[:, j]])
-        load[j] = _unseen_error(np.column_stack([plain, columns[:, 3]]), y) < (1.0 - WORTH) * _unseen_error(plain, y)
+        # Where bodies get next to nothing, any growth with it explains the same.
+        told = MOST_LOAD * columns[:, 3].std() > LEAST_LOAD * samples.source.effort[samples.at, j].std()
+        more = np.column_stack([plain, columns[:, 3]])
+        load[j] = bool(told) and _unseen_error(more, y) < (1.0 - WORTH) * _unseen_error(plain, y)
     return Structure(bend, load, before.gains)
 
 
