@@ -163,19 +163,24 @@ def solve(
     mask, goal, matrix = problem.mask, problem.goal, terms.matrix
     free = ~mask
     qdd, load, dtau = terms.qdd, terms.load, terms.tau
-    dforce = np.zeros_like(terms.target)
+    dforce, inverse = np.zeros_like(terms.target), None
+    shared = goal is not None and bool(mask.any() or problem.inverse)
+    if shared:
+        inverse = _held_inverse(mask, matrix)
     if free.any() and not problem.inverse:
         # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
         every = free.all()
-        sides = (dtau - load if every else dtau[:, free] - load[:, free]), -terms.target
-        x, dforce = in_parts(threads, partial(_free, model, free), terms.mass, matrix, *sides)
+        if inverse is not None:  # the constraints leave no choice
+            x = inverse @ -terms.target
+        else:
+            sides = (dtau - load if every else dtau[:, free] - load[:, free]), -terms.target
+            x, dforce = in_parts(threads, partial(_free, model, free), terms.mass, matrix, *sides)
         if every:
             return x, dtau, dforce
         qdd, load = qdd.copy(), load + terms.mass[..., free] @ x
         qdd[:, free] = x
-    if goal is None or not (mask.any() or problem.inverse):
+    if goal is None or not shared:
         return qdd, dtau, dforce
-    inverse = _held_inverse(mask, matrix)
     if inverse is not None:  # forces are unique: A_p^T dforce = dload_p - dtau_p
         dforce = _transposed(inverse) @ (load[:, free] - dtau[:, free])
         dtau = dtau.copy()
