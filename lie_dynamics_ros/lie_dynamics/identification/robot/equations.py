@@ -18,6 +18,8 @@ TERMS = ("damping", "friction", "static", "load", "armature", "offset", "gain")
 #: Part by which a further term must lower the error on data not used, to be taken.
 WORTH = 0.01
 FOLDS = 5
+#: Friction at rest beyond that in motion, over it, that is the most to be expected: compensating more is dangerous.
+MOST_STATIC = 1.5
 #: Growth of dry friction with the load that is the most to be expected, and the part of the effort that it must make.
 MOST_LOAD, LEAST_LOAD = 0.2, 0.05
 
@@ -113,8 +115,10 @@ def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array
         y = rest[:, j] * weight[:, j]
         columns = drives[:, j] * weight[:, j, None]
         plain = columns[:, [0, 1, 4, 5]]
-        errors = [_unseen_error(plain, y)]
-        errors += [_unseen_error(np.column_stack([plain, b[:, j] * weight[:, j]]), y) for b in samples.bends]
+        errors = [_unseen_error(plain, y)[0]]
+        for b in samples.bends:
+            error, found = _unseen_error(np.column_stack([plain, b[:, j] * weight[:, j]]), y)
+            errors.append(error if found[4] <= MOST_STATIC * found[1] else np.inf)
         best = int(np.argmin(errors))
         bend[j] = best - 1 if errors[best] < (1.0 - WORTH) * errors[0] else -1
         if bend[j] >= 0:
@@ -122,14 +126,14 @@ def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array
         # Where bodies get next to nothing, any growth with it explains the same.
         told = MOST_LOAD * columns[:, 3].std() > LEAST_LOAD * samples.source.effort[samples.at, j].std()
         more = np.column_stack([plain, columns[:, 3]])
-        load[j] = bool(told) and _unseen_error(more, y) < (1.0 - WORTH) * _unseen_error(plain, y)
+        load[j] = bool(told) and _unseen_error(more, y)[0] < (1.0 - WORTH) * _unseen_error(plain, y)[0]
     return Structure(bend, load, before.gains)
 
 
-def _unseen_error(columns: Array, y: Array) -> float:
-    """Return the root mean square of y that coefficients, found without it, leave: parts of the time take turns.
+def _unseen_error(columns: Array, y: Array) -> tuple[float, Array]:
+    """Return the root mean square of y that coefficients, found without it, leave, and those found with all of it.
 
-    Coefficients are not negative but for the fourth, the offset.
+    Parts of the time take turns. Coefficients are not negative but for the fourth, the offset.
     """
     from scipy.optimize import nnls
 
@@ -143,9 +147,11 @@ def _unseen_error(columns: Array, y: Array) -> float:
         squares.append(both[part].T @ both[part])
         mixed.append(both[part].T @ y[part])
     H, g = np.sum(squares, axis=0), np.sum(mixed, axis=0)
+    def solved(square: Array, mix: Array) -> Array:
+        root = np.linalg.cholesky(square + 1e-9 * np.eye(len(square)))
+        return np.asarray(nnls(root.T, np.linalg.solve(root, mix))[0])
+
     for part, square, mix in zip(parts, squares, mixed, strict=True):
-        rest = H - square + 1e-9 * np.eye(len(H))
-        root = np.linalg.cholesky(rest)
-        found = nnls(root.T, np.linalg.solve(root, g - mix))[0]
-        total += float(((y[part] - both[part] @ found) ** 2).sum())
-    return float(np.sqrt(total / max(len(y), 1)))
+        total += float(((y[part] - both[part] @ solved(H - square, g - mix)) ** 2).sum())
+    all_of_it = solved(H, g) / np.where(size > 0.0, size, 1.0)
+    return float(np.sqrt(total / max(len(y), 1))), all_of_it[: columns.shape[1]]

@@ -13,7 +13,7 @@ from ...lie import SpatialInertia
 from ...lie._arrays import number_of
 from ...model.model import Model
 from ..estimation import chosen_bodies
-from .equations import Equations
+from .equations import MOST_STATIC, Equations
 from .fit import Fit, fit_robot
 from .problems import Problem, RecordingError, problem_of_units, problems_of_fit, problems_of_signals
 from .result import IdentifiedRobot, predicted
@@ -134,7 +134,7 @@ def _robot(model: Model, samples: Samples, bodies: list[int], fit: Fit) -> tuple
     # While a joint moves, an offset is friction that differs by direction.
     shift = np.clip(c["offset"], -c["friction"], c["friction"])
     sides = np.array([c["friction"] + shift, c["friction"] - shift]) / gain
-    static = sides + np.where(bent, c["static"], 0.0) / gain
+    static = sides + np.where(bent, np.minimum(c["static"], MOST_STATIC * c["friction"]), 0.0) / gain
     law = JointFriction(c["damping"] / gain, sides, static, speed, np.minimum(c["load"], 0.9), samples.smoothing)
     return identified.with_armature(c["armature"] / gain), law, c["offset"] - shift, gain
 
