@@ -162,6 +162,7 @@ def solve(
     """
     mask, goal, matrix = problem.mask, problem.goal, terms.matrix
     free = ~mask
+    places, active = np.flatnonzero(free), np.flatnonzero(mask)  # to take rows by these is faster
     qdd, load, dtau = terms.qdd, terms.load, terms.tau
     dforce, inverse = np.zeros_like(terms.target), None
     shared = goal is not None and bool(mask.any() or problem.inverse)
@@ -173,18 +174,18 @@ def solve(
         if inverse is not None:  # the constraints leave no choice
             x = inverse @ -terms.target
         else:
-            sides = (dtau - load if every else dtau[:, free] - load[:, free]), -terms.target
+            sides = (dtau - load if every else (dtau - load).take(places, 1)), -terms.target
             x, dforce = in_parts(threads, partial(_free, model, free), terms.mass, matrix, *sides)
         if every:
             return x, dtau, dforce
-        qdd, load = qdd.copy(), load + terms.mass[..., free] @ x
-        qdd[:, free] = x
+        qdd, load = qdd.copy(), load + terms.mass.take(places, 2) @ x
+        qdd[:, places] = x
     if goal is None or not shared:
         return qdd, dtau, dforce
     if inverse is not None:  # forces are unique: A_p^T dforce = dload_p - dtau_p
-        dforce = _transposed(inverse) @ (load[:, free] - dtau[:, free])
+        dforce = _transposed(inverse) @ (load - dtau).take(places, 1)
         dtau = dtau.copy()
-        dtau[:, mask] = load[:, mask] - matrix[:, 1:][:, mask] @ dforce
+        dtau[:, active] = load.take(active, 1) - matrix.take(active + 1, 1) @ dforce
         return qdd, dtau, dforce
     A = _transposed(matrix[:, 1:])
     (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
