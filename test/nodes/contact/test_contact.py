@@ -24,6 +24,11 @@ def held(bench, push=0.0):
     return message
 
 
+def no_state_is_lost(bench):
+    side = f"qos_overrides.{bench.namespace}/joint_states.subscription"
+    return {f"{side}.reliability": "reliable", f"{side}.depth": 100}
+
+
 def call(bench, node, service):
     return bench.call_once(Trigger, node, service, Trigger.Request())
 
@@ -63,10 +68,8 @@ def test_a_push_is_told_with_its_wrench_and_its_end(bench):
 
 
 def test_states_without_efforts_are_refused_and_noise_is_measured_at_rest(bench):
-    side = f"qos_overrides.{bench.namespace}/joint_states.subscription"
-    whole = {f"{side}.reliability": "reliable", f"{side}.depth": 100}  # no state is lost
     bench.drive(qos=QoSProfile(depth=100))
-    node = bench.start("contact", robot_description=ARM, noise_time=0.3, state_timeout=60.0, **whole)
+    node = bench.start("contact", robot_description=ARM, noise_time=0.3, state_timeout=60.0, **no_state_is_lost(bench))
     efforts = bench.listen(JointState, f"{node}/external_efforts")
     bench.wait_state(node, "active")
     bench.send_until(
@@ -109,7 +112,8 @@ def test_computed_torque_gives_way_when_it_is_told(bench):
 
 def test_a_payload_is_identified_beside_the_states_and_taken_up(bench):
     rng = np.random.default_rng(4)
-    node = bench.start("contact", robot_description=ARM, state_timeout=3600.0, **GIVEN)
+    bench.drive(qos=QoSProfile(depth=100))
+    node = bench.start("contact", robot_description=ARM, state_timeout=3600.0, **GIVEN, **no_state_is_lost(bench))
     told = bench.listen(InertiaStamped, f"{node}/payload")
     efforts = bench.listen(JointState, f"{node}/external_efforts")
     bench.wait_state(node, "active")
@@ -129,7 +133,7 @@ def test_a_payload_is_identified_beside_the_states_and_taken_up(bench):
             message = bench.make_state(ARM_JOINTS, q[k], qd[k], stamp)
             message.effort = tau[k].tolist()
             bench.states.publish(message)
-            if k > 1:  # windows have begun
+            if k > 20:  # windows have begun, for the period of these states
                 bench.wait(lambda at=stamp: efforts and stamp_of(efforts[-1]) == at, "an answer")
         assert switch(bench, node, f"record_{which}", False).success
     answer = call(bench, node, "identify_payload")
