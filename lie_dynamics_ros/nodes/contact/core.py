@@ -21,8 +21,6 @@ from .payload import PayloadRecorder
 
 FIRST_PERIOD = 1e-3
 """Taken for the period of states until it has been measured [s]."""
-OTHER_RATE = 1.8
-"""Factor by which the period of states may be another one than was supposed."""
 GAP = 20.0, 0.25
 """Periods, and seconds, without a state after which windows begin afresh."""
 
@@ -100,15 +98,9 @@ class ContactCore(RobotCore):
         if found is not None:
             self._tell(found)
         if options.velocity_noise:
-            self._suit(self._times.period or FIRST_PERIOD)
-        elif self.noise is not None:
+            self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, FIRST_PERIOD)
+        if self.noise is not None:
             self.observer = self._observe(self.noise)
-
-    def _suit(self, period: float) -> None:
-        """Begin afresh with the noise of the parameters, for states at a period [s]."""
-        options = self.options
-        self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, period)
-        self.observer = self._observe(self.noise)
 
     def with_options(self, options: ContactOptions) -> ContactCore:
         """Return a core that goes on with other options; raises ParameterError where the robot cannot have them."""
@@ -170,9 +162,6 @@ class ContactCore(RobotCore):
             self._rest = []
             if self.observer is not None:
                 self.observer.restart()
-        given = self.noise if self.options.velocity_noise else None
-        if given is not None and not 1.0 / OTHER_RATE < usual / given.period < OTHER_RATE:
-            self._suit(usual)
         if self.observer is None:
             self._last = stamp
             self._measure(stamp, position, velocity, effort)

@@ -109,15 +109,6 @@ def test_windows_begin_afresh_after_a_gap_and_when_time_is_forgotten():
     assert core.answer(state(0, REST, np.zeros(7), gravity)) is None
 
 
-def test_noise_that_is_given_suits_the_rate_of_the_states():
-    core = core_of(velocity_noise=1e-3, effort_noise=0.02)
-    gravity = gravity_force(core.model, REST)
-    for k in range(100):
-        answer = core.answer(state(4 * k, REST, np.zeros(7), gravity))
-    assert core.noise.period == pytest.approx(4e-3)
-    assert answer.found.age == pytest.approx(16e-3)  # 8 states, the most in 35 ms, and half of them
-
-
 def test_efforts_of_drives_with_friction():
     friction = JointFriction(np.full(7, 2.0), np.full(7, 1.0))
     core = core_of(friction, velocity_noise=1e-3, effort_noise=0.02)
