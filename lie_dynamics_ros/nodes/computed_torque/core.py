@@ -24,6 +24,7 @@ from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
 from .learning import make_learner
+from .stopping import with_payload
 from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
 from .trajectories.judging import TrajectoryJudge
@@ -167,7 +168,8 @@ class ComputedTorqueCore(Following):
         self._guard.violation(q, zero, desired)
         laws.stopping(self.dynamics, q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
-        forward_dynamics(self.dynamics, q, zero, zero)
+        carrying = with_payload(self.dynamics, self.learner.bodies, 2.0 * self.learner.pseudo, False)
+        forward_dynamics(carrying, q, zero, zero)
         effort_of_wrenches(self.dynamics, q, np.zeros((self.model.n_bodies, 6)))
         within(zero, self.limit)
         laws.pid.reset()

@@ -32,14 +32,13 @@ State = tuple[int, Array, Array]
 """Time [ns], position and velocity (n,)."""
 
 
-def with_payload(learner: AdaptiveController, dense: bool) -> Model:
-    """Return the model with what the estimates carry besides what is described, as bodies that may be dense or not.
+def with_payload(model: Model, bodies: tuple[int, ...], estimates: Array, dense: bool) -> Model:
+    """Return the model with what the estimates, pseudo-inertias (k, 4, 4) of bodies, have besides what is described.
 
     The inertia of a payload about its own centre is seen last: with viscous friction that is not known, a spin that
     dies away could be that of any inertia. So it is taken for that of a ball of `DENSEST` at least, or `dense`: of any.
     """
-    model = learner.model
-    for body, pseudo in zip(learner.bodies, learner.pseudo, strict=True):
+    for body, pseudo in zip(bodies, estimates, strict=True):
         known = inertial_parameters.pseudo_inertia(model.inertia(body).parameters())
         payload = pseudo - known
         mass = payload[3, 3]
@@ -130,8 +129,9 @@ class StopMotion:
                     self._try(stamp, *motion[:2], gains, self.learned)  # from where the plan is: that is no feedback
                 elif learner and before and self.learned is None and self._trials < TRIALS:
                     self._trials, self._next = self._trials + 1, stamp + RETRY
-                    model = with_payload(learner, self._trials % 2 == 0)
-                    if self._explains(model, learner.model, before, stamp, qd, observer.acted(before[0], stamp, gains)):
+                    known = learner.model
+                    model = with_payload(known, learner.bodies, learner.pseudo, self._trials % 2 == 0)
+                    if self._explains(model, known, before, stamp, qd, observer.acted(before[0], stamp, gains)):
                         self._try(stamp, q, qd, gains, model)
         if self._plan is None:
             self._plan, self._begun = self._planned(q, qd, gains, gains.stop), stamp
