@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.compile import kernel, outline
+from ...engine.compile import outline
 from ...engine.lanes import workspace
 from ...model.layout import OK
 from .constrained_dynamics import HEADER
 from .loops import COUNT, LOOP_SIZE, START
+from .on_demand import on_demand
 from .orthogonal import solve_lower, solve_upper, triangulate, turn_back
 
 
@@ -90,7 +91,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, wor
     return True
 
 
-@kernel(
+@on_demand(
     "(float64[::1], float64[:,:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[:,::1], boolean[::1],"
     " float64[::1], float64[::1], float64[:,::1])",
     direct=True,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.compile import kernel, outline
+from ...engine.compile import outline
 from ...engine.lanes import workspace
 from ...model.layout import OK
+from .on_demand import on_demand
 from .orthogonal import solve_lower, solve_upper, triangulate, turned_identity
 
 
@@ -39,7 +40,9 @@ def put_squares(b, first, last, width, out):
                 out[i, j] += x * b[c, j]
 
 
-@kernel("(float64[:,:,::1], float64[:,:,::1], boolean[::1], float64[::1], boolean[::1], float64[:,:,::1])", direct=True)
+@on_demand(
+    "(float64[:,:,::1], float64[:,:,::1], boolean[::1], float64[::1], boolean[::1], float64[:,:,::1])", direct=True
+)
 def motion_maps(mass, matrix, free, cut, done, out):
     """Fill the maps from (r, l) to (x, y) with M x - A^T y = r, A x = l at the `free` coordinates, for a batch.
 
@@ -109,7 +112,7 @@ def motion_maps(mass, matrix, free, cut, done, out):
     return OK
 
 
-@kernel("(float64[:,:,::1], boolean[::1], float64[::1], boolean[::1], float64[:,:,::1])", direct=True)
+@on_demand("(float64[:,:,::1], boolean[::1], float64[::1], boolean[::1], float64[:,:,::1])", direct=True)
 def held_maps(matrix, mask, cut, done, out):
     """Fill A_p^-1 (B, m, m), A_p being A at the coordinates where `mask` is False; arguments as `motion_maps`."""
     m = matrix.shape[2]
