@@ -45,6 +45,8 @@ class Case:
         Unusable states, by the names that tests give them, that this node can use all the same.
     effort : tuple of float
         Efforts in that state; none where the node needs none.
+    single : bool
+        Whether it answers each state by itself; else only those that follow others, in windows.
     """
 
     module: str
@@ -58,6 +60,7 @@ class Case:
     noise: Callable[[Bench, str, np.random.Generator], list[Callable[[], None]]] = field(default=lambda *_: [])
     forgives: tuple[str, ...] = ()
     effort: tuple[float, ...] = ()
+    single: bool = True
 
     def start(self, bench: Bench, name: str | None = None, **parameters: Any) -> tuple[str, list[Any]]:
         """Start the node; returns its name and the list that its answers go to."""
@@ -218,6 +221,7 @@ CASES = (
         expected=lambda: None,  # means of what came before, too
         noise=_arm_noise,
         effort=tuple(oracle(ARM, ARM_POSITION)),
+        single=False,
     ),
     Case(
         module="hybrid_dynamics",
