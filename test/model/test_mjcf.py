@@ -22,6 +22,8 @@ from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWa
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
 
+mujoco.set_mju_user_warning(lambda text: None)  # or MuJoCo writes a file
+
 SOLID = "<geom type='box' size='.1 .2 .05' pos='.1 0 .05' euler='20 30 40' mass='1.5'/>"
 ARM = f"""
 <mujoco model="arm"><option gravity="0.5 -1 -9"/><worldbody>
@@ -219,3 +221,11 @@ def test_written_as_urdf_it_is_the_same_robot(rng):
     assert again.joint_names == model.joint_names
     q, qd, qdd = model.random(rng), *rng.normal(size=(2, model.nv))
     assert relative(inverse_dynamics(again, q, qd, qdd), inverse_dynamics(model, q, qd, qdd)) < 1e-13
+
+
+def test_what_mujoco_warns_of_is_a_warning_and_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    handler = mujoco.get_mju_user_warning()
+    with pytest.warns(DescriptionWarning, match="MuJoCo says: .*settotalmass"):
+        Model.from_mjcf(ARM.replace("<option", "<compiler settotalmass='3'/><option"))
+    assert not list(tmp_path.iterdir()) and mujoco.get_mju_user_warning() == handler

@@ -29,6 +29,11 @@ def compiled_mjcf(source: Any) -> Any:
     ------
     DescriptionError
         If MuJoCo is not installed, or refuses the model; with MuJoCo's reason.
+
+    Warns
+    -----
+    DescriptionWarning
+        Of what MuJoCo warns of.
     """
     try:
         import mujoco
@@ -39,6 +44,18 @@ def compiled_mjcf(source: Any) -> Any:
     if not isinstance(source, (str, os.PathLike)):
         message = f"MJCF: XML text, a path or an MjModel expected, got {type(source).__name__}"
         raise DescriptionError(message, value=source, expected="XML or a path")
+    said: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(said.append)  # MuJoCo would write a file in the working directory
+    try:
+        return _compiled(mujoco, source)
+    finally:
+        mujoco.set_mju_user_warning(before)
+        for text in dict.fromkeys(said):
+            warnings.warn(f"MJCF: MuJoCo says: {text}", DescriptionWarning, stacklevel=4)
+
+
+def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
     text = source.lstrip("\ufeff \t\r\n") if isinstance(source, str) else ""
     try:
         if text.startswith("<"):
