@@ -12,7 +12,7 @@ from ...core.errors import MessageError
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
-from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits
+from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.sample_times import FINENESS
@@ -23,7 +23,6 @@ from .guard import Guard
 from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
-from .stopping import StopMotion
 from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
 from .trajectories.goals import Goals
@@ -53,7 +52,6 @@ class Answering(RobotCore):
     _tool: ToolControl
     _numbers: dict[str, Array]
     _far_stop: Array  # errors beyond which a stop holds the robot where it is
-    _touched: bool  # whether something is known to touch the robot
     _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
 
     def __init__(self, model: Model, friction: JointFriction | None) -> None:
@@ -82,7 +80,8 @@ class Answering(RobotCore):
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
         self._filter_time = 0.0  # of the last state [s]
-        self._stop = StopMotion(self._soft, self.limit, self._speed)
+        self._plan: StopPlan | None = None
+        self._planned = 0  # when the plan began [ns]
         self._moved = False  # whether the mode changed and the robot is to stay where it is
 
     def gravity(self, position: Array) -> Array:
@@ -190,7 +189,7 @@ class Answering(RobotCore):
             if self.player is not None:
                 self.note = f"no state for {period:.3f} s: trajectories were dropped"
                 self.goals.abort_all(self.note)
-                self._stop.begin()
+                self._plan = None
                 self._efforts.forget()
                 self._observer.forget()
                 self._effort_delay.forget()
@@ -227,21 +226,23 @@ class Answering(RobotCore):
     def _stopping(self, state: RobotState, period: float) -> ControllerAnswer:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
-        learner = None if self._filter_time or self._touched else self.learner  # a contact is no payload
-        motion = self._stop.at(stamp, q, qd, self._laws.gains, self._far_stop, learner, self._observer)
-        model = self._stop.learned or self.dynamics
+        g, soft, plan = self._laws.gains, self._soft, self._plan
+        if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
+            plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
+            self._plan, self._planned = plan, stamp
+        motion = plan.at((stamp - self._planned) * 1e-9)
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
-            law = self._laws.stopping(model, q, qd, motion)
-            bias = inverse_dynamics(model, q, qd, self.zero) - wrench
-            limited = self._efforts.brake(stamp, law.effort - wrench, bias, gravity_force(model, q) - wrench, period)
+            law = self._laws.stopping(q, qd, motion)
+            bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
+            limited = self._efforts.brake(stamp, law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
             wrench, held = self.zero, self._held_up(q)
             law = LawEffort(held, self.zero, self.zero, self.zero)
             limited = self._efforts.brake(stamp, held, held, held, period)
         if limited.scale < 1.0:
-            self._stop.anew(stamp)
+            self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self.zero)
@@ -270,7 +271,7 @@ class Answering(RobotCore):
         self.acceleration = desired.acceleration
         self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
-            if mode == "adaptive" or self.phase in (STOPPING, STOPPED):
+            if mode == "adaptive":
                 self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
             if self._effort_delay.note(self.dynamics, stamp, position, velocity, total, ahead.acceleration):
                 self._find_lead()
@@ -295,9 +296,7 @@ class Answering(RobotCore):
     def stop(self, reason: str) -> None:
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
         if self.phase not in (STOPPING, STOPPED):
-            self._stop.begin()
-            if self.options.mode != "adaptive":
-                self.learner.reset()
+            self._plan = None  # made at the next state, from where the robot is then
             self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")

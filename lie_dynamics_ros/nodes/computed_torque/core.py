@@ -14,7 +14,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.last_link import last_link
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, forward_dynamics, gravity_force
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
@@ -24,7 +24,6 @@ from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
 from .learning import make_learner
-from .stopping import with_payload
 from .tool_control import ToolControl
 from .tool_options import TOOL_MODES
 from .trajectories.judging import TrajectoryJudge
@@ -116,16 +115,13 @@ class ComputedTorqueCore(Following):
         if before is not None:
             goes_on = same_mode and (self._tool.adopt(before._tool) or options.mode not in TOOL_MODES)
             self._moved |= not goes_on
-            self._stop = self._stop.under(dynamics, before.dynamics)
         self._efforts.change(options.blend_time)
         self._warm_up()
 
     def turn_gravity(self, gravity: Array) -> None:
         """Go on under another gravity (3,), see `RobotCore` [m/s^2]; after a jump of it efforts pass over smoothly."""
-        before = self.dynamics
-        step = gravity - before.gravity
+        step = gravity - self.dynamics.gravity
         super().turn_gravity(gravity)
-        self._stop = self._stop.under(self.dynamics, before)
         self._laws.turn_gravity(self.dynamics)
         self._tool.model = self.dynamics
         if self._last is not None and np.linalg.norm(step) > JUMP * np.linalg.norm(gravity):
@@ -166,10 +162,8 @@ class ComputedTorqueCore(Following):
             tool.follow(0, 0.0, q)
             tool.wanted(mode, q, zero, laws.gains, 0.0)
         self._guard.violation(q, zero, desired)
-        laws.stopping(self.dynamics, q, zero, (q, zero, zero))
+        laws.stopping(q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
-        carrying = with_payload(self.dynamics, self.learner.bodies, 2.0 * self.learner.pseudo, False)
-        forward_dynamics(carrying, q, zero, zero)
         effort_of_wrenches(self.dynamics, q, np.zeros((self.model.n_bodies, 6)))
         within(zero, self.limit)
         laws.pid.reset()
@@ -187,8 +181,7 @@ class ComputedTorqueCore(Following):
         self.forget()
         self._laws.pid.reset()
         self._laws.learner.reset()
-        self._stop.begin()
-        self._touched = False
+        self._plan, self._touched = None, False
         self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
 
@@ -240,9 +233,7 @@ class ComputedTorqueCore(Following):
         position = self.model.neutral() if self._last is None else self._position
         mode = self.options.mode
         tool = self._tool.loop(mode, position, self.gains) if mode in TOOL_MODES else None
-        stopping = self.phase in (STOPPING, STOPPED)
-        model = (stopping and self._stop.learned) or self.dynamics
-        return examine(model, position, self.gains, mode, stopping, tool)
+        return examine(self.dynamics, position, self.gains, mode, self.phase in (STOPPING, STOPPED), tool)
 
     def estimate(self) -> tuple[str, SpatialInertia]:
         """Return the first body whose parameters are learned, and its estimated inertia in its frame."""

@@ -47,7 +47,7 @@ class Following(Answering):
             raise MessageError(TRAJECTORIES, f"the robot is still being stopped: {self.reason}")
         self.note = ""
         if self.phase in (STOPPED, YIELDING):
-            why = self.reason
+            why, self._plan = self.reason, None
             self.player.stay(self._position)
             self._tool.forget()
             self._laws.pid.reset()

@@ -132,13 +132,13 @@ class Laws:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
-    def stopping(self, model: Model, q: Array, qd: Array, plan: tuple[Array, Array, Array]) -> LawEffort:
-        """Return what brings the robot to rest, by a model, along a plan: position, velocity, acceleration."""
+    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array]) -> LawEffort:
+        """Return what brings the robot to rest along a plan: position, velocity, acceleration."""
         g = self.gains
         error, rate = plan[0] - q, plan[1] - qd
         sliding = rate + g.stop * error
         acceleration = plan[2] + g.stop * rate + g.stop_slide * sliding
         damping = limited_damping(mass_matrix(self.model, q), g.stop_extra, g.stop_cap, sliding)
-        effort = inverse_dynamics(model, q, qd, acceleration) + damping
+        effort = inverse_dynamics(self.model, q, qd, acceleration) + damping
         law = LawEffort(effort, qd, acceleration, damping)
         return law if self._friction is None else self._with_friction(law, *plan)

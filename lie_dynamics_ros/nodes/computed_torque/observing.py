@@ -28,11 +28,6 @@ class Observer:
         self._history.add(stamp, effort)
         self._wrench = wrench
 
-    def acted(self, begin: int, stamp: int, gains: Gains) -> Array | None:
-        """Return the mean of the efforts that acted between two times [ns], known wrenches included, if it is known."""
-        mean = self._history.mean(begin, stamp, gains.delay * 1e9 * gains.period)
-        return None if mean is None or self._wrench is None else mean + self._wrench
-
     def teach(self, learner: AdaptiveController, stamp: int, q: Array, qd: Array, gains: Gains) -> None:
         """Let a controller learn from how the robot came to a state, after that was answered.
 
