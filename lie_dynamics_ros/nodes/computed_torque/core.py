@@ -14,7 +14,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.last_link import last_link
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, gravity_force
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, forward_dynamics, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
@@ -164,6 +164,7 @@ class ComputedTorqueCore(Following):
         self._guard.violation(q, zero, desired)
         laws.stopping(q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
+        forward_dynamics(self.dynamics, q, zero, zero)  # by which the delay of efforts is found
         effort_of_wrenches(self.dynamics, q, np.zeros((self.model.n_bodies, 6)))
         within(zero, self.limit)
         laws.pid.reset()
