@@ -31,7 +31,7 @@ autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
-# Words of docstrings that name attributes of several classes; checkouts in folders with spaces: links are relative to them.
+# Words of docstrings that name attributes of several classes; links are relative to a folder with spaces.
 suppress_warnings = ["ref.python", "sphinx_gallery.space_in_filename"]
 html_theme = "furo"
 html_title = "lie_dynamics_ros"
