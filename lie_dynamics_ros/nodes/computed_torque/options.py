@@ -291,7 +291,7 @@ class ComputedTorqueOptions(RobotOptions):
         _check_gains(numbers, values["rate"], values["delay"])
         if values["on_infeasible"] == "slow_down" and find_spec("toppra") is None:
             raise ParameterError(
-                "on_infeasible is slow_down, which needs the package toppra: pip install 'lie_dynamics_ros[retiming]'"
+                "on_infeasible is slow_down, which needs the package toppra: pip install toppra"
             )
         same = (
             "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",

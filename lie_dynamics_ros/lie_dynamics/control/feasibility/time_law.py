@@ -82,7 +82,7 @@ def _solver(limited: Limited, grid: Array, fastest: float) -> Any:
         from toppra.solverwrapper.cy_seidel_solverwrapper import seidelWrapper
     except ImportError as error:
         raise LieDynamicsError(
-            f"retiming needs the package toppra ({error}): pip install 'lie_dynamics_ros[retiming]'", name="toppra"
+            f"retiming needs the package toppra ({error}): pip install toppra", name="toppra"
         ) from None
 
     # Each value times its own size: rows of a linear programme should be of one magnitude.
