@@ -263,3 +263,52 @@ def test_couplings_and_what_is_refused(rng):
     with pytest.raises(InputError, match="has 7 coordinates"):
         ClosedLoopTracker(delta.model, delta.constraints, delta.q, ["platform", "arm_1", "arm_2"])
     assert distance(model, RATES["five-bar"], q, found.q) > 0.0
+
+
+def test_hostile_arguments():
+    """What is no array of real numbers of the right shape raises InputError, and leaves the tracker as it was."""
+    made = MADE["five-bar"]()
+    y = made.q[places(made)]
+    arguments = made.model, made.constraints, made.q
+    tracker = ClosedLoopTracker(*arguments, made.actuated, np.ones(5))
+    state = tracker.update(y, dt=1e-3)
+    before = tracker._memory.copy()
+    texts, masked, huge = ["1.0", "0.5"], np.ma.MaskedArray(y, mask=[True, False]), np.array(10**400, dtype=object)
+    wrong = [texts, masked, y + 1j, None, [], {}, 1.0, object(), [[1.0], [1.0, 2.0]], huge]
+    for value in wrong:
+        for call in (
+            lambda v: tracker.update(v, dt=1e-3),
+            lambda v: tracker.update_many(v[None] if isinstance(v, np.ndarray) else [v], dt=1e-3),
+            state.rates,
+            lambda v: state.twist("crank_1", v),
+        ):
+            with pytest.raises(InputError):
+                call(value)
+    for dt in (None, "1e-3", np.nan, np.inf, -1e-3, 1j, {}, [], [1e-3, 1e-3], object(), 10**400):
+        for call in (lambda dt: tracker.update(y, dt=dt), lambda dt: tracker.update_many([y], dt=dt)):
+            with pytest.raises(InputError, match="dt"):
+                call(dt)
+    assert np.array_equal(tracker._memory, before)
+    for rates in ([np.nan, 1.0], [1.0, np.inf]):
+        with pytest.raises(InputError, match="measured"):
+            state.rates(rates)
+    for measured in (None, 3, "joint_1", [0, 1], [["joint_1"]], []):
+        with pytest.raises(InputError):
+            ClosedLoopTracker(*arguments, measured)
+    for speed in ("fast", ["1"] * 5, np.ones(5) + 1j, dict.fromkeys(made.model.joint_names, "1"), object()):
+        with pytest.raises(InputError, match="max_speed"):
+            ClosedLoopTracker(*arguments, made.actuated, speed)
+    for option in ({"max_steps": 10**400}, {"max_steps": True}, {"sensor_error": 1j}, {"sensor_noise": texts}):
+        with pytest.raises(InputError, match=next(iter(option))):
+            ClosedLoopTracker(*arguments, made.actuated, **option)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_what_was_measured_is_kept(many):
+    """A driver that fills the same array again changes no earlier result."""
+    made = MADE["five-bar"]()
+    y = made.q[places(made)]
+    tracker, given = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated), y.copy()
+    state = tracker.update_many(given[None])[0] if many else tracker.update(given)
+    given[:] = 7.0
+    assert np.array_equal(state.measured, y) and not state.sensor_residuals.any()

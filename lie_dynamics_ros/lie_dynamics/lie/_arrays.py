@@ -74,7 +74,12 @@ def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
 
 def as_real(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> npt.NDArray[np.float64]:
     """Like `as_array`, for functions that are not analytic: refuses complex input."""
-    array = as_array(value, tail, name)
+    return real_numbers(as_array(value, tail, name), name)
+
+
+def real_numbers(value: object, name: str) -> npt.NDArray[np.float64]:
+    """Like `as_numbers`, for functions that are not analytic: refuses complex input."""
+    array = as_numbers(value, name)
     if array.dtype.kind == "c":
         message = f"{name}: real numbers expected, got complex ones"
         raise InputError(message, name=name, value=value, expected="real numbers")

@@ -335,3 +335,18 @@ def test_wrong_arguments(call, words):
     with pytest.raises(LieDynamicsError, match=words):
         call(tracker)
     assert tracker.update(lengths_of(reference_platform(), [HOME])[0]).valid
+
+
+def test_hostile_times_and_bounds():
+    platform = reference_platform()
+    tracker = StewartTracker(platform, Q_C, max_speed=(1.0, 1.0))
+    lengths = platform.leg_lengths(Q_C)
+    for dt in (None, np.nan, np.inf, -1e-3, 1j, {}, [], object(), 10**400):
+        for call in (lambda dt: tracker.update(lengths, dt=dt), lambda dt: tracker.update_many(lengths[None], dt=dt)):
+            with pytest.raises(StewartError, match="dt"):
+                call(dt)
+    for name in ("max_speed", "length_error", "leg_noise"):
+        for value in ("fast", {}, object(), 10**400, 1j, [[1.0], [1.0, 2.0]], [np.nan, 1.0]):
+            options = {"max_speed": (1.0, 1.0), name: value}
+            with pytest.raises(StewartError, match=name):
+                StewartTracker(platform, Q_C, **options)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
+from ...lie._arrays import real_numbers
 from ...model import layout
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
@@ -30,7 +31,7 @@ def largest_rates(model: Model, given: npt.ArrayLike | Mapping[str, Any] | None)
         return np.ones(model.nv)
     rates = np.empty(model.nv)
     if not isinstance(given, Mapping):
-        array = np.asarray(given, dtype=float)
+        array = real_numbers(given, "max_speed")
         if array.shape != (model.nv,):
             raise InputError(
                 f"max_speed: a mapping from joints to their largest rates, or {model.nv} numbers, are expected, "
@@ -41,7 +42,8 @@ def largest_rates(model: Model, given: npt.ArrayLike | Mapping[str, Any] | None)
     for joint in model.joints:
         if joint.name not in given:
             raise InputError(f"max_speed: joint {joint.name!r} is missing", name=joint.name)
-        value, part = np.asarray(given[joint.name], dtype=float), rates[joint.v_slice]
+        value = real_numbers(given[joint.name], f"max_speed: joint {joint.name!r}")
+        part = rates[joint.v_slice]
         if joint.kind == "free" and value.shape == (2,):
             part[:3], part[3:] = value[1], value[0]
         elif joint.kind == "free" and value.shape == (6,):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...dynamics.jacobians import jacobian
 from ...dynamics.kinematics import frame_pose
 from ...errors import SingularityError
+from ...lie._arrays import as_real
 from ...model.model import Model
 from ...stewart.tracking.status import TrackingStatus
 from ..constraint_set import ConstraintSet
@@ -153,8 +154,15 @@ class TrackedState:
         return np.asarray(free @ np.linalg.pinv(free[setup.places] / setup.noise[:, None]) / setup.noise)
 
     def rates(self, measured: npt.ArrayLike) -> Array:
-        """Return the rates of all coordinates (nv,) from those of the measured joints (k,)."""
-        return np.asarray(self._gain() @ np.asarray(measured, dtype=float))
+        """Return the rates of all coordinates (..., nv) from those of the measured joints (..., k).
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN and infinity.
+        """
+        given = as_real(measured, (len(self._setup.names),), "measured")
+        return np.asarray(given @ self._gain().T)
 
     @property
     def covariance(self) -> Array:
@@ -167,8 +175,8 @@ class TrackedState:
         return frame_pose(self._setup.model, self.q, frame)
 
     def twist(self, frame: str, measured: npt.ArrayLike) -> Array:
-        """Return the body twist (6,) of a body or frame, from the rates of the measured joints (k,) [rad/s, m/s]."""
-        return np.asarray(jacobian(self._setup.model, self.q, frame) @ self.rates(measured))
+        """Return the body twist (..., 6) of a body or frame, from rates as `rates` takes them [rad/s, m/s]."""
+        return np.asarray(self.rates(measured) @ jacobian(self._setup.model, self.q, frame).T)
 
     def pose_covariance(self, frame: str) -> Array:
         """Return the covariance (6, 6) of a pose: small rotation about the world's axes, then displacement."""

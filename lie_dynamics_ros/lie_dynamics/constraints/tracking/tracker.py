@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError, SingularityError
+from ...lie._arrays import count_of, real_numbers
 from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
@@ -93,15 +94,14 @@ class ClosedLoopTracker:
                 f"model {model.name!r}: user constraints and user-defined joints have no known bounds of second "
                 "derivatives; loops and couplings of the library's own joints are expected"
             )
-        names = tuple(measured)
+        names = tuple(measured) if isinstance(measured, Iterable) and not isinstance(measured, str) else ()
         joints = [model.joint(name) for name in names]
         for joint in joints:
             if joint.type.nq != 1:
                 raise InputError(f"measured: joint {joint.name!r} has {joint.type.nq} coordinates, one is expected")
         if not names or len(set(names)) < len(names):
-            raise InputError(f"measured: names of joints, each once, are expected, got {list(names)}", name="measured")
-        if not (isinstance(max_steps, (int, np.integer)) and max_steps >= 1):
-            raise InputError(f"max_steps: at least 1 is expected, got {max_steps!r}", name="max_steps")
+            raise InputError(f"measured: names of joints, each once, are expected, got {measured!r}", name="measured")
+        max_steps = count_of("max_steps", max_steps, 1, 10**9)
         count = len(names)
         noise = _each(sensor_noise, count, "sensor_noise", least=1e-300)
         errors = _each(sensor_error, count, "sensor_error", least=0.0)
@@ -175,21 +175,22 @@ class ClosedLoopTracker:
         out = np.empty((1, self._width))
         y: Any = positions
         try:
+            good = type(y) is np.ndarray and y.shape == self._shape
             if self._bounded:
+                good = good and isinstance(dt, (float, int)) and 0.0 <= dt < np.inf
                 self._time[0] = dt
-            good = y.shape == self._shape and (not self._bounded or 0.0 <= self._time[0] < np.inf)
             if good and self._track(*self._fixed, y[None], self._time, self._space, out) == layout.OK:
-                return TrackedState(self.setup, out[0], y)
-        except (TypeError, ValueError, AttributeError):
+                return TrackedState(self.setup, out[0], y.copy())  # the caller may use the array again
+        except (TypeError, ValueError, OverflowError):
             pass
-        return self.update_many(np.asarray(positions, dtype=float)[None], dt=dt)[0]
+        return self.update_many(real_numbers(positions, "positions")[None], dt=dt)[0]
 
     def update_many(self, positions: npt.ArrayLike, *, dt: npt.ArrayLike | None = None) -> TrackedMotion:
         """Go through many positions (n, k) of the measured joints in turn, in one compiled loop.
 
         `dt` [s] is a number, or one before each sample (n,). Errors as `update`.
         """
-        samples = np.ascontiguousarray(positions, dtype=float)
+        samples = np.array(real_numbers(positions, "positions"), order="C")
         if samples.ndim != 2 or samples.shape[1] != len(self.setup.names):
             raise InputError(
                 f"positions: {len(self.setup.names)} of the measured joints in each row are expected, got shape "
@@ -201,7 +202,7 @@ class ClosedLoopTracker:
             if dt is None:
                 raise InputError("dt: the time since the last sample [s] is expected with max_speed", name="dt")
             try:
-                times = np.array(np.broadcast_to(np.asarray(dt, dtype=float), (len(samples),)))
+                times = np.array(np.broadcast_to(real_numbers(dt, "dt"), (len(samples),)))
             except ValueError:
                 raise InputError(f"dt: a number or {len(samples)} are expected", name="dt", value=dt) from None
             if not ((times >= 0.0) & (times < np.inf)).all():
@@ -243,8 +244,8 @@ def _check(
 
 def _each(value: npt.ArrayLike, count: int, name: str, least: float) -> Array:
     try:
-        array = np.array(np.broadcast_to(np.asarray(value, dtype=float), (count,)))
-    except (TypeError, ValueError):
+        array = np.array(np.broadcast_to(real_numbers(value, name), (count,)))
+    except ValueError:
         array = np.full(count, np.nan)
     if not (np.isfinite(array).all() and (array >= least).all()):
         above = "above zero" if least > 0.0 else "of at least zero"

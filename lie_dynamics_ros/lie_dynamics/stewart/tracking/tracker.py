@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...lie._arrays import numbers
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform
@@ -171,7 +172,7 @@ class StewartTracker:
                 row = _update(self._memory, _WITH_RATES, lengths, rates, _NONE, block._rows)
             else:
                 row = _update(self._memory, _WITH_ACCELERATIONS, lengths, rates, accelerations, block._rows)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             row = -1
         if row < 0:
             row = self._update_converted(lengths, rates, accelerations, dt)
@@ -253,7 +254,7 @@ class StewartTracker:
 
 def as_leg_covariance(leg_noise: npt.ArrayLike) -> Array:
     """Return the covariance (6, 6) [m^2] of a standard deviation, six of them [m], or of itself."""
-    noise = np.asarray(leg_noise, dtype=np.float64)
+    noise = numbers(leg_noise)
     if noise.shape in ((), (6,)):
         if not (np.isfinite(noise).all() and (noise >= 0.0).all()):
             raise StewartError(f"leg_noise is {noise.tolist()}, expected standard deviations of at least 0 in metres")
@@ -268,7 +269,7 @@ def as_leg_covariance(leg_noise: npt.ArrayLike) -> Array:
 
 def as_speeds(max_speed: npt.ArrayLike) -> tuple[float, float]:
     """Return the largest linear and angular speed [m/s, rad/s]; StewartError when they make no sense."""
-    speeds = np.asarray(max_speed, dtype=np.float64)
+    speeds = numbers(max_speed)
     if speeds.shape != (2,) or not (np.isfinite(speeds).all() and (speeds > 0.0).all()):
         raise StewartError(
             f"max_speed is {max_speed!r}, expected a positive linear [m/s] and a positive angular speed [rad/s]",
@@ -279,9 +280,10 @@ def as_speeds(max_speed: npt.ArrayLike) -> tuple[float, float]:
 
 def as_length_error(length_error: float) -> float:
     """Return the largest error of a length [m]; StewartError when it is none."""
-    if not 0.0 <= length_error < np.inf:
+    error = numbers(length_error)
+    if error.ndim or not 0.0 <= error < np.inf:
         raise StewartError(f"length_error is {length_error!r}, expected at least 0 in metres", name="length_error")
-    return float(length_error)
+    return float(error)
 
 
 def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
@@ -289,8 +291,8 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
     if dt is None:
         raise StewartError("max_speed was given, so dt is needed: the time since the last sample [s]", name="dt")
     try:
-        times = np.array(np.broadcast_to(np.asarray(dt, dtype=np.float64), (n,)))
-    except (TypeError, ValueError) as error:
+        times = np.array(np.broadcast_to(numbers(dt), (n,)))
+    except ValueError as error:
         raise StewartError(f"dt is no time, nor one for each of {n} samples [s]: {error}", name="dt") from error
     bad = np.flatnonzero(~((times >= 0.0) & (times < np.inf)))
     if bad.size:
