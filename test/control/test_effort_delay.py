@@ -71,6 +71,18 @@ def test_smooth_motions_and_gaps_tell_nothing():
     assert found.between(0.0, 1.0, PERIOD) == 0.5
 
 
+def test_another_delay_is_found_by_ten_jumps_and_after_a_gap_by_the_first():
+    found = EffortDelay(7)
+    move(found, 0.0, states=200)
+    assert found.between(0.0, 1.0, PERIOD) < 0.02
+    move(found, 1.0, states=110)
+    assert found.between(0.0, 1.0, PERIOD) > 0.6  # the middle of what may be is left behind
+    found.forget()
+    assert found.between(0.0, 1.0, PERIOD) == 0.5
+    move(found, 0.0, states=14)
+    assert found.between(0.0, 1.0, PERIOD) < 0.05
+
+
 @pytest.mark.parametrize("blow", [-60.0, 60.0])
 def test_a_blow_at_a_jump_is_no_delay(blow):
     found = EffortDelay(7)

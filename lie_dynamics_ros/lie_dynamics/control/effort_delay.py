@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.forward_dynamics import forward_dynamics
+from ..errors import LieDynamicsError
 from ..model.model import Model
 from .kernels.signals import within
 
@@ -18,7 +19,7 @@ JUMP = 5.0
 """Changes of an acceleration from one state to the next that tell something [rad/s^2, m/s^2]."""
 DOUBT = 100.0
 """What the middle of all delays that may be counts beside what was seen, as a jump of the root of this would."""
-FADING = 0.98
+FADING = 0.9
 """What is left of what was seen with each further jump."""
 BEYOND = 0.5
 """How far beyond the period in which it lies a jump may tell a delay: what tells more was a blow [periods]."""
@@ -55,8 +56,9 @@ class EffortDelay:
         self._whole = 0
 
     def forget(self) -> None:
-        """Forget the last states: what the robot does until the next one is not known. What was found stays."""
+        """Forget all: states that come after a gap may be those of another driver."""
         self._states.clear()
+        self._seen = self._sure = 0.0
 
     def note(self, model: Model, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
         """Take in a state of a time [ns], its answer, and the acceleration commanded; tell whether that says more.
@@ -76,7 +78,10 @@ class EffortDelay:
         jump = states[-3 - self._whole].commanded - states[-4 - self._whole].commanded
         if within(jump, self._usual) == 1:
             return False
-        before, here, after = (self._difference(model, k) for k in (-4, -3, -2))
+        try:
+            before, here, after = (self._difference(model, k) for k in (-4, -3, -2))
+        except LieDynamicsError:  # massless links where axes line up, numbers that are too large
+            return False
         lacking, slope = (here[i] - 0.5 * (before[i] + after[i]) for i in (0, 1))
         seen, sure = float(jump @ lacking), float(jump @ slope)
         h = (states[-2].stamp - states[-3].stamp) * 1e-9

@@ -192,7 +192,7 @@ class Answering(RobotCore):
                 self._plan = None
                 self._efforts.forget()
                 self._observer.forget()
-                self._effort_delay.forget()
+                self._forget_delay()
             self._past.forget()
             self.clock.restart()
             self.player = TrajectoryPlayer(position, self.options.start_tolerance, self.clock)
@@ -313,6 +313,10 @@ class Answering(RobotCore):
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
             self._learning_cap = gains.cap
             self.learner.gamma = max(options.adaptation_weight, least_weight(self.learner, gains, self._speed))
+
+    def _forget_delay(self) -> None:
+        self._effort_delay.forget()
+        self._find_lead()
 
     def _find_lead(self) -> None:
         """Find for when to command: half a period, as efforts are held, after they begin to act."""

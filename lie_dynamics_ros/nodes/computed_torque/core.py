@@ -6,6 +6,7 @@ Nothing else is left behind by an answer than what the next one needs: integrals
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -164,7 +165,8 @@ class ComputedTorqueCore(Following):
         self._guard.violation(q, zero, desired)
         laws.stopping(q, zero, (q, zero, zero))
         gravity_force(self.dynamics, q)
-        forward_dynamics(self.dynamics, q, zero, zero)  # by which the delay of efforts is found
+        with suppress(LieDynamicsError):  # massless links where axes line up
+            forward_dynamics(self.dynamics, q, zero, zero)  # by which the delay of efforts is found
         effort_of_wrenches(self.dynamics, q, np.zeros((self.model.n_bodies, 6)))
         within(zero, self.limit)
         laws.pid.reset()
@@ -200,6 +202,7 @@ class ComputedTorqueCore(Following):
         if other.model.joint_names == self.model.joint_names:
             self._efforts.succeed(other._efforts)
             self._effort_delay = other._effort_delay
+            self._find_lead()
             self.phase, self.reason = other.phase, other.reason
             self._efforts.change(self.options.blend_time)
 
@@ -211,6 +214,7 @@ class ComputedTorqueCore(Following):
         self._times.reset()
         self._efforts.forget()
         self._observer.forget()
+        self._forget_delay()
 
     def last_command(self) -> Array | None:
         """Return what to command last: gravity compensation at the last state, zero where the driver adds it.

@@ -12,6 +12,7 @@ from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
+    Model,
     coriolis_product,
     gravity_force,
     inverse_dynamics,
@@ -49,6 +50,56 @@ def test_a_stop_brings_the_robot_to_rest_and_holds_it(mode, rate, delay):
         loop.follow([1.0], [MIDDLE])
     assert "told to" in loop.core.hold()
     assert loop.step().phase == "holding"
+
+
+WRIST = """<robot name="wrist"><link name="base"/><link name="ring"/><link name="fork"/><link name="hand"><inertial>
+    <origin xyz="0 0 0.2"/><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    """ + "".join(
+    f"""<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>
+    <limit lower="-3" upper="3" effort="50" velocity="2"/></joint>"""
+    for k, (parent, child, axis) in enumerate(
+        [("base", "ring", "0 0 1"), ("ring", "fork", "0 1 0"), ("fork", "hand", "0 0 1")]
+    )
+) + "</robot>"  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", CONTROL_MODES)
+def test_massless_links_whose_axes_line_up_are_controlled_and_stopped(mode):
+    """No effort has a finite acceleration there: what asks for one does without."""
+    core = ComputedTorqueCore(Model.from_urdf(WRIST), default_options(mode=mode))
+    core.start()
+    rest, stamps = np.zeros(3), iter(range(S, 4 * S, S // 1000))
+    core.answer(RobotState(next(stamps), rest, rest))
+    if mode in ("computed_torque", "passivity_based", "adaptive"):
+        core.follow(JointPoints(np.arange(3), np.array([0.01, 0.03]), np.array([[0.001] * 3, [0.0] * 3])))
+        assert {core.answer(RobotState(next(stamps), rest, rest)).phase for _ in range(25)} == {"following"}
+    core.stop("told to")
+    for k in range(1000):
+        answer = core.answer(RobotState(next(stamps), rest, np.array([0.3 * (k < 20), 0.0, 0.0])))
+    assert answer.phase == "stopped" and np.isfinite(answer.total).all()
+
+
+def learned_delay(loop):
+    """Return the delay of efforts that motions whose accelerations jump told a core [periods]."""
+    for _ in range(4):
+        at = loop.core.player.desired.position if loop.core.player else MIDDLE
+        loop.follow([0.1, 0.2, 0.3], [at + 0.02, at - 0.02, at], [ZERO, ZERO, ZERO])
+        loop.run(0.4)
+    return loop.core.lead / (loop.period * S) - 0.5
+
+
+@pytest.mark.parametrize("how", ["gap", "time", "start"])
+def test_the_delay_of_efforts_is_forgotten_where_another_driver_may_come(how):
+    loop = Loop(delay=0)
+    loop.run(0.1)
+    assert learned_delay(loop) < 0.2
+    if how == "gap":
+        loop.k += round(1.0 / loop.period)
+        loop.step()
+    else:
+        loop.core.forget() if how == "time" else loop.core.start()
+    assert loop.core.lead == round(loop.period * S)
 
 
 def test_a_stop_holds_a_payload_that_the_model_does_not_know():
