@@ -9,6 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.dynamics_answer import pushes
 from ...core.errors import MessageError
+from ...core.joint_points import JointPoints
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
@@ -16,7 +17,7 @@ from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits,
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.sample_times import FINENESS
-from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, YIELDING, ControllerAnswer
+from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .guard import Guard
@@ -77,6 +78,7 @@ class Answering(RobotCore):
         self.clock = PathClock()
         self.goals = Goals()
         self._past = PastPath()
+        self._way_back: JointPoints | None = None
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
         self._filter_time = 0.0  # of the last state [s]
@@ -123,13 +125,16 @@ class Answering(RobotCore):
         self._settle()
         mode = self.mode
         by_tool = mode in TOOL_MODES
-        if by_tool or mode == "gravity_compensation":
+        free = by_tool or mode == "gravity_compensation"
+        if free:
             player.stay(position)
         player.judged = self.judge
         if self.clock.wanted != self._pace and not (self._pace and player.halting):
             self.clock.follow(self._pace, options.speed_scaling_time)
         desired = player.at(stamp, self.judge)
-        if options.contact_reaction == "retract":
+        if options.contact_reaction != "retract" or free or self.phase in UNTIL_HOLD or player.holds(self._way_back):
+            self._past.forget()  # the robot leaves the path; and no way back leads to what it came from
+        else:
             self._past.add(period, desired.position, desired.velocity, options.retract_time)
         stopping = self.phase in (STOPPING, STOPPED)
         if not stopping:

@@ -64,6 +64,8 @@ class Following(Answering):
         reaction, mode = self.options.contact_reaction, self.options.mode
         if not new or reaction == "none" or self._last is None or self.phase in UNTIL_HOLD:
             return
+        if reaction == "retract" and self.player is not None and self.player.holds(self._way_back):
+            return
         if reaction == "stop" or (reaction == "retract" and mode in TOOL_MODES):
             self.stop(CONTACT)
         elif mode != "gravity_compensation":
@@ -86,6 +88,7 @@ class Following(Answering):
                 self.player.add(now, now, points, judge=self.judge)
             except MessageError:
                 continue
+            self._way_back = points
             self._past.forget()
             self.note = "going back after a contact"
             return

@@ -138,3 +138,53 @@ def test_goals_end_with_a_contact_and_tool_modes_stop():
     free.run(0.1)
     free.control.touched(True)
     assert free.run(0.01).phase == "holding"
+
+
+class Ideal:
+    """The arm does as it is told."""
+
+    def __init__(self, **parameters):
+        self.control = make_core(load("panda_arm").model, contact_reaction="retract", **parameters)
+        self.control.start()
+        self.k, self.q, self.qd = 0, REST, np.zeros(7)
+        self.run(50)
+        self.control.follow(JointPoints(np.arange(7), np.array([2.0]), GOAL[None], np.zeros((1, 7)), np.zeros((1, 7))))
+        self.run(1000)
+
+    def run(self, states):
+        """Return positions of the first joint."""
+        path = []
+        for _ in range(states):
+            self.k += 1
+            answer = self.control.answer(RobotState(S + self.k * 10**6, self.q, self.qd))
+            self.q, self.qd = answer.desired.position, answer.desired.velocity
+            path.append(self.q[0])
+        return np.array(path)
+
+
+@pytest.mark.parametrize("every", [1, 200, 700])
+def test_no_way_back_leads_to_what_was_touched(every):
+    """A flag that flickers, or another contact during or after the way back."""
+    arm = Ideal()
+    met = arm.q[0]
+    arm.control.touched(True)
+    path = []
+    for _ in range(1400 // every):
+        path.extend(arm.run(every))
+        arm.control.touched(False)
+        arm.control.touched(True)
+    assert max(path[100:]) < met - 0.02 and path[-1] < met - 0.2
+    assert arm.control.phase == "holding"
+
+
+def test_a_path_that_was_left_is_no_way_back():
+    arm = Ideal()
+    arm.control.stop("a test")
+    arm.run(600)
+    arm.q, arm.qd = arm.q + 0.02, np.zeros(7)  # it was pushed away, too
+    arm.run(10)
+    arm.control.hold()
+    held = arm.run(10)[-1]
+    arm.control.touched(True)
+    np.testing.assert_allclose(arm.run(500), held, rtol=0.0, atol=1e-9)
+    assert arm.control.phase == "holding"

@@ -126,7 +126,7 @@ class TrajectoryPlayer:
         """The motion desired last, as fast as it would be if the clock ran with time."""
         return self._last
 
-    def holds(self, points: JointPoints) -> bool:
+    def holds(self, points: JointPoints | None) -> bool:
         """Tell whether a trajectory is under way or waits."""
         return any(x.points is points for x in (*self._pieces, *self._waiting))
 
