@@ -217,7 +217,9 @@ class StateStream:
         if self._then is None and self.open and self._last is not None and perf_counter() - self._last < SOON:
             self._then = do
         else:
-            self._then = None
+            waiting, self._then = self._then, None
+            if waiting is not None and waiting != do:
+                waiting()
             do()
 
     def _begins_again(self) -> bool:

@@ -72,9 +72,12 @@ def test_what_takes_long_follows_an_answer_and_is_never_forgotten(node, monkeypa
     assert done[6:] == ["done"]
     state(good=True)
     assert done[6:] == ["done", "answer"]
+    stream.after_next(lambda: done.append("another"))
+    stream.after_next(do)  # what waits is done first
+    assert done[8:] == ["another", "done"]
     monkeypatch.setattr(state_stream, "SOON", 0.0)
     stream.after_next(do)  # the last state is old
-    assert done[8:] == ["done"]
+    assert done[10:] == ["done"]
 
 
 def test_silence_has_its_reason(node, monkeypatch):
