@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,14 @@ STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "std_msgs/msg/Float64MultiArray"
 #: Periods without a state that end a stretch of the recording.
 GAP = 20
+#: States of a topic that are read: half an hour at 1 kHz, which bounds the memory.
+MOST_STATES = 2_000_000
+#: What stamps go back by where a clock was set or a recording started anew [ns], and the pause that is put there.
+BACK, PAUSE = 10**9, 10**10
 #: Jitter of stamps over their period that is told.
 JITTER = 0.2
+#: From where it is locked that a joint may be without a remark [rad, m].
+AWAY = 0.01
 
 
 class BagError(InputError):
@@ -51,8 +58,8 @@ class BagRecording:
 class _Series:
     """Values of one joint over time, as they come."""
 
-    time: list[float]
-    value: list[float]
+    time: array[float] = field(default_factory=lambda: array("d"))
+    value: array[float] = field(default_factory=lambda: array("d"))
 
     def arrays(self) -> tuple[Array, Array]:
         """Return rising times and their values; of equal times the first."""
@@ -61,7 +68,12 @@ class _Series:
 
 
 def read_bag(
-    path: str | Path, model: Model, states: str = "", efforts: str = "", joint_prefix: str = ""
+    path: str | Path,
+    model: Model,
+    states: str = "",
+    efforts: str = "",
+    joint_prefix: str = "",
+    locked: Mapping[str, float] | None = None,
 ) -> BagRecording:
     """Read positions and efforts of a model's joints from a rosbag2 (sqlite3 or mcap).
 
@@ -78,6 +90,8 @@ def read_bag(
         Topics to take, where there are several; chosen when empty.
     joint_prefix : str
         Before the names of joints in the bag.
+    locked : mapping of str to float, optional
+        Joints that the model has locked, and where: a remark tells of those that are elsewhere.
 
     Raises
     ------
@@ -87,39 +101,62 @@ def read_bag(
     positions: dict[tuple[str, str], _Series] = {}
     pushes: dict[tuple[str, str], _Series] = {}
     names = [joint_prefix + name for name in model.joint_names]
+    welds = {joint_prefix + name: place for name, place in (locked or {}).items()}
+    told_of = {*names, *welds}
+    remarks: list[str] = []
+    last: dict[tuple[str, ...], int] = {}
+    count: dict[str, int] = {}
     kinds: dict[str, str] = {}
     received = stamped = False
-    receipt = begin = 0  # the times of receipt and of the stamp that count as zero
+    receipt = begin = pause = 0  # the times of receipt and of the stamp that count as zero
     for topic, kind, stamp, message in _messages(path, kinds):
         if kind == COMMANDS:
             # Where stamps are those of a simulation, receipts are put on its clock by the first message that has both.
             receipt = receipt or stamp
             if len(message.data) == len(names) and (not efforts or topic == efforts):
                 for name, value in zip(names, message.data, strict=True):
-                    _add(pushes, (topic, name), 1e-9 * (stamp - receipt), float(value))
+                    _add(pushes, (topic, name), 1e-9 * (stamp - receipt + pause), float(value))
             continue
+        if told_of.isdisjoint(message.name):
+            continue
+        count[topic] = count.get(topic, 0) + 1
+        if count[topic] > MOST_STATES:
+            remarks.append(f"only the first {MOST_STATES} states are taken")
+            break
         told = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         received |= told == 0
         receipt = receipt or stamp
-        if told and not stamped:
+        source = (topic, *message.name[:1])
+        back = bool(told) and told < last.get(source, told) - BACK
+        pause += PAUSE if back else 0  # so that no stretch holds the states before and after
+        if told and (back or not stamped):
             stamped, begin = True, told - (stamp - receipt)
-        time = 1e-9 * (told - begin if told else stamp - receipt)
+        last[source] = told or last.get(source, 0)
+        time = 1e-9 * ((told - begin if told else stamp - receipt) + pause)
         for k, name in enumerate(message.name):
-            if name not in names:
+            if name not in told_of:
                 continue
             if k < len(message.position) and (not states or topic == states):
                 _add(positions, (topic, name), time, float(message.position[k]))
             if k < len(message.effort) and (not efforts or topic == efforts):
                 _add(pushes, (topic, name), time, float(message.effort[k]))
     there = "; ".join(f"{topic} ({kind})" for topic, kind in kinds.items()) or "none"
-    q = _chosen(positions, names, "positions", there, prefer="")
-    tau = _chosen(pushes, names, "efforts", there, prefer=_topics(q)[0])
-    return _even(names, q, tau, received)
+    q = _chosen(positions, names, "positions", there, {})
+    tau = _chosen(pushes, names, "efforts", there, {name: topic for name, (topic, _, _) in q.items()})
+    for (_, name), own in positions.items():
+        low, high = min(own.value), max(own.value)
+        if name in welds and max(high - welds[name], welds[name] - low) > AWAY:
+            remarks.append(f"joint {name!r} is locked at {welds[name]:g}, in the bag from {low:.3g} to {high:.3g}")
+    if pause:
+        remarks.append(f"stamps go back {pause // PAUSE} times: what comes after is a recording of its own")
+    if received:
+        remarks.append("states without stamps: times of receipt taken")
+    return _even(names, q, tau, remarks)
 
 
 def _add(series: dict[tuple[str, str], _Series], key: tuple[str, str], time: float, value: float) -> None:
     if np.isfinite(value):
-        found = series.setdefault(key, _Series([], []))
+        found = series.setdefault(key, _Series())
         found.time.append(time)
         found.value.append(value)
 
@@ -146,21 +183,24 @@ def _messages(path: str | Path, kinds: dict[str, str]) -> Iterator[tuple[str, st
 
 
 def _chosen(
-    series: dict[tuple[str, str], _Series], names: Sequence[str], what: str, there: str, prefer: str
+    series: dict[tuple[str, str], _Series], names: Sequence[str], what: str, there: str, prefer: Mapping[str, str]
 ) -> dict[str, tuple[str, Array, Array]]:
     """Return topic, times and values for each joint: of the topic preferred, else of that which tells most."""
     found: dict[str, tuple[str, Array, Array]] = {}
     for name in names:
-        own = {topic: s for (topic, joint), s in series.items() if joint == name and np.ptp(s.value) + abs(s.value[0])}
+        own = {topic: s for (topic, joint), s in series.items() if joint == name}
+        alive = {topic: s for topic, s in own.items() if np.ptp(s.value) + abs(s.value[0])}
+        own = alive or ({} if prefer else own)  # efforts of zero are none; a joint may stand at zero
         if not own:
             continue
-        topic = prefer if prefer in own else max(own, key=lambda t: len(own[t].time))
+        best = prefer.get(name, "")
+        topic = best if best in own else max(own, key=lambda t: len(own[t].time))
         times, values = own[topic].arrays()
         if len(times) > 2:
             found[name] = (topic, times, values)
     missing = [name for name in names if name not in found]
     if missing:
-        raise BagError(f"bag: no {what} of {listed(missing)}; topics there are: {there}")
+        raise BagError(f"bag: no {what} of {listed(missing)}; topics there are: {there}; --lock leaves out joints")
     return found
 
 
@@ -168,43 +208,47 @@ def _topics(found: dict[str, tuple[str, Array, Array]]) -> list[str]:
     return list(dict.fromkeys(topic for topic, _, _ in found.values()))
 
 
+def _period(times: Array) -> float:
+    """Return the typical time between states, several together: some come in pairs, or in bursts."""
+    several = min(GAP, len(times) - 1)
+    return float(np.median(times[several:] - times[:-several])) / several
+
+
 def _even(
     names: Sequence[str],
     q: dict[str, tuple[str, Array, Array]],
     tau: dict[str, tuple[str, Array, Array]],
-    received: bool,
+    odd: Sequence[str],
 ) -> BagRecording:
     """Return signals on common, even times: the longest stretch without gaps."""
-    remarks = [f"positions from {_topics(q)}, efforts from {_topics(tau)}"]
-    if received:
-        remarks.append("states without stamps: times of receipt taken")
-    periods = {name: float(np.median(np.diff(times))) for name, (_, times, _) in q.items()}
+    remarks = [f"positions from {_topics(q)}, efforts from {_topics(tau)}", *odd]
+    periods = {name: _period(times) for name, (_, times, _) in q.items()}
     step = min(periods.values())
-    base = q[min(periods, key=lambda name: periods[name])][1]
-    steps = np.diff(base)
+    steps = np.diff(q[min(periods, key=lambda name: periods[name])][1])
     jitter = float(np.quantile(np.abs(steps - step), 0.95)) / step
     remarks.append(f"{1.0 / step:.4g} states a second, jitter of stamps {100.0 * jitter:.0f} % of the period")
     if jitter > JITTER:
         remarks.append("stamps are uneven: positions are interpolated, and noisier for it")
     start = max(times[0] for _, times, _ in (*q.values(), *tau.values()))
     end = min(times[-1] for _, times, _ in (*q.values(), *tau.values()))
-    breaks = [t for _, times, _ in q.values() for t in times[1:][np.diff(times) > GAP * step]]
-    begins = [
-        t - g for _, times, _ in q.values() for t, g in zip(times[1:], np.diff(times), strict=True) if g > GAP * step
-    ]
-    edges = [(start, end)]
-    for a, b in zip(begins, breaks, strict=True):
-        edges = [part for s, e in edges for part in ((s, min(e, a)), (max(s, b), e)) if part[1] > part[0]]
-    if not edges:
-        raise BagError("bag: states and efforts are never there at the same time")
+    measured = [name for name in names if tau[name][0] == q[name][0]]  # other efforts are commands, which hold
+    gaps: set[tuple[float, float]] = set()
+    for times in (*(q[name][1] for name in names), *(tau[name][1] for name in measured)):
+        at = np.flatnonzero(np.diff(times) > GAP * step)
+        gaps |= set(zip(times[at].tolist(), times[at + 1].tolist(), strict=True))
+    edges, at_least = [], start
+    for a, b in sorted(gaps | {(end, end)}):
+        edges.append((at_least, min(a, end)))
+        at_least = max(at_least, b)
     first, last = max(edges, key=lambda part: part[1] - part[0])
-    if len(edges) > 1 or last - first < 0.9 * (end - start):
+    if last <= first:
+        raise BagError("bag: states and efforts are never there at the same time")
+    if last - first < 0.9 * (end - start) or len(gaps) > 0:
         remarks.append(f"states are missing in between: {last - first:.1f} s of {end - start:.1f} s are taken")
     count = max(round((last - first) / step), 1)
     time = np.linspace(first, last, count + 1)
     rows = [np.interp(time, *q[name][1:]) for name in names]
-    same = _topics(tau) == _topics(q)
-    pushes = [np.interp(time, *tau[name][1:]) if same else _held(time, *tau[name][1:]) for name in names]
+    pushes = [np.interp(time, *tau[n][1:]) if n in measured else _held(time, *tau[n][1:]) for n in names]
     return BagRecording(time - time[0], np.array(rows).T, np.array(pushes).T, tuple(remarks))
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (LieDynamicsError, OSError) as error:
         print(f"identify: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("identify: interrupted", file=sys.stderr)
+        return 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--lock", nargs="*", default=(), metavar="JOINT", help="joints that no state names, at zero")
     found.add_argument("--gains", action="store_true", help="estimate a gain of each drive")
     found.add_argument("--cutoff", type=float, help="of the filter [Hz]; else by the motion")
-    found.add_argument("--bandwidth", type=float, default=20.0, help="of computed torque, for the report [rad/s]")
+    found.add_argument("--bandwidth", type=_rate, default=20.0, help="of computed torque, for the report [rad/s]")
     found.add_argument("--despite-problems", action="store_true", help="go on where the recording cannot be right")
     found.add_argument("--loaded", type=Path, help="another bag, with a payload on --payload-frame")
     found.add_argument("--payload-frame", default="", help="link that carries the payload of --loaded")
@@ -58,21 +64,31 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"a positive rate is expected, got {text}")
+    return value
+
+
 def run(given: argparse.Namespace) -> int:
     """Do what the command line says."""
+    _check_output(given)
     locked = dict.fromkeys(given.lock, 0.0)
     model = Model.from_urdf(
         given.urdf, gravity=given.gravity, inertia_check="warn", locked=locked, base_link=given.base_link
     )
+    if not model.nv:
+        raise InputError(f"{str(given.urdf)!r}: no joint is left that moves")
     if given.plan:
         return _plan(given, model)
     if given.bag is None:
         raise InputError("a bag, or --plan, is expected")
-    bag = read_bag(given.bag, model, given.states, given.efforts, given.joint_prefix)
+    bag = read_bag(given.bag, model, given.states, given.efforts, given.joint_prefix, locked)
     for remark in bag.remarks:
         print(remark)
     if given.loaded is not None:
-        loaded = read_bag(given.loaded, model, given.states, given.efforts, given.joint_prefix)
+        loaded = read_bag(given.loaded, model, given.states, given.efforts, given.joint_prefix, locked)
         frame = given.payload_frame or model.body_names[-1]
         runs = ((run.time, run.q, run.effort) for run in (bag, loaded))
         print(identify_payload(model, *runs, frame, cutoff=given.cutoff).report())
@@ -88,6 +104,17 @@ def run(given: argparse.Namespace) -> int:
     print(summary(robot))
     print("written: " + ", ".join(str(path) for path in (*files, report)))
     return 0
+
+
+def _check_output(given: argparse.Namespace) -> None:
+    """Raise InputError where nothing could be written in the end, before anything takes time."""
+    if given.loaded is not None:
+        return
+    place = next(p for p in (given.out, *given.out.absolute().parents) if p.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise InputError(f"--out {str(given.out)!r}: {str(place)!r} is no folder that can be written")
+    if not given.plan and importlib.util.find_spec("matplotlib") is None:
+        raise InputError("the report is drawn by matplotlib, which is not installed (the extra 'bags')")
 
 
 def _plan(given: argparse.Namespace, model: Model) -> int:

@@ -93,6 +93,48 @@ def test_simulated_clocks_and_states_without_stamps(made, tmp_path):
         assert ("times of receipt" in " ".join(found.remarks)) is not stamped
 
 
+def test_bursts_and_states_that_come_in_pairs(made, tmp_path):
+    """The period is that of the robot, not that between states that come together."""
+    model, time, q, effort = made
+    for name, at, twice in (("burst", time[np.arange(600) // 10 * 10], False), ("pairs", time[:600], True)):
+        with Bag(tmp_path / name) as bag:
+            for k, t in enumerate(at):
+                bag.state("/joint_states", t + 1e-6 * (k % 10), NAMES, q[k], (), effort[k], stamped=False)
+                if twice:
+                    bag.state("/joint_states", t + 2e-5, NAMES, q[k], (), effort[k], stamped=False)
+        found = read_bag(tmp_path / name, model)
+        assert found.time[-1] == pytest.approx(2.95, abs=0.1)
+        assert len(found.time) < 1300
+
+
+def test_stretches(made, tmp_path):
+    """Neither efforts that are missing nor a clock that was set back are in a stretch; each arm has its own efforts."""
+    model, time, q, effort = made
+    with Bag(tmp_path / "bag") as bag:
+        for k, t in enumerate(time[:1200]):
+            clock, gone = (t, 0.0) if k < 400 else (t - 2.0, 2.0)
+            x, tau = q[k], np.where(k > 1000, np.nan, effort[k])
+            bag.state("/left", clock, NAMES[:2], x[:2], (), tau[:2], late=gone)
+            bag.state("/right", clock, NAMES[2:], x[2:], (), tau[2:], late=gone)
+            for later in (0.0, 0.002):
+                bag.command("/commands", t + later, [1.0, 2.0, 3.0])
+    found = read_bag(tmp_path / "bag", model)  # the first state of /left after that stands alone: /right follows
+    assert found.q[0] == pytest.approx(q[401], abs=1e-9) and found.q[-1] == pytest.approx(q[1000], abs=1e-9)
+    assert found.effort == pytest.approx(effort[401:1001], abs=1e-9)
+    assert "go back" in " ".join(found.remarks) and "missing" in " ".join(found.remarks)
+
+
+def test_more_states_than_memory_should_hold_and_locked_joints(made, tmp_path, monkeypatch):
+    _, time, q, effort = made
+    write_bag(tmp_path / "bag", "mcap", NAMES, time[:400], q[:400], effort[:400])
+    monkeypatch.setattr("lie_dynamics_ros.identify.bag.MOST_STATES", 300)
+    rest = Model.from_urdf(ARM, locked={"bend": 0.0})
+    found = read_bag(tmp_path / "bag", rest, locked={"bend": 0.0})
+    assert len(found.time) == 300 and found.q == pytest.approx(q[:300, :2])
+    said = " ".join(found.remarks)
+    assert "first 300 states" in said and "'bend' is locked at 0" in said
+
+
 def test_refused(made, drawn, tmp_path, capsys):
     model, time, q, effort = made
     with Bag(tmp_path / "half") as bag:
@@ -114,6 +156,33 @@ def test_refused(made, drawn, tmp_path, capsys):
     assert main([str(tmp_path / "wrong"), "--urdf", str(drawn), "--out", str(tmp_path / "new")]) == 1
     assert "all efforts have the wrong sign" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("out", ["file", "file/below"])
+def test_what_cannot_be_written_is_said_before_anything_is_read(drawn, tmp_path, capsys, out):
+    (tmp_path / "file").write_text("mine")
+    assert main(["nowhere", "--urdf", str(drawn), "--out", str(tmp_path / out)]) == 1
+    assert f"--out '{tmp_path / out}': '{tmp_path / 'file'}' is no folder" in capsys.readouterr().err
+    for rate in ("0", "nan", "-1"):
+        with pytest.raises(SystemExit):
+            main(["nowhere", "--urdf", str(drawn), "--bandwidth", rate])
+        assert "a positive rate is expected" in capsys.readouterr().err
+
+
+def test_nothing_is_left_or_somebody_interrupts(drawn, tmp_path, capsys, monkeypatch):
+    given = ["nowhere", "--urdf", str(drawn), "--out", str(tmp_path / "new")]
+    assert main([*given, "--lock", *NAMES]) == 1
+    assert "no joint is left that moves" in capsys.readouterr().err
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lie_dynamics_ros.identify.command.read_bag", interrupted)
+    assert main(given) == 130
+    assert "interrupted" in capsys.readouterr().err and not (tmp_path / "new").exists()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(given) == 1
+    assert "matplotlib" in capsys.readouterr().err
 
 
 def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path):

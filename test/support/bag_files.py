@@ -36,13 +36,13 @@ class Bag:
         stamp = START + round(time * 1e9)
         self._writer.write(self._connections[topic], stamp, STORE.serialize_cdr(message, kind))
 
-    def state(self, topic: str, time: float, names, position=(), velocity=(), effort=(), stamped: bool = True) -> None:
-        """Write a JointState."""
+    def state(self, topic: str, time: float, names, position=(), velocity=(), effort=(), stamped=True, late=0.0):
+        """Write a JointState, which is received late [s]."""
         types, kind = STORE.types, "sensor_msgs/msg/JointState"
         at = START + round(time * 1e9) if stamped else 0
         header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](at // 10**9, at % 10**9), "")
         numbers = (np.asarray(x, np.float64) for x in (position, velocity, effort))
-        self._write(topic, kind, time, types[kind](header, list(names), *numbers))
+        self._write(topic, kind, time + late, types[kind](header, list(names), *numbers))
 
     def command(self, topic: str, time: float, effort) -> None:
         """Write a Float64MultiArray."""
