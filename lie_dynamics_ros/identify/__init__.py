@@ -2,5 +2,5 @@
 
 import os
 
-# One thread, before numpy is imported: on a busy machine those of BLAS, for matrices as small as here, wait for each other.
+# Before numpy is imported: on a busy machine threads of BLAS, for matrices as small as here, wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
