@@ -44,6 +44,18 @@ def test_a_good_one_passes(good):
     assert not identify_robot(*good).problems
 
 
+def test_losses_and_rotors_of_the_drawing_count_once(good):
+    """Whether they are part of the given model's dynamics or not, what is found is the same."""
+    model, *arrays = good
+    drawn = ARM.replace('velocity="3"/>', 'velocity="3"/><dynamics damping="2" friction="1" armature="0.5"/>')
+    terms = Model.from_urdf(drawn).with_joint_terms(armature=True, damping=True, friction=True)
+    for name in model.body_names:
+        terms = terms.with_inertia(name, model.inertia(name))
+    plain, found = identify_robot(model, *arrays), identify_robot(terms, *arrays)
+    assert found.prediction.error == pytest.approx(plain.prediction.error, rel=1e-9)
+    assert identify_robot(found.model, *arrays).prediction.error == pytest.approx(plain.prediction.error, abs=1e-3)
+
+
 def flipped(x, j):
     return np.where(np.arange(x.shape[1]) == j, -x, x)
 

@@ -1,6 +1,7 @@
 """From a bag to files: what `identify` reads, writes and refuses; bags by rosbags' own writer."""
 
 import re
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from test_bad_recordings import ARM, recording
 from lie_dynamics_ros.identify.bag import BagError, read_bag
 from lie_dynamics_ros.identify.command import main
 from lie_dynamics_ros.lie_dynamics import JointFriction, Model
+from lie_dynamics_ros.lie_dynamics.identification import identify_robot, write_report
 from lie_dynamics_ros.lie_dynamics.model.urdf_inertias import with_inertias
 
 NAMES = ("turn", "lift", "bend")
@@ -200,6 +202,22 @@ def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path):
     alone = Model.from_urdf(tmp_path / "new" / "robot.urdf")
     assert alone.inertia("c").mass > 0.0
     alone.inertia("c").check()
+
+
+def test_names_are_only_names(made, tmp_path):
+    """In pages they are no elements, in pictures no formulas and no hidden labels, in YAML no structure."""
+    _, *arrays = made
+    odd = {'"turn"': "a$\\foo$<script>alert(1)</script>", '"lift"': "_x: {y} # 'z'", '"bend"': "yes", '"c"': "<b>$_{"}
+    text = ARM
+    for name, other in odd.items():
+        text = text.replace(name, quoteattr(other))
+    model = Model.from_urdf(text)
+    found = identify_robot(model, *arrays)
+    urdf, friction = found.write(tmp_path, text)
+    assert Model.from_urdf(urdf).joint_names == model.joint_names
+    assert JointFriction.from_yaml(friction, model).friction == pytest.approx(found.friction.friction)
+    page = write_report(found, tmp_path / "report.html", ["<script>"]).read_text()
+    assert "<script" not in page and "<b>" not in page
 
 
 def test_a_payload(made, tmp_path, drawn, capsys):

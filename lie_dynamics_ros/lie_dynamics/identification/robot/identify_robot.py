@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ...dynamics.joint_friction import JointFriction
 from ...lie import SpatialInertia
 from ...lie._arrays import number_of
+from ...model.arguments import require_model
 from ...model.model import Model
 from ..estimation import chosen_bodies
 from .equations import MOST_STATIC, Equations
@@ -84,6 +85,8 @@ def identify_robot(
     RecordingError
         For a recording that no robot can be identified from; says why.
     """
+    require_model(model)
+    model = model.with_joint_terms()  # losses and rotors are found, not taken from the drawing
     full = measured(model, time, q, effort, cutoff)
     chosen = chosen_bodies(model, bodies)
     unused = number_of("unused", unused, "a number from 0.05 to 0.5", lambda x: 0.05 <= x <= 0.5)

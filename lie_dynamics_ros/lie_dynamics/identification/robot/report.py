@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from io import BytesIO
 from os import PathLike
@@ -125,6 +125,11 @@ def _picture(plot: Callable[[IdentifiedRobot], Figure], robot: IdentifiedRobot) 
     return f"<img alt='{plot.__name__}' src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
 
 
+def _plain(names: Iterable[str]) -> list[str]:
+    """Return names that matplotlib takes for no formulas, nor for labels to be hidden."""
+    return [("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$") for name in names]
+
+
 def _figure(rows: int, height: float) -> tuple[Figure, Any]:
     from matplotlib.figure import Figure
 
@@ -136,7 +141,7 @@ def plot_efforts(robot: IdentifiedRobot) -> Figure:
     """Draw efforts of each joint, measured, predicted before and after."""
     told = robot.prediction
     figure, axes = _figure(robot.model.nv, 1.1 * robot.model.nv + 0.8)
-    for j, (ax, name) in enumerate(zip(axes, robot.model.joint_names, strict=True)):
+    for j, (ax, name) in enumerate(zip(axes, _plain(robot.model.joint_names), strict=True)):
         ax.plot(told.time, told.measured[:, j], color="0.7", lw=3.0, label="measured")
         ax.plot(told.time, told.before[:, j], "--", color="tab:orange", lw=1.0, label="before")
         ax.plot(told.time, told.predicted[:, j], color="tab:blue", lw=1.0, label="identified")
@@ -151,8 +156,8 @@ def plot_shares(robot: IdentifiedRobot) -> Figure:
     table = 100.0 * np.array(list(robot.shares.values()))
     figure, (ax,) = _figure(1, 0.35 * len(table) + 1.5)
     image = ax.imshow(table, aspect="auto", cmap="Blues")
-    ax.set_xticks(range(table.shape[1]), robot.model.joint_names, rotation=20, fontsize=8)
-    ax.set_yticks(range(len(table)), list(robot.shares), fontsize=8)
+    ax.set_xticks(range(table.shape[1]), _plain(robot.model.joint_names), rotation=20, fontsize=8)
+    ax.set_yticks(range(len(table)), _plain(robot.shares), fontsize=8)
     for (i, j), x in np.ndenumerate(table):
         ax.text(j, i, f"{x:.1f}" if x >= 0.05 else "", ha="center", va="center", fontsize=7,
                 color="w" if x > 0.6 * table.max() else "k")  # fmt: skip
@@ -165,7 +170,7 @@ def plot_friction(robot: IdentifiedRobot) -> Figure:
     figure, (ax,) = _figure(1, 3.5)
     rate = np.linspace(-1.0, 1.0, 801)[:, None] * np.maximum(10.0 * robot.friction.stribeck_speed, 0.5)
     force = robot.friction.force(rate)
-    for j, name in enumerate(robot.model.joint_names):
+    for j, name in enumerate(_plain(robot.model.joint_names)):
         ax.plot(rate[:, j], force[:, j], lw=1.0, label=name)
     ax.set(xlabel="rate [rad/s, m/s]", ylabel="friction [N m, N]")
     ax.legend(fontsize=7, ncols=2)
