@@ -33,7 +33,7 @@ def same(model, again, rng):
         for key in ("lower", "upper"):
             one, two = (getattr(m.limits, key)[j.q_slice] for m, j in ((model, joint), (again, other)))
             assert np.array_equal(one, two), (joint.name, key)
-        for key in ("velocity", "effort", "acceleration", "deceleration", "jerk", "damping", "friction"):
+        for key in ("velocity", "effort", "acceleration", "deceleration", "jerk", "damping", "friction", "armature"):
             one, two = (getattr(m.limits, key)[j.v_slice] for m, j in ((model, joint), (again, other)))
             assert np.array_equal(one, two), (joint.name, key)
     tau, other_tau = inverse_dynamics(model, q, *rates), inverse_dynamics(again, there, *others)
@@ -60,10 +60,10 @@ def test_a_model_built_by_code_comes_back(rng):
     steep = se3.from_parts(so3.from_rpy([0.3, np.pi / 2, 0.0]), [1, 2, 3])  # where roll and yaw are not unique
     model = (
         ModelBuilder()
-        .add("b", joint=joint_types.planar([1, 2, -3]), placement=place, inertia=ROD, damping=0.5)
+        .add("b", joint=joint_types.planar([1, 2, -3]), placement=place, inertia=ROD, damping=0.5, friction=0.1)
         .add("a", "b", joint_types.prismatic([1, 1, 0]), steep, ROD, lower=-1, upper=np.inf, velocity=2, jerk=9.0)
         .add("tool", "a", placement=place)
-        .add("hand", "tool", joint_types.revolute([0, 1, 1]), place, ROD, lower=-1, upper=2, effort=3, friction=0.1)
+        .add("hand", "tool", joint_types.revolute([0, 1, 1]), place, ROD, lower=-1, upper=2, effort=3, armature=0.04)
         .add("massless", "hand", joint_types.continuous([1, 0, 0]), mimic=("hand", -2.0, 0.3))
         .add("flag", None, placement=place)
         .build("odd")
@@ -78,7 +78,7 @@ def test_a_model_built_by_code_comes_back(rng):
         (joint_types.helical([0, 0, 1], 0.1), {}, "'x': is helical"),
         (joint_types.universal(), {}, "'x': is universal"),
         (joint_types.cylindrical(), {}, "'x': is cylindrical"),
-        (joint_types.revolute(), {"armature": 0.1}, r"'x': has an armature of \[0.1\]"),
+        (joint_types.planar(), {"armature": [1, 2, 3]}, r"'x': has armature \[1.0, 2.0, 3.0\]"),
         (joint_types.planar(), {"damping": [1, 2, 3]}, r"'x': has damping \[1.0, 2.0, 3.0\]"),
         (joint_types.planar(), {"lower": [-1, -1, -1]}, "'x': is planar and has position limits"),
     ],

@@ -138,12 +138,12 @@ class Model(ModelData):
         Parameters
         ----------
         without_armature : bool
-            Leave out the inertia of rotors, which URDF cannot hold, in place of an error.
+            Leave out the inertia of rotors, an attribute of <dynamics> that most other readers pass over.
 
         Raises
         ------
         DescriptionError
-            For what URDF cannot hold: joints that are none of its kinds, armature, losses that differ between the
+            For what URDF cannot hold: joints that are none of its kinds, losses and rotors that differ between the
             coordinates of a joint, coupled mimics; names the joint.
         """
         from .urdf.writer import write_urdf

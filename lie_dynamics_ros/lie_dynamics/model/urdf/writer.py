@@ -100,13 +100,12 @@ def _write_joint(root: Element, model: Model, joint: Joint, base: str, without_a
     if kind is None:
         _refuse(joint, f"is {joint.kind}; URDF has joints that are {', '.join(_KINDS)} and fixed", joint.kind)
     limits = model.limits
-    values = {key: getattr(limits, key)[joint.v_slice] for key in ("armature", "damping", "friction")}
+    terms = ("damping", "friction") if without_armature else ("damping", "friction", "armature")
+    values = {key: getattr(limits, key)[joint.v_slice] for key in terms}
     values |= {key: getattr(limits, key)[joint.v_slice] for key in ("velocity", "effort", "acceleration")}
     values |= {key: getattr(limits, key)[joint.v_slice] for key in ("deceleration", "jerk")}
     for key, value in values.items():
-        if key == "armature" and value.any() and not without_armature:
-            _refuse(joint, f"has an armature of {value.tolist()}, which URDF cannot hold", value)
-        if key != "armature" and np.any(value != value[0]):
+        if np.any(value != value[0]):
             _refuse(joint, f"has {key} {value.tolist()}; URDF has one number for a joint", value)
     lower, upper = (getattr(limits, key)[joint.q_slice] for key in ("lower", "upper"))
     bounded = np.isfinite(lower).any() or np.isfinite(upper).any()
@@ -125,7 +124,7 @@ def _write_joint(root: Element, model: Model, joint: Joint, base: str, without_a
     if ends or rates or min(first["effort"], first["velocity"]) != math.inf:
         both = {key: _numbers(first[key]) for key in ("effort", "velocity")}
         ElementTree.SubElement(element, "limit", ends | both | rates)
-    losses = {key: _numbers(first[key]) for key in ("damping", "friction") if first[key]}
+    losses = {key: _numbers(first[key]) for key in terms if first[key]}
     if losses:
         ElementTree.SubElement(element, "dynamics", losses)
     if joint.mimic is not None:
