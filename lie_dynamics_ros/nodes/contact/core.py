@@ -99,6 +99,8 @@ class ContactCore(RobotCore):
             self._tell(found)
         if options.velocity_noise:
             self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, FIRST_PERIOD)
+        elif self.noise is not None and np.isinf(self.noise.samples):
+            self.noise = self.observer = None  # it was given until now
         if self.noise is not None:
             self.observer = self._observe(self.noise)
 

@@ -91,11 +91,13 @@ class ToolWrenchCore(RobotCore):
         before = self.known
         self.known = None
         if options.bias:
-            self.known = ForceSensorCalibration(
-                np.array(options.bias), options.mass, np.array(options.com), options.sign, np.zeros((10, 10)), 0.0, 0
-            )
-            if before is not None and before.mass == options.mass and np.allclose(before.bias, options.bias, rtol=1e-9):
-                self.known = before
+            bias, com = np.array(options.bias), np.array(options.com)
+            self.known = ForceSensorCalibration(bias, options.mass, com, options.sign, np.zeros((10, 10)), 0.0, 0)
+            if before is not None and all(
+                np.array_equal(getattr(before, name), getattr(self.known, name))
+                for name in ("bias", "mass", "com", "sign")
+            ):
+                self.known = before  # with what else its calibration told
         trial = ForceSensorCalibration(np.zeros(6), 1.0, np.zeros(3), 1, np.zeros((10, 10)), 0.0, 0)
         q = self.model.neutral()
         usual = self.frame or self.model.body_names[last_link(self.model)]

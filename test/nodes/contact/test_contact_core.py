@@ -76,6 +76,9 @@ def test_options_change_under_way_without_measuring_again():
     assert resting(other, rng, 80, 400)[-1].frame == "panda_link8"
     with pytest.raises(ParameterError, match="nowhere"):
         core.with_options(ContactOptions.from_values({**DEFAULTS, "contact_frame": "nowhere"}))
+    given = other.with_options(ContactOptions.from_values({**DEFAULTS, "velocity_noise": 1e-3, "effort_noise": 0.02}))
+    assert np.isinf(given.noise.samples)
+    assert given.with_options(ContactOptions.from_values(DEFAULTS)).noise is None  # it is to be measured
     with pytest.raises(ParameterError, match="velocity_noise and effort_noise"):
         core_of(velocity_noise=1e-3)
     with pytest.raises(ParameterError, match="offset_error"):

@@ -7,8 +7,9 @@ from support.recorded_arm import Drives, exciting_motion, record
 from test_contact_core import core_of, state
 
 from lie_dynamics_ros.core.errors import RequestError
-from lie_dynamics_ros.nodes.contact.payload import find_payload
+from lie_dynamics_ros.nodes.contact.payload import MotionRecording, find_payload
 
+MS = 10**6
 FRAME, MASS, COM = "panda_link7", 1.5, np.array([0.03, -0.02, 0.1])
 
 
@@ -53,3 +54,13 @@ def test_recordings_that_are_none_are_refused():
     core.recorder.end("loaded")
     with pytest.raises(RequestError, match=r"0.0 s; expected 2 s"):
         core.recorder.motions()
+
+
+def test_states_that_come_in_pairs_are_as_many_when_even():
+    recording = MotionRecording()
+    for k in range(2400):
+        stamp = 2 * MS * (k // 2) + MS // 20 * (k % 2)
+        recording.add(stamp, np.array([1e-9 * stamp]), np.zeros(1))
+    time, q, _ = recording.even()
+    assert len(time) == 2400 and np.ptp(np.diff(time)) < 1e-9
+    np.testing.assert_allclose(q[:, 0], time, rtol=0, atol=1e-12)

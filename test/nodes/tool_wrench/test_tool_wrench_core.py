@@ -83,6 +83,19 @@ def test_contacts_are_told_in_motion_and_none_where_there_is_none(wrist):
     assert np.abs(np.mean(touched[100:], axis=0) - push).max() < 0.2
 
 
+def test_each_number_of_a_calibration_can_be_set_anew(wrist):
+    cell = Cell(wrist, sensor_bias=[0.0] * 6, tool_mass=1.0)
+    cell.core.known = cell.calibrate()[0]
+    kept = {"sensor_bias": [*cell.core.known.bias[3:], *cell.core.known.bias[:3]], "tool_mass": cell.core.known.mass,
+            "tool_center_of_mass": cell.core.known.com.tolist(), "reading_sign": -1}  # fmt: skip
+    cell.core.set_options(ToolWrenchOptions.from_values({**cell.values, **kept}))
+    assert cell.core.known.degrees > 0  # with how good it is
+    for name, value in (("tool_center_of_mass", [0.0, 0.0, 0.5]), ("reading_sign", 1), ("tool_mass", 2.0)):
+        cell.core.set_options(ToolWrenchOptions.from_values({**cell.values, **kept, name: value}))
+        assert {"tool_center_of_mass": cell.core.known.com.tolist(), "reading_sign": cell.core.known.sign,
+                "tool_mass": cell.core.known.mass}[name] == value  # fmt: skip
+
+
 def test_zero_takes_the_drift_of_the_bias(wrist):
     cell = Cell(wrist)
     with pytest.raises(RequestError, match="not calibrated"):
