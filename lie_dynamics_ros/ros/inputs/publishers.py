@@ -2,83 +2,30 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from ..wire import qos
-from ..wire.rclpy_private import tell_message_info
+from ..wire.compatibility import GID, MOST_COUNTED, UNKNOWN, tell_message_info, with_publisher
 
-UNKNOWN = b""
-"""Stands for the publisher where rclpy tells nothing."""
-MOST_COUNTED = 64
-"""Publishers that are kept at a time."""
 MOST_NAMES = 1000
-"""Joints that are kept of each."""
-GID = 16
-"""Bytes of the id that rclpy gives a publisher."""
-LONGEST_TURN = 1000
-"""Messages of one publisher that may be lost on end; beyond, it counts as another one."""
-
-
-class Counts:
-    """Tells publishers apart by how each counts its messages, where rclpy tells nothing else, as that of Jazzy.
-
-    A guess: messages that change places while two publishers have counted equally far are taken for each other's.
-
-    Parameters
-    ----------
-    topic : str
-        Its publishers get names of their own.
-    """
-
-    def __init__(self, topic: str = "") -> None:
-        self._last: list[int] = []
-        self._mark = zlib.crc32(topic.encode()) & 0xFFFF
-
-    def publisher(self, number: int) -> bytes:
-        """Return a name for the publisher of a message with this number: of which the last one was nearest before."""
-        near = [(last, k) for k, last in enumerate(self._last) if last < number <= last + LONGEST_TURN]
-        if near:
-            last = max(near)[0]
-            k = self._last.index(last)
-            self._last[k] = number
-        else:
-            if len(self._last) >= MOST_COUNTED:
-                self._last.clear()
-            k = len(self._last)
-            self._last.append(number)
-        return b"%d.%d" % (k, self._mark)
+"""Joints that are kept of each publisher."""
 
 
 def subscribe(
     node: Node, type_: type, topic: str, callback: Callable[[bytes, bytes], None], profile: QoSProfile
 ) -> Subscription:
-    """Subscribe to serialized messages, ``callback(message, publisher)``; the user can override the quality of service.
-
-    Executors differ in how they hand over what they know of a message: rclpy's own give it as a second argument, its
-    EventsExecutor gives both as one tuple, for which it would refuse a callback of two arguments.
-    """
-    counts = Counts(topic)
-
-    def receive(message: Any, info: Any = None) -> None:
-        if type(message) is tuple:
-            message, info = message
-        publisher = UNKNOWN
-        if info:
-            gid = info.get("publisher_gid")
-            if gid:
-                publisher = gid["data"]
-            elif info["publication_sequence_number"] is not None:
-                publisher = counts.publisher(info["publication_sequence_number"])
-        callback(message, publisher)
-
+    """Subscribe to serialized messages, ``callback(message, publisher)``; users can override the quality of service."""
     subscription = node.create_subscription(
-        type_, topic, receive, profile, qos_overriding_options=qos.overridable(), raw=True
+        type_,
+        topic,
+        with_publisher(callback, topic),
+        profile,
+        qos_overriding_options=qos.overridable(),
+        raw=True,
     )
     tell_message_info(subscription)
     return subscription

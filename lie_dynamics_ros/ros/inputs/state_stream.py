@@ -20,9 +20,10 @@ from ..outputs import diagnostics
 from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
 from ..outputs.response_times import ResponseTimes
 from ..wire import qos
+from ..wire.compatibility import UNKNOWN
 from ..wire.messages import nanoseconds
 from ..wire.state_decoder import StateDecoder
-from .publishers import UNKNOWN, Publishers, subscribe
+from .publishers import Publishers, subscribe
 from .state_times import BACKWARDS, STALE, StateTimes
 
 if TYPE_CHECKING:

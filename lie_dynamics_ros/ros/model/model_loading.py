@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import ParameterError
 from ...core.moving_base import MovingBase
 from ...core.setting import Setting
 from ...lie_dynamics import Model
-from ..wire.rclpy_private import Logger
 from .robot_description import check_text
+
+if TYPE_CHECKING:
+    from ..wire.compatibility import Logger
 
 INERTIA_CHECK = Setting(
     "inertia_check",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import DescriptionError, ParameterError
 from ...core.frame_names import check_prefix
@@ -14,8 +14,10 @@ from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import StewartPlatform
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
-from ..wire.rclpy_private import Logger
 from .robot_description import locate
+
+if TYPE_CHECKING:
+    from ..wire.compatibility import Logger
 
 KEYS = (b"base_points", b"platform_points", b"semi_regular")
 """Of which the file of a platform has one at least."""

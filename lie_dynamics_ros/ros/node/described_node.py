@@ -22,7 +22,7 @@ from ..model.robot_description import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
-from ..wire.rclpy_private import take_message
+from ..wire.compatibility import take_message
 from .background import Background, Job
 from .managed_node import ManagedNode
 

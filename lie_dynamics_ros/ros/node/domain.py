@@ -7,6 +7,8 @@ import socket
 from collections.abc import MutableMapping
 from pathlib import Path
 
+from ..wire.compatibility import profiles_variable
+
 FIRST, LAST = 1, 101
 """Domains whose ports stay below those that Linux gives to outgoing connections."""
 
@@ -54,7 +56,7 @@ class DomainReservation:
         """Set the variables that confine ROS to this domain and this machine, where nodes find each other quickly."""
         environment["ROS_DOMAIN_ID"] = str(self.domain)
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        environment[_profiles_variable(environment)] = str(QUICK_DISCOVERY)
+        environment[profiles_variable(environment)] = str(QUICK_DISCOVERY)
         for name in ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"):
             environment.pop(name, None)
 
@@ -65,12 +67,7 @@ class DomainReservation:
 
 def set_profile(environment: MutableMapping[str, str]) -> None:
     """Give Fast DDS the profile of this package, unless the user has one."""
-    environment.setdefault(_profiles_variable(environment), str(PROFILE))
-
-
-def _profiles_variable(environment: MutableMapping[str, str]) -> str:
-    before_fast_dds_3 = environment.get("ROS_DISTRO") in ("humble", "iron", "jazzy")
-    return f"{'FASTRTPS' if before_fast_dds_3 else 'FASTDDS'}_DEFAULT_PROFILES_FILE"
+    environment.setdefault(profiles_variable(environment), str(PROFILE))
 
 
 def port(domain: int, offset: int) -> int:

@@ -21,7 +21,7 @@ from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from ..wire import qos
-from ..wire.rclpy_private import given_parameters, lifecycle_state
+from ..wire.compatibility import given_parameters, lifecycle_state
 from .garbage import settle, unsettle
 from .parameters import Settings
 from .reach import END_WHEN_DEAF, Reach

@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from ...core.errors import NodeError, start_problem
 from ...core.signals import EndSignals
+from ..wire.compatibility import events_executor
 from .domain import set_profile
 from .garbage import GarbageBetweenCallbacks
 from .newcomers import Newcomers
@@ -37,14 +38,8 @@ EXECUTORS = ("events", "single_threaded")
 
 def make_executor(kind: str, context: rclpy.Context | None = None) -> Executor:
     """Make the executor a user chose: "events", the fastest, where this rclpy has it; else "single_threaded"."""
-    if kind == "events":
-        try:
-            from rclpy.experimental import EventsExecutor
-        except ImportError:
-            pass
-        else:
-            return EventsExecutor(context=context)
-    return SingleThreadedExecutor(context=context)
+    events = events_executor() if kind == "events" else None
+    return (events or SingleThreadedExecutor)(context=context)
 
 
 def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:

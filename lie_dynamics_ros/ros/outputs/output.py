@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from ..wire import qos
-from ..wire.rclpy_private import publish_functions
+from ..wire.compatibility import publish_functions
 
 LISTENERS_AGE = 0.02
 """After which it is asked again whether somebody listens [s]."""

@@ -11,7 +11,7 @@ from typing import Any
 from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
-from ..wire.rclpy_private import respond_by
+from ..wire.compatibility import respond_by
 
 SWITCH_INTERVAL = 5e-4
 """How long a thread may keep another waiting for the interpreter [s]; Python's own 5 ms would show in a stream."""

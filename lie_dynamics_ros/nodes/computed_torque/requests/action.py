@@ -17,8 +17,8 @@ from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.texts import listed
 from ....ros.inputs.trajectories import read_joint_trajectory
 from ....ros.node.background import Job
+from ....ros.wire.compatibility import begin_goal, finish_goal
 from ....ros.wire.messages import nanoseconds
-from ....ros.wire.rclpy_private import begin_goal, finish_goal
 from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
 from ..trajectories.goals import (

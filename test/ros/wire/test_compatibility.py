@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.inputs.publishers import LONGEST_TURN, MOST_COUNTED, Counts
+from lie_dynamics_ros.ros.wire.compatibility import LONGEST_TURN, MOST_COUNTED, Counts
 
 
 def test_one_publisher_is_one_also_where_messages_are_lost(rng):

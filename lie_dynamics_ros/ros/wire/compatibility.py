@@ -1,0 +1,155 @@
+"""What differs between distributions of ROS 2, and what this package uses of rclpy beyond its public interface.
+
+No other module names a distribution or uses what is private of rclpy: here is what a new distribution may change.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what sets the environment of processes must not load rclpy, which reads it
+    from rclpy.action.server import ActionServer, ServerGoalHandle
+    from rclpy.executors import Executor
+    from rclpy.impl.rcutils_logger import RcutilsLogger as Logger  # noqa: F401  (for others)
+    from rclpy.lifecycle import LifecycleNode
+    from rclpy.node import Node
+    from rclpy.publisher import Publisher
+    from rclpy.service import Service
+    from rclpy.subscription import Subscription
+
+BEFORE_FAST_DDS_3 = ("humble", "iron", "jazzy")
+"""Distributions whose Fast DDS still goes by the name of its libraries before version 3."""
+
+UNKNOWN = b""
+"""Stands for the publisher of a message where rclpy tells nothing."""
+GID = 16
+"""Bytes of the id that rclpy gives a publisher; names that `Counts` gives are shorter."""
+MOST_COUNTED = 64
+"""Publishers that are kept at a time."""
+LONGEST_TURN = 1000
+"""Messages of one publisher that may be lost on end; beyond, it counts as another one."""
+
+
+def profiles_variable(environment: Mapping[str, str]) -> str:
+    """Return the name of the environment variable that names the profile of Fast DDS."""
+    library = "FASTRTPS" if environment.get("ROS_DISTRO") in BEFORE_FAST_DDS_3 else "FASTDDS"
+    return f"{library}_DEFAULT_PROFILES_FILE"
+
+
+def events_executor() -> Callable[..., Executor] | None:
+    """Return the EventsExecutor of rclpy; None where it has none, as Jazzy in its first year."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        return None
+    return EventsExecutor
+
+
+class Counts:
+    """Tells publishers apart by how each counts its messages, where rclpy tells nothing else, as that of Jazzy.
+
+    A guess: messages that change places while two publishers have counted equally far are taken for each other's.
+
+    Parameters
+    ----------
+    topic : str
+        Its publishers get names of their own.
+    """
+
+    def __init__(self, topic: str = "") -> None:
+        self._last: list[int] = []
+        self._mark = zlib.crc32(topic.encode()) & 0xFFFF
+
+    def publisher(self, number: int) -> bytes:
+        """Return a name for the publisher of a message with this number: of which the last one was nearest before."""
+        near = [(last, k) for k, last in enumerate(self._last) if last < number <= last + LONGEST_TURN]
+        if near:
+            last = max(near)[0]
+            k = self._last.index(last)
+            self._last[k] = number
+        else:
+            if len(self._last) >= MOST_COUNTED:
+                self._last.clear()
+            k = len(self._last)
+            self._last.append(number)
+        return b"%d.%d" % (k, self._mark)
+
+
+def with_publisher(callback: Callable[[Any, bytes], None], topic: str) -> Callable[..., None]:
+    """Return a callback for rclpy that calls ``callback(message, publisher)``; see `tell_message_info`.
+
+    Executors differ in how they hand over what they know of a message: rclpy's own give it as a second argument, its
+    EventsExecutor gives both as one tuple, for which it would refuse a callback of two arguments. From Kilted on that
+    says who published the message; in Jazzy it is the publisher's count alone.
+    """
+    counts = Counts(topic)
+
+    def receive(message: Any, info: Any = None) -> None:
+        if type(message) is tuple:
+            message, info = message
+        publisher = UNKNOWN
+        if info:
+            gid = info.get("publisher_gid")
+            if gid:
+                publisher = gid["data"]
+            elif info["publication_sequence_number"] is not None:
+                publisher = counts.publisher(info["publication_sequence_number"])
+        callback(message, publisher)
+
+    return receive
+
+
+def given_parameters(node: Node) -> list[str]:
+    """Return the names of all parameters that the user gave a node, whether it has them or not."""
+    return list(node._parameter_overrides)
+
+
+def lifecycle_state(node: LifecycleNode) -> str:
+    """Return the state of a lifecycle node, which can otherwise be asked for by a service only."""
+    return str(node._state_machine.current_state[1])
+
+
+def publish_functions(publisher: Publisher) -> tuple[Callable[[Any], None], Callable[[bytes], None]]:
+    """Return what publishes a message and a serialized one, without the checks that every message is for rclpy."""
+    return publisher.handle.publish, publisher.handle.publish_raw
+
+
+def take_message(subscription: Subscription, type_: type) -> bytes | None:
+    """Take a serialized message without an executor; None where none has come."""
+    with subscription.handle:
+        taken = subscription.handle.take_message(type_, True)
+    return None if taken is None else taken[0]
+
+
+def tell_message_info(subscription: Subscription) -> None:
+    """Let the callback get what is known of a message, also where its signature does not tell that it wants it."""
+    subscription._callback_type = subscription.CallbackType.WithMessageInfo
+
+
+def respond_by(service: Service, put_off: Callable[[Any, Any, Callable[[Any, Any], None]], None]) -> None:
+    """Let ``put_off(request, header, send)`` answer a service, whose callback returns the request itself.
+
+    Not every executor takes coroutines for callbacks (the EventsExecutor of Jazzy does not), but all send what a
+    callback returns by `Service.send_response`: ``send(response, header)`` may be called there at any later time.
+    """
+    send = service.send_response
+    service.send_response = lambda request, header: put_off(request, header, send)
+
+
+def begin_goal(handle: ServerGoalHandle) -> None:
+    """Take note that a goal of an action is being executed, without a callback that does so.
+
+    rclpy would run one on the executor, which must not wait, and of whose coroutines some executors make busy loops.
+    """
+    from rclpy.action.server import GoalEvent
+
+    handle._update_state(GoalEvent.EXECUTE)
+
+
+def finish_goal(server: ActionServer, handle: ServerGoalHandle, result: Any) -> None:
+    """Send the result of a goal that has come to its end, now or when it is asked for."""
+    response = server.action_type.Impl.GetResultService.Response()
+    response.status, response.result = handle.status, result
+    server._result_futures[bytes(handle.goal_id.uuid)].set_result(response)
