@@ -97,7 +97,7 @@ def programs(robot: Robot, closings: Any) -> tuple[Any, Any, Any]:
     return mine, yours, recursive
 
 
-def still(model: Any, v: Array) -> Array:
+def still(model: Any, _: Array) -> Array:
     """Rates that satisfy any constraint: at others, errors in velocity would enter the two libraries differently."""
     return np.zeros(model.nv)
 

@@ -81,26 +81,15 @@ def turned_identity(a, rows, columns, heads, b, w):
 
 
 @outline
-def solve_upper(a, columns, diagonal, b, width):
-    """Replace the first rows of `b` by R^-1 times them, in the order of R's columns."""
-    for i in range(columns - 1, -1, -1):
-        for k in range(i + 1, columns):
-            x = a[i, k]
-            for j in range(width):
-                b[i, j] -= x * b[k, j]
+def solve_triangle(a, columns, diagonal, b, width, transposed):
+    """Replace the first rows of `b` by R^-1 times them, or R^-T, in the order of R's columns."""
+    for j in range(columns):
+        i = j if transposed else columns - 1 - j
+        for m in range(j):
+            k = m if transposed else columns - 1 - m
+            x = a[k, i] if transposed else a[i, k]
+            for l in range(width):
+                b[i, l] -= x * b[k, l]
         x = 1.0 / diagonal[i]
-        for j in range(width):
-            b[i, j] *= x
-
-
-@outline
-def solve_lower(a, columns, diagonal, b, width):
-    """Replace the first rows of `b` by R^-T times them."""
-    for i in range(columns):
-        for k in range(i):
-            x = a[k, i]
-            for j in range(width):
-                b[i, j] -= x * b[k, j]
-        x = 1.0 / diagonal[i]
-        for j in range(width):
-            b[i, j] *= x
+        for l in range(width):
+            b[i, l] *= x

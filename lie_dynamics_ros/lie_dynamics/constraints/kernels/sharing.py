@@ -10,7 +10,7 @@ from ...model.layout import OK
 from .constrained_dynamics import HEADER
 from .loops import COUNT, LOOP_SIZE, START
 from .on_demand import on_demand
-from .orthogonal import solve_lower, solve_upper, triangulate, turn_back
+from .orthogonal import solve_triangle, triangulate, turn_back
 
 
 @outline
@@ -54,7 +54,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, wor
     for j in range(held):
         i = int(places[active + int(order[j])])
         b[j, 0] = load[i] - passive[i]
-    solve_lower(a, held, diagonal, b, 1)
+    solve_triangle(a, held, diagonal, b, 1, True)
     turn_back(a, m, held, heads, b, 1, w)  # Kim (59), the pseudo-inverse
     free = m - held
     if free == 0 or roots.shape[0] == 0:
@@ -84,7 +84,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, wor
         return False
     for j in range(free):
         x[j, 0] = r[j, free]
-    solve_upper(r, free, diagonal, x, 1)
+    solve_triangle(r, free, diagonal, x, 1, False)
     for j in range(free):
         for k in range(m):
             b[k, 0] += work[k, int(order[j])] * x[j, 0]

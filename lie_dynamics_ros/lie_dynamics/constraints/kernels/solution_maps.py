@@ -8,7 +8,7 @@ from ...engine.compile import outline
 from ...engine.lanes import workspace
 from ...model.layout import OK
 from .on_demand import on_demand
-from .orthogonal import solve_lower, solve_upper, triangulate, turned_identity
+from .orthogonal import solve_triangle, triangulate, turned_identity
 
 
 @outline
@@ -94,12 +94,12 @@ def motion_maps(mass, matrix, free, cut, done, out):
         for i in range(n):
             for j in range(n):
                 out[s, i, j] = space[i, j]
-        solve_upper(a, m, diagonal, t, n)
+        solve_triangle(a, m, diagonal, t, n, False)
         for i in range(m):
             for j in range(m):
                 inverse[i, j] = 0.0
             inverse[i, i] = 1.0
-        solve_lower(a, m, diagonal, inverse, m)
+        solve_triangle(a, m, diagonal, inverse, m, True)
         put_squares(inverse, 0, m, m, square)
         for k in range(m):
             row = n + int(order[k])
@@ -136,7 +136,7 @@ def held_maps(matrix, mask, cut, done, out):
         if not done[s]:
             continue
         turned_identity(a, m, m, heads, t, w)
-        solve_upper(a, m, diagonal, t, m)
+        solve_triangle(a, m, diagonal, t, m, False)
         for i in range(m):
             for j in range(m):
                 out[s, int(order[i]), j] = t[i, j]

@@ -33,13 +33,13 @@ def multiply(a, b, out):
 
 @inline
 def spread(a, values, out):
-    """Write a diag(values) a^T."""
+    """Write a diag(values) a^T, exactly symmetric."""
     for i in range(6):
-        for j in range(6):
+        for j in range(i + 1):
             x = 0.0
             for k in range(6):
                 x += a[i, k] * values[k] * a[j, k]
-            out[i, j] = x
+            out[i, j] = out[j, i] = x
 
 
 @inline

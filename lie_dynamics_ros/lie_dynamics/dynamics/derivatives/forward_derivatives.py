@@ -264,13 +264,13 @@ def _add_losses(found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], 
         found.dtau_dqd[..., given, given] += damping[given]
 
 
-def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, y: Array) -> int:
+def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, _: Array) -> int:
     """Return the status of forward dynamics at a state whose derivatives are not finite."""
     return int(_forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd)))
 
 
 def _explain_hybrid(
-    rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, y: Array, z: Array
+    rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, *_: Array
 ) -> int:
     out = np.empty_like(qd), np.empty_like(qd)
     return int(_hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out))

@@ -103,7 +103,7 @@ def fit_robot(
         rows = (A[..., active] * (weight / deviation)[..., None]).reshape(-1, int(active.sum()))
         aim = ((effort - known) * weight / deviation).ravel()
         R = np.asarray(np.linalg.qr(np.column_stack([rows, aim]), mode="r"))
-        guess = _guesses(samples, equations.drive_columns(structure, rigid), scale, weight)
+        guess = _guesses(equations.drive_columns(structure, rigid), scale, weight)
         free = np.repeat(np.array([term == "offset" for term in TERMS]), nv)
         wanted = structure.active()
         x = np.zeros(size + len(TERMS) * nv)
@@ -150,7 +150,7 @@ def _deviation(rest: Array, samples: Samples, least: Array) -> Array:
     return np.asarray(np.maximum(robust_deviation(rest, samples) * np.sqrt(KEPT / OWN), least))
 
 
-def _guesses(samples: Samples, drives: Array, scale: Array, weight: Array) -> Array:
+def _guesses(drives: Array, scale: Array, weight: Array) -> Array:
     """Return a size (7 nv,) of each coefficient: what makes a tenth of the effort; a gain of one."""
     size = np.sqrt(((drives * (weight > 0.0)[..., None]) ** 2).mean(axis=0))  # (nv, 7)
     guess = (0.1 * scale[:, None] / np.maximum(size, 1e-9 * (1.0 + size))).T

@@ -188,7 +188,7 @@ def _loss(rows, joints, j, q, v, tau):
 
 
 @outline
-def _kick(rows, weightless, joints, h, q, tau, f_ext, given, vec, work):
+def _kick(rows, joints, h, q, tau, f_ext, given, vec, work):
     """Add half a step's impulses of torques, gravity, wrenches and stops at `q` to the momenta in _P."""
     forces(rows, q, vec[ZERO], vec[ZERO], f_ext, vec[_B], work)
     for i in range(1, int(rows[0, N_V]) + 1):
@@ -207,7 +207,7 @@ def variational(rows, weightless, joints, h, q, qd, tau, f_ext, none, qdd, given
     n = qd.shape[0]
     zero, x = vec[ZERO], vec[_X]
     forces(weightless, q, zero, qd, none, vec[_P], work)
-    _kick(rows, weightless, joints, h, q, tau, f_ext, given, vec, work)
+    _kick(rows, joints, h, q, tau, f_ext, given, vec, work)
     place(rows, q, tree, False)
     for j in range(n):
         x[j] = qd[j] + 0.5 * h * (qdd[j] if given[j] else vec[ACCELERATION, j])
@@ -243,7 +243,7 @@ def variational(rows, weightless, joints, h, q, qd, tau, f_ext, none, qdd, given
             vec[_P, j] -= 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j]) * x[j]
         weightless[j + 1, ARMATURE] = vec[ARMATURES, j]
         vec[_X, j] = qd[j] + h * qdd[j] if given[j] else 0.0
-    _kick(rows, weightless, joints, h, other_q, tau, f_ext, given, vec, work)
+    _kick(rows, joints, h, other_q, tau, f_ext, given, vec, work)
     accelerations(weightless, other_q, zero, vec[_P], none, vec[_X], given, other_qd, vec[_A], work)
     for j in range(n):
         side = 1.0 if other_qd[j] > 0.0 else (-1.0 if other_qd[j] < 0.0 else 0.0)

@@ -35,7 +35,7 @@ def accept(piece: Piece, desired: Desired, whole: bool) -> None:
     """Accept every piece."""
 
 
-def in_place(piece: Piece, time: int, desired: Desired, rate: float) -> Halt:
+def in_place(piece: Piece, time: int, _: Desired, rate: float) -> Halt:
     """Come to rest within 0.3 s."""
     return Halt(piece, time, 0.3 * rate)
 

@@ -40,12 +40,12 @@ def list_blocks(rows, entries, n_bodies, blocks):
         blocks[3 * i + 5] = blocks[3 * i + 2] + entries * max(blocks[3 * i + 1] - blocks[3 * i], 0)
 
 
-def window_size(width, size):
+def window_size(width, size):  # noqa: ARG001
     """Return how many vectors the window wants for results of `size` numbers in rows of `width`."""
     return 0
 
 
-def store_rows(tile, blocks, entries, width, start, target, offset, window):
+def store_rows(tile, blocks, entries, width, start, target, offset, window):  # noqa: ARG001
     """Store the rows of a tile: their blocks, and zeros around them; return whether all numbers are finite.
 
     `offset` is the `line_offset` of the batch. The window, zero at first, is zero again in the end.

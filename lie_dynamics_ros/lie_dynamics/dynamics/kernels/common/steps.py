@@ -38,7 +38,7 @@ def transform(rows, i, q, work, column):
     return r, p
 
 
-def passing_transform(rows, i, q, work, column):
+def passing_transform(rows, i, q, work, column):  # noqa: ARG001
     """Return what `transform` returns, for once: `column` of `work` is free for other use then."""
     return row_transform(rows, i, q)
 
@@ -86,9 +86,9 @@ if COMPILED:
         return fill_transforms(rows, q, work, column)
 
     @for_one_state(transform, "q")
-    def _transform(rows, i, q, work, column):
+    def _transform(rows, i, q, work, column):  # noqa: ARG001
         return get9(work, i, column), get3(work, i, column + 9)
 
     @for_one_state(passing_transform, "q")
-    def _passing_transform(rows, i, q, work, column):
+    def _passing_transform(rows, i, q, work, column):  # noqa: ARG001
         return get9(work, i, column), get3(work, i, column + 9)

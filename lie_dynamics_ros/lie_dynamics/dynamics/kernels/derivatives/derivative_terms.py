@@ -188,8 +188,8 @@ def put_variations(rows, q, qd, qdd, work):
 
 
 @straight
-def less_rates(work, i, m, f, w, v):
-    """Return (m, f) + B (w, v) with the D and l of row `i`."""
+def less_rates(work, i, m, f, w):
+    """Return (m, f) + B (w, v) with the D and l of row `i`, for any v."""
     d, l = get9(work, i, D), get3(work, i, L)
     return sub(m, scale(2.0, rotate(d, w))), sub(f, scale(2.0, cross(l, w)))
 

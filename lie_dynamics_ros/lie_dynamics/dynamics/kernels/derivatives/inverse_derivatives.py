@@ -57,12 +57,12 @@ def columns_of_row(rows, i, work, tm, tf, dq, qat, dqd, vat, stride):
     Entry (i, k) goes to ``at + (i - 1) stride + k - 1`` of the flat arrays.
     """
     jw, jv = get3(work, i, J), get3(work, i, J + 3)
-    uw, uv = get3(work, i, U), get3(work, i, U + 3)
+    uw = get3(work, i, U)
     t = transposed_rates(work, i, jw, jv)
     gm, gf = inertia_times(work, i, get3(work, i, W), get3(work, i, W + 3))
-    gm, gf = less_rates(work, i, gm, gf, uw, uv)
+    gm, gf = less_rates(work, i, gm, gf, uw)
     em, ef = inertia_times(work, i, get3(work, i, SUM), get3(work, i, SUM + 3))
-    em, ef = less_rates(work, i, em, ef, jw, jv)
+    em, ef = less_rates(work, i, em, ef, jw)
     first = int(rows[i, FIRST])
     row, column = (i - 1) * stride - 1, i - 1
     k = i

@@ -145,7 +145,7 @@ def move(work, i, x, base, top):
 
 
 @outline
-def change_screw(rows, qd, qdd, work, i, x, base, top, out, at):
+def change_screw(qd, qdd, work, i, x, base, top, out, at):
     """Let x be the change of J_i."""
     move(work, i, times(get(qd, i - 1), x), base, top)
     add_twist(work, i, B, times(get(qdd, i - 1), x))
@@ -182,7 +182,7 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
         zero = lift(0.0, like)
         x = ((zero, zero, zero), z)
         displace(work, i, times(get(q, int(rows[i, Q_INDEX])), x), base)
-        change_screw(rows, qd, qdd, work, i, x, base, top, out, at)
+        change_screw(qd, qdd, work, i, x, base, top, out, at)
         return
     x = triple(table, e, values, 0, like), triple(table, e, values, 3, like)
     if what <= seeds.SUBSPACE_RATE:
@@ -199,7 +199,7 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
         if what <= seeds.AFTER_TWIST:
             displace(work, i, x, base)
         elif what == seeds.SUBSPACE:
-            change_screw(rows, qd, qdd, work, i, x, base, top, out, at)
+            change_screw(qd, qdd, work, i, x, base, top, out, at)
         else:
             add_twist(work, i, B, times(get(qd, i - 1), x))
         return
@@ -222,7 +222,7 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
 
 
 @outline
-def wrench_change(rows, i, hold, work):
+def wrench_change(i, hold, work):
     """Add to row `i` how its body's wrench changes with its motion."""
     e, u, v = get_twist(work, i, E), get_twist(work, i, U), get_twist(work, i, V)
     a = plus(bracket(u, v), get_twist(work, i, B))
@@ -270,7 +270,7 @@ def spread_changes(rows, table, e, end, hold, q, qd, qdd, values, work, state, o
             apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
             e += 1
         if rows[i, BODY] >= 0.0:
-            wrench_change(rows, i, hold, work)
+            wrench_change(i, hold, work)
 
 
 @inline
