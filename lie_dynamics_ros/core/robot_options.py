@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ MODEL_SETTINGS = (
         "payload_mass",
         0.0,
         "Mass of what the robot carries besides what its description holds [kg]. 0: nothing.",
-        low=0.0,
         high=1e6,
     ),
     Setting(
@@ -117,9 +116,9 @@ class RobotOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return cls(**cls.read(values))
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that parameter values stand for, if only by name; raises ParameterError."""
         if values["friction_file"] and (values["include_damping"] or values["include_friction"]):
             raise ParameterError(
                 "friction_file is set with include_damping or include_friction; expected one of them, or the joints "
@@ -129,6 +128,7 @@ class RobotOptions:
         if len(gravity) != 3:
             raise ParameterError(f"gravity has {len(gravity)} entries; expected 3 (x, y, z)")
         return {
+            **{field.name: values[field.name] for field in fields(cls) if field.name in values},
             "gravity": gravity,
             "damping": values["include_damping"],
             "friction": values["include_friction"],

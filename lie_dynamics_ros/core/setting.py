@@ -12,10 +12,6 @@ from .errors import ParameterError
 
 When = Literal["any time", "while unconfigured", "at start"]
 
-PER_JOINT = "One number for all joints, or one for each in model order."
-"""End of the description of a parameter that is a list of numbers."""
-
-
 @dataclass(frozen=True)
 class Setting:
     """One parameter of a node.
@@ -27,7 +23,7 @@ class Setting:
     when : {"any time", "while unconfigured", "at start"}
         When it may be set.
     low, high : float or int, optional
-        Range of a number, or of each entry of an array, ends included; none for texts and booleans only.
+        Range of a number, or of each entry of an array, ends included; no `high` for texts and booleans only.
     choices : tuple of str
         Allowed texts, where not all are.
     """
@@ -36,7 +32,7 @@ class Setting:
     default: Any
     description: str
     when: When = "any time"
-    low: float | None = None
+    low: float = 0
     high: float | None = None
     choices: tuple[str, ...] = ()
 
@@ -48,5 +44,11 @@ class Setting:
         for number in numbers:
             if isinstance(number, float) and not math.isfinite(number):
                 raise ParameterError(f"{self.name} holds {number}; expected finite numbers")
-            if self.low is not None and self.high is not None and not self.low <= number <= self.high:
+            if self.high is not None and not self.low <= number <= self.high:
                 raise ParameterError(f"{self.name} holds {number:g}; expected {self.low:g} to {self.high:g}")
+
+
+def per_joint(name: str, default: float, description: str, when: When = "any time", **limits: float) -> Setting:
+    """Return a parameter that is one number for all joints, or one for each."""
+    text = f"{description} One number for all joints, or one for each in model order."
+    return Setting(name, [default], text, when, **limits)

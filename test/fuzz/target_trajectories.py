@@ -64,7 +64,7 @@ def random_options(rng: np.random.Generator) -> ComputedTorqueOptions:
 
 def _between(rng: np.random.Generator, setting: Any) -> float:
     kind, usual = rng.integers(5), setting.default[0] if isinstance(setting.default, list) else setting.default
-    low, high = (-1e9 if setting.low is None else setting.low), (1e9 if setting.high is None else setting.high)
+    low, high = (-1e9, 1e9) if setting.high is None else (setting.low, setting.high)
     value = (low, high, usual, usual * 10.0 ** rng.uniform(-3, 3), rng.uniform(low, high))[kind]
     return float(np.clip(value, low, high))
 

@@ -111,7 +111,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
 
     def read_options(self, values: Mapping[str, Any]) -> ComputedTorqueOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ComputedTorqueOptions(**ComputedTorqueOptions.read(values))
+        return ComputedTorqueOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ComputedTorqueCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

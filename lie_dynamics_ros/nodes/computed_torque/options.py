@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.errors import ParameterError
 from ...core.robot_options import MODEL_SETTINGS, RobotOptions
-from ...core.setting import PER_JOINT, Setting
+from ...core.setting import Setting, per_joint
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
 from .core import CONTROL_MODES, POLICIES
@@ -24,50 +24,28 @@ NUMBERS = (
 REACTIONS = ("none", "stop", "gravity_compensation", "retract")
 CONTROL_SETTINGS = (
     Setting("mode", CONTROL_MODES[0], "Controller.", choices=CONTROL_MODES),
-    Setting("kp", [100.0], f"Stiffness of the error in mode computed_torque [1/s^2]. {PER_JOINT}", low=0.0, high=1e6),
-    Setting("kd", [20.0], f"Damping of the error in mode computed_torque [1/s]. {PER_JOINT}", low=0.0, high=1e4),
-    Setting(
-        "ki",
-        [0.0],
-        f"Gain of the integral of the error in mode computed_torque [1/s^3]. {PER_JOINT}",
-        low=0.0,
-        high=1e8,
-    ),
-    Setting(
-        "integral_limit",
-        [50.0],
-        f"Largest acceleration by the integral [rad/s^2, m/s^2]. {PER_JOINT}",
-        low=0.0,
-        high=1e6,
-    ),
-    Setting(
-        "convergence_rate",
-        [15.0],
-        f"Lambda of modes passivity_based and adaptive [1/s]. {PER_JOINT}",
-        low=0.0,
-        high=1e4,
-    ),
-    Setting(
+    per_joint("kp", 100.0, "Stiffness of the error in mode computed_torque [1/s^2].", high=1e6),
+    per_joint("kd", 20.0, "Damping of the error in mode computed_torque [1/s].", high=1e4),
+    per_joint("ki", 0.0, "Gain of the integral of the error in mode computed_torque [1/s^3].", high=1e8),
+    per_joint("integral_limit", 50.0, "Largest acceleration by the integral [rad/s^2, m/s^2].", high=1e6),
+    per_joint("convergence_rate", 15.0, "Lambda of modes passivity_based and adaptive [1/s].", high=1e4),
+    per_joint(
         "sliding_rate",
-        [20.0],
-        f"Damping of modes passivity_based and adaptive over the mass matrix [1/s]. {PER_JOINT}",
-        low=0.0,
+        20.0,
+        "Damping of modes passivity_based and adaptive over the mass matrix [1/s].",
         high=1e4,
     ),
-    Setting(
+    per_joint(
         "sliding_damping",
-        [5.0],
+        5.0,
         "Damping of modes passivity_based and adaptive besides that, as far as the sampled loop can carry it "
-        f"[N m s/rad, N s/m]. {PER_JOINT}",
-        low=0.0,
+        "[N m s/rad, N s/m].",
         high=1e6,
     ),
-    Setting(
+    per_joint(
         "guiding_damping",
-        [0.5],
-        "Damping of mode gravity_compensation, as far as the sampled loop can carry it [N m s/rad, N s/m]. "
-        f"{PER_JOINT}",
-        low=0.0,
+        0.5,
+        "Damping of mode gravity_compensation, as far as the sampled loop can carry it [N m s/rad, N s/m].",
         high=1e6,
     ),
     Setting(
@@ -81,7 +59,6 @@ CONTROL_SETTINGS = (
         "adaptation_memory",
         0.5,
         "Time over which mode adaptive looks back at what efforts did; 0: it learns by tracking errors alone [s].",
-        low=0.0,
         high=60.0,
     ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
@@ -103,14 +80,12 @@ CONTROL_SETTINGS = (
         "rate",
         0.0,
         "Joint states per second that the gains must suit; 0: gains are held against the measured rate alone [Hz].",
-        low=0.0,
         high=1e5,
     ),
     Setting(
         "delay",
         1.0,
         "From a state until its effort acts, in periods; more where states are found to be older.",
-        low=0.0,
         high=8.0,
     ),
     Setting(
@@ -118,17 +93,10 @@ CONTROL_SETTINGS = (
         0.0,
         "From a state until its effort acts, in periods, at the least; what is desired is commanded for the middle "
         "between this and delay.",
-        low=0.0,
         high=8.0,
     ),
-    Setting("blend_time", 0.5, "In which efforts pass over to another mode, gains or model [s].", low=0.0, high=60.0),
-    Setting(
-        "effort_rate_limit",
-        [0.0],
-        f"Largest change of commanded efforts [N m/s, N/s]; 0: no limit. {PER_JOINT}",
-        low=0.0,
-        high=1e9,
-    ),
+    Setting("blend_time", 0.5, "In which efforts pass over to another mode, gains or model [s].", high=60.0),
+    per_joint("effort_rate_limit", 0.0, "Largest change of commanded efforts [N m/s, N/s]; 0: no limit.", high=1e9),
     Setting(
         "driver_compensates_gravity",
         False,
@@ -142,11 +110,10 @@ CONTROL_SETTINGS = (
         choices=POLICIES,
     ),
     Setting("queue_trajectories", False, "Begin a trajectory when those before it have ended, not in their place."),
-    Setting(
+    per_joint(
         "acceleration_limit",
-        [0.0],
-        f"Largest acceleration of trajectories [rad/s^2, m/s^2]; 0: no limit. {PER_JOINT}",
-        low=0.0,
+        0.0,
+        "Largest acceleration of trajectories [rad/s^2, m/s^2]; 0: no limit.",
         high=1e9,
     ),
     Setting(
@@ -158,28 +125,24 @@ CONTROL_SETTINGS = (
         "start_tolerance",
         0.1,
         "Largest distance from the desired position to a first point at time 0 [rad, m].",
-        low=0.0,
         high=100.0,
     ),
     Setting(
         "error_limit",
         0.5,
         "Stop when a joint is farther from its desired position [rad, m]. 0: no limit.",
-        low=0.0,
         high=100.0,
     ),
     Setting(
         "velocity_tolerance",
         0.2,
         "Stop when a joint moves faster than its limit in the URDF by more than this part of it.",
-        low=0.0,
         high=100.0,
     ),
     Setting(
         "position_tolerance",
         0.05,
         "Stop when a joint moves on beyond its limit in the URDF by more than this [rad, m].",
-        low=0.0,
         high=100.0,
     ),
     Setting(
@@ -195,25 +158,22 @@ CONTROL_SETTINGS = (
         "What becomes of trajectories beyond limits of velocity, acceleration, jerk or effort.",
         choices=JUDGEMENTS,
     ),
-    Setting(
+    per_joint(
         "path_tolerance",
-        [0.0],
-        f"Largest error on the way of a goal that gives none [rad, m]; 0: no limit but error_limit. {PER_JOINT}",
-        low=0.0,
+        0.0,
+        "Largest error on the way of a goal that gives none [rad, m]; 0: no limit but error_limit.",
         high=100.0,
     ),
-    Setting(
+    per_joint(
         "goal_tolerance",
-        [0.05],
-        f"Largest error at the end of a goal that gives none [rad, m]; 0: no limit. {PER_JOINT}",
-        low=0.0,
+        0.05,
+        "Largest error at the end of a goal that gives none [rad, m]; 0: no limit.",
         high=100.0,
     ),
     Setting(
         "goal_time_tolerance",
         1.0,
         "How long after its end a goal that gives none may take to come within its tolerance [s]; 0: no limit.",
-        low=0.0,
         high=3600.0,
     ),
     Setting("feedback_rate", 20.0, "Feedback of goals per second [Hz].", low=0.1, high=200.0),
@@ -221,7 +181,6 @@ CONTROL_SETTINGS = (
         "speed_scaling",
         1.0,
         "Rate at which desired motions run; 0: they pause. ~/speed_scaling multiplies it.",
-        low=0.0,
         high=1.0,
     ),
     Setting("speed_scaling_time", 0.5, "In which most of a change of that rate is made [s].", low=0.01, high=60.0),
@@ -279,8 +238,8 @@ class ComputedTorqueOptions(RobotOptions):
     gap: float
     tool: ToolOptions
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
         numbers = {name: tuple(values[name]) for name in NUMBERS}
         for name, entries in numbers.items():
@@ -293,15 +252,8 @@ class ComputedTorqueOptions(RobotOptions):
             raise ParameterError(
                 "on_infeasible is slow_down, which needs the package toppra: pip install toppra"
             )
-        same = (
-            "mode", "adaptation_weight", "adaptation_memory", "largest_payload", "payload_reach", "rate", "delay",
-            "least_delay", "blend_time", "driver_compensates_gravity", "effort_policy", "check_dynamics",
-            "start_tolerance", "error_limit", "velocity_tolerance", "position_tolerance", "stop_time", "on_infeasible",
-            "goal_time_tolerance", "speed_scaling", "speed_scaling_time", "contact_reaction", "retract_time",
-        )  # fmt: skip
         return {
-            **RobotOptions.read(values),
-            **{name: values[name] for name in same},
+            **super().read(values),
             "numbers": numbers,
             "adapted_bodies": tuple(name for name in values["adapted_bodies"] if name),
             "saturate": values["saturate_efforts"],
@@ -327,7 +279,7 @@ def default_options(**changes: Any) -> ComputedTorqueOptions:
     unknown = set(changes) - set(values) - {"state_timeout"}
     if unknown:
         raise ParameterError(f"there is no parameter {', '.join(sorted(unknown))}")
-    return ComputedTorqueOptions(**ComputedTorqueOptions.read({**values, "state_timeout": 0.1, **changes}))
+    return ComputedTorqueOptions.from_values({**values, "state_timeout": 0.1, **changes})
 
 
 def _check_gains(numbers: Mapping[str, tuple[float, ...]], rate: float, delay: float) -> None:

@@ -44,7 +44,7 @@ TOOL_SETTINGS = (
     *_pair("acceleration", 8.0, 2.0, "Its largest acceleration", ("rad/s^2", "m/s^2"), low=1e-4, high=1e4),
     Setting("posture", [0.0], "What the null space holds, in model order [rad, m]; one number: where the mode began.",
             low=-1e6, high=1e6),
-    Setting("posture_rate", 4.0, "How fast the null space goes there, critically damped [1/s].", low=0.0, high=1e4),
+    Setting("posture_rate", 4.0, "How fast the null space goes there, critically damped [1/s].", high=1e4),
     Setting(
         "singularity",
         0.05,
@@ -52,7 +52,7 @@ TOOL_SETTINGS = (
         low=1e-4,
         high=0.5,
     ),
-    Setting("target_timeout", 0.1, "Older target twists count as zero [s]. 0: no limit.", low=0.0, high=3600.0),
+    Setting("target_timeout", 0.1, "Older target twists count as zero [s]. 0: no limit.", high=3600.0),
     Setting("yield_to_wrenches", True, "Whether the tool gives way to ~/external_wrench in mode impedance, too."),
 )  # fmt: skip
 

@@ -50,7 +50,7 @@ class ContactNode(RobotNode[ContactCore]):
 
     def read_options(self, values: Mapping[str, Any]) -> ContactOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ContactOptions(**ContactOptions.read(values))
+        return ContactOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ContactCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

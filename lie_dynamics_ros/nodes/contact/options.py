@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.errors import ParameterError
 from ...core.robot_options import RobotOptions
-from ...core.setting import PER_JOINT, Setting
+from ...core.setting import Setting, per_joint
 
 CONTACT_SETTINGS = (
     Setting("contact_frame", "", "Link or frame that wrenches are told at. Empty: the last link."),
@@ -22,7 +22,7 @@ CONTACT_SETTINGS = (
     ),
     Setting("false_alarms", 0.01, "Largest rate of false alarms, for normal noise [1/h].", low=1e-9, high=1e6),
     Setting("averaging", 0.035, "Time that torques and wrenches are means of [s].", low=1e-3, high=10.0),
-    Setting("release", 0.1, "How long nothing is felt before a contact has ended [s].", low=0.0, high=60.0),
+    Setting("release", 0.1, "How long nothing is felt before a contact has ended [s].", high=60.0),
     Setting(
         "noise_time",
         5.0,
@@ -34,27 +34,19 @@ CONTACT_SETTINGS = (
         "velocity_noise",
         0.0,
         "Standard deviation of measured velocities; 0 has the noise measured [rad/s, m/s].",
-        low=0.0,
         high=10.0,
     ),
-    Setting("effort_noise", 0.0, "The same of efforts; set with velocity_noise [N m, N].", low=0.0, high=1000.0),
-    Setting(
+    Setting("effort_noise", 0.0, "The same of efforts; set with velocity_noise [N m, N].", high=1000.0),
+    per_joint(
         "offset_error",
-        [0.0],
-        f"What is not known of constant torques, as a standard deviation [N m, N]. {PER_JOINT}",
-        low=0.0,
+        0.0,
+        "What is not known of constant torques, as a standard deviation [N m, N].",
         high=1e6,
     ),
-    Setting(
-        "friction_error",
-        [0.0],
-        f"What is not known of dry friction, as a standard deviation [N m, N]. {PER_JOINT}",
-        low=0.0,
-        high=1e6,
-    ),
+    per_joint("friction_error", 0.0, "What is not known of dry friction, as a standard deviation [N m, N].", high=1e6),
     Setting("drift_time", 600.0, "Time in which these two change [s].", low=1.0, high=1e6),
-    Setting("model_error", 0.0, "Part of the efforts that the model misses [1].", low=0.0, high=10.0),
-    Setting("effort_delay", 0.0, "How much older efforts are than the states that hold them [s].", low=0.0, high=0.1),
+    Setting("model_error", 0.0, "Part of the efforts that the model misses [1].", high=10.0),
+    Setting("effort_delay", 0.0, "How much older efforts are than the states that hold them [s].", high=0.1),
     Setting(
         "efforts_are",
         "measured",
@@ -88,22 +80,19 @@ class ContactOptions(RobotOptions):
     effort_noise: float
     observer: tuple[tuple[str, Any], ...]
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
         if (values["velocity_noise"] > 0.0) != (values["effort_noise"] > 0.0):
             raise ParameterError("velocity_noise and effort_noise: expected both, or both 0 to have noise measured")
         numbers = ("false_alarms", "averaging", "release", "drift_time", "model_error", "effort_delay")
         return {
-            **RobotOptions.read(values),
+            **super().read(values),
             "frame": values["contact_frame"].removeprefix("/"),
             "moment": values["contact_moment"],
             "held": values["efforts_are"] == "held",
             "weightless": values["driver_compensates_gravity"],
             "limit": values["largest_deviation"],
-            "noise_time": values["noise_time"],
-            "velocity_noise": values["velocity_noise"],
-            "effort_noise": values["effort_noise"],
             "observer": tuple((name, values[name]) for name in numbers)
             + tuple((name, tuple(values[name])) for name in ("offset_error", "friction_error")),
         }

@@ -32,16 +32,15 @@ class HybridDynamicsOptions(RobotOptions):
     free_base: bool
     command_timeout: int  # [ns]
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
         if values["free_base"] and values["base_motion"] != "odometry":
             raise ParameterError(f"free_base with base_motion {values['base_motion']!r}; expected 'odometry'")
         return {
-            **RobotOptions.read(values),
+            **super().read(values),
             "unnamed": values["unnamed_joints"],
             "saturate": values["saturate_efforts"],
-            "free_base": values["free_base"],
             "command_timeout": round(values["command_timeout"] * 1e9),
         }
 

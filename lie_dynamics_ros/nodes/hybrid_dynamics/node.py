@@ -51,13 +51,7 @@ SETTINGS = (
         "With base_motion odometry: only external wrenches push the root link, whose acceleration is answered; "
         "otherwise its acceleration is given, and the wrench is answered.",
     ),
-    Setting(
-        "command_timeout",
-        0.5,
-        "Commands older than this count as none [s]. 0: no limit.",
-        low=0.0,
-        high=3600.0,
-    ),
+    Setting("command_timeout", 0.5, "Commands older than this count as none [s]. 0: no limit.", high=3600.0),
 )
 
 

@@ -28,15 +28,13 @@ class InverseDynamicsOptions(RobotOptions):
     saturate: bool
     acceleration_timeout: int  # [ns]
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
         if values["gravity_only"] and values["driver_compensates_gravity"]:
             raise ParameterError("gravity_only and driver_compensates_gravity together would leave nothing to publish")
         return {
-            **RobotOptions.read(values),
-            "gravity_only": values["gravity_only"],
-            "driver_compensates_gravity": values["driver_compensates_gravity"],
+            **super().read(values),
             "saturate": values["saturate_efforts"],
             "acceleration_timeout": round(values["acceleration_timeout"] * 1e9),
         }

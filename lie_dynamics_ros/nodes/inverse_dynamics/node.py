@@ -41,7 +41,6 @@ SETTINGS = (
         "acceleration_timeout",
         0.5,
         "Desired accelerations older than this count as zero [s]. 0: no limit.",
-        low=0.0,
         high=3600.0,
     ),
     Setting("publish_commands", False, "Publish ~/commands as well.", "at start"),

@@ -33,8 +33,8 @@ class SimulationOptions(RobotOptions):
     position_noise: float
     velocity_noise: float
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
         extra = {}
         for name in ("extra_damping", "extra_friction"):
@@ -42,13 +42,9 @@ class SimulationOptions(RobotOptions):
             if not extra[name] or any(x < 0.0 for x in extra[name]):
                 raise ParameterError(f"{name} is {list(extra[name])}; expected numbers that are not negative")
         return {
-            **RobotOptions.read(values),
+            **super().read(values),
             **extra,
-            "stops": values["stops"],
             "saturate": values["saturate_efforts"],
-            "position_bandwidth": values["position_bandwidth"],
-            "position_noise": values["position_noise"],
-            "velocity_noise": values["velocity_noise"],
         }
 
     def apply(self, model: Model) -> Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.robot_options import MODEL_SETTINGS
-from ...core.setting import PER_JOINT, Setting
+from ...core.setting import Setting, per_joint
 from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS
 
 SIMULATION_MODES = ("motion", "dynamics")
@@ -33,8 +33,8 @@ SETTINGS = (
         "while unconfigured",
         choices=STARTS,
     ),
-    Setting("initial_position", [0.0], f"[rad, m]. {PER_JOINT}", "while unconfigured", low=-1e6, high=1e6),
-    Setting("seed", 0, "Of the noise.", "while unconfigured", low=0, high=2**31 - 1),
+    per_joint("initial_position", 0.0, "[rad, m].", "while unconfigured", low=-1e6, high=1e6),
+    Setting("seed", 0, "Of the noise.", "while unconfigured", high=2**31 - 1),
     Setting("publish_clock", False, "Publish simulated time on /clock, and stamp states with it.", "at start"),
     Setting(
         "real_time_factor",
@@ -52,14 +52,8 @@ SETTINGS = (
         "while unconfigured",
     ),
     *MODEL_SETTINGS,
-    Setting(
-        "extra_damping",
-        [0.0],
-        f"Damping beside that of the URDF [N m s/rad, N s/m]. {PER_JOINT}",
-        low=0.0,
-        high=1e6,
-    ),
-    Setting("extra_friction", [0.0], f"Dry friction beside that of the URDF [N m, N]. {PER_JOINT}", low=0.0, high=1e6),
+    per_joint("extra_damping", 0.0, "Damping beside that of the URDF [N m s/rad, N s/m].", high=1e6),
+    per_joint("extra_friction", 0.0, "Dry friction beside that of the URDF [N m, N].", high=1e6),
     Setting("stops", True, "Stops at the position limits of the URDF."),
     Setting("saturate_efforts", True, "Limit commanded efforts to the effort limits of the URDF."),
     Setting(
@@ -69,21 +63,19 @@ SETTINGS = (
         low=0.1,
         high=10_000.0,
     ),
-    Setting("position_noise", 0.0, "Standard deviation of measured positions [rad, m].", low=0.0, high=10.0),
-    Setting("velocity_noise", 0.0, "Standard deviation of measured velocities [rad/s, m/s].", low=0.0, high=100.0),
+    Setting("position_noise", 0.0, "Standard deviation of measured positions [rad, m].", high=10.0),
+    Setting("velocity_noise", 0.0, "Standard deviation of measured velocities [rad/s, m/s].", high=100.0),
     Setting(
         "command_delay",
         0.0,
         "From a command until it takes effect, whole and half periods of the joint states.",
         "while unconfigured",
-        low=0.0,
         high=10.0,
     ),
     Setting(
         "command_timeout",
         0.1,
         "Commands older than this, in simulated time, count as none, and brakes hold the robot [s]. 0: no limit.",
-        low=0.0,
         high=3600.0,
     ),
 )

@@ -66,7 +66,6 @@ SETTINGS = (
         "leg_noise",
         [1e-5],
         "Standard deviation of the leg lengths, for the covariance; one for all legs or six [m].",
-        low=0.0,
         high=1.0,
     ),
     Setting(
@@ -75,7 +74,6 @@ SETTINGS = (
         "Largest linear [m/s] and angular speed [rad/s] that the platform can have; poses are certified only with it. "
         "[0.0]: not known.",
         "while unconfigured",
-        low=0.0,
         high=1e6,
     ),
     Setting(
@@ -83,7 +81,6 @@ SETTINGS = (
         1e-4,
         "Largest error of a leg length that what is certified allows for [m].",
         "while unconfigured",
-        low=0.0,
         high=1.0,
     ),
     Setting(
@@ -112,7 +109,6 @@ SETTINGS = (
         0.5,
         "Time left before a singular pose, at the present speed, below which the log and the diagnostics warn [s]. "
         "0: never.",
-        low=0.0,
         high=60.0,
     ),
     Setting("publish_tf", True, "Publish the platform frame on /tf, where tf2_msgs is installed.", "at start"),
@@ -121,7 +117,6 @@ SETTINGS = (
         10.0,
         "Markers for RViz per second, while somebody listens [Hz]. 0: none.",
         "while unconfigured",
-        low=0.0,
         high=100.0,
     ),
 )

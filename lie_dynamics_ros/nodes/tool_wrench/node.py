@@ -45,7 +45,7 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
 
     def read_options(self, values: Mapping[str, Any]) -> ToolWrenchOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ToolWrenchOptions(**ToolWrenchOptions.read(values))
+        return ToolWrenchOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ToolWrenchCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

@@ -26,7 +26,7 @@ TOOL_WRENCH_SETTINGS = (
         low=-1,
         high=1,
     ),
-    Setting("tool_mass", 0.0, "Of all that hangs on the sensor [kg].", low=0.0, high=1e6),
+    Setting("tool_mass", 0.0, "Of all that hangs on the sensor [kg].", high=1e6),
     Setting("tool_center_of_mass", [0.0, 0.0, 0.0], "In the sensor's axes [m].", low=-1000.0, high=1000.0),
     Setting(
         "tool_inertia",
@@ -73,8 +73,8 @@ class ToolWrenchOptions(RobotOptions):
     filter_time: float
     pose_time: float
 
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that parameter values stand for; raises ParameterError."""
         for name, sizes in (("sensor_bias", (1, 6)), ("tool_center_of_mass", (3,)), ("tool_inertia", (6,))):
             if len(values[name]) not in sizes:
@@ -85,7 +85,7 @@ class ToolWrenchOptions(RobotOptions):
             raise ParameterError("reading_sign is 0; expected 1 or -1")
         bias = tuple(values["sensor_bias"])
         return {
-            **RobotOptions.read(values),
+            **super().read(values),
             "frame": values["sensor_frame"].removeprefix("/"),
             "bias": (*bias[3:], *bias[:3]) if len(bias) == 6 else (),
             "sign": values["reading_sign"],
@@ -94,5 +94,4 @@ class ToolWrenchOptions(RobotOptions):
             "inertia": tuple(values["tool_inertia"]),
             "motion": values["compensate_motion"],
             "filter_time": values["acceleration_filter_time"],
-            "pose_time": values["pose_time"],
         }

@@ -38,7 +38,6 @@ BASE_SETTINGS = (
         0.1,
         "How far the times of a state and of the odometry for it may be apart; accelerations that are told of the base "
         "or of joints that carry it count as zero once they are older [s]. 0: no limit.",
-        low=0.0,
         high=3600.0,
     ),
     Setting("odometry_frame", "", "Frame that poses in odometry must be given in. Empty: any."),

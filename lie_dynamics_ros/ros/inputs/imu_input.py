@@ -32,14 +32,12 @@ IMU_SETTINGS = (
         "imu_timeout",
         0.5,
         "IMU messages older than this are not used, and silence longer than this is told [s]. 0: no limit.",
-        low=0.0,
         high=3600.0,
     ),
     Setting(
         "imu_filter_time",
         0.5,
         "Time constant of the low pass that accelerations go through where the IMU gives no orientation [s].",
-        low=0.0,
         high=100.0,
     ),
 )

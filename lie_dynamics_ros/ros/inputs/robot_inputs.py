@@ -54,7 +54,6 @@ INPUT_SETTINGS = (
         0.1,
         "Largest difference of the time stamps of joint states that name some joints each and are put together [s]. "
         "0: no limit.",
-        low=0.0,
         high=3600.0,
     ),
 )

@@ -33,7 +33,6 @@ STATE_TIMEOUT = Setting(
     "state_timeout",
     0.1,
     "Joint states older than this, by their time stamp, are not answered [s]. 0: no limit.",
-    low=0.0,
     high=3600.0,
 )
 TOPICS = Setting(

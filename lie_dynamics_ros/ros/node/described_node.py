@@ -38,7 +38,6 @@ DESCRIPTION_SETTINGS = (
         "robot_description_timeout",
         5.0,
         "How long a configure transition waits for the topic robot_description [s]. Autostart waits without limit.",
-        low=0.0,
         high=600.0,
     ),
     Setting(

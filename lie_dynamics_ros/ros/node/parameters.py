@@ -23,7 +23,7 @@ def make_descriptor(setting: Setting) -> ParameterDescriptor:
     """Build what ``ros2 param describe`` shows, and what rclpy checks."""
     rules = [f"one of: {', '.join(setting.choices)}"] if setting.choices else []
     example = setting.default[0] if isinstance(setting.default, list) else setting.default
-    if setting.low is not None and isinstance(setting.default, list):
+    if setting.high is not None and isinstance(setting.default, list):
         rules.append(f"each entry from {setting.low:g} to {setting.high:g}")
     if setting.when != "any time":
         rules.append(f"can be set {'only ' if setting.when == 'at start' else ''}{setting.when}")
@@ -32,7 +32,7 @@ def make_descriptor(setting: Setting) -> ParameterDescriptor:
         additional_constraints="; ".join(rules),
         read_only=setting.when == "at start",
     )
-    if setting.low is not None and setting.high is not None:
+    if setting.high is not None:
         if isinstance(example, int):
             descriptor.integer_range = [IntegerRange(from_value=int(setting.low), to_value=int(setting.high))]
         else:

@@ -29,7 +29,6 @@ REAL_TIME_SETTINGS = (
         "Priority of all threads of the process under the scheduler SCHED_FIFO, where the system allows it. "
         "0: as the process was started.",
         "at start",
-        low=0,
         high=99,
     ),
     Setting(

@@ -53,13 +53,7 @@ ROBOT_SETTINGS = (
         "When the payload of the parameters counts: always, or while ~/gripped says that it is held.",
         choices=("always", "gripped"),
     ),
-    Setting(
-        "wrench_timeout",
-        0.1,
-        "External wrenches older than this count as zero [s]. 0: no limit.",
-        low=0.0,
-        high=3600.0,
-    ),
+    Setting("wrench_timeout", 0.1, "External wrenches older than this count as zero [s]. 0: no limit.", high=3600.0),
 )
 
 Core = TypeVar("Core", bound=RobotCore)

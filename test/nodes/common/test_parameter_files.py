@@ -61,7 +61,7 @@ def test_every_number_has_a_range_that_descriptor_and_page_give(name):
         number = setting.default[0] if isinstance(setting.default, list) else setting.default
         if isinstance(number, (bool, str)):
             continue
-        assert setting.low is not None and setting.low <= setting.high, setting.name
+        assert setting.high is not None and setting.low <= setting.high, setting.name
         descriptor = make_descriptor(setting)
         (given,) = descriptor.integer_range if isinstance(number, int) else descriptor.floating_point_range
         assert (given.from_value, given.to_value) == (setting.low, setting.high)
@@ -85,7 +85,7 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
         descriptor = bench.describe(node, setting.name)
         assert descriptor.description.endswith((".", "].")), setting.name
         assert descriptor.read_only == (setting.when == "at start")
-        if setting.low is not None:
+        if setting.high is not None:
             (range_,) = descriptor.floating_point_range or descriptor.integer_range
             assert (range_.from_value, range_.to_value) == (setting.low, setting.high)
     assert bench.get(node, next(iter(depth))) == 7
