@@ -40,6 +40,8 @@ AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
 """And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
+GIVING_WAY = 0.3
+"""How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
 
 
 class Answering(RobotCore):
@@ -77,6 +79,7 @@ class Answering(RobotCore):
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
         self.goals = Goals()
+        self._touched = False
         self._past = PastPath()
         self._way_back: JointPoints | None = None
         self._pace = 1.0  # rate that the clock is to have
@@ -84,6 +87,7 @@ class Answering(RobotCore):
         self._filter_time = 0.0  # of the last state [s]
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
+        self._give_way = 0.0  # how long the stop under way is to go on without a spring [s]
         self._moved = False  # whether the mode changed and the robot is to stay where it is
 
     def gravity(self, position: Array) -> Array:
@@ -94,6 +98,11 @@ class Answering(RobotCore):
     def mode(self) -> str:
         """Control mode in force."""
         return "gravity_compensation" if self.phase == YIELDING else self.options.mode
+
+    @property
+    def _reacts(self) -> bool:
+        """Whether something touches, and the robot is to do something about it."""
+        return self._touched and self.options.contact_reaction != "none"
 
     @property
     def gains(self) -> Gains:
@@ -232,14 +241,19 @@ class Answering(RobotCore):
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
         g, soft, plan = self._laws.gains, self._soft, self._plan
-        if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
-            plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
-            self._plan, self._planned = plan, stamp
-        motion = plan.at((stamp - self._planned) * 1e-9)
+        gives_way = self._give_way > 0.0
+        if gives_way:  # damped alone: nothing presses where a plan would lead, and what pushes the robot moves it
+            self._plan, self._give_way = None, self._give_way - period
+            motion = q, self.zero, self.zero
+        else:
+            if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
+                plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
+                self._plan, self._planned = plan, stamp
+            motion = plan.at((stamp - self._planned) * 1e-9)
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
-            law = self._laws.stopping(q, qd, motion)
+            law = self._laws.stopping(q, qd, motion, not gives_way)
             bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
             limited = self._efforts.brake(stamp, law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
@@ -248,7 +262,7 @@ class Answering(RobotCore):
             limited = self._efforts.brake(stamp, held, held, held, period)
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
-        if self.phase == STOPPING and within(motion[1], self._rest) and within(qd, self._resting):
+        if self.phase == STOPPING and not gives_way and within(motion[1], self._rest) and within(qd, self._resting):
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
@@ -302,6 +316,7 @@ class Answering(RobotCore):
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
         if self.phase not in (STOPPING, STOPPED):
             self._plan = None  # made at the next state, from where the robot is then
+            self._give_way = GIVING_WAY if self._reacts else 0.0
             self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")

@@ -7,7 +7,7 @@ from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction, Model
 from .answer import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
-from .answering import Answering
+from .answering import GIVING_WAY, Answering
 from .tool_control import TARGETS
 from .tool_options import TOOL_MODES
 from .trajectories.goals import SUCCESSFUL, Goal
@@ -26,7 +26,6 @@ class Following(Answering):
     def __init__(self, model: Model, friction: JointFriction | None) -> None:
         super().__init__(model, friction)
         self._pace_factor = 1.0  # besides `speed_scaling`
-        self._touched = False
 
     def hold(self) -> str:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is.
@@ -62,6 +61,8 @@ class Following(Answering):
         """Take in whether something touches the robot; where that is new, react as `contact_reaction` says."""
         new, self._touched = touching and not self._touched, touching
         reaction, mode = self.options.contact_reaction, self.options.mode
+        if new and self._reacts and self.phase == STOPPING:
+            self._give_way = GIVING_WAY
         if not new or reaction == "none" or self._last is None or self.phase in UNTIL_HOLD:
             return
         if reaction == "retract" and self.player is not None and self.player.holds(self._way_back):

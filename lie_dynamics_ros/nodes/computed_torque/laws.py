@@ -132,8 +132,13 @@ class Laws:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
-    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array]) -> LawEffort:
-        """Return what brings the robot to rest along a plan: position, velocity, acceleration."""
+    def stopping(
+        self, q: Array, qd: Array, plan: tuple[Array, Array, Array], with_friction: bool = True
+    ) -> LawEffort:
+        """Return what brings the robot to rest along a plan: position, velocity, acceleration.
+
+        Known friction is compensated at velocities of the plan, which is to be a function of time then.
+        """
         g = self.gains
         error, rate = plan[0] - q, plan[1] - qd
         sliding = rate + g.stop * error
@@ -141,4 +146,4 @@ class Laws:
         damping = limited_damping(mass_matrix(self.model, q), g.stop_extra, g.stop_cap, sliding)
         effort = inverse_dynamics(self.model, q, qd, acceleration) + damping
         law = LawEffort(effort, qd, acceleration, damping)
-        return law if self._friction is None else self._with_friction(law, *plan)
+        return law if self._friction is None or not with_friction else self._with_friction(law, *plan)

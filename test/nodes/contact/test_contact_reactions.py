@@ -88,6 +88,8 @@ def test_a_contact_is_felt_and_reacted_to_within_10_ms(reaction):
     assert run.felt - run.met <= 8 and run.reacted - run.met <= 10
     if reaction == "stop":
         assert answer.phase == "stopped" and "contact" in answer.reason
+        assert np.linalg.norm(np.mean(run.force[run.met + 450 : run.met + 550], axis=0)) < 0.5 and run.push < 0.5
+        assert np.abs(run.desired[-1] - run.path[run.met + 300]).max() < 5e-3  # it is held where it came to rest
         with pytest.raises(MessageError, match="contact"):
             run.control.follow(JointPoints(np.arange(7), np.array([2.0]), GOAL[None]))
     if reaction == "gravity_compensation":
@@ -106,6 +108,20 @@ def test_a_contact_is_felt_and_reacted_to_within_10_ms(reaction):
         assert np.abs(back[:, 1:] - past[away.argmin(axis=1) * 5, 1:]).max() < 0.05
         answer = run.run(0.3)
         assert np.abs(run.path[-1] - run.desired[-1]).max() < 5e-3
+
+
+def test_a_stop_for_another_reason_gives_way_to_a_contact_too():
+    run = Run(contact_reaction="stop")
+    run.deaf = True
+    run.run(0.1)
+    run.control.follow(JointPoints(np.arange(7), np.array([2.0]), GOAL[None], np.zeros((1, 7)), np.zeros((1, 7))))
+    while run.met is None and run.k < 3000:
+        run.step()
+    run.control.stop("a test")
+    run.run(0.005)
+    run.control.touched(True)
+    answer = run.run(1.0)
+    assert run.push < 0.5 and answer.phase == "stopped" and answer.reason == "a test"
 
 
 def test_a_contact_that_lasts_is_reacted_to_once():
@@ -144,7 +160,7 @@ class Ideal:
     """The arm does as it is told."""
 
     def __init__(self, **parameters):
-        self.control = make_core(load("panda_arm").model, contact_reaction="retract", **parameters)
+        self.control = make_core(load("panda_arm").model, **{"contact_reaction": "retract", **parameters})
         self.control.start()
         self.k, self.q, self.qd = 0, REST, np.zeros(7)
         self.run(50)
@@ -188,3 +204,20 @@ def test_a_path_that_was_left_is_no_way_back():
     arm.control.touched(True)
     np.testing.assert_allclose(arm.run(500), held, rtol=0.0, atol=1e-9)
     assert arm.control.phase == "holding"
+
+
+@pytest.mark.parametrize(("reaction", "touching", "given"), [("stop", True, 300), ("stop", False, 0), ("none", True, 0)])
+def test_a_stop_gives_way_for_a_while_then_holds_what_sinks(reaction, touching, given):
+    arm = Ideal(contact_reaction=reaction)
+    arm.control.touched(touching)
+    arm.control.stop("a test")
+    arm.qd = np.zeros(7)
+    errors = []
+    for _ in range(400):
+        arm.k += 1
+        arm.q = arm.q + 1e-4
+        answer = arm.control.answer(RobotState(S + arm.k * 10**6, arm.q, arm.qd))
+        assert answer.phase == "stopping" or len(errors) >= given
+        errors.append(np.abs(answer.error).max())
+    assert max(errors[:given], default=0.0) == 0.0 and min(errors[given + 1 :]) > 5e-5
+    np.testing.assert_allclose(errors[-1], 1e-4 * (399 - given), rtol=0.02)
