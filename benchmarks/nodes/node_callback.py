@@ -17,9 +17,11 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 
 from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
+from lie_dynamics_ros.nodes.contact.node import ContactNode
 from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsNode
 from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
 from lie_dynamics_ros.nodes.stewart_pose.node import StewartPoseNode
+from lie_dynamics_ros.nodes.tool_wrench.node import ToolWrenchNode
 from lie_dynamics_ros.ros.wire import qos
 
 from ..results import Figure, at_most
@@ -34,6 +36,8 @@ NODES = {
     "hybrid_dynamics": HybridDynamicsNode,
     "computed_torque": ComputedTorqueNode,
     "stewart_pose": StewartPoseNode,
+    "contact": ContactNode,
+    "tool_wrench": ToolWrenchNode,
 }
 
 
@@ -48,10 +52,14 @@ def measure(subject: Subject) -> tuple[list[Figure], Any]:
         for name in ("relay", subject.node):
             listener.create_subscription(subject.answer, f"{name}/{subject.topic}", lambda _: None, qos.STREAM_INPUT)
         times: dict[str, list[float]] = {"relay": [], "node": []}
+        inputs = [(s.callback, subject.inputs[t]) for s in node.subscriptions for t in subject.inputs if
+                  s.topic_name == f"/{subject.node}/{t}"]  # fmt: skip
         callbacks = {"relay": relay.on_state, "node": node.stream.on_state}
         for _ in range(TURNS):
             for name, callback in callbacks.items():
                 # As messages come from DDS: a new object each time.
+                for callback_of_input, make in inputs:
+                    callback_of_input(make())
                 messages = [subject.make_state() for _ in range(CALLS)]
                 spent = []
                 for message in messages:

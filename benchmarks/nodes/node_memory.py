@@ -8,7 +8,7 @@ from typing import Any
 
 from ..results import Figure, at_most
 from .ros_bench import Client, ros
-from .subjects import HYBRID_DYNAMICS, INVERSE_DYNAMICS, STEWART_POSE, Subject, runs
+from .subjects import CONTACT, HYBRID_DYNAMICS, INVERSE_DYNAMICS, STEWART_POSE, TOOL_WRENCH, Subject, runs
 
 WARM_UP = 10_000
 STATES = 100_000
@@ -43,5 +43,8 @@ def _resident(process: int) -> int:
 
 
 MEASURED = runs(
-    "node_memory", "resident memory over 100,000 states", measure, (INVERSE_DYNAMICS, HYBRID_DYNAMICS, STEWART_POSE)
+    "node_memory",
+    "resident memory over 100,000 states",
+    measure,
+    (INVERSE_DYNAMICS, HYBRID_DYNAMICS, STEWART_POSE, CONTACT, TOOL_WRENCH),
 )

@@ -33,6 +33,8 @@ class Relay(Node):
             message = make()
             self._besides.append((self.create_publisher(type(message), f"~/{topic}", qos.OUTPUT), message))
         self.on_state = self._return if subject.answer is JointState else self._respond
+        for topic, make in subject.inputs.items():
+            self.create_subscription(type(make()), f"~/{topic}", lambda _: None, qos.STREAM_INPUT)
         self.create_subscription(JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
 
     def _publish_besides(self) -> None:

@@ -63,6 +63,10 @@ class Client:
         self.node = rclpy.create_node(f"client_of_{name}", namespace=f"/{name}")
         self._publisher = self.node.create_publisher(JointState, "joint_states", qos.OUTPUT)
         self.node.create_subscription(subject.answer, f"{name}/{subject.topic}", self._on_answer, qos.STREAM_INPUT)
+        self._inputs = []
+        for topic, make in subject.inputs.items():
+            message = make()
+            self._inputs.append((self.node.create_publisher(type(message), f"{name}/{topic}", qos.OUTPUT), message))
         self._executor = make_executor("events")
         self._executor.add_node(self.node)
         self._message = subject.make_state()
@@ -76,6 +80,8 @@ class Client:
             self.round_trips.append(now - begin)
 
     def _send(self) -> None:
+        for publisher, message in self._inputs:
+            publisher.publish(message)
         now = stamp(self._message)
         self._sent[now] = time.perf_counter()
         self._publisher.publish(self._message)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -35,6 +35,8 @@ class Subject:
         Makes a message as large as its answers, for the relay; by default an empty one, for types of fixed size.
     besides : dict
         What else it publishes for every state, before the answer: topic below its name, and what makes the message.
+    inputs : dict
+        What it needs besides, sent before every state: topic below its name, and what makes the message.
     results : str
         What the names of its results begin with.
     """
@@ -46,6 +48,7 @@ class Subject:
     parameters: dict[str, Any] = field(default_factory=dict)
     make_answer: Callable[[], Any] | None = None
     besides: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    inputs: dict[str, Callable[[], Any]] = field(default_factory=dict)
     results: str = ""
 
 
@@ -72,6 +75,21 @@ def arm_commands() -> Float64MultiArray:
     """Efforts of the arm, as effort controllers take them."""
     layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=7, stride=7)])
     return Float64MultiArray(layout=layout, data=[0.1 * i for i in range(7)])
+
+
+def arm_state_with_efforts() -> JointState:
+    """One of an arm that rests, and holds itself up."""
+    state = arm_state_within_limits()
+    state.velocity = [0.0] * 7
+    state.effort = [0.0, -30.3, 1.7, 19.0, 0.8, 1.4, 0.0]
+    return state
+
+
+def reading() -> WrenchStamped:
+    """What a sensor at the flange reads."""
+    message = WrenchStamped()
+    message.header.frame_id, message.wrench.force.x = "panda_link8", 3.0
+    return message
 
 
 def leg_lengths() -> JointState:
@@ -101,7 +119,28 @@ COMPUTED_TORQUE = Subject(
     results="computed_torque_",
 )
 STEWART_POSE = Subject("stewart_pose", PoseWithCovarianceStamped, "pose", leg_lengths, results="stewart_")
-SUBJECTS = {subject.node: subject for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, COMPUTED_TORQUE, STEWART_POSE)}
+CONTACT = Subject(
+    "contact",
+    JointState,
+    "external_efforts",
+    arm_state_with_efforts,
+    {"robot_description": ARM, "velocity_noise": 1e-3, "effort_noise": 0.02},
+    besides={"contact_wrench": WrenchStamped},
+    results="contact_",
+)
+TOOL_WRENCH = Subject(
+    "tool_wrench",
+    WrenchStamped,
+    "contact_wrench",
+    arm_state_within_limits,
+    {"robot_description": ARM, "sensor_bias": [0.0] * 6, "tool_mass": 1.0},
+    inputs={"wrench": reading},
+    results="tool_wrench_",
+)
+SUBJECTS = {
+    subject.node: subject
+    for subject in (INVERSE_DYNAMICS, HYBRID_DYNAMICS, COMPUTED_TORQUE, STEWART_POSE, CONTACT, TOOL_WRENCH)
+}
 
 
 def runs(

@@ -47,6 +47,8 @@ class Case:
         Efforts in that state; none where the node needs none.
     single : bool
         Whether it answers each state by itself; else only those that follow others, in windows.
+    reading : callable
+        Makes what a sensor tells the node before each state; None where it needs none.
     """
 
     module: str
@@ -61,18 +63,27 @@ class Case:
     forgives: tuple[str, ...] = ()
     effort: tuple[float, ...] = ()
     single: bool = True
+    reading: Callable[[], WrenchStamped] | None = None
 
     def start(self, bench: Bench, name: str | None = None, **parameters: Any) -> tuple[str, list[Any]]:
         """Start the node; returns its name and the list that its answers go to."""
         node = bench.start(self.module, name, **{**self.parameters, **parameters})
-        return node, bench.listen(self.answer, f"{node}/{self.topic}")
+        return node, self.attach(bench, node)
+
+    def attach(self, bench: Bench, node: str) -> list[Any]:
+        """Let a bench send what a node needs besides states; returns the list that its answers go to."""
+        if self.reading is not None:
+            bench.readings = bench.publisher(WrenchStamped, f"{node}/wrench", heard=False)
+        return bench.listen(self.answer, f"{node}/{self.topic}")
 
     def state(self, bench: Bench, stamp: int | None = None) -> JointState:
         """The state that can be answered."""
         return self.message(bench, self.names, self.position, (), stamp)
 
     def message(self, bench: Bench, *state: Any) -> JointState:
-        """A state of these names, positions and velocities, with the efforts of the other."""
+        """A state of these names, positions and velocities, with the efforts of the other, and a reading before it."""
+        if self.reading is not None:
+            bench.readings.publish(self.reading())
         message = bench.make_state(*state)
         message.effort = list(self.effort[: len(message.name)])
         return message
@@ -156,6 +167,27 @@ def _hybrid_noise(bench: Bench, node: str, rng: np.random.Generator) -> list[Cal
     return [*senders, send_command]
 
 
+def _sensor_noise(bench: Bench, node: str, rng: np.random.Generator) -> list[Callable[[], None]]:
+    def send_reading() -> None:
+        message = reading()
+        message.header.frame_id = str(rng.choice(["panda_link8", "panda_link0", "nowhere", ""]))
+        message.wrench.force.x, message.wrench.torque.z = rubbish(rng, 2)
+        bench.readings.publish(message)
+
+    return [*_arm_noise(bench, node, rng), send_reading]
+
+
+def reading() -> WrenchStamped:
+    """What a sensor at the flange reads."""
+    message = WrenchStamped()
+    message.header.frame_id, message.wrench.force.x = "panda_link8", 3.0
+    return message
+
+
+def _force(answer: WrenchStamped) -> list[float]:
+    return [getattr(answer.wrench.force, axis) for axis in "xyz"]
+
+
 ARM_POSITION = np.linspace(-0.5, 0.5, 7)
 
 
@@ -222,6 +254,18 @@ CASES = (
         noise=_arm_noise,
         effort=tuple(oracle(ARM, ARM_POSITION)),
         single=False,
+    ),
+    Case(
+        module="tool_wrench",
+        parameters={"robot_description": ARM, **AT_REST, "sensor_bias": [0.0] * 6},
+        answer=WrenchStamped,
+        topic="contact_wrench",
+        names=ARM_JOINTS,
+        position=ARM_POSITION,
+        numbers=_force,
+        expected=lambda: np.array([3.0, 0.0, 0.0]),
+        noise=_sensor_noise,
+        reading=reading,
     ),
     Case(
         module="hybrid_dynamics",

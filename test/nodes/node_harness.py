@@ -73,6 +73,7 @@ class Bench(ServiceCalls):
         self.stamp = 0
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.states = self.node.create_publisher(JointState, "joint_states", 1)
+        self.readings: Any = None  # publisher of a sensor, for nodes that need one
         self._description: Any = None
         self._own: Counter[str] = Counter()  # subscriptions of the test's own, by topic
 

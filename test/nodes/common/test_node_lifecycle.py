@@ -59,7 +59,7 @@ def test_goes_on_when_the_driver_is_started_again(shared, case):
     driver = Bench()
     try:
         driver.drive(f"{bench.namespace}/joint_states")
-        answers = driver.listen(case.answer, f"{node}/{case.topic}")
+        answers = case.attach(driver, node)
         case.check(driver.ask(lambda: case.state(driver), answers))
     finally:
         driver.close()

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import WrenchStamped
-from node_cases import ARM_POSITION, CASES, Case
+from node_cases import CASES
 from node_harness import Bench, stamp_of
-from node_robots import ARM, ARM_JOINTS
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from test_parameter_files import NODES
@@ -37,22 +35,10 @@ OF_ALL_TYPES = {
 NODE_CLASSES = {
     kind: getattr(import_module(f"lie_dynamics_ros.nodes.{kind}.node"), name) for kind, name in NAMES.items()
 }
-TOOL = Case(
-    module="tool_wrench",
-    parameters={"robot_description": ARM, "sensor_frame": "panda_link8", "sensor_bias": [0.0] * 6},
-    answer=WrenchStamped,
-    topic="contact_wrench",
-    names=ARM_JOINTS,
-    position=ARM_POSITION,
-    numbers=lambda answer: [getattr(answer.wrench.force, axis) for axis in "xyz"],
-    expected=lambda: None,
-)
-"""Answers states with what a sensor reads, which other tests of all nodes do not send."""
-EVERY = (*CASES, TOOL)
 STARTED_WITH = {
     "simulated_robot": {"mode": "dynamics", "position_noise": 0.0},
     "simulated_stewart": {},
-    **{case.module: {"state_timeout": 10.0, **case.parameters} for case in EVERY},  # all run on one thread here
+    **{case.module: {"state_timeout": 10.0, **case.parameters} for case in CASES},  # all run on one thread here
 }
 
 
@@ -64,7 +50,7 @@ class Driven:
     """A node in this process, active, and what it answers."""
 
     def __init__(self, bench: Bench, name: str) -> None:
-        self.bench, self.case = bench, next((case for case in EVERY if case.module == name), None)
+        self.bench, self.case = bench, next((case for case in CASES if case.module == name), None)
         values = {"autostart": False, **STARTED_WITH[name]}
         overrides = [Parameter(key, value=value) for key, value in values.items()]
         self.node = NODE_CLASSES[name](namespace=bench.namespace, parameter_overrides=overrides)
@@ -74,21 +60,12 @@ class Driven:
         if self.case is None:
             self.answers = bench.listen(JointState, "joint_states")
         else:
-            self.answers = bench.listen(self.case.answer, f"{name}/{self.case.topic}")
-        self.readings = bench.publisher(WrenchStamped, f"{name}/wrench") if name == TOOL.module else None
-
-    def ask(self) -> JointState:
-        """A state; for a sensor's node what it reads, before that."""
-        if self.readings is not None:
-            reading = WrenchStamped()
-            reading.header.frame_id, reading.wrench.force.x = "panda_link8", 3.0
-            self.readings.publish(reading)
-        return self.case.state(self.bench)
+            self.answers = self.case.attach(bench, f"{bench.namespace}/{name}")
 
     def answer(self) -> np.ndarray:
         """Numbers of an answer to what is sent from now on."""
         if self.case is not None:
-            return np.array(self.case.numbers(self.bench.ask(self.ask, self.answers)))
+            return np.array(self.case.numbers(self.bench.ask(lambda: self.case.state(self.bench), self.answers)))
         begin = self.bench.now()
         message = self.bench.wait(
             lambda: next((a for a in reversed(self.answers) if stamp_of(a) >= begin), None), "a state"

@@ -206,7 +206,9 @@ def test_a_path_that_was_left_is_no_way_back():
     assert arm.control.phase == "holding"
 
 
-@pytest.mark.parametrize(("reaction", "touching", "given"), [("stop", True, 300), ("stop", False, 0), ("none", True, 0)])
+@pytest.mark.parametrize(
+    ("reaction", "touching", "given"), [("stop", True, 300), ("stop", False, 0), ("none", True, 0)]
+)
 def test_a_stop_gives_way_for_a_while_then_holds_what_sinks(reaction, touching, given):
     arm = Ideal(contact_reaction=reaction)
     arm.control.touched(touching)
