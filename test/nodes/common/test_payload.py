@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from node_harness import stamp_of
 from node_robots import ARM, ARM_JOINTS, assert_close, oracle
 
 srv = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
@@ -93,6 +95,40 @@ def test_a_payload_counts_while_the_gripper_says_that_it_is_held(bench):
     assert not result.successful and "panda_link99" in result.reason
     assert bench.set(node, payload_when="always").successful
     bench.turns(ask, carrying, without, numbers=lambda a: a.effort)
+
+
+def test_efforts_pass_over_when_a_payload_is_gripped_and_let_go(bench):
+    """A robot at rest: the way from one effort to the other takes `blend_time`, by the stamps of the states."""
+    time, step = 0.2, 20_000_000
+    node = bench.start(
+        "computed_torque", robot_description=ARM, payload_when="gripped", payload_frame="panda_link8", payload_mass=2.0,
+        blend_time=time, state_timeout=0.0, velocity_source="measured", kp=[0.0], kd=[0.0], error_limit=0.0,
+    )  # fmt: skip
+    answers, gripped = bench.listen(JointState, f"{node}/joint_efforts"), bench.publisher(Bool, f"{node}/gripped")
+    loaded = with_payload("panda_link8", 2.0, [0.0] * 3, np.zeros((3, 3)))
+    without, carrying = oracle(ARM, Q), pin.computeGeneralizedGravity(loaded, loaded.createData(), Q)
+    stamps = itertools.count(10**9, step)
+
+    def ask():
+        answer = bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, np.zeros(7), stamp=next(stamps)), answers)
+        return stamp_of(answer), np.array(answer.effort)
+
+    bench.wait(lambda: np.abs(ask()[1] - without).max() < 1e-9, "the efforts of the robot alone")
+    for held, before, after in ((True, without, carrying), (False, carrying, without)):
+        way, path = after - before, [(*ask(), 0.0)]
+        gripped.publish(Bool(data=held))
+
+        def passed(path=path, way=way, before=before):
+            stamp, effort = ask()
+            path.append((stamp, effort, (effort - before) @ way / (way @ way)))
+            return path[-1][2] > 1.0 - 1e-9
+
+        bench.wait(passed, "the other efforts")
+        at, efforts, part = (np.array(x) for x in zip(*path, strict=True))
+        np.testing.assert_allclose(efforts, before + part[:, None] * way, rtol=0, atol=1e-9)  # no joint jumps
+        rises = np.diff(part)
+        assert rises.min() > -1e-9 and (rises <= 1.5e-9 * np.diff(at) / time + 1e-9).all()
+        assert at[-1] - at[part < 1e-9][-1] <= 1e9 * time + step + (at[-1] - at[-2])
 
 
 def test_the_payload_may_come_with_the_parameters(bench):
