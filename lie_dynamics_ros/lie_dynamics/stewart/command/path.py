@@ -1,0 +1,258 @@
+"""Paths of poses: straight lines, screws and smooth curves through points, in a tool's frame.
+
+A path is made of segments. In each the tool's pose is E exp(c(u)), the exponential of SE(3) or, where the origin is to
+move along a polynomial of its own, that of SO(3) beside a position; c is a cubic polynomial of the path's parameter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import se3, so3
+from ...lie._arrays import as_real
+from ..errors import StewartError
+from ..geometry.inverse_kinematics import Array
+
+SAME = 1e-9
+"""Poses closer than this are one [m, rad]."""
+MOST_SEGMENTS = 2000
+
+
+class PathPoints(NamedTuple):
+    """Poses of the platform (k, 4, 4) in the base, their body twists for s' = 1 and the change of these along s (k, 6)."""
+
+    pose: Array
+    slope: Array
+    bend: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PosePath:
+    """Poses of a platform along a parameter s; made by `line_path`, `screw_path` and `smooth_path`.
+
+    Attributes
+    ----------
+    knots : ndarray, shape (m + 1,)
+        Values of s at the points. Of a path with times these are the times [s].
+    starts : ndarray, shape (m, 4, 4)
+        Tool's poses in the base frame at the points where segments begin.
+    coefficients : ndarray, shape (m, 4, 6)
+        Of c, for rising powers of s from there: rotation, then translation.
+    screw : bool
+        Whether the exponential is that of SE(3).
+    corners : ndarray of bool, shape (m + 1,)
+        Points where the direction jumps, in which the motion comes to rest.
+    tool : ndarray, shape (4, 4)
+        Pose of the tool frame in the platform frame.
+    timed : bool
+        Whether s is a time that somebody asked for.
+    """
+
+    knots: Array
+    starts: Array
+    coefficients: Array
+    screw: bool
+    corners: npt.NDArray[np.bool_]
+    tool: Array
+    timed: bool = False
+
+    def at(self, s: npt.ArrayLike, segment: npt.NDArray[np.intp] | None = None) -> PathPoints:
+        """Return the path at parameters (k,), at corners as of the next segment unless segments (k,) are named."""
+        s = np.clip(as_real(s, (), "s"), self.knots[0], self.knots[-1])
+        if segment is None:
+            segment = np.clip(np.searchsorted(self.knots, s, "right") - 1, 0, len(self.starts) - 1)
+        u = (s - self.knots[segment])[..., None]
+        c0, c1, c2, c3 = np.moveaxis(self.coefficients[segment], -2, 0)
+        c = c0 + u * (c1 + u * (c2 + u * c3))
+        d1 = c1 + u * (2.0 * c2 + u * 3.0 * c3)
+        d2 = 2.0 * c2 + u * 6.0 * c3
+        start = self.starts[segment]
+        if self.screw:  # c is linear: the body twist is constant
+            pose, slope, bend = start @ se3.exp(c), d1, d2
+        else:
+            pose, slope, bend = _apart(start, c, d1, d2)
+        back = se3.inverse(self.tool)
+        change = se3.Ad(self.tool)
+        return PathPoints(np.asarray(pose @ back), slope @ change.T, bend @ change.T)
+
+    @property
+    def length(self) -> float:
+        """Of the parameter: of a path with times its duration [s]."""
+        return float(self.knots[-1] - self.knots[0])
+
+
+def line_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePath:
+    """Return the path on which the tool's origin follows straight lines, and its axes turn about fixed ones meanwhile.
+
+    Parameters
+    ----------
+    poses : array-like, shape (m + 1, 4, 4)
+        Of the tool in the base frame. The motion rests at points in between; `smooth_path` has no corners.
+    tool : array-like, shape (4, 4), optional
+        Pose of the tool frame in the platform frame; the platform's own when left out.
+
+    Raises
+    ------
+    StewartError
+        For fewer than two different poses, more than 2001, and wrong shapes.
+    InputError, GroupError
+        For what is no pose.
+    """
+    points, tool = _points(poses, tool)
+    turn, shift = _chords(points)
+    return _straight(points, np.concatenate([turn, shift], axis=-1), tool, screw=False)
+
+
+def screw_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePath:
+    """Return the path of screw motions T0 exp(s log(T0^-1 T1)) from pose to pose; arguments as of `line_path`.
+
+    The screw between two poses of a body is one and the same for all frames on it.
+    """
+    points, tool = _points(poses, tool)
+    return _straight(points, se3.log(se3.inverse(points[:-1]) @ points[1:]), tool, screw=True)
+
+
+def smooth_path(
+    poses: npt.ArrayLike,
+    tool: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    twists: npt.ArrayLike | None = None,
+) -> PosePath:
+    """Return a path through poses without corners: cubic polynomials of position and of rotation vectors.
+
+    Parameters
+    ----------
+    poses, tool
+        As of `line_path`.
+    times : array-like, shape (m + 1,), optional
+        Rising times at which the poses are wanted [s]; s is the time then.
+    twists : array-like, shape (m + 1, 6), optional
+        Of the tool at the poses: angular velocity, and velocity of its origin, in axes of the base frame [rad/s, m/s],
+        where there are times; a row with NaN is not given. Where none is given it follows from the points beside.
+
+    Raises
+    ------
+    StewartError, InputError, GroupError
+        As `line_path`, for times that do not rise, and for twists without times.
+    """
+    points, tool = _points(poses, tool, dwell=times is not None)
+    count = len(points)
+    turn, shift = _chords(points)
+    spans = _spans(turn, shift) if times is None else _timed_spans(times, count)
+    rates = np.concatenate([turn, shift], axis=-1) / spans[:, None]
+    given = _given_twists(twists, times, count)
+    known = np.isfinite(given).all(axis=1)
+    # Rates of rotation vectors are angular velocities in the body's axes, the same at both ends of a turn.
+    inner = np.zeros((count, 6))
+    if count > 2:
+        before, after = spans[:-1, None], spans[1:, None]
+        inner[1:-1] = (before * rates[1:] + after * rates[:-1]) / (before + after)
+        rests = (np.abs(rates).max(axis=1) * spans < SAME) if times is not None else np.zeros(count - 1, bool)
+        inner[1:-1][rests[:-1] | rests[1:]] = 0.0
+    if times is None:  # the ends of a curve; with times the motion begins and ends at rest
+        inner[0], inner[-1] = (1.5 * rates[i] - 0.5 * inner[j] for i, j in ((0, 1), (-1, -2)))
+        if count == 2:
+            inner[:] = rates[0]
+    body = np.concatenate([(given[:, None, :3] @ points[:, :3, :3])[:, 0], given[:, 3:]], axis=-1)
+    velocity = np.where(known[:, None], np.nan_to_num(body), inner)
+    return _cubic(points, np.concatenate([turn, shift], axis=-1), velocity, spans, tool, times)
+
+
+def _cubic(
+    points: Array, chord: Array, velocity: Array, spans: Array, tool: Array, times: npt.ArrayLike | None
+) -> PosePath:
+    """Return cubic polynomials of position and rotation vector with given velocities at their ends."""
+    last = velocity[1:].copy()
+    last[:, :3] = (so3.right_jacobian_inverse(chord[:, :3]) @ velocity[1:, :3, None])[..., 0]
+    h, first = spans[:, None], velocity[:-1]
+    bent = (3.0 * chord / h - 2.0 * first - last) / h
+    twisted = (first + last - 2.0 * chord / h) / h**2
+    c = np.stack([np.zeros_like(chord), first, bent, twisted], axis=1)
+    knots = np.concatenate([[0.0], np.cumsum(spans)])
+    corners = np.zeros(len(knots), bool)
+    return PosePath(knots, points[:-1], c, False, corners, tool, times is not None)
+
+
+def _straight(points: Array, chord: Array, tool: Array, screw: bool) -> PosePath:
+    h = _spans(*_chords(points))
+    c = np.zeros((len(chord), 4, 6))
+    c[:, 1] = chord / h[:, None]
+    corners = np.ones(len(points), bool)
+    corners[[0, -1]] = False
+    return PosePath(np.concatenate([[0.0], np.cumsum(h)]), points[:-1], c, screw, corners, tool)
+
+
+def _apart(start: Array, c: Array, d1: Array, d2: Array) -> tuple[Array, Array, Array]:
+    """Pose, body twist and its derivative where rotation vector and position are polynomials apart."""
+    phi, w0 = c[..., :3], d1[..., :3]
+    R = start[..., :3, :3] @ so3.exp(phi)
+    J = so3.right_jacobian(phi)
+    omega = _times(J, w0)
+    bend = _times(J, d2[..., :3]) + _times(so3.right_jacobian_derivative(phi, w0), w0)
+    back = np.swapaxes(R, -1, -2)
+    v = _times(back, d1[..., 3:])
+    v_bend = _times(back, d2[..., 3:]) - np.cross(omega, v)
+    pose = se3.from_parts(R, start[..., :3, 3] + c[..., 3:])
+    return pose, np.concatenate([omega, v], axis=-1), np.concatenate([bend, v_bend], axis=-1)
+
+
+def _times(M: Array, x: Array) -> Array:
+    return np.asarray((M @ x[..., None])[..., 0])
+
+
+def _points(poses: npt.ArrayLike, tool: npt.ArrayLike | None, dwell: bool = False) -> tuple[Array, Array]:
+    """Return checked poses without repetitions, and the checked tool."""
+    points = se3.check(as_real(poses, (4, 4), "poses"), "poses")
+    if points.ndim != 3:
+        raise StewartError(f"poses has shape {points.shape}, expected (m + 1, 4, 4): a list of poses")
+    tool = np.eye(4) if tool is None else se3.check(as_real(tool, (4, 4), "tool"), "tool").reshape(4, 4)
+    moved = _moved(points)
+    if not dwell and len(points) > 1:
+        points = points[np.concatenate([[True], moved])]
+    if len(points) < 2:
+        raise StewartError("all poses of the path are the same, expected at least two different ones")
+    if len(points) > MOST_SEGMENTS + 1:
+        raise StewartError(f"the path has {len(points)} poses, expected at most {MOST_SEGMENTS + 1}")
+    return points, tool
+
+
+def _moved(points: Array) -> npt.NDArray[np.bool_]:
+    turn, shift = _chords(points)
+    return np.asarray((np.linalg.norm(turn, axis=-1) > SAME) | (np.linalg.norm(shift, axis=-1) > SAME))
+
+
+def _chords(points: Array) -> tuple[Array, Array]:
+    """Rotation vectors and displacements (m, 3) from pose to pose."""
+    R = points[:, :3, :3]
+    return so3.log(np.swapaxes(R[:-1], -1, -2) @ R[1:]), np.diff(points[:, :3, 3], axis=0)
+
+
+def _spans(turn: Array, shift: Array) -> Array:
+    """Parameter of each segment: how far it turns and goes, over the largest turn and way, all of them one together."""
+    far, wide = np.linalg.norm(shift, axis=-1), np.linalg.norm(turn, axis=-1)
+    size = np.hypot(far / max(far.max(), SAME), wide / max(wide.max(), SAME))
+    return np.asarray(size / size.sum())
+
+
+def _timed_spans(times: npt.ArrayLike, count: int) -> Array:
+    t = as_real(times, (count,), "times")
+    spans = np.diff(t)
+    if t.ndim != 1 or not (spans > 0.0).all():
+        late = int(np.argmin(spans)) + 1 if t.ndim == 1 else 0
+        raise StewartError(f"times do not rise at point {late + 1}, expected rising times in seconds, got {t.tolist()}")
+    return np.asarray(spans)
+
+
+def _given_twists(twists: npt.ArrayLike | None, times: npt.ArrayLike | None, count: int) -> Array:
+    if twists is None:
+        return np.full((count, 6), np.nan)
+    if times is None:
+        raise StewartError("twists are given without times, expected both: velocities are per second")
+    rows = np.asarray(twists, dtype=np.float64)
+    if rows.shape != (count, 6) or np.isinf(rows).any():
+        raise StewartError(f"twists has shape {rows.shape}, expected ({count}, 6), finite or NaN")
+    return rows

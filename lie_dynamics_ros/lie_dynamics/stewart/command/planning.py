@@ -1,0 +1,259 @@
+"""The shortest time along a path within all limits, whether a path can be followed at all, and stops on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie._arrays import number_of
+from ..errors import StewartError
+from ..geometry.inverse_kinematics import Array
+from .kernels import time_law
+from .limits import CommandLimits
+from .load import PlatformLoad
+from .motion import PlannedMotion
+from .path import PosePath
+from .report import PathFault, first_fault
+from .samples import PathSamples
+
+STEPS, LEAST_OF_SEGMENT = 300, 8
+"""Steps of the grid along a path, and fewest of a segment."""
+SPARE, KEPT = 3e-3, 1e-3
+"""Part of each limit left for what happens between the steps, and what must be left of it there."""
+ROUNDS = 12
+"""Most rounds until limits are kept between the steps too."""
+STILL = 1e-9
+"""Rates of legs, over the largest on the path, below which the platform counts as at rest for every s'."""
+
+
+class PathError(StewartError):
+    """A path that cannot be followed; `report` says why."""
+
+    def __init__(self, report: PathReport) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
+@dataclass(frozen=True, eq=False)
+class PathReport:
+    """Whether a path can be followed within all limits, and how.
+
+    Attributes
+    ----------
+    fault : PathFault or None
+        The first limit that no slower motion keeps.
+    time : float or None
+        When the fault would be reached by the fastest motion that keeps the other limits [s]; None where there is none.
+    motion : PlannedMotion or None
+        The motion, where there is no fault.
+    stretch : float
+        For a path with times: how many times as long it takes as was asked. Otherwise 1.
+    """
+
+    fault: PathFault | None
+    time: float | None
+    motion: PlannedMotion | None
+    stretch: float = 1.0
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a motion."""
+        return self.motion is not None
+
+    def __str__(self) -> str:
+        if self.motion is not None:
+            longer = f", {self.stretch:.3g} times as long as asked" if self.stretch > 1.0 + 1e-6 else ""
+            return f"the path takes {self.motion.duration:.4g} s{longer}"
+        when = "" if self.time is None else f" (after {self.time:.4g} s)"
+        return f"{self.fault}{when}"
+
+
+def check_path(
+    path: PosePath, limits: CommandLimits, load: PlatformLoad | None = None, start_rate: float = 0.0, steps: int = STEPS
+) -> PathReport:
+    """Return the fastest motion along a path within all limits, or where and why there is none.
+
+    Rates, accelerations and forces of legs and speeds are kept by slowing the whole motion down; strokes, angles of
+    joints, singular poses and forces at rest are judged along the path. A path with times is nowhere faster than asked.
+
+    Parameters
+    ----------
+    path : PosePath
+    limits : CommandLimits
+    load : PlatformLoad, optional
+        Needed for limits of force.
+    start_rate : float
+        s' at the beginning, for a path that leaves a motion [1/s]; 0 at rest.
+    steps : int
+        Of the grid along the path.
+
+    Raises
+    ------
+    StewartError, InputError
+        For what is no path or no limits, and for limits of force without a load.
+    """
+    _check_arguments(path, limits, load, steps)
+    start_rate = number_of("start_rate", start_rate, "a number of at least 0", lambda x: 0.0 <= x < 1e9)
+    grid, segment = _grid(path, steps)
+    law = _TimeLaw.of(path, limits, load, grid, segment)
+    fine = _between(grid)
+    begin, span = float(path.knots[0]), path.length
+    fault = first_fault(PathSamples.of(limits, load, path, fine), limits, span, begin, path.timed)
+    found = None if fault is not None and fault.kind == "force" else law.fastest(start_rate**2)
+    if isinstance(found, float):
+        fault = fault or PathFault("speed at the start", 0, found, 1.0, 0.0, 0.0, path.timed)
+        found = None
+    if fault is not None:
+        when = None if found is None else float(np.interp(fault.parameter + begin, found.s, found.times))
+        return PathReport(fault, when, None)
+    if found is None:
+        raise StewartError("no time law keeps the limits between the points of the grid; more steps may help")
+    return PathReport(None, None, found, found.duration / span if path.timed else 1.0)
+
+
+def plan_motion(
+    path: PosePath, limits: CommandLimits, load: PlatformLoad | None = None, start_rate: float = 0.0, steps: int = STEPS
+) -> PlannedMotion:
+    """Return the fastest motion along a path within all limits; arguments as of `check_path`.
+
+    Raises
+    ------
+    PathError
+        There is none; its message names leg, value and place.
+    """
+    report = check_path(path, limits, load, start_rate, steps)
+    if report.motion is None:
+        raise PathError(report)
+    return report.motion
+
+
+def stopped(motion: PlannedMotion, t: float) -> PlannedMotion:
+    """Return the motion that slows down from a time on, on the same path, as fast as limits allow, and rests there.
+
+    Scaled down as a whole, a motion keeps its limits where rest does; so the slowest next step never finds itself
+    without one, and is never faster than what was planned.
+    """
+    s, rate, _ = (float(x) for x in motion.progress(number_of("t", t, "a time of at least 0", lambda x: x >= 0.0)))
+    begin = int(np.searchsorted(motion.s, s, "right"))
+    grid = np.concatenate([[s], motion.s[begin:]])
+    if rate <= 0.0 or len(grid) < 2:
+        still = np.array([s, s])
+        return PlannedMotion.of(motion.path, motion.limits, motion.load, still, np.zeros(2), np.zeros(1))
+    segment = np.clip(np.searchsorted(motion.path.knots, 0.5 * (grid[1:] + grid[:-1]), "right") - 1, 0, None)
+    segment = np.minimum(segment, len(motion.path.starts) - 1)
+    law = _TimeLaw.of(motion.path, motion.limits, motion.load, grid, segment)
+    planned = np.concatenate([[rate**2], motion.squares[begin:]])
+    for share in (1.0 - SPARE, 1.0 - KEPT, 1.0):
+        slowed = law.slowest(rate**2, planned, share)
+        if slowed is not None and slowed.worst() <= 1.0:
+            return slowed
+    slopes = np.concatenate([motion.slopes[begin - 1 : begin], motion.slopes[begin:]])
+    return PlannedMotion.of(motion.path, motion.limits, motion.load, grid, planned, slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class _TimeLaw:
+    """Limits along the grid of a path, as rows for the kernels."""
+
+    path: PosePath
+    limits: CommandLimits
+    load: PlatformLoad | None
+    grid: Array
+    begin: PathSamples
+    end: PathSamples
+    rest: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, path: PosePath, limits: CommandLimits, load: PlatformLoad | None, grid: Array, segment: npt.NDArray[np.intp]
+    ) -> _TimeLaw:
+        begin = PathSamples.of(limits, load, path, grid[:-1], segment)
+        end = PathSamples.of(limits, load, path, grid[1:], segment)
+        corner = np.isin(grid, path.knots[path.corners])
+        return cls(path, limits, load, grid, begin, end, corner)
+
+    def _rows(self, share: float) -> tuple[Array, Array, Array, Array, Array]:
+        """Rows a s'' + b s'^2 <= c at both ends of each step, and the largest s'^2 at the points."""
+        steps = np.diff(self.grid)
+        (a0, b0, c0), (a1, b1, c1) = self.begin.rows(self.limits), self.end.rows(self.limits)
+        a, b = np.hstack([a0, a1 + 2.0 * steps[:, None] * b1]), np.hstack([b0, b1])
+        c = np.maximum(np.hstack([c0, c1]) - (1.0 - share), 0.0)
+        a = np.where(np.abs(a) < 1e-12 * np.abs(a).max(initial=0.0), 0.0, a)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = np.where((a == 0.0) & (b > 0.0), c / b, np.inf).min(axis=1, initial=np.inf)
+        before = self.begin.largest_square(self.limits) * share**2
+        after = self.end.largest_square(self.limits) * share**2
+        most = np.append(np.minimum(before, alone), after[-1])
+        most[1:] = np.minimum(most[1:], after)
+        most = np.minimum(most, 1.0 if self.path.timed else 1e12)
+        most[self.rest] = 0.0
+        a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
+        return a, b, c, steps, most
+
+    def fastest(self, start: float) -> PlannedMotion | float | None:
+        """Return the fastest motion, how many times too fast the start is, or None where steps are too coarse."""
+        moving = np.abs(self.begin.slope).max(axis=1)
+        size = STILL * moving.max()
+        share = 1.0 - SPARE
+        for _ in range(ROUNDS):
+            a, b, c, steps, most = self._rows(share)
+            if np.abs(self.end.slope[-1]).max() > size:
+                most[-1] = 0.0
+            squares, slopes, work = np.empty(len(most)), np.empty(len(steps)), np.empty(6)
+            time_law.reachable(a, b, c, steps, most, squares, work)
+            first = squares[0] if start == 0.0 and moving[0] <= size else start
+            if first > squares[0]:
+                return float(np.sqrt(first / squares[0])) if squares[0] > 0.0 else np.inf
+            found = np.empty(len(most))
+            time_law.forward(a, b, c, steps, squares, first, 1.0, found, slopes, work)
+            if not (found[:-1] + found[1:] > 0.0).all():
+                return None
+            made = PlannedMotion.of(self.path, self.limits, self.load, self.grid, found, slopes)
+            over = made.worst()
+            if over <= 1.0 - KEPT:
+                return made
+            share *= 1.0 - min(over - 1.0 + 2.0 * KEPT, 0.05)
+        return None
+
+    def slowest(self, start: float, planned: Array, share: float) -> PlannedMotion | None:
+        """Return the motion that rests soonest from a square of s' at the start; None where limits do not let it."""
+        a, b, c, steps, _ = self._rows(share)
+        squares, slopes = np.zeros(len(self.grid)), np.zeros(len(steps))
+        taken = time_law.forward(a, b, c, steps, planned, start, -1.0, squares, slopes, np.empty(6))
+        if not (squares[:taken] > 0.0).all():
+            return None
+        s, last = self.grid[: taken + 1].copy(), taken - 1
+        if squares[taken] == 0.0 and slopes[last] < 0.0:  # at rest before the end of the last step
+            s[taken] = min(s[taken], s[last] - 0.5 * squares[last] / slopes[last])
+        made = squares[: taken + 1], slopes[:taken]
+        return PlannedMotion.of(self.path, self.limits, self.load, s, *made)
+
+
+def _grid(path: PosePath, steps: int) -> tuple[Array, npt.NDArray[np.intp]]:
+    """Return parameters that hold all points of the path and more between them, and the segment of each step."""
+    parts, segments = [path.knots[:1]], []
+    for k, (begin, end) in enumerate(zip(path.knots[:-1], path.knots[1:], strict=True)):
+        count = max(LEAST_OF_SEGMENT, round(steps * (end - begin) / path.length))
+        parts.append(begin + (end - begin) * np.arange(1, count + 1) / count)
+        parts[-1][-1] = end
+        segments.append(np.full(count, k))
+    return np.concatenate(parts), np.concatenate(segments)
+
+
+def _between(grid: Array) -> Array:
+    """Return the points of a grid with three more in each step."""
+    inner = grid[:-1, None] + np.diff(grid)[:, None] * np.array([0.0, 0.25, 0.5, 0.75])
+    return np.append(inner.ravel(), grid[-1])
+
+
+def _check_arguments(path: PosePath, limits: CommandLimits, load: PlatformLoad | None, steps: int) -> None:
+    for name, value, kind in (("path", path, PosePath), ("limits", limits, CommandLimits)):
+        if not isinstance(value, kind):
+            raise StewartError(f"{name} is {value!r}, expected a {kind.__name__}")
+    if load is not None and not isinstance(load, PlatformLoad):
+        raise StewartError(f"load is {load!r}, expected a PlatformLoad")
+    if load is None and np.isfinite(limits.force).any():
+        raise StewartError("leg forces are limited, but no load is given: expected a PlatformLoad")
+    number_of("steps", steps, "a whole number from 8 to 100000", lambda x: 8 <= x <= 100_000 and x == int(x))

@@ -1,0 +1,96 @@
+"""Why a path cannot be followed: which leg, what value, where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.inverse_kinematics import Array
+from .limits import CommandLimits
+from .samples import PathSamples
+
+SLACK = 1e-9
+"""Part of a limit, and length [m], by which round-off may exceed it."""
+UNITS = {"stroke": "m", "base joint": "rad", "platform joint": "rad", "force": "N", "speed at the start": ""}
+
+
+@dataclass(frozen=True)
+class PathFault:
+    """The first limit on a path that no slower motion keeps.
+
+    Attributes
+    ----------
+    kind : str
+        "stroke", "base joint", "platform joint", "condition" (also beyond a singular pose), "force" (which the legs
+        need at rest), or "speed at the start".
+    leg : int
+        1 to 6; 0 where it is not about a single one.
+    value, limit : float
+        [m, rad, N or 1].
+    fraction : float
+        Of the path, 0 to 1.
+    parameter : float
+        Of the path there; a time for a path with times [s].
+    """
+
+    kind: str
+    leg: int
+    value: float
+    limit: float
+    fraction: float
+    parameter: float
+    timed: bool
+
+    def __str__(self) -> str:
+        where = f"at {100.0 * self.fraction:.3g} % of the path"
+        if self.timed:
+            where += f", {self.parameter:.4g} s after its beginning"
+        if self.kind == "condition":
+            if np.isinf(self.value):
+                return f"{where} a singular pose is passed"
+            return f"{where} the condition number of the leg Jacobian is {self.value:.4g}, limit {self.limit:.4g}"
+        if self.kind == "speed at the start":
+            return f"the motion at the start is {self.value:.3g} times as fast as limits allow on this path"
+        unit = UNITS[self.kind]
+        said = {
+            "stroke": "is {0:.6g} {2} long, limit {1:.6g} {2}",
+            "force": "needs {0:.4g} {2} at rest, limit {1:.4g} {2}",
+        }.get(self.kind, f"is {{0:.4g}} {{2}} off the axis of its {self.kind}, limit {{1:.4g}} {{2}}")
+        return f"{where} leg {self.leg} " + said.format(self.value, self.limit, unit)
+
+
+def first_fault(found: PathSamples, limits: CommandLimits, path_length: float, begin: float, timed: bool) -> PathFault | None:
+    """Return the first place where samples exceed a limit that no time scaling keeps, or None.
+
+    Between neighbours lengths bend by less than an eighth of the second derivative times the square of the step.
+    """
+    step = np.gradient(found.s) if len(found.s) > 1 else np.zeros(1)
+    bent = 0.125 * np.abs(found.bend) * (step**2)[:, None]
+    stroke = np.asarray(limits.stroke)
+    base, platform = limits.joint_angles(found.pose)
+    held = found.forces[..., 2]
+    crossed = np.concatenate([[False], np.sign(found.determinant[1:]) != np.sign(found.determinant[:-1])])
+    condition = np.where(crossed, np.inf, found.condition)
+    tables: list[tuple[str, Array, Array, Array]] = [
+        ("stroke", found.lengths - bent, np.broadcast_to(stroke[:, 0], bent.shape), -np.ones(1)),
+        ("stroke", found.lengths + bent, np.broadcast_to(stroke[:, 1], bent.shape), np.ones(1)),
+        ("base joint", base, np.broadcast_to(limits.base_cone, bent.shape), np.ones(1)),
+        ("platform joint", platform, np.broadcast_to(limits.platform_cone, bent.shape), np.ones(1)),
+        ("force", held, np.copysign(limits.force, held), np.where(held < 0.0, -1.0, 1.0)),
+        ("condition", condition[:, None], np.full((len(condition), 1), limits.condition), np.ones(1)),
+    ]
+    first: PathFault | None = None
+    for kind, value, limit, sign in tables:
+        with np.errstate(invalid="ignore"):
+            over = ~(sign * (value - limit) <= SLACK * np.maximum(1.0, np.abs(np.nan_to_num(limit, posinf=1.0))))
+        if not over.any():
+            continue
+        k, leg = (int(x) for x in np.argwhere(over)[0])
+        if first is None or found.s[k] < first.parameter:
+            fraction = (float(found.s[k]) - begin) / path_length
+            number = 0 if kind == "condition" else leg + 1
+            first = PathFault(
+                kind, number, float(value[k, leg]), float(limit[k, leg]), fraction, float(found.s[k]) - begin, timed
+            )
+    return first
