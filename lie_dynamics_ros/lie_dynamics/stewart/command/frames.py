@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,19 +16,15 @@ from ..geometry.inverse_kinematics import Array
 CommandFrame = Literal["base", "work", "tool"]
 
 
-def _identity() -> Array:
-    return np.eye(4)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class CommandFrames:
     """Where targets are given: a work frame on the base, a tool frame on the platform.
 
     Attributes
     ----------
-    work : array-like, shape (4, 4)
+    work : array-like, shape (4, 4), optional
         Pose of the work frame in the base frame.
-    tool : array-like, shape (4, 4)
+    tool : array-like, shape (4, 4), optional
         Pose of the tool frame in the platform frame. Its origin is the pivot, about which the platform turns.
 
     Raises
@@ -37,12 +33,13 @@ class CommandFrames:
         For what is no pose.
     """
 
-    work: Array = field(default_factory=_identity)
-    tool: Array = field(default_factory=_identity)
+    work: Array
+    tool: Array
 
-    def __post_init__(self) -> None:
-        for name in ("work", "tool"):
-            object.__setattr__(self, name, se3.check(as_real(getattr(self, name), (4, 4), name), name).reshape(4, 4))
+    def __init__(self, work: npt.ArrayLike | None = None, tool: npt.ArrayLike | None = None) -> None:
+        for name, given in (("work", work), ("tool", tool)):
+            pose = np.eye(4) if given is None else as_real(given, (4, 4), name).reshape(4, 4)
+            object.__setattr__(self, name, se3.check(pose, name))
 
     def tool_pose(self, pose: npt.ArrayLike, frame: CommandFrame = "base") -> Array:
         """Return the tool's pose (..., 4, 4) in the base or the work frame for a pose of the platform in the base."""

@@ -15,7 +15,7 @@ from ..geometry.inverse_kinematics import Array
 from ..geometry.platform import StewartPlatform
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class CommandLimits:
     """Limits of a platform that is commanded; infinite where there is none. Numbers are for all legs, or one a leg.
 
@@ -44,57 +44,76 @@ class CommandLimits:
     """
 
     platform: StewartPlatform
-    stroke: npt.ArrayLike | None = None
-    rate: npt.ArrayLike = np.inf
-    acceleration: npt.ArrayLike = np.inf
-    force: npt.ArrayLike = np.inf
-    base_cone: npt.ArrayLike = np.inf
-    platform_cone: npt.ArrayLike = np.inf
-    base_axes: npt.ArrayLike | None = None
-    platform_axes: npt.ArrayLike | None = None
-    condition: float = 1e3
-    speed: float = np.inf
-    angular_speed: float = np.inf
+    stroke: Array
+    rate: Array
+    acceleration: Array
+    force: Array
+    base_cone: Array
+    platform_cone: Array
+    base_axes: Array
+    platform_axes: Array
+    condition: float
+    speed: float
+    angular_speed: float
 
-    def __post_init__(self) -> None:
-        platform = self.platform
+    def __init__(
+        self,
+        platform: StewartPlatform,
+        stroke: npt.ArrayLike | None = None,
+        rate: npt.ArrayLike = np.inf,
+        acceleration: npt.ArrayLike = np.inf,
+        force: npt.ArrayLike = np.inf,
+        base_cone: npt.ArrayLike = np.inf,
+        platform_cone: npt.ArrayLike = np.inf,
+        base_axes: npt.ArrayLike | None = None,
+        platform_axes: npt.ArrayLike | None = None,
+        condition: float = 1e3,
+        speed: float = np.inf,
+        angular_speed: float = np.inf,
+    ) -> None:
         if not isinstance(platform, StewartPlatform):
             raise StewartError(f"platform is {platform!r}, expected a StewartPlatform")
-        found: dict[str, object] = {
-            "stroke": platform.leg_limits if self.stroke is None else as_leg_limits(self.stroke)
-        }  # fmt: skip
-        for name in ("rate", "acceleration", "force", "base_cone", "platform_cone"):
-            found[name] = _per_leg(getattr(self, name), name)
-        for name in ("condition", "speed", "angular_speed"):
-            found[name] = float(_positive(getattr(self, name), name, ()))
-        for side in ("base", "platform"):
-            axes, cone = getattr(self, f"{side}_axes"), found[f"{side}_cone"]
-            found[f"{side}_axes"] = self._axes(side, axes, bool(np.isfinite(np.asarray(cone)).any()))
+        cones = _per_leg(base_cone, "base_cone"), _per_leg(platform_cone, "platform_cone")
+        found = {
+            "platform": platform,
+            "stroke": platform.leg_limits if stroke is None else as_leg_limits(stroke),
+            "rate": _per_leg(rate, "rate"),
+            "acceleration": _per_leg(acceleration, "acceleration"),
+            "force": _per_leg(force, "force"),
+            "base_cone": cones[0],
+            "platform_cone": cones[1],
+            "base_axes": _axes(platform, "base", base_axes, cones[0]),
+            "platform_axes": _axes(platform, "platform", platform_axes, cones[1]),
+            "condition": float(_positive(condition, "condition", ())),
+            "speed": float(_positive(speed, "speed", ())),
+            "angular_speed": float(_positive(angular_speed, "angular_speed", ())),
+        }
         for name, value in found.items():
             object.__setattr__(self, name, value)
-
-    def _axes(self, side: str, given: npt.ArrayLike | None, needed: bool) -> Array:
-        if given is not None:
-            axes = as_real(given, (N_LEGS, 3), f"{side}_axes").reshape(N_LEGS, 3)
-        elif self.platform.home_pose is not None:
-            home = self.platform.home_pose
-            axes = self.platform.leg_vectors(home) @ (home[:3, :3] if side == "platform" else np.eye(3))
-        elif needed:
-            raise StewartError(f"{side}_cone is limited, but neither {side}_axes nor a home pose is given")
-        else:
-            return np.zeros((N_LEGS, 3))
-        size = np.linalg.norm(axes, axis=-1, keepdims=True)
-        if not (size > 0.0).all():
-            leg = int(np.argmin(size)) + 1
-            raise StewartError(f"{side}_axes of leg {leg} is zero, expected a direction")
-        return np.asarray(axes / size)
 
     def joint_angles(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
         """Angles (..., 6) between legs and the axes of their joints on base and platform [rad]."""
         legs = self.platform.leg_vectors(pose)
         legs = legs / np.linalg.norm(legs, axis=-1, keepdims=True)
         seen = legs @ np.asarray(pose)[..., :3, :3]
-        return _angles(legs, np.asarray(self.base_axes)), _angles(seen, np.asarray(self.platform_axes))
+        return _angles(legs, self.base_axes), _angles(seen, self.platform_axes)
+
+
+def _axes(platform: StewartPlatform, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
+    """Return unit axes (6, 3) of the joints of one side."""
+    if given is not None:
+        axes = as_real(given, (N_LEGS, 3), f"{side}_axes").reshape(N_LEGS, 3)
+    elif platform.home_pose is not None:
+        home = platform.home_pose
+        axes = platform.leg_vectors(home) @ (home[:3, :3] if side == "platform" else np.eye(3))
+    elif np.isfinite(cone).any():
+        raise StewartError(f"{side}_cone is limited, but neither {side}_axes nor a home pose is given")
+    else:
+        return np.zeros((N_LEGS, 3))
+    size = np.linalg.norm(axes, axis=-1, keepdims=True)
+    if not (size > 0.0).all():
+        raise StewartError(f"{side}_axes of leg {int(np.argmin(size)) + 1} is zero, expected a direction")
+    return np.asarray(axes / size)
 
 
 def _angles(legs: Array, axes: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from ..geometry.platform import StewartPlatform
 from ..geometry.statics import leg_forces_for_wrench, weight_wrench
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class PlatformLoad:
     """What the legs carry.
 
@@ -35,16 +35,23 @@ class PlatformLoad:
         For what is no inertia or no list of numbers, and for an inertia that no body has.
     """
 
-    inertia: SpatialInertia = field(default_factory=SpatialInertia.zero)
-    gravity: npt.ArrayLike = (0.0, 0.0, -9.81)
-    wrench: npt.ArrayLike = (0.0,) * 6
+    inertia: SpatialInertia
+    gravity: Array
+    wrench: Array
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.inertia, SpatialInertia):
-            raise InputError(f"inertia: a SpatialInertia is expected, got {self.inertia!r}", name="inertia")
-        self.inertia.check("the platform")
-        object.__setattr__(self, "gravity", as_real(self.gravity, (3,), "gravity").reshape(3))
-        object.__setattr__(self, "wrench", as_real(self.wrench, (6,), "wrench").reshape(6))
+    def __init__(
+        self,
+        inertia: SpatialInertia | None = None,
+        gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+        wrench: npt.ArrayLike = (0.0,) * 6,
+    ) -> None:
+        inertia = SpatialInertia.zero() if inertia is None else inertia
+        if not isinstance(inertia, SpatialInertia):
+            raise InputError(f"inertia: a SpatialInertia is expected, got {inertia!r}", name="inertia")
+        inertia.check("the platform")
+        object.__setattr__(self, "inertia", inertia)
+        object.__setattr__(self, "gravity", as_real(gravity, (3,), "gravity").reshape(3))
+        object.__setattr__(self, "wrench", as_real(wrench, (6,), "wrench").reshape(6))
 
     def needed_wrenches(self, pose: Array, slope: Array, bend: Array) -> Array:
         """Wrenches (..., 6, 3) that the legs exert, terms of s'', of s'^2 and of neither, in the platform frame.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ BETWEEN = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 
 
 class LegSetpoints(NamedTuple):
-    """What the platform and its legs are to do at times (...)
+    """What the platform and its legs are to do at times.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class PlannedMotion:
         return float(self.times[-1])
 
     def progress(self, t: npt.ArrayLike) -> tuple[Array, Array, Array]:
-        """Return s, s', s'' at times (...) from the beginning [s]; after the end the motion stands at its last point."""
+        """Return s, s', s'' at times (...) from the beginning [s]; from the end on the last point, at rest."""
         t = np.clip(as_real(t, (), "t"), 0.0, self.duration)
         last = len(self.slopes) - 1
         k = np.clip(np.searchsorted(self.times, t, "right") - 1, 0, last)
@@ -121,12 +121,8 @@ class PlannedMotion:
         found = PathSamples.of(self.limits, self.load, self.path, s, segment)
         squares = (self.squares[:-1, None] + 2.0 * self.slopes[:, None] * spans[:, None] * BETWEEN).ravel()
         squares, slopes = np.maximum(squares, 0.0), np.repeat(self.slopes, len(BETWEEN))
-        a, b, c = found.rows(self.limits)
+        a, b, c = found.rows()
         used = a * slopes[:, None] + b * squares[:, None] + 1.0 - c
         with np.errstate(invalid="ignore"):
-            rates = np.sqrt(np.nan_to_num(squares / found.largest_square(self.limits)))
+            rates = np.sqrt(np.nan_to_num(squares / found.largest_square()))
         return float(max(used.max(initial=0.0), rates.max(initial=0.0)))
-
-    def delayed(self, rest: float) -> PlannedMotion:
-        """Return the motion that begins so much later [s]."""
-        return replace(self, times=self.times + rest)

@@ -6,24 +6,26 @@ move along a polynomial of its own, that of SO(3) beside a position; c is a cubi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
-from ...lie._arrays import as_real
+from ...lie._arrays import as_real, number_of
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array
+from ..geometry.inverse_kinematics import Array, real_numbers
 
 SAME = 1e-9
 """Poses closer than this are one [m, rad]."""
 MOST_SEGMENTS = 2000
+FARTHEST = 1e6
+"""Distance of a pose from the origin that no platform has [m]."""
 
 
 class PathPoints(NamedTuple):
-    """Poses of the platform (k, 4, 4) in the base, their body twists for s' = 1 and the change of these along s (k, 6)."""
+    """Poses of the platform (k, 4, 4) in the base, body twists (k, 6) for s' = 1 and their change along s."""
 
     pose: Array
     slope: Array
@@ -145,7 +147,7 @@ def smooth_path(
     spans = _spans(turn, shift) if times is None else _timed_spans(times, count)
     rates = np.concatenate([turn, shift], axis=-1) / spans[:, None]
     given = _given_twists(twists, times, count)
-    known = np.isfinite(given).all(axis=1)
+    known = np.asarray(np.isfinite(given).all(axis=1))
     # Rates of rotation vectors are angular velocities in the body's axes, the same at both ends of a turn.
     inner = np.zeros((count, 6))
     if count > 2:
@@ -160,6 +162,35 @@ def smooth_path(
     body = np.concatenate([(given[:, None, :3] @ points[:, :3, :3])[:, 0], given[:, 3:]], axis=-1)
     velocity = np.where(known[:, None], np.nan_to_num(body), inner)
     return _cubic(points, np.concatenate([turn, shift], axis=-1), velocity, spans, tool, times)
+
+
+def leaving_path(
+    pose: npt.ArrayLike, twist: npt.ArrayLike, goal: npt.ArrayLike, reach: float, tool: npt.ArrayLike | None = None
+) -> PosePath:
+    """Return the smooth path from a pose that is left with a twist to a goal; at its start the motion has s' = 1.
+
+    Parameters
+    ----------
+    pose, goal : array-like, shape (4, 4)
+        Of the tool in the base frame.
+    twist : array-like, shape (6,)
+        Of the tool at the start, as of `smooth_path`.
+    reach : float
+        Parameter of the goal: the longer, the wider the curve that the twist makes [s].
+    tool : as of `line_path`.
+
+    Raises
+    ------
+    StewartError, InputError, GroupError
+        As `smooth_path`.
+    """
+    reach = number_of("reach", reach, "a positive number", lambda x: 0.0 < x < np.inf)
+    ends = [as_real(x, (4, 4), name).reshape(4, 4) for x, name in ((pose, "pose"), (goal, "goal"))]
+    points, _ = _points(np.stack(ends), tool, dwell=True)
+    chord = np.concatenate(_chords(points), axis=-1)[0] / reach
+    end = np.concatenate([points[1, :3, :3] @ chord[:3], chord[3:]])
+    path = smooth_path(points, tool, [0.0, reach], [as_real(twist, (6,), "twist").reshape(6), end])
+    return replace(path, timed=False)
 
 
 def _cubic(
@@ -209,6 +240,8 @@ def _points(poses: npt.ArrayLike, tool: npt.ArrayLike | None, dwell: bool = Fals
     points = se3.check(as_real(poses, (4, 4), "poses"), "poses")
     if points.ndim != 3:
         raise StewartError(f"poses has shape {points.shape}, expected (m + 1, 4, 4): a list of poses")
+    if not (np.abs(points[..., :3, 3]) < FARTHEST).all():
+        raise StewartError(f"poses has positions beyond {FARTHEST:g} m, expected metres")
     tool = np.eye(4) if tool is None else se3.check(as_real(tool, (4, 4), "tool"), "tool").reshape(4, 4)
     moved = _moved(points)
     if not dwell and len(points) > 1:
@@ -252,7 +285,7 @@ def _given_twists(twists: npt.ArrayLike | None, times: npt.ArrayLike | None, cou
         return np.full((count, 6), np.nan)
     if times is None:
         raise StewartError("twists are given without times, expected both: velocities are per second")
-    rows = np.asarray(twists, dtype=np.float64)
+    rows = real_numbers(twists, "twists")
     if rows.shape != (count, 6) or np.isinf(rows).any():
         raise StewartError(f"twists has shape {rows.shape}, expected ({count}, 6), finite or NaN")
     return rows

@@ -18,10 +18,12 @@ from .path import PosePath
 from .report import PathFault, first_fault
 from .samples import PathSamples
 
+Integers = npt.NDArray[np.intp]
+
 STEPS, LEAST_OF_SEGMENT = 300, 8
 """Steps of the grid along a path, and fewest of a segment."""
-SPARE, KEPT = 3e-3, 1e-3
-"""Part of each limit left for what happens between the steps, and what must be left of it there."""
+SPARE, KEPT, LEAST_SPARE = 3e-3, 1e-3, 1e-4
+"""Part of each limit left for what happens between the steps, what must be left of it there, and the least to leave."""
 ROUNDS = 12
 """Most rounds until limits are kept between the steps too."""
 STILL = 1e-9
@@ -100,7 +102,7 @@ def check_path(
     law = _TimeLaw.of(path, limits, load, grid, segment)
     fine = _between(grid)
     begin, span = float(path.knots[0]), path.length
-    fault = first_fault(PathSamples.of(limits, load, path, fine), limits, span, begin, path.timed)
+    fault = first_fault(PathSamples.of(limits, load, path, fine), path)
     found = None if fault is not None and fault.kind == "force" else law.fastest(start_rate**2)
     if isinstance(found, float):
         fault = fault or PathFault("speed at the start", 0, found, 1.0, 0.0, 0.0, path.timed)
@@ -109,7 +111,7 @@ def check_path(
         when = None if found is None else float(np.interp(fault.parameter + begin, found.s, found.times))
         return PathReport(fault, when, None)
     if found is None:
-        raise StewartError("no time law keeps the limits between the points of the grid; more steps may help")
+        raise StewartError("no time law keeps the limits between the points of the grid, more steps are expected")
     return PathReport(None, None, found, found.duration / span if path.timed else 1.0)
 
 
@@ -167,8 +169,9 @@ class _TimeLaw:
 
     @classmethod
     def of(
-        cls, path: PosePath, limits: CommandLimits, load: PlatformLoad | None, grid: Array, segment: npt.NDArray[np.intp]
+        cls, path: PosePath, limits: CommandLimits, load: PlatformLoad | None, grid: Array, segment: Integers
     ) -> _TimeLaw:
+        """Look at a path at both ends of each step of a grid (k + 1,), which lies in a segment (k,)."""
         begin = PathSamples.of(limits, load, path, grid[:-1], segment)
         end = PathSamples.of(limits, load, path, grid[1:], segment)
         corner = np.isin(grid, path.knots[path.corners])
@@ -177,14 +180,14 @@ class _TimeLaw:
     def _rows(self, share: float) -> tuple[Array, Array, Array, Array, Array]:
         """Rows a s'' + b s'^2 <= c at both ends of each step, and the largest s'^2 at the points."""
         steps = np.diff(self.grid)
-        (a0, b0, c0), (a1, b1, c1) = self.begin.rows(self.limits), self.end.rows(self.limits)
+        (a0, b0, c0), (a1, b1, c1) = self.begin.rows(), self.end.rows()
         a, b = np.hstack([a0, a1 + 2.0 * steps[:, None] * b1]), np.hstack([b0, b1])
         c = np.maximum(np.hstack([c0, c1]) - (1.0 - share), 0.0)
         a = np.where(np.abs(a) < 1e-12 * np.abs(a).max(initial=0.0), 0.0, a)
         with np.errstate(divide="ignore", invalid="ignore"):
             alone = np.where((a == 0.0) & (b > 0.0), c / b, np.inf).min(axis=1, initial=np.inf)
-        before = self.begin.largest_square(self.limits) * share**2
-        after = self.end.largest_square(self.limits) * share**2
+        before = self.begin.largest_square() * share**2
+        after = self.end.largest_square() * share**2
         most = np.append(np.minimum(before, alone), after[-1])
         most[1:] = np.minimum(most[1:], after)
         most = np.minimum(most, 1.0 if self.path.timed else 1e12)
@@ -205,6 +208,9 @@ class _TimeLaw:
             time_law.reachable(a, b, c, steps, most, squares, work)
             first = squares[0] if start == 0.0 and moving[0] <= size else start
             if first > squares[0]:
+                if start > 0.0 and share < 1.0 - LEAST_SPARE:
+                    share = 1.0 - 0.5 * (1.0 - share)  # the motion that is left may have used what is spared here
+                    continue
                 return float(np.sqrt(first / squares[0])) if squares[0] > 0.0 else np.inf
             found = np.empty(len(most))
             time_law.forward(a, b, c, steps, squares, first, 1.0, found, slopes, work)
@@ -212,7 +218,7 @@ class _TimeLaw:
                 return None
             made = PlannedMotion.of(self.path, self.limits, self.load, self.grid, found, slopes)
             over = made.worst()
-            if over <= 1.0 - KEPT:
+            if over <= (1.0 - KEPT if start == 0.0 else 1.0):
                 return made
             share *= 1.0 - min(over - 1.0 + 2.0 * KEPT, 0.05)
         return None
@@ -231,7 +237,7 @@ class _TimeLaw:
         return PlannedMotion.of(self.path, self.limits, self.load, s, *made)
 
 
-def _grid(path: PosePath, steps: int) -> tuple[Array, npt.NDArray[np.intp]]:
+def _grid(path: PosePath, steps: int) -> tuple[Array, Integers]:
     """Return parameters that hold all points of the path and more between them, and the segment of each step."""
     parts, segments = [path.knots[:1]], []
     for k, (begin, end) in enumerate(zip(path.knots[:-1], path.knots[1:], strict=True)):

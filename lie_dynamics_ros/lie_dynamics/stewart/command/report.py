@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.inverse_kinematics import Array
-from .limits import CommandLimits
+from .path import PosePath
 from .samples import PathSamples
 
 SLACK = 1e-9
@@ -60,14 +60,15 @@ class PathFault:
         return f"{where} leg {self.leg} " + said.format(self.value, self.limit, unit)
 
 
-def first_fault(found: PathSamples, limits: CommandLimits, path_length: float, begin: float, timed: bool) -> PathFault | None:
+def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
     """Return the first place where samples exceed a limit that no time scaling keeps, or None.
 
     Between neighbours lengths bend by less than an eighth of the second derivative times the square of the step.
     """
+    limits, begin = found.limits, float(path.knots[0])
     step = np.gradient(found.s) if len(found.s) > 1 else np.zeros(1)
     bent = 0.125 * np.abs(found.bend) * (step**2)[:, None]
-    stroke = np.asarray(limits.stroke)
+    stroke = limits.stroke
     base, platform = limits.joint_angles(found.pose)
     held = found.forces[..., 2]
     crossed = np.concatenate([[False], np.sign(found.determinant[1:]) != np.sign(found.determinant[:-1])])
@@ -87,10 +88,8 @@ def first_fault(found: PathSamples, limits: CommandLimits, path_length: float, b
         if not over.any():
             continue
         k, leg = (int(x) for x in np.argwhere(over)[0])
-        if first is None or found.s[k] < first.parameter:
-            fraction = (float(found.s[k]) - begin) / path_length
-            number = 0 if kind == "condition" else leg + 1
-            first = PathFault(
-                kind, number, float(value[k, leg]), float(limit[k, leg]), fraction, float(found.s[k]) - begin, timed
-            )
+        if first is None or found.s[k] - begin < first.parameter:
+            way, number = float(found.s[k]) - begin, 0 if kind == "condition" else leg + 1
+            numbers = float(value[k, leg]), float(limit[k, leg]), way / path.length, way
+            first = PathFault(kind, number, *numbers, path.timed)
     return first

@@ -13,8 +13,8 @@ from .limits import CommandLimits
 from .load import PlatformLoad
 from .path import PosePath
 
-SINGULAR = 1e9
-"""Condition number from which leg forces are not looked at."""
+SINGULAR = 1e-12
+"""Determinant of the leg Jacobian, over the cube of the platform's size, below which forces are not looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +23,12 @@ class PathSamples:
 
     Attributes
     ----------
+    limits : CommandLimits
     s : ndarray, shape (k,)
     pose : ndarray, shape (k, 4, 4)
         Of the platform.
     lengths, slope, bend : ndarray, shape (k, 6)
         Of the legs [m], and along s.
-    condition : ndarray, shape (k,)
     determinant : ndarray, shape (k,)
         Of the leg Jacobian.
     forces : ndarray, shape (k, 6, 3)
@@ -37,12 +37,12 @@ class PathSamples:
         Speed of the tool's origin and angular speed, for s' = 1.
     """
 
+    limits: CommandLimits
     s: Array
     pose: Array
     lengths: Array
     slope: Array
     bend: Array
-    condition: Array
     determinant: Array
     forces: Array
     speeds: Array
@@ -63,30 +63,35 @@ class PathSamples:
         jacobian = platform.jacobian(points.pose)
         slope = (jacobian @ points.slope[..., None])[..., 0]
         bend = platform.leg_accelerations(points.pose, points.slope, points.bend)
-        condition = platform.condition_number(points.pose)
+        determinant = np.linalg.det(jacobian)
         forces = np.zeros((len(s), 6, 3))
         if load is not None:
-            good = condition < SINGULAR
+            good = np.abs(determinant) > SINGULAR * platform.characteristic_length**3
             wrenches = load.needed_wrenches(points.pose, points.slope, points.bend)
             forces[good] = np.linalg.solve(np.swapaxes(jacobian, -1, -2)[good], wrenches[good])
         tool = se3.transform_twist(se3.inverse(path.tool), points.slope)
         speeds = np.stack([np.linalg.norm(tool[:, 3:], axis=-1), np.linalg.norm(tool[:, :3], axis=-1)], axis=-1)
-        determinant = np.linalg.det(jacobian)
-        return cls(s, points.pose, lengths, slope, bend, condition, determinant, forces, speeds)
+        return cls(limits, s, points.pose, lengths, slope, bend, determinant, forces, speeds)
 
-    def largest_square(self, limits: CommandLimits) -> Array:
+    @property
+    def condition(self) -> Array:
+        """Condition number of the leg Jacobian (k,)."""
+        return self.limits.platform.condition_number(self.pose)
+
+    def largest_square(self) -> Array:
         """Largest s'^2 (k,) by limits of rates and speeds."""
+        limits = self.limits
         bounds = np.concatenate([limits.rate, [limits.speed, limits.angular_speed]])
         rates = np.concatenate([np.abs(self.slope), self.speeds], axis=-1)
         with np.errstate(divide="ignore"):
             return np.asarray(np.min((bounds / rates) ** 2, axis=-1))
 
-    def rows(self, limits: CommandLimits) -> tuple[Array, Array, Array]:
+    def rows(self) -> tuple[Array, Array, Array]:
         """Rows a s'' + b s'^2 <= c of accelerations and forces over their limits, each (k, r)."""
-        forces, most = self.forces, np.asarray(limits.force)
+        limits, forces, most = self.limits, self.forces, self.limits.force
         a = np.concatenate([self.slope / limits.acceleration, forces[..., 0] / most], axis=-1)
         b = np.concatenate([self.bend / limits.acceleration, forces[..., 1] / most], axis=-1)
         rest = np.concatenate([np.zeros_like(self.slope), forces[..., 2] / most], axis=-1)
-        finite = np.isfinite(np.concatenate([np.asarray(limits.acceleration), most]))
+        finite = np.isfinite(np.concatenate([limits.acceleration, most]))
         a, b, rest = a[:, finite], b[:, finite], rest[:, finite]
         return np.concatenate([a, -a], axis=-1), np.concatenate([b, -b], axis=-1), np.hstack([1.0 - rest, 1.0 + rest])

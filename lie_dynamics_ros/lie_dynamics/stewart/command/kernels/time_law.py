@@ -1,9 +1,9 @@
 """The fastest and the slowest rates of time along a path, for limits that are linear in s'' and s'^2.
 
-Between two points of the grid s'' is constant, so that s'^2 grows by 2 s'' times the step (Pham and Pham, 2018). Row r of
-step i says a s'' + b s'^2 <= c with c >= 0: standing still keeps all limits, so the squares from which the end can be
-reached lie between zero and a largest one. For a square x the rows leave s'' a range whose width is concave in x and not
-negative at zero; Newton's method from a larger x comes down to where the width is zero, after finitely many steps.
+Between two points of the grid s'' is constant, so that s'^2 grows by 2 s'' times the step (Pham and Pham, 2018). Row r
+of step i says a s'' + b s'^2 <= c with c >= 0: standing still keeps all limits, so the squares from which the end can
+be reached lie between zero and a largest one. For a square x the rows leave s'' a range whose width is concave in x and
+not negative at zero; Newton's method from a larger x comes down to where the width is zero, in finitely many steps.
 """
 
 from __future__ import annotations
@@ -91,4 +91,4 @@ def forward(
         beyond = min(max(x + 2.0 * steps[i] * slope, 0.0), limit[i + 1])
         slopes[i] = (beyond - x) / (2.0 * steps[i])
         squares[i + 1] = beyond
-    return k
+    return len(steps)

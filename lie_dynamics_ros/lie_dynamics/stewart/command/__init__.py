@@ -1,0 +1,25 @@
+"""Commands of a Stewart platform: paths of poses, the shortest time along them within limits, stops, dry runs."""
+
+from __future__ import annotations
+
+from .frames import CommandFrame as CommandFrame
+from .frames import CommandFrames as CommandFrames
+from .frames import levelled as levelled
+from .frames import turned_about as turned_about
+from .limits import CommandLimits as CommandLimits
+from .load import PlatformLoad as PlatformLoad
+from .load import leg_forces as leg_forces
+from .motion import LegSetpoints as LegSetpoints
+from .motion import PlannedMotion as PlannedMotion
+from .path import PathPoints as PathPoints
+from .path import PosePath as PosePath
+from .path import leaving_path as leaving_path
+from .path import line_path as line_path
+from .path import screw_path as screw_path
+from .path import smooth_path as smooth_path
+from .planning import PathError as PathError
+from .planning import PathReport as PathReport
+from .planning import check_path as check_path
+from .planning import plan_motion as plan_motion
+from .planning import stopped as stopped
+from .report import PathFault as PathFault
