@@ -1,4 +1,4 @@
-"""The tracking and assembly kernels give the same in plain Python, without numba."""
+"""The tracking, assembly and command kernels give the same in plain Python, without numba."""
 
 import numpy as np
 import stewart_oracle as oracle
@@ -10,6 +10,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     reference_platform,
     solve_from_home,
 )
+from lie_dynamics_ros.lie_dynamics.stewart.command import CommandLimits, line_path, plan_motion, stopped
 
 YAW = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
@@ -33,9 +34,14 @@ def work():
     cold = solve_from_home(platform, lengths[3])
     modes = assembly_modes(platform, lengths[3])
     counts = np.array([modes.complex_count, single.steps, refused.status, cold.steps])
+    goal = platform.home_pose + np.outer([0.02, 0.03, 0.04, 0.0], [0.0, 0.0, 0.0, 1.0])
+    limits = CommandLimits(platform, rate=0.2, acceleration=1.0)
+    plan = plan_motion(line_path([platform.home_pose, goal]), limits, steps=30)
+    stop = stopped(plan, 0.4 * plan.duration)
+    planned = {"plan": plan.squares, "stop": stop.times}
     tracked = {"poses": path.poses, "twists": path.twists, "accelerations": path.accelerations, "pose": single.pose}
     found = {"cold": cold.pose, "modes": modes.poses, "in reach": modes_in_reach, "ahead": ahead, "counts": counts}
-    return tracked | found
+    return tracked | found | planned
 
 
 def test_plain_python_gives_the_same(tmp_path):

@@ -212,8 +212,8 @@ class _TimeLaw:
                     share = 1.0 - 0.5 * (1.0 - share)  # the motion that is left may have used what is spared here
                     continue
                 return float(np.sqrt(first / squares[0])) if squares[0] > 0.0 else np.inf
-            found = np.empty(len(most))
-            time_law.forward(a, b, c, steps, squares, first, 1.0, found, slopes, work)
+            found = np.full(len(most), first)
+            time_law.fastest(a, b, c, steps, squares, found, slopes, work)
             if not (found[:-1] + found[1:] > 0.0).all():
                 return None
             made = PlannedMotion.of(self.path, self.limits, self.load, self.grid, found, slopes)
@@ -226,8 +226,8 @@ class _TimeLaw:
     def slowest(self, start: float, planned: Array, share: float) -> PlannedMotion | None:
         """Return the motion that rests soonest from a square of s' at the start; None where limits do not let it."""
         a, b, c, steps, _ = self._rows(share)
-        squares, slopes = np.zeros(len(self.grid)), np.zeros(len(steps))
-        taken = time_law.forward(a, b, c, steps, planned, start, -1.0, squares, slopes, np.empty(6))
+        squares, slopes = np.full(len(self.grid), start), np.zeros(len(steps))
+        taken = time_law.slowest(a, b, c, steps, planned, squares, slopes, np.empty(6))
         if not (squares[:taken] > 0.0).all():
             return None
         s, last = self.grid[: taken + 1].copy(), taken - 1

@@ -66,29 +66,35 @@ def reachable(a: Array, b: Array, c: Array, steps: Array, most: Array, squares: 
     return 0
 
 
-@kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64, float64, float64[::1],"
-    " float64[::1], float64[::1])"
-)
-def forward(
-    a: Array, b: Array, c: Array, steps: Array, limit: Array, start: float, direction: float, squares: Array,
-    slopes: Array, found: Array,
-) -> int:  # fmt: skip
-    """Write squares (k + 1,) and s'' (k,) from a square at the start; return how many steps were taken.
+_ALONG = "(" + 3 * "float64[:,::1], " + 4 * "float64[::1], " + "float64[::1])"
 
-    With direction 1 each step is the fastest that stays below the limit (k + 1,), with -1 the slowest, to rest, which
-    the last may reach before its end.
-    """
-    k = steps.shape[0]
-    squares[0] = start
-    for i in range(k):
+
+@kernel(_ALONG)
+def fastest(
+    a: Array, b: Array, c: Array, steps: Array, limit: Array, squares: Array, slopes: Array, found: Array
+) -> int:
+    """Write squares (k + 1,), of which the first is given, and s'' (k,): each step the fastest below limits."""
+    for i in range(steps.shape[0]):
         x = squares[i]
-        _range(a, b, c, i, x, steps[i], limit[i + 1], found, -HARDEST if direction < 0.0 else -x / (2.0 * steps[i]))
-        slope = max(found[3], found[0]) if direction > 0.0 else min(found[0], found[3])
-        if direction < 0.0 and x + 2.0 * steps[i] * slope <= 0.0:
+        _range(a, b, c, i, x, steps[i], limit[i + 1], found, -x / (2.0 * steps[i]))
+        squares[i + 1] = min(max(x + 2.0 * steps[i] * max(found[3], found[0]), 0.0), limit[i + 1])
+        slopes[i] = (squares[i + 1] - x) / (2.0 * steps[i])
+    return len(steps)
+
+
+@kernel(_ALONG)
+def slowest(
+    a: Array, b: Array, c: Array, steps: Array, limit: Array, squares: Array, slopes: Array, found: Array
+) -> int:
+    """Write the same, each step the slowest, to rest, which the last may reach before its end; return their number."""
+    for i in range(steps.shape[0]):
+        x = squares[i]
+        _range(a, b, c, i, x, steps[i], limit[i + 1], found, -HARDEST)
+        slope = min(found[0], found[3])
+        beyond = x + 2.0 * steps[i] * slope
+        if beyond <= 0.0:
             squares[i + 1], slopes[i] = 0.0, slope
             return i + 1
-        beyond = min(max(x + 2.0 * steps[i] * slope, 0.0), limit[i + 1])
-        slopes[i] = (beyond - x) / (2.0 * steps[i])
-        squares[i + 1] = beyond
+        squares[i + 1] = min(beyond, limit[i + 1])
+        slopes[i] = (squares[i + 1] - x) / (2.0 * steps[i])
     return len(steps)
