@@ -1,0 +1,1 @@
+"""The node viewer: a page in the browser that shows robot, torques, platform, contacts and diagnostics."""

@@ -1,0 +1,148 @@
+"""What a robot looks like: visuals of its description, else collisions, else sticks from joint to joint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...lie_dynamics import Model, forward_kinematics
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.texts import plain_number, quoted
+from .solids import Surface, box, capsule, cylinder, sphere
+
+Color = tuple[int, int, int]
+PLAIN: Color = (200, 205, 210)
+STICK: Color = (235, 125, 50)
+LARGEST = 1e4
+"""Beyond this [m] nothing is drawn."""
+MOST_SHAPES = 2000
+THICK = 0.12
+"""Radius of a stick as a share of the usual distance between joints."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A surface that moves with a body of the model, -1 for what does not move; in the body's frame."""
+
+    body: int
+    surface: Surface
+    color: Color
+
+
+def shapes_of(description: str, model: Model, mesh: Callable[[str], Surface]) -> tuple[list[Shape], list[str]]:
+    """Return what there is to draw of a robot, and what cannot be drawn, with the reason.
+
+    Parameters
+    ----------
+    description : str
+        URDF text, of which the model was made: so it is well-formed, and has no entities.
+    model : Model
+    mesh : callable
+        Returns the surface that a URI stands for; raises ValueError.
+    """
+    root = ElementTree.fromstring(description.lstrip("\ufeff \t\r\n"))
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    colors = {e.get("name", ""): _color(e, {}) for e in root.findall("material")}
+    shapes: list[Shape] = []
+    problems: list[str] = []
+    for link in root.findall("link"):
+        frame = model.frames.get(link.get("name", ""))
+        if frame is None:
+            continue
+        for element in link.findall("visual") or link.findall("collision"):
+            if len(shapes) >= MOST_SHAPES:
+                return shapes, [*problems, f"more than {MOST_SHAPES} shapes: the others are not drawn"]
+            try:
+                surface = _surface(element, mesh).moved(frame.placement @ _origin(element))
+                if not np.abs(surface.vertices).max() <= LARGEST:
+                    raise ValueError(f"it reaches beyond {LARGEST:g} m")
+            except ValueError as error:
+                problems.append(f"link {quoted(frame.name)}: a {element.tag} is not drawn: {error}")
+            else:
+                shapes.append(Shape(frame.body, surface, _color(element.find("material"), colors) or PLAIN))
+    drawn = {shape.body for shape in shapes}
+    shapes += [stick for stick in _sticks(model) if stick.body not in drawn]
+    return shapes[:MOST_SHAPES], problems
+
+
+def _surface(element: Element, mesh: Callable[[str], Surface]) -> Surface:
+    kind = next(iter(element.find("geometry") or ()), None)
+    if kind is None:
+        raise ValueError("it has no geometry")
+    if kind.tag == "box":
+        return box(_numbers(kind, "size", 3))
+    if kind.tag == "mesh":
+        surface = mesh(kind.get("filename", ""))
+        scale = np.diag([*_numbers(kind, "scale", 3, "1 1 1", low=-LARGEST), 1.0])
+        return surface.moved(scale)
+    if kind.tag not in ("cylinder", "sphere", "capsule"):
+        raise ValueError(f"{quoted(kind.tag)} is not known; expected box, cylinder, sphere, capsule or mesh")
+    radius = float(_numbers(kind, "radius", 1)[0])
+    if kind.tag == "sphere":
+        return sphere(radius)
+    return (cylinder if kind.tag == "cylinder" else capsule)(radius, float(_numbers(kind, "length", 1)[0]))
+
+
+def _numbers(element: Element, name: str, count: int, default: str = "", low: float = 0.0) -> Array:
+    text = element.get(name, default)
+    values = [plain_number(word) for word in text.split()]
+    if len(values) != count or not all(v is not None and low <= v <= LARGEST for v in values):
+        raise ValueError(f"{name} of <{element.tag}> is {quoted(text)}; expected numbers from {low:g} to {LARGEST:g}")
+    return np.array(values, dtype=float)
+
+
+def _origin(element: Element) -> Array:
+    pose = np.eye(4)
+    origin = element.find("origin")
+    if origin is not None:
+        pose[:3, 3] = _numbers(origin, "xyz", 3, "0 0 0", low=-LARGEST)
+        pose[:3, :3] = so3.from_rpy(_numbers(origin, "rpy", 3, "0 0 0", low=-LARGEST))
+    return pose
+
+
+def _color(material: Element | None, known: dict[str, Color | None]) -> Color | None:
+    """Return the colour that a material has, or the one of its name; None where there is none."""
+    if material is None:
+        return None
+    color = material.find("color")
+    try:
+        red, green, blue, _ = _numbers(Element("color") if color is None else color, "rgba", 4)
+    except ValueError:
+        return known.get(material.get("name", ""))
+    return tuple(int(255 * min(1.0, part)) for part in (red, green, blue))  # type: ignore[return-value]
+
+
+def _sticks(model: Model) -> Iterator[Shape]:
+    """Yield sticks from each joint to the next ones and to the links' other frames, as the joints are at zero."""
+    poses = forward_kinematics(model, model.neutral())
+    segments: list[tuple[int, Array]] = []
+    for frame in model.frames.values():
+        segments.append((frame.body, frame.placement[:3, 3]))
+    for joint in model.joints:
+        parent = -1 if joint.parent_body == "world" else model.body_names.index(joint.parent_body)
+        start = np.eye(4) if parent < 0 else poses[parent]
+        segments.append((parent, start[:3, :3].T @ (poses[joint.index][:3, 3] - start[:3, 3])))
+    lengths = [float(np.linalg.norm(end)) for _, end in segments]
+    usual = [length for length in lengths if 1e-6 < length < LARGEST]
+    radius = THICK * float(np.median(usual)) if usual else 0.05
+    for body in range(model.n_bodies):
+        yield Shape(body, sphere(1.4 * radius), PLAIN)
+    for (body, end), length in zip(segments, lengths, strict=True):
+        if 0.1 * radius < length < LARGEST:
+            yield Shape(body, capsule(radius, length).moved(_along(end / length, 0.5 * end)), STICK)
+
+
+def _along(direction: Array, center: Array) -> Array:
+    """Return a pose (4, 4) at a centre whose z points along a direction of length 1."""
+    pose = np.eye(4)
+    side = np.cross(direction, np.eye(3)[int(np.abs(direction).argmin())])
+    side /= np.linalg.norm(side)
+    pose[:3, :3] = np.column_stack((side, np.cross(direction, side), direction))
+    pose[:3, 3] = center
+    return pose
