@@ -161,7 +161,7 @@ class DescribedNode(ManagedNode):
         """Take another robot, where it is one and where it may be taken."""
         if self._published == self._used:
             self._refused = ""
-        elif self.state == "active" and not self.settings["allow_robot_change"]:
+        elif self.state == "active" and self._used is not None and not self.settings["allow_robot_change"]:
             self._refuse_description(
                 "another robot was published while this one is in use, and allow_robot_change is false"
             )

@@ -62,7 +62,7 @@ class ManagedNode(LifecycleNode):
     name : str
         Name of the node, unless remapped.
     settings : sequence of Setting
-        Its parameters, besides those common to all nodes.
+        Its parameters, besides those common to all nodes; one of the same name as one of these takes its place.
 
     Attributes
     ----------

@@ -1,0 +1,366 @@
+"""What the page shows, made of what was heard last: no number in it that is none, and what is old is marked as stale."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.errors import MessageError
+from ...lie_dynamics import Model, forward_kinematics
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.stewart import StewartPlatform
+from .shapes import LARGEST, Shape
+
+LARGEST_NUMBER = 1e6
+"""Positions, efforts and forces beyond this are no robot's, and are refused."""
+EFFORT_SOURCES = ("computed_torque", "inverse_dynamics", "joint_states")
+"""Where efforts come from; the first that is not stale is shown."""
+MOST_TRACED = 12
+"""Joints whose efforts are drawn over time."""
+MOST_REPORTS = 40
+"""Nodes whose diagnostics are kept."""
+OK, WARN, ERROR = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot, and what it looks like.
+
+    Attributes
+    ----------
+    model : Model
+    shapes : sequence of Shape
+    problems : sequence of str
+        What of it cannot be drawn.
+    """
+
+    model: Model
+    shapes: Sequence[Shape]
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What the user chooses.
+
+    Attributes
+    ----------
+    stale_after : float
+        Age from which on what was heard is stale [s].
+    trace_time : float
+        How far back efforts are drawn [s].
+    covariance_scale : float
+        By how much the platform's standard deviations are enlarged.
+    force_scale : float
+        Length of the arrow of a force [m/N].
+    """
+
+    stale_after: float
+    trace_time: float
+    covariance_scale: float
+    force_scale: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Effort of a joint [N m or N], None where it is not known; its limit may be infinite."""
+
+    joint: str
+    value: float | None
+    limit: float
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class PlatformView:
+    """A Stewart platform in its base frame [m], its one-sigma ellipsoid, and what is said of its pose."""
+
+    pose: Array
+    points: Array
+    deviations: Array
+    axes: Array
+    radii: Array
+    level: int
+    word: str
+    stale: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ContactView:
+    """A force [N] at a point; the arrow's ends [m], shape (2, 3); None where its frame is none of the robot's."""
+
+    frame: str
+    force: float
+    arrow: Array | None
+    touching: bool | None
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """The last diagnostic report of a node."""
+
+    name: str
+    level: int
+    message: str
+    stale: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Everything that the page shows at one moment.
+
+    Attributes
+    ----------
+    robot : Robot or None
+    poses : ndarray or None
+        Of its bodies (n_bodies, 4, 4); None before the first joint states.
+    age : float or None
+        Of the last joint states [s].
+    unknown : tuple of str
+        Joints that have not been heard of for longer than ``stale_after``.
+    efforts, source : tuple of Effort, str
+        By joint, and where they come from; empty where there are none.
+    times, traces : ndarray, shapes (n,), (n, joints)
+        Efforts over time [s], before the moment.
+    """
+
+    robot: Robot | None = None
+    poses: Array | None = None
+    age: float | None = None
+    stale: bool = True
+    unknown: tuple[str, ...] = ()
+    efforts: tuple[Effort, ...] = ()
+    source: str = ""
+    times: Array = field(default_factory=lambda: np.zeros(0))
+    traces: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    platform: PlatformView | None = None
+    contact: ContactView | None = None
+    reports: tuple[ReportView, ...] = ()
+
+
+class _Numbers:
+    """Numbers by joint, each with the time of its last message [s]."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+        self.times = np.full(len(values), -np.inf)
+
+    def fresh(self, oldest: float) -> Array:
+        found: Array = self.times >= oldest
+        return found
+
+
+class ViewerCore:
+    """Takes in what is heard, each with the time of its arrival [s]; `picture` tells what there is to see.
+
+    What cannot be used raises MessageError and changes nothing.
+
+    Parameters
+    ----------
+    options : ViewOptions
+    platform : StewartPlatform
+    """
+
+    def __init__(self, options: ViewOptions, platform: StewartPlatform) -> None:
+        self.options, self._platform = options, platform
+        self._robot: Robot | None = None
+        self._drawn: Array | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all that was heard; the robot stays."""
+        self._pose: tuple[float, Array, Array] | None = None
+        self._word: tuple[float, int, str] | None = None
+        self._force: tuple[float, str, Array] | None = None
+        self._touching: tuple[float, bool] | None = None
+        self._reports: dict[str, tuple[float, int, str]] = {}
+        self.use(self._robot)
+
+    def use(self, robot: Robot | None) -> None:
+        """Show this robot from now on, of which nothing has been heard yet."""
+        self._robot, self._drawn = robot, None
+        self._index: dict[str, int] = {}
+        self._traces: deque[tuple[float, Array]] = deque()
+        if robot is None:
+            return
+        joints = robot.model.joints
+        self._index = {j.name: j.index for j in joints if j.q_slice.stop == j.q_slice.start + 1 and not j.coupled}
+        self._heard = -np.inf
+        self._positions = _Numbers(np.zeros(len(joints)))
+        self._efforts = {source: _Numbers(np.zeros(len(joints))) for source in EFFORT_SOURCES}
+
+    # What is heard.
+
+    def take_states(self, names: Sequence[str], position: Sequence[float], effort: Sequence[float], now: float) -> None:
+        """Take positions, and efforts where there are any."""
+        if len(position) != len(names) or len(effort) not in (0, len(names)):
+            sizes = f"{len(position)} positions and {len(effort)} efforts for {len(names)} names"
+            raise MessageError("malformed", sizes)
+        self._put("positions", names, position, now)
+        if len(effort):
+            self.take_efforts(EFFORT_SOURCES[-1], names, effort, now)
+
+    def take_efforts(self, source: str, names: Sequence[str], effort: Sequence[float], now: float) -> None:
+        """Take efforts from one of `EFFORT_SOURCES`."""
+        if len(effort) != len(names):
+            raise MessageError("malformed", f"{len(effort)} efforts for {len(names)} names")
+        self._put(source, names, effort, now)
+
+    def _put(self, what: str, names: Sequence[str], values: Sequence[float], now: float) -> None:
+        """Take the numbers of the joints that there are; NaN stands for one that is not known."""
+        index = self._index
+        found = {index[name]: value for name, value in zip(names, values, strict=True) if name in index}
+        known = {joint: float(value) for joint, value in found.items() if value == value}
+        if any(abs(value) > LARGEST_NUMBER for value in known.values()):
+            raise MessageError("not finite", f"{what} beyond {LARGEST_NUMBER:g}")
+        if not known:
+            return
+        kept = self._positions if what == "positions" else self._efforts[what]
+        if what == "positions":
+            self._heard = now
+        kept.values[list(known)] = list(known.values())
+        kept.times[list(known)] = now
+
+    def take_pose(self, pose: Array, covariance: Array, now: float) -> None:
+        """Take the platform's pose (4, 4) and the covariance (3, 3) of its position, in its base frame."""
+        if not np.abs(pose).max() <= LARGEST:
+            raise MessageError("not finite", f"a pose beyond {LARGEST:g} m")
+        if not np.abs(covariance).max() <= LARGEST_NUMBER:
+            raise MessageError("not finite", "a covariance that is not finite")
+        self._pose = now, pose, covariance
+
+    def take_status(self, level: int, word: str, now: float) -> None:
+        """Take what is said of the platform's pose."""
+        self._word = now, min(max(level, OK), ERROR), word
+
+    def take_force(self, frame: str, force: Array, now: float) -> None:
+        """Take a contact force (3,) [N] in the axes of a frame, at its origin."""
+        if not np.abs(force).max() <= LARGEST_NUMBER:
+            raise MessageError("not finite", f"a force beyond {LARGEST_NUMBER:g} N")
+        self._force = now, frame, force
+
+    def take_touching(self, touching: bool, now: float) -> None:
+        """Take whether something touches."""
+        self._touching = now, touching
+
+    def take_report(self, name: str, level: int, message: str, now: float) -> None:
+        """Take a diagnostic report; where there are too many nodes, the one heard longest ago goes."""
+        self._reports[name] = now, min(max(level, OK), ERROR), message
+        if len(self._reports) > MOST_REPORTS:
+            del self._reports[min(self._reports, key=lambda name: self._reports[name][0])]
+
+    # What is seen.
+
+    def picture(self, now: float) -> Picture:
+        """Return what there is to see."""
+        oldest = now - self.options.stale_after
+        reports = tuple(
+            ReportView(name, level, message, now - heard > max(3.0, self.options.stale_after))
+            for name, (heard, level, message) in sorted(self._reports.items())
+        )
+        shared = {"platform": self._see_platform(oldest), "reports": reports}
+        robot = self._robot
+        if robot is None:
+            return Picture(contact=self._see_contact(None, oldest), **shared)
+        poses = self._see_bodies(robot.model)
+        efforts, source = self._see_efforts(robot.model, oldest, now)
+        begin = now - self.options.trace_time
+        while self._traces and self._traces[0][0] < begin:
+            self._traces.popleft()
+        fresh = self._positions.fresh(oldest)
+        return Picture(
+            robot=robot,
+            poses=poses,
+            age=now - self._heard if np.isfinite(self._heard) else None,
+            stale=self._heard < oldest,
+            unknown=tuple(name for name, joint in self._index.items() if not fresh[joint]),
+            efforts=efforts,
+            source=source,
+            times=np.array([time - now for time, _ in self._traces]),
+            traces=np.array([values for _, values in self._traces]).reshape(len(self._traces), -1),
+            contact=self._see_contact(poses, oldest),
+            **shared,
+        )
+
+    def _see_bodies(self, model: Model) -> Array | None:
+        """Return the bodies' poses; those before where they cannot be drawn."""
+        q, seen = model.neutral(), self._positions.times > -np.inf
+        if self._index and not seen.any():
+            return self._drawn
+        for joint in model.joints:
+            if joint.name in self._index and seen[joint.index]:
+                q[joint.q_slice] = self._positions.values[joint.index]
+        for joint in model.joints:
+            leader = self._index.get(joint.mimic[0]) if joint.mimic is not None else None
+            if leader is not None and not joint.coupled and not seen[joint.index]:
+                q[joint.q_slice] = joint.mimic[1] * self._positions.values[leader] + joint.mimic[2]
+        poses = forward_kinematics(model, q)
+        if np.isfinite(poses).all() and (not poses.size or np.abs(poses).max() <= LARGEST):
+            self._drawn = poses
+        return self._drawn
+
+    def _see_efforts(self, model: Model, oldest: float, now: float) -> tuple[tuple[Effort, ...], str]:
+        """Return efforts by joint, and remember them for the traces where they are new."""
+        source = next((name for name, kept in self._efforts.items() if kept.fresh(oldest).any()), "")
+        if not source:
+            return (), ""
+        kept = self._efforts[source]
+        fresh, limits = kept.fresh(oldest), model.limits.effort
+        efforts = tuple(
+            Effort(
+                name,
+                float(kept.values[joint]) if fresh[joint] else None,
+                float(limits[model.joints[joint].v_slice.start]),
+                "N" if model.joints[joint].kind == "prismatic" else "N m",
+            )
+            for name, joint in self._index.items()
+        )
+        traced = list(self._index.values())[:MOST_TRACED]
+        if fresh[traced].all():
+            self._traces.append((now, kept.values[traced]))
+        return efforts, source
+
+    def _see_platform(self, oldest: float) -> PlatformView | None:
+        if self._pose is None:
+            return None
+        heard, pose, covariance = self._pose
+        squares, axes = np.linalg.eigh(0.5 * (covariance + covariance.T))
+        if np.linalg.det(axes) < 0.0:
+            axes[:, 0] *= -1.0
+        word = self._word if self._word is not None and self._word[0] >= oldest else (0.0, OK, "")
+        base = self._platform.base_points
+        ends = self._platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
+        return PlatformView(
+            pose=pose,
+            points=np.stack((base, ends), axis=1),
+            deviations=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
+            axes=axes,
+            radii=np.clip(self.options.covariance_scale * np.sqrt(np.maximum(squares, 0.0)), 1e-6, LARGEST),
+            level=word[1],
+            word=word[2],
+            stale=heard < oldest,
+        )
+
+    def _see_contact(self, poses: Array | None, oldest: float) -> ContactView | None:
+        force = self._force if self._force is not None and self._force[0] >= oldest else None
+        touching = self._touching[1] if self._touching is not None and self._touching[0] >= oldest else None
+        if force is None:
+            return None if touching is None else ContactView("", 0.0, None, touching)
+        _, frame, vector = force
+        arrow = None
+        found = self._robot.model.frames.get(frame) if self._robot is not None else None
+        if found is not None and (found.body < 0 or poses is not None):
+            at = found.placement if found.body < 0 or poses is None else poses[found.body] @ found.placement
+            end = at[:3, 3] + self.options.force_scale * at[:3, :3] @ vector
+            if np.abs(end).max() <= LARGEST:
+                arrow = np.stack((at[:3, 3], end))
+        return ContactView(frame, float(np.linalg.norm(vector)), arrow, touching)
+
+
+def quaternion(rotation: Array) -> Array:
+    """Return a rotation (..., 3, 3) as w, x, y, z."""
+    return np.roll(so3.to_quaternion(rotation), 1, axis=-1)

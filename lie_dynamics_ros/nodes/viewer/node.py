@@ -1,0 +1,273 @@
+"""Node that shows robot, torques, Stewart platform, contacts and diagnostics on a page in the browser.
+
+It commands nothing, and publishes nothing but its diagnostics. See doc/nodes/viewer.md for topics and parameters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+
+from ...core.errors import MessageError, ParameterError, reason_of
+from ...core.frame_names import check_prefix, link_of
+from ...core.setting import Setting
+from ...ros.inputs.publishers import MOST_COUNTED, subscribe
+from ...ros.model.model_loading import FRAME_PREFIX, JOINT_PREFIX, load_model
+from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
+from ...ros.model.robot_description import locate
+from ...ros.node.described_node import DESCRIPTION_SETTINGS, DescribedNode
+from ...ros.node.real_time import REAL_TIME_SETTINGS
+from ...ros.node.spinning import run
+from ...ros.outputs import diagnostics
+from ...ros.outputs.diagnostics import DROPPED, Report
+from ...ros.wire import qos
+from ...ros.wire.messages import pose_to_matrix, wrench_to_array
+from ...ros.wire.state_decoder import StateDecoder
+from .core import EFFORT_SOURCES, Robot, ViewerCore, ViewOptions
+from .meshes import MeshReader
+from .page import Page
+from .shapes import shapes_of
+
+SETTINGS = (
+    replace(next(s for s in REAL_TIME_SETTINGS if s.name == "thread_priority"), default=0),
+    replace(next(s for s in DESCRIPTION_SETTINGS if s.name == "allow_robot_change"), default=True),
+    JOINT_PREFIX,
+    FRAME_PREFIX,
+    next(s for s in PLATFORM_SETTINGS if s.name == "platform"),
+    Setting(
+        "address",
+        "127.0.0.1",
+        "Address of this machine at which the page can be opened; 0.0.0.0: from every machine that reaches this one.",
+        "while unconfigured",
+    ),
+    Setting(
+        "port",
+        8080,
+        "Port of the page; where it is taken, the next free one, which the log tells. 0: any.",
+        "while unconfigured",
+        low=0,
+        high=65535,
+    ),
+    Setting("rate", 20.0, "Pictures per second [Hz].", "while unconfigured", low=0.1, high=100.0),
+    Setting(
+        "platform_position",
+        [0.0, 0.8, 0.0],
+        "Where the base of the Stewart platform is drawn, x, y, z [m].",
+        "while unconfigured",
+        low=-1000.0,
+        high=1000.0,
+    ),
+    Setting("stale_after", 1.0, "Age from which on what was heard is shown as stale [s].", low=0.05, high=60.0),
+    Setting("trace_time", 10.0, "How far back efforts are drawn [s].", low=1.0, high=60.0),
+    Setting(
+        "covariance_scale",
+        1000.0,
+        "By how much the standard deviations of the platform's position are enlarged.",
+        low=1.0,
+        high=1e6,
+    ),
+    Setting("force_scale", 0.01, "Length of the arrow of a contact force [m/N].", low=1e-6, high=1.0),
+)
+CONTACTS = ("contact", "tool_wrench")
+"""Nodes whose contact wrenches are shown."""
+AS_DESCRIBED = {"inertia_check": "ignore", "base_link": "", "locked_joints": [""], "locked_positions": [0.0]}
+TRACE_PERIOD = 0.2
+"""Time between drawings of the traces [s]."""
+UNWATCHED_PERIOD = 1.0
+"""Time between pictures while nobody looks [s]: who comes sees one at once."""
+
+
+class ViewerNode(DescribedNode):
+    """Everything in, nothing out but a page. Shows what there is, and waits for the rest."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._core: ViewerCore | None = None
+        self._page: Page | None = None
+        self._timer: Any = None
+        self._decode = StateDecoder().decode
+        self._waiting: dict[tuple[str, bytes], tuple[float, bytes]] = {}  # the last state of each publisher
+        self._drops: Counter[str] = Counter()
+        self._told, self._problem, self._pictures = 0, "", 0
+        self._drawn = self._traced = -np.inf
+        super().__init__("viewer", SETTINGS, **kwargs)
+        for source in EFFORT_SOURCES:
+            topic = source if source == "joint_states" else f"{source}/joint_efforts"
+            subscribe(self, JointState, topic, partial(self._keep, source), qos.STREAM_INPUT)
+        for node in CONTACTS:
+            self._hear(WrenchStamped, f"{node}/contact_wrench", self._take_wrench)
+        self._hear(Bool, "contact/touching", lambda core, m, now: core.take_touching(m.data, now))
+        self._hear(PoseWithCovarianceStamped, "stewart_pose/pose", self._take_pose)
+        self._hear(DiagnosticArray, "stewart_pose/status", self._take_status)
+        self._hear(DiagnosticArray, "/diagnostics", self._take_reports)
+
+    # Configuration.
+
+    def check_settings(self, values: Mapping[str, Any]) -> None:
+        """Check parameter values against each other; raises ParameterError."""
+        check_prefix(values["frame_prefix"])
+        if len(values["platform_position"]) != 3:
+            raise ParameterError(f"platform_position has {len(values['platform_position'])} entries; expected x, y, z")
+
+    def settings_changed(self, names: set[str]) -> None:
+        """Apply what may change while pictures are drawn."""
+        super().settings_changed(names)
+        if self._core is not None:
+            self._core.options = self._options()
+
+    def _options(self) -> ViewOptions:
+        return ViewOptions(**{name: self.settings[name] for name in ViewOptions.__dataclass_fields__})
+
+    def can_configure(self) -> bool:
+        """Tell whether a robot that is known by now has been made; there need not be one."""
+        return (self._from_topic and self._published is None) or super().can_configure()
+
+    def configure(self) -> None:
+        """Read the platform, and the robot where it is known by now."""
+        self._core = ViewerCore(self._options(), load_platform(self.settings["platform"], self.get_logger()))
+        if not self._from_topic or self._published is not None:
+            super().configure()
+
+    def build(self, description: str, values: Mapping[str, Any]) -> Robot:
+        """Make a robot of URDF text, with its shapes; raises with the reason."""
+        model = load_model(description, {**values, **AS_DESCRIBED}, self.get_logger())
+        shapes, problems = shapes_of(description, model, MeshReader(locate))
+        return Robot(model.with_joint_prefix(values["joint_prefix"]), shapes, problems)
+
+    def use(self, robot: Robot) -> None:
+        """Show this robot from now on."""
+        if self._core is not None:
+            self._core.use(robot)
+        for problem in robot.problems:
+            self.get_logger().warning(problem)
+
+    def activate(self) -> None:
+        """Open the page."""
+        settings = self.settings
+        self._page = Page(settings["address"], settings["port"], np.array(settings["platform_position"]))
+        self._drawn = self._traced = -np.inf
+        self._timer = self.create_timer(1.0 / settings["rate"], self._draw, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.get_logger().info(f"the page is at {self._page.url}")
+
+    def deactivate(self) -> None:
+        """Close the page."""
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+        if self._page is not None:
+            page, self._page = self._page, None
+            page.close()
+        self._waiting.clear()
+
+    def cleanup(self) -> None:
+        """Let go of robot and platform."""
+        self._core = None
+
+    def hears(self) -> bool:
+        """Tell that the node needs to hear nothing."""
+        return True
+
+    # Messages. States may come a thousand times a second: they are read when a picture is drawn.
+
+    def _keep(self, source: str, data: bytes, publisher: bytes) -> None:
+        if self._page is None:
+            return
+        if len(self._waiting) >= MOST_COUNTED:
+            self._waiting.clear()
+        self._waiting[source, publisher] = perf_counter(), data
+
+    def _hear(self, type_: type, topic: str, take: Callable[[ViewerCore, Any, float], None]) -> None:
+        def receive(message: Any) -> None:
+            if self._page is not None and self._core is not None:
+                self._accept(partial(take, self._core, message, perf_counter()))
+
+        self.listen(type_, topic, receive, qos.EVENT_INPUT)
+
+    def _accept(self, take: Callable[[], None]) -> None:
+        """Take a message; whatever is wrong with it is counted."""
+        try:
+            take()
+        except Exception as error:
+            self._drops[error.kind if isinstance(error, MessageError) else "unexpected error"] += 1
+            self._problem = reason_of(error)
+
+    def _take_state(self, core: ViewerCore, source: str, data: bytes, now: float) -> None:
+        message = self._decode(data)
+        if source == "joint_states":
+            core.take_states(message.name, message.position, message.effort, now)
+        else:
+            core.take_efforts(source, message.name, message.effort, now)
+
+    def _take_wrench(self, core: ViewerCore, message: WrenchStamped, now: float) -> None:
+        link = link_of(message.header.frame_id, self.settings["frame_prefix"])
+        core.take_force(link, wrench_to_array(message.wrench)[3:], now)
+
+    def _take_pose(self, core: ViewerCore, message: PoseWithCovarianceStamped, now: float) -> None:
+        covariance = np.array(message.pose.covariance).reshape(6, 6)[:3, :3]
+        core.take_pose(pose_to_matrix(message.pose.pose), covariance, now)
+
+    def _take_status(self, core: ViewerCore, message: DiagnosticArray, now: float) -> None:
+        for status in message.status[:1]:
+            core.take_status(status.level[0], status.message, now)
+
+    def _take_reports(self, core: ViewerCore, message: DiagnosticArray, now: float) -> None:
+        for status in message.status:
+            core.take_report(status.name, status.level[0], status.message, now)
+
+    # Pictures.
+
+    def _draw(self) -> None:
+        core, page, now = self._core, self._page, perf_counter()
+        if core is None or page is None:
+            return
+        waiting, self._waiting = self._waiting, {}
+        for (source, _), (heard, data) in waiting.items():
+            self._accept(partial(self._take_state, core, source, data, heard))
+        picture = core.picture(now)
+        if not page.watchers and now - self._drawn < UNWATCHED_PERIOD:
+            return
+        self._drawn = now
+        self._pictures += 1
+        topic = self._subscription.topic_name
+        page.draw(picture, f"waiting for a robot description on {topic}", core.options.covariance_scale)
+        if now - self._traced >= TRACE_PERIOD:
+            self._traced = now
+            page.trace(picture)
+
+    # Diagnostics.
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        super().describe(report, period)
+        values, page = report.values, self._page
+        values["page"] = "closed" if page is None else page.url
+        values["watchers"] = 0 if page is None else page.watchers
+        values["pictures per second"] = f"{self._pictures / period:.1f}"
+        self._pictures = 0
+        for kind, count in sorted(self._drops.items()):
+            values[DROPPED + kind] = count
+        if self._problem:
+            values["last problem"] = self._problem
+        dropped, self._told = self._drops.total() - self._told, self._drops.total()
+        if dropped:
+            report.add(diagnostics.WARN, f"{dropped} messages dropped: {self._problem}")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ViewerNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""The page in the browser, served by viser. Whoever opens it looks, and can change nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.errors import ConfigurationError
+from . import panel
+from .core import Picture, PlatformView, Robot, quaternion
+
+MISSING = "the page needs viser, which is not installed: pip install 'viser>=1.1,<2'"
+PORTS = 100
+"""Ports that are tried, from the one that was asked for."""
+GREY, BLUE, RED = (134, 142, 150), (51, 128, 230), (201, 42, 42)
+LEVELS = ((43, 138, 62), (230, 119, 0), RED)
+PALETTE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
+           "#e377c2", "#7f7f7f", "#bcbd22", "#17becf", "#393b79", "#843c39")  # fmt: skip
+
+
+class Page:
+    """A page that shows pictures; open from the beginning, until `close`.
+
+    Parameters
+    ----------
+    address : str
+        Of this machine, at which the page can be reached.
+    port : int
+        Where it is taken, the next free one is. 0: any.
+    place : ndarray, shape (3,)
+        Where the base of the Stewart platform is drawn [m].
+
+    Raises
+    ------
+    ConfigurationError
+        viser is not installed, or another one than is known here; or the address is none of this machine, or has no
+        port free.
+    """
+
+    def __init__(self, address: str, port: int, place: Array) -> None:
+        try:
+            import viser
+        except ImportError:
+            raise ConfigurationError(MISSING) from None
+        port = _free_port(address, port)
+        with contextlib.redirect_stdout(io.StringIO()):  # the log says where it is
+            self._server = viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False)
+        try:
+            self._clients = _only_look(self._server)
+        except (AttributeError, TypeError) as error:
+            self._server.stop()
+            raise ConfigurationError(f"this version of viser is not known: {error}; {MISSING}") from error
+        host = "127.0.0.1" if address in ("0.0.0.0", "") else address
+        self.url = f"http://{host}:{self._server.get_port()}"
+        self._place = place
+        self._robot: Robot | None = None
+        self._bodies: list[Any] = []
+        self._meshes: list[Any] = []
+        self._faded = False
+        self._root: Any = None
+        self._platform: dict[str, Any] = {}
+        self._plot: Any = None
+        self._shown: dict[str, str] = {}
+        self._furnish()
+
+    @property
+    def watchers(self) -> int:
+        """How many look."""
+        return len(self._clients)
+
+    def close(self) -> None:
+        """End the page; browsers that have it open say so, and find it again where it is opened again."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+    def _furnish(self) -> None:
+        scene, gui = self._server.scene, self._server.gui
+        gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
+        scene.add_grid("/grid", width=6.0, height=6.0, cell_size=0.25)
+        scene.add_frame("/origin", axes_length=0.15, axes_radius=0.004)
+        self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
+        self._server.initial_camera.position, self._server.initial_camera.look_at = (1.9, -1.3, 1.2), (0.0, 0.1, 0.4)
+        self._texts = {"state": gui.add_html("")}
+        for name in ("efforts", "platform", "contact", "diagnostics"):
+            with gui.add_folder(name.capitalize()) as folder:
+                self._texts[name] = gui.add_html("")
+            if name == "efforts":
+                self._efforts = folder
+
+    # Pictures.
+
+    def draw(self, picture: Picture, waiting: str, scale: float) -> None:
+        """Show a picture; ``waiting`` says what is waited for without a robot, ``scale`` how deviations are enlarged."""
+        with self._server.atomic():
+            if picture.robot is not self._robot:
+                self._set_robot(picture.robot)
+            if picture.poses is not None:
+                for handle, pose, turn in zip(
+                    self._bodies[1:], picture.poses, quaternion(picture.poses[:, :3, :3]), strict=True
+                ):
+                    handle.position, handle.wxyz = pose[:3, 3], turn
+            if picture.stale is not self._faded:
+                self._faded = picture.stale
+                for mesh in self._meshes:
+                    mesh.opacity = 0.35 if self._faded else None
+            if picture.platform is not None:
+                self._draw_platform(picture.platform)
+            touched = picture.contact is not None and picture.contact.arrow is not None
+            if touched:
+                self._arrow.points = picture.contact.arrow[None].astype(np.float32)
+            self._arrow.visible = touched
+            self._write("state", panel.state_of(picture, waiting))
+            self._write("efforts", panel.bars(picture.efforts, picture.source))
+            self._write("platform", panel.platform(picture.platform, scale))
+            self._write("contact", panel.contact(picture.contact))
+            self._write("diagnostics", panel.reports(picture.reports))
+
+    def trace(self, picture: Picture) -> None:
+        """Show efforts over time."""
+        if self._plot is None or len(picture.times) < 2:
+            return
+        data = (picture.times, *picture.traces.T)
+        if len(data) == len(self._plot.data):
+            self._plot.data = tuple(np.ascontiguousarray(row, dtype=float) for row in data)
+
+    def _write(self, name: str, content: str) -> None:
+        if self._shown.get(name) != content:
+            self._shown[name] = self._texts[name].content = content
+
+    def _set_robot(self, robot: Robot | None) -> None:
+        if self._root is not None:
+            self._root.remove()
+        if self._plot is not None:
+            self._plot.remove()
+        self._robot, self._root, self._plot, self._faded = robot, None, None, False
+        self._bodies, self._meshes = [], []
+        if robot is None:
+            return
+        scene = self._server.scene
+        self._root = scene.add_frame("/robot", show_axes=False)
+        # By number: names of links could hold slashes.
+        for body in range(-1, robot.model.n_bodies):
+            self._bodies.append(scene.add_frame(f"/robot/{body + 1}", show_axes=False))
+        for k, shape in enumerate(robot.shapes):
+            vertices, faces = shape.surface.vertices.astype(np.float32), shape.surface.faces.astype(np.uint32)
+            name = f"/robot/{shape.body + 1}/{k}"
+            self._meshes.append(scene.add_mesh_simple(name, vertices, faces, color=shape.color, flat_shading=False))
+        names = [j.name for j in robot.model.joints if j.q_slice.stop == j.q_slice.start + 1 and not j.coupled]
+        if names:
+            self._make_plot(names[: len(PALETTE)])
+
+    def _make_plot(self, names: list[str]) -> None:
+        zeros = np.array([-1.0, 0.0])
+        series = [{"label": "t [s]"}]
+        series += [{"label": n, "stroke": c, "width": 1} for n, c in zip(map(panel.text, names), PALETTE, strict=False)]
+        with self._efforts:
+            self._plot = self._server.gui.add_uplot(
+                (zeros, *(0.0 * zeros for _ in names)),
+                tuple(series),
+                scales={"x": {"time": False}},
+                legend={"show": False},
+                aspect=1.6,
+            )
+
+    def _draw_platform(self, view: PlatformView) -> None:
+        scene, parts = self._server.scene, self._platform
+        legs = view.points.astype(np.float32)
+        arms = view.points[:, 1] - view.points[:, 1].mean(axis=0)
+        local = arms @ view.pose[:3, :3]
+        around = np.argsort(np.arctan2(local[:, 1], local[:, 0]))
+        outline = np.stack((legs[around, 1], legs[np.roll(around, -1), 1]), axis=1)
+        color = np.array(GREY if view.stale else LEVELS[view.level], dtype=np.uint8)
+        turn, at = quaternion(view.axes), view.pose[:3, 3]
+        if not parts:
+            width = 0.03 * float(np.linalg.norm(arms, axis=1).mean())
+            self._platform = parts = {"root": scene.add_frame("/platform", show_axes=False, position=self._place)}
+            parts["legs"] = scene.add_line_segments("/platform/legs", legs, BLUE, thickness=width)
+            parts["outline"] = scene.add_line_segments("/platform/outline", outline, color, thickness=2.0 * width)
+            parts["ellipsoid"] = scene.add_icosphere("/platform/ellipsoid", 1.0, (255, 200, 0), opacity=0.5)
+        parts["legs"].points, parts["outline"].points, parts["outline"].colors = legs, outline, color
+        ellipsoid = parts["ellipsoid"]
+        ellipsoid.scale, ellipsoid.wxyz, ellipsoid.position = tuple(view.radii.tolist()), turn, at
+
+
+def _free_port(address: str, port: int) -> int:
+    """Return the first port that is free; raises ConfigurationError. viser would look for one for ever."""
+    reason = ""
+    for candidate in range(port, min(port + PORTS, 65536)):
+        try:
+            with socket.create_server((address, candidate)) as found:
+                return int(found.getsockname()[1])
+        except OSError as error:
+            reason = error.strerror or str(error)
+    raise ConfigurationError(f"no page can be opened at {address!r}, port {port} and those after it: {reason}")
+
+
+def _only_look(server: Any) -> Any:
+    """Let nothing that a browser sends have an effect, such as a wish for a public address; return who looks."""
+    wire = server._websock_server
+    wire._incoming_handlers.clear()
+    # Runs after viser's own, which gives each new one handlers.
+    wire.on_client_connect(lambda connection: connection._incoming_handlers.clear())
+    wire.disconnect_all_clients()  # who came before comes again
+    return wire._client_state_from_id
