@@ -50,6 +50,7 @@ setup(
         "mjcf": ["mujoco>=3.3"],
         "torch": ["torch>=2.4"],
         "jax": ["jax>=0.4.36"],
+        "view": ["viser>=1.1,<2"],
         "bags": ["rosbags>=0.11", "matplotlib"],
         "test": [
             "pytest>=7,<9",
@@ -65,6 +66,7 @@ setup(
             "gymnasium>=1.0",
             "toppra>=0.6.2",
             "rosbags>=0.11",
+            "viser>=1.1,<2",
         ],
         "docs": [
             "sphinx>=8.1",
@@ -87,6 +89,7 @@ setup(
             f"simulated_stewart = {PACKAGE}.nodes.simulated_stewart.node:main",
             f"stewart_pose = {PACKAGE}.nodes.stewart_pose.node:main",
             f"tool_wrench = {PACKAGE}.nodes.tool_wrench.node:main",
+            f"viewer = {PACKAGE}.nodes.viewer.node:main",
             f"together = {PACKAGE}.nodes.together.node:main",
             f"demo = {PACKAGE}.demo.__main__:main",
             f"identify = {PACKAGE}.identify.command:main",

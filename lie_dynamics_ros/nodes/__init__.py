@@ -12,6 +12,7 @@ PROGRAMS = (
     "stewart_pose",
     "together",
     "tool_wrench",
+    "viewer",
 )
 
 end_quietly_while_importing(PROGRAMS)

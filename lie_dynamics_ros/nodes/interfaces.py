@@ -125,6 +125,21 @@ INTERFACES = {
         ("joint_states", "robot_description", "~/wrench", "~/external_wrench", "~/gripped", *BASE),
         ("~/calibrate", "~/forget_poses", "~/zero", "~/set_payload"),
     ),
+    "viewer": Interface(
+        (),
+        (
+            "joint_states",
+            "robot_description",
+            "computed_torque/joint_efforts",
+            "inverse_dynamics/joint_efforts",
+            "contact/contact_wrench",
+            "tool_wrench/contact_wrench",
+            "contact/touching",
+            "stewart_pose/pose",
+            "stewart_pose/status",
+            "/diagnostics",
+        ),
+    ),
     "stewart_pose": Interface(
         ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),
         ("joint_states",),

@@ -185,6 +185,7 @@ class ViewerCore:
         self._robot, self._drawn = robot, None
         self._index: dict[str, int] = {}
         self._traces: deque[tuple[float, Array]] = deque()
+        self._traced = ""  # where they come from
         if robot is None:
             return
         joints = robot.model.joints
@@ -281,7 +282,7 @@ class ViewerCore:
             efforts=efforts,
             source=source,
             times=np.array([time - now for time, _ in self._traces]),
-            traces=np.array([values for _, values in self._traces]).reshape(len(self._traces), -1),
+            traces=np.array([v for _, v in self._traces]).reshape(-1, min(len(self._index), MOST_TRACED) or 1),
             contact=self._see_contact(poses, oldest),
             **shared,
         )
@@ -320,6 +321,9 @@ class ViewerCore:
             for name, joint in self._index.items()
         )
         traced = list(self._index.values())[:MOST_TRACED]
+        if source != self._traced:
+            self._traced = source
+            self._traces.clear()
         if fresh[traced].all():
             self._traces.append((now, kept.values[traced]))
         return efforts, source
