@@ -324,7 +324,7 @@ class ViewerCore:
         if source != self._traced:
             self._traced = source
             self._traces.clear()
-        if fresh[traced].all():
+        if fresh[traced].all() and (not self._traces or now > self._traces[-1][0]):
             self._traces.append((now, kept.values[traced]))
         return efforts, source
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import socket
 from typing import Any
 
@@ -48,6 +49,7 @@ class Page:
         except ImportError:
             raise ConfigurationError(MISSING) from None
         port = _free_port(address, port)
+        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # it would log what strangers send
         with contextlib.redirect_stdout(io.StringIO()):  # the log says where it is
             self._server = viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False)
         try:
