@@ -23,6 +23,7 @@ COMPOSITES = {
 #: A value for each argument, and where it is to be found in what is started.
 VALUES = {
     "touching": "a/touching",
+    "address": "0.0.0.0",
     "wrench": "a/wrench",
     "robot_description": "/a/robot.urdf",
     "mode": "adaptive",
@@ -139,7 +140,7 @@ def test_a_node_file_says_what_its_node_has(node, monkeypatch):
     source = Path(module.__file__).read_text()
     for argument, (topic, _) in LAUNCHED_NODES[node].topics.items():
         assert f'"{topic}"' in source or argument == "joint_states"
-    without = ("contact", "stewart_pose", "tool_wrench")  # neither give nor take any
+    without = ("contact", "stewart_pose", "tool_wrench", "viewer")  # neither give nor take any
     assert ("commands" in arguments) == (node not in without)
 
 

@@ -30,8 +30,8 @@ NOT_IMPORTED = {"lifecycle_msgs", "lie_dynamics_interfaces"}
 """Needed all the same: rclpy's life cycle speaks it, and what is imported by a name that a constant holds."""
 KEYS = {"yaml": "python3-yaml", "numpy": "python3-numpy", "scipy": "python3-scipy", "numba": "python3-numba",
         "matplotlib": "python3-matplotlib"}  # fmt: skip
-BY_PIP = {"jax", "llvmlite", "mujoco", "pkg_resources", "rosbags", "setuptools", "toppra", "torch",
-          "typing_extensions"}  # fmt: skip
+BY_PIP = {"jax", "llvmlite", "mujoco", "pkg_resources", "rich", "rosbags", "setuptools", "toppra", "torch",
+          "trimesh", "typing_extensions", "viser"}  # fmt: skip
 """Comes with numba, for type checkers alone, or is optional and named in the extras of setup.py."""
 
 

@@ -1,4 +1,4 @@
-"""What the page shows, made of what was heard last: no number in it that is none, and what is old is marked as stale."""
+"""What the page shows, made of what was heard last: every number is finite, and what is old is marked as stale."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_TRACED = 12
 """Joints whose efforts are drawn over time."""
 MOST_REPORTS = 40
 """Nodes whose diagnostics are kept."""
-OK, WARN, ERROR = range(3)
+GOOD, DOUBTFUL, BAD = range(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +236,7 @@ class ViewerCore:
 
     def take_status(self, level: int, word: str, now: float) -> None:
         """Take what is said of the platform's pose."""
-        self._word = now, min(max(level, OK), ERROR), word
+        self._word = now, min(max(level, GOOD), BAD), word
 
     def take_force(self, frame: str, force: Array, now: float) -> None:
         """Take a contact force (3,) [N] in the axes of a frame, at its origin."""
@@ -250,7 +250,7 @@ class ViewerCore:
 
     def take_report(self, name: str, level: int, message: str, now: float) -> None:
         """Take a diagnostic report; where there are too many nodes, the one heard longest ago goes."""
-        self._reports[name] = now, min(max(level, OK), ERROR), message
+        self._reports[name] = now, min(max(level, GOOD), BAD), message
         if len(self._reports) > MOST_REPORTS:
             del self._reports[min(self._reports, key=lambda name: self._reports[name][0])]
 
@@ -335,7 +335,7 @@ class ViewerCore:
         squares, axes = np.linalg.eigh(0.5 * (covariance + covariance.T))
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
-        word = self._word if self._word is not None and self._word[0] >= oldest else (0.0, OK, "")
+        word = self._word if self._word is not None and self._word[0] >= oldest else (0.0, GOOD, "")
         base = self._platform.base_points
         ends = self._platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
         return PlatformView(

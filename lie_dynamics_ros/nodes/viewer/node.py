@@ -157,7 +157,9 @@ class ViewerNode(DescribedNode):
         settings = self.settings
         self._page = Page(settings["address"], settings["port"], np.array(settings["platform_position"]))
         self._drawn = self._traced = -np.inf
-        self._timer = self.create_timer(1.0 / settings["rate"], self._draw, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = self.create_timer(
+            1.0 / settings["rate"], self._draw, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
         self.get_logger().info(f"the page is at {self._page.url}")
 
     def deactivate(self) -> None:

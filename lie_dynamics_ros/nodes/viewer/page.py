@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import logging
 import socket
 from typing import Any
@@ -45,13 +43,15 @@ class Page:
 
     def __init__(self, address: str, port: int, place: Array) -> None:
         try:
+            import rich
             import viser
         except ImportError:
             raise ConfigurationError(MISSING) from None
         port = _free_port(address, port)
-        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # it would log what strangers send
-        with contextlib.redirect_stdout(io.StringIO()):  # the log says where it is
-            self._server = viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False)
+        # The node's log says where the page is; what strangers send is not to fill any log.
+        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
+        rich.get_console().quiet = True
+        self._server = viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False)
         try:
             self._clients = _only_look(self._server)
         except (AttributeError, TypeError) as error:
@@ -77,8 +77,7 @@ class Page:
 
     def close(self) -> None:
         """End the page; browsers that have it open say so, and find it again where it is opened again."""
-        with contextlib.redirect_stdout(io.StringIO()):
-            self._server.stop()
+        self._server.stop()
 
     def _furnish(self) -> None:
         scene, gui = self._server.scene, self._server.gui
@@ -97,7 +96,7 @@ class Page:
     # Pictures.
 
     def draw(self, picture: Picture, waiting: str, scale: float) -> None:
-        """Show a picture; ``waiting`` says what is waited for without a robot, ``scale`` how deviations are enlarged."""
+        """Show a picture; ``waiting`` says what is waited for without a robot, ``scale`` enlarges deviations."""
         with self._server.atomic():
             if picture.robot is not self._robot:
                 self._set_robot(picture.robot)

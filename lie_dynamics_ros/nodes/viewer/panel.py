@@ -9,10 +9,10 @@ import numpy as np
 
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import shortened
-from .core import ERROR, OK, ContactView, Effort, Picture, PlatformView, ReportView
+from .core import BAD, DOUBTFUL, GOOD, ContactView, Effort, Picture, PlatformView, ReportView
 
-COLORS = {OK: "#2b8a3e", OK + 1: "#e67700", ERROR: "#c92a2a"}
-GREY = "#868e96"
+COLORS = {GOOD: "#2b8a3e", DOUBTFUL: "#e67700", BAD: "#c92a2a"}
+FADED = "#868e96"
 MOST_ROWS = 60
 """Joints in the table of efforts."""
 _STYLE = "font: 12px/1.5 system-ui, sans-serif; padding: 0 0.8em; overflow-wrap: anywhere"
@@ -30,15 +30,15 @@ def state_of(picture: Picture, waiting: str) -> str:
         return _block(f"<i>{html.escape(waiting)}</i>")
     lines = [f"<b>{text(robot.model.name)}</b>, {robot.model.nv} joints"]
     if picture.age is None:
-        lines.append(_mark(OK + 1, "no joint states yet"))
+        lines.append(_mark(DOUBTFUL, "no joint states yet"))
     elif picture.stale:
-        lines.append(_mark(ERROR, f"stale: no joint states for {picture.age:.0f} s"))
+        lines.append(_mark(BAD, f"stale: no joint states for {picture.age:.0f} s"))
     elif picture.unknown:
         more = ", ..." if len(picture.unknown) > 5 else ""
-        lines.append(_mark(OK + 1, f"not heard of: {', '.join(map(text, picture.unknown[:5]))}{more}"))
+        lines.append(_mark(DOUBTFUL, f"not heard of: {', '.join(map(text, picture.unknown[:5]))}{more}"))
     else:
-        lines.append(_mark(OK, "live"))
-    lines += [_mark(OK + 1, text(problem)) for problem in robot.problems[:3]]
+        lines.append(_mark(GOOD, "live"))
+    lines += [_mark(DOUBTFUL, text(problem)) for problem in robot.problems[:3]]
     return _block("<br>".join(lines))
 
 
@@ -56,13 +56,14 @@ def bars(efforts: tuple[Effort, ...], source: str) -> str:
 def _bar(effort: Effort, largest: float) -> str:
     value, name = effort.value, f"<td>{text(effort.joint)}</td>"
     if value is None:
-        return f"<tr>{name}<td colspan=2 style='color:{GREY}'>stale</td></tr>"
+        return f"<tr>{name}<td colspan=2 style='color:{FADED}'>stale</td></tr>"
     limited = math.isfinite(effort.limit) and effort.limit > 0.0
     share = min(1.0, abs(value) / (effort.limit if limited else largest))
-    color = GREY if not limited else COLORS[OK if share < 0.8 else OK + 1 if share < 1.0 else ERROR]
+    color = FADED if not limited else COLORS[GOOD if share < 0.8 else DOUBTFUL if share < 1.0 else BAD]
     side = f"left:{50.0 - 50.0 * share:.1f}%" if value < 0.0 else "left:50%"
     inner = f"<div style='position:absolute;top:0;bottom:0;{side};width:{50.0 * share:.1f}%;background:{color}'></div>"
-    frame = "position:relative;height:0.9em;width:7em;background:linear-gradient(#495057,#495057) 50%/1px 100% no-repeat #dee2e6"
+    middle = "linear-gradient(#495057,#495057) 50%/1px 100% no-repeat #dee2e6"
+    frame = f"position:relative;height:0.9em;width:7em;background:{middle}"
     of = f" of {effort.limit:.4g}" if limited else ""
     return f"<tr>{name}<td><div style='{frame}'>{inner}</div></td><td>{value:+.4g}{of} {effort.unit}</td></tr>"
 
@@ -76,7 +77,7 @@ def platform(view: PlatformView | None, scale: float) -> str:
     sigma = ", ".join(f"{1e3 * x:.3g}" for x in view.deviations)
     lines = [f"position {place} mm", f"roll, pitch, yaw {turn} deg", f"one sigma {sigma} mm, drawn {scale:g} times"]
     if view.stale:
-        lines.append(_mark(ERROR, "stale"))
+        lines.append(_mark(BAD, "stale"))
     elif view.word:
         lines.append(_mark(view.level, text(view.word)))
     return _block("<br>".join(lines))
@@ -88,7 +89,7 @@ def contact(view: ContactView | None) -> str:
         return _block("<i>no contacts are told</i>")
     lines = []
     if view.touching is not None:
-        lines.append(_mark(OK + 1, "touching") if view.touching else _mark(OK, "not touching"))
+        lines.append(_mark(DOUBTFUL, "touching") if view.touching else _mark(GOOD, "not touching"))
     if view.frame:
         unknown = "" if view.arrow is not None else ", which is no frame of the robot"
         lines.append(f"{view.force:.3g} N at {text(view.frame)}{unknown}")
@@ -99,7 +100,7 @@ def reports(views: tuple[ReportView, ...]) -> str:
     """Return the last report of each node."""
     if not views:
         return _block("<i>no diagnostics are heard</i>")
-    return _block("<br>".join(_mark(GREY if v.stale else v.level, _report(v)) for v in views))
+    return _block("<br>".join(_mark(FADED if v.stale else v.level, _report(v)) for v in views))
 
 
 def _report(view: ReportView) -> str:

@@ -89,6 +89,7 @@ PARAMETERS = {
     "joint_prefix": Argument("Put before the names of joints or legs in all messages, such as left_."),
     "frame_prefix": Argument("Put before the names of frames in all messages, such as left/."),
     "carrying_joints": Argument("Joints between root link and base_link.", choices=("locked", "states")),
+    "address": Argument("Address of this machine at which the page can be opened."),
     "rate": Argument("Joint states per second [Hz].", "number", low=0.1, high=10_000.0),
     "length_noise": Argument("Standard deviation of the leg lengths [m].", "number", low=0.0, high=1.0),
     "publish_clock": Argument("Publish simulated time on /clock.", **_BOOLEAN),  # type: ignore[arg-type]
@@ -128,6 +129,7 @@ LAUNCHED_NODES = {
         (*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}
     ),
     "tool_wrench": NodeFile((*_ROBOT, *_COMMON), {"wrench": ("~/wrench", "Topic of the sensor's readings.")}),
+    "viewer": NodeFile(("robot_description", "joint_prefix", "frame_prefix", "platform", "address", *_COMMON)),
     "simulated_robot": NodeFile(
         ("robot_description", "joint_prefix", "mode", "rate", "publish_clock", *_COMMON),
         {

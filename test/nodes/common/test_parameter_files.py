@@ -18,11 +18,13 @@ from lie_dynamics_ros.nodes.simulated_robot import node as simulated_robot
 from lie_dynamics_ros.nodes.simulated_stewart import node as simulated_stewart
 from lie_dynamics_ros.nodes.stewart_pose import node as stewart_pose
 from lie_dynamics_ros.nodes.tool_wrench import node as tool_wrench
+from lie_dynamics_ros.nodes.viewer import node as viewer
 from lie_dynamics_ros.ros.node.described_node import DESCRIPTION_SETTINGS
 from lie_dynamics_ros.ros.node.managed_node import COMMON_SETTINGS
 from lie_dynamics_ros.ros.node.parameters import make_descriptor
 
 ROOT = Path(__file__).resolve().parents[3]
+OF_THE_VIEWER = {s.name: s for s in (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *viewer.SETTINGS)}
 NODES = {
     "computed_torque": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *computed_torque.SETTINGS),
     "contact": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *contact.SETTINGS),
@@ -31,6 +33,7 @@ NODES = {
     "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
     "simulated_stewart": (*COMMON_SETTINGS, *simulated_stewart.SETTINGS),
     "tool_wrench": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *tool_wrench.SETTINGS),
+    "viewer": tuple(OF_THE_VIEWER.values()),
     "stewart_pose": (*COMMON_SETTINGS, *stewart_pose.SETTINGS),
 }
 each_node = pytest.mark.parametrize("name", NODES)

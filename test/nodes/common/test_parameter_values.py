@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Iterator
 from importlib import import_module
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,13 @@ OF_ALL_TYPES = {
     Parameter.Type.NOT_SET: None,
 }
 NODE_CLASSES = {
-    kind: getattr(import_module(f"lie_dynamics_ros.nodes.{kind}.node"), name) for kind, name in NAMES.items()
+    kind: getattr(import_module(f"lie_dynamics_ros.nodes.{kind}.node"), name)
+    for kind, name in {**NAMES, "viewer": "ViewerNode"}.items()  # which shares no process with others
 }
 STARTED_WITH = {
     "simulated_robot": {"mode": "dynamics", "position_noise": 0.0},
     "simulated_stewart": {},
+    "viewer": {"robot_description": ARM, "port": 0, "rate": 100.0},
     **{case.module: {"state_timeout": 10.0, **case.parameters} for case in CASES},  # all run on one thread here
 }
 
@@ -63,7 +66,9 @@ class Driven:
             self.answers = self.case.attach(bench, f"{bench.namespace}/{name}")
 
     def answer(self) -> np.ndarray:
-        """Numbers of an answer to what is sent from now on."""
+        """Numbers of an answer to what is sent from now on; of the viewer, where it draws the robot."""
+        if isinstance(self.node, NODE_CLASSES["viewer"]):
+            return self._drawn()
         if self.case is not None:
             return np.array(self.case.numbers(self.bench.ask(lambda: self.case.state(self.bench), self.answers)))
         begin = self.bench.now()
@@ -71,6 +76,15 @@ class Driven:
             lambda: next((a for a in reversed(self.answers) if stamp_of(a) >= begin), None), "a state"
         )
         return np.array([*message.position, *message.velocity])
+
+    def _drawn(self) -> np.ndarray:
+        begin, state = perf_counter(), self.bench.make_state(ARM_JOINTS, ARM_POSITION)
+
+        def picture() -> Any:
+            found = self.node._core.picture(perf_counter())
+            return found if found.age is not None and perf_counter() - found.age > begin else None
+
+        return self.bench.send_until(lambda: self.bench.states.publish(state), picture, "a picture").poses
 
     def close(self) -> None:
         self.bench.executor.remove_node(self.node)

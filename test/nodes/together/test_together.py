@@ -61,7 +61,7 @@ def test_every_node_of_the_package_can_be_run_together():
     import lie_dynamics_ros.nodes as nodes
 
     folders = sorted(module.name for module in pkgutil.iter_modules(nodes.__path__) if module.ispkg)
-    assert sorted([*NODE_CLASSES, "together"]) == sorted(nodes.PROGRAMS) == folders
+    assert sorted([*NODE_CLASSES, "together", "viewer"]) == sorted(nodes.PROGRAMS) == folders
     for kind, name in NODE_CLASSES.items():
         module = __import__(f"lie_dynamics_ros.nodes.{kind}.node", fromlist=[name])
         assert hasattr(module, name) and hasattr(module, "main")

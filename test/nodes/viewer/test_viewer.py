@@ -107,11 +107,14 @@ def test_goes_on_after_whatever_is_sent(looking):
         pose_of([*numbers[:3], 0.0, 0.0, 0.0, 0.0], good),
         pose_of([1e300, *numbers[1:]], good),
     ):
+
         def drops(v):
             return sum(int(count) for kind, count in v.items() if kind.startswith("dropped: "))
 
         before = [0]
-        bench.wait_status(looking.node, lambda s, v, b=before: b.__setitem__(0, drops(v)) or True, "a report", bench.now())
+        bench.wait_status(
+            looking.node, lambda s, v, b=before: b.__setitem__(0, drops(v)) or True, "a report", bench.now()
+        )
         bench.send_until(
             lambda m=spoiled: poses.publish(m),
             lambda b=before: bench.reported(looking.node, lambda s, v: drops(v) > b[0] and s.level == b"\x01"),
@@ -123,7 +126,11 @@ def test_goes_on_after_whatever_is_sent(looking):
     texts.publish(String(data="<!DOCTYPE x [<!ENTITY a 'b'>]><robot name='&a;'/>"))
     touching = bench.publisher(Bool, "contact/touching")
     looking.sees(
-        lambda: "touching" in looking.watcher.text and "/platform/legs" in looking.watcher.nodes and "live" in looking.watcher.text,
+        lambda: (
+            "touching" in looking.watcher.text
+            and "/platform/legs" in looking.watcher.nodes
+            and "live" in looking.watcher.text
+        ),
         "all that is good",
         lambda: (poses.publish(pose_of(numbers, good)), touching.publish(Bool(data=True)), looking.drive()),
     )

@@ -47,7 +47,9 @@ def test_bodies_are_where_another_library_has_them():
     pin.forwardKinematics(model, data, POSITION)
     found = {body: pose for body, pose in zip(picture.robot.model.body_names, picture.poses, strict=True)}
     for k, name in enumerate(ARM_JOINTS):
-        np.testing.assert_allclose(found[f"panda_link{k + 1}"], data.oMi[model.getJointId(name)].homogeneous, atol=1e-12)
+        np.testing.assert_allclose(
+            found[f"panda_link{k + 1}"], data.oMi[model.getJointId(name)].homogeneous, atol=1e-12
+        )
     assert not picture.stale and not picture.unknown and picture.age == 0.5
 
 
@@ -161,7 +163,9 @@ def test_the_platform_has_its_legs_and_its_ellipsoid():
     view = core.picture(0.5).platform
     np.testing.assert_allclose(view.points[:, 0], BASE)
     np.testing.assert_allclose(view.points[:, 1], TOP @ TRUE[:3, :3].T + TRUE[:3, 3])
-    np.testing.assert_allclose(view.axes @ np.diag(view.radii**2) @ view.axes.T, 1e6 * turn @ SMALL @ turn.T, atol=1e-18)
+    np.testing.assert_allclose(
+        view.axes @ np.diag(view.radii**2) @ view.axes.T, 1e6 * turn @ SMALL @ turn.T, atol=1e-18
+    )
     assert np.linalg.det(view.axes) == pytest.approx(1.0)
     assert (view.level, view.word, view.stale) == (1, "continued", False)
     assert core.picture(2.0).platform.stale and core.picture(2.0).platform.word == ""
@@ -192,15 +196,21 @@ def test_another_robot_takes_the_place_of_one(text):
 
 
 def test_an_effort_without_a_limit_and_joints_that_follow():
-    text = pendulum().replace("</robot>", """
-  <link name="tip"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    text = pendulum().replace(
+        "</robot>",
+        """
+  <link name="tip"><inertial><mass value="1"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <joint name="follow" type="prismatic"><parent link="rod"/><child link="tip"/><axis xyz="0 0 1"/>
-  <limit lower="0" upper="1" velocity="1"/><mimic joint="swing" multiplier="0.5" offset="0.1"/></joint></robot>""")
+  <limit lower="0" upper="1" velocity="1"/><mimic joint="swing" multiplier="0.5" offset="0.1"/></joint></robot>""",
+    )
     core = core_of(text)
     core.take_states(["swing"], [0.4], [3.0], 0.0)
     picture = core.picture(0.0)
     rod, tip = picture.poses
-    np.testing.assert_allclose(np.linalg.inv(rod) @ tip, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.3], [0, 0, 0, 1]], atol=1e-12)
+    np.testing.assert_allclose(
+        np.linalg.inv(rod) @ tip, [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.3], [0, 0, 0, 1]], atol=1e-12
+    )
     swing, follow = picture.efforts
     assert (swing.value, swing.limit, swing.unit) == (3.0, 100.0, "N m")
     assert (follow.value, follow.limit, follow.unit) == (None, math.inf, "N")
@@ -211,7 +221,8 @@ def test_an_effort_without_a_limit_and_joints_that_follow():
 DRESSED = """<robot name="dressed" xmlns:x="y">
 <material name="red"><color rgba="1 0 0 1"/></material>
 <link name="base">
-  <visual><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><geometry><box size="2 4 6"/></geometry><material name="red"/></visual>
+  <visual><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><geometry><box size="2 4 6"/></geometry>
+    <material name="red"/></visual>
   <collision><geometry><sphere radius="9"/></geometry></collision>
 </link>
 <link name="arm">
@@ -239,7 +250,9 @@ def test_visuals_are_drawn_and_collisions_where_there_are_none():
     (box, cylinder, capsule), problems = dressed('<capsule radius="1" length="3"/>')
     assert not problems and [s.body for s in (box, cylinder, capsule)] == [-1, 0, 0]
     assert box.color == (255, 0, 0)
-    np.testing.assert_allclose([box.surface.vertices.min(axis=0), box.surface.vertices.max(axis=0)], [[-1, 1, 0], [3, 3, 6]], atol=1e-12)
+    np.testing.assert_allclose(
+        [box.surface.vertices.min(axis=0), box.surface.vertices.max(axis=0)], [[-1, 1, 0], [3, 3, 6]], atol=1e-12
+    )
     assert volume(box.surface) == pytest.approx(48.0)
     # Circles are drawn with 24 corners.
     share = 24 * math.sin(2 * math.pi / 24) / (2 * math.pi)

@@ -1,4 +1,4 @@
-"""Who looks at the viewer's page, without a browser: reads what the page's server sends, and keeps what it would show."""
+"""Who looks at the viewer's page, without a browser: reads what its server sends, and keeps what it would show."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ class Watcher:
             kept = self.nodes if name is not None else self.panel
             kept.setdefault(name or message["uuid"], {}).update(message["updates"])
         elif "props" in message and (name or message.get("uuid")):
-            (self.nodes if name is not None else self.panel).setdefault(name or message["uuid"], {}).update(message["props"])
+            (self.nodes if name is not None else self.panel).setdefault(name or message["uuid"], {}).update(
+                message["props"]
+            )
 
     @property
     def text(self) -> str:

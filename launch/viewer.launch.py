@@ -1,0 +1,8 @@
+"""Start the node viewer, whose page shows robot, efforts, Stewart platform, contacts and diagnostics."""
+
+from lie_dynamics_ros.ros.launch.launch_arguments import whole
+from lie_dynamics_ros.ros.launch.launch_files import launch_description
+
+
+def generate_launch_description():
+    return launch_description(whole("viewer"))
