@@ -1,4 +1,4 @@
-"""What a browser is sent: the whole scene at first, then what changes, finite numbers only; and there is no way back."""
+"""What a browser is sent: the whole scene, then what changes, finite numbers only; and there is no way back."""
 
 import contextlib
 import math
