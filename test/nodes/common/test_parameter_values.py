@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_cases import CASES
+from node_cases import ARM_POSITION, CASES
 from node_harness import Bench, stamp_of
+from node_robots import ARM, ARM_JOINTS
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from test_parameter_files import NODES
