@@ -344,3 +344,25 @@ def test_a_stop_on_a_path_in_the_shortest_time_keeps_limits_and_its_path(acceler
     slowing = record.desired_rate * record.desired_acceleration < 0.0
     assert acceleration is None or np.abs(record.desired_acceleration[slowing]).max() < 20.0
     assert record.rest_time(1e-2) < 0.4 and record.phase[-1] == "holding"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rate", "delay"), LOOPS)
+@pytest.mark.parametrize("seed", range(12))
+def test_the_first_motion_is_cancelled_at_any_moment_of_any_path(seed, rate, delay):
+    """Nothing told the delay of efforts before; 2 mrad."""
+    pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
+    arm, rng = arms.load(ARM), np.random.default_rng(seed)
+    begin, end = arm.random_pose(rng, 0.2), arm.random_pose(rng, 0.2)
+    s, T = np.linspace(0.0, 1.0, 9)[:, None], 0.6
+    x, v, a = s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+    way = end - begin
+    simulated = arm.simulated(integrator="rk4")
+    simulated.set(begin, np.zeros(7))
+    loop = ControlLoop(simulated, make_core(arm.model, on_infeasible="slow_down"), rate, delay)
+    loop.run(0.05)
+    prepared = follow(loop, Trajectory(arm.model, T * s[:, 0], begin + x * way, v * way / T, a * way / T**2), 0)
+    loop.run(np.random.default_rng(seed).uniform(0.2, 0.6) * float(prepared.points.times[-1]))
+    assert loop.core.phase == "following"
+    loop.core.hold()
+    assert np.abs(loop.run(1.0).error).max() < 2e-3

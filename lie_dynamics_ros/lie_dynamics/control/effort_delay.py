@@ -17,8 +17,8 @@ from .kernels.signals import within
 Array = npt.NDArray[np.float64]
 JUMP = 5.0
 """Changes of an acceleration from one state to the next that tell something [rad/s^2, m/s^2]."""
-DOUBT = 100.0
-"""What the middle of all delays that may be counts beside what was seen, as a jump of the root of this would."""
+DOUBT = 25.0
+"""What the middle of all delays that may be counts beside what was seen: as much as one of the least jumps."""
 FADING = 0.9
 """What is left of what was seen with each further jump."""
 BEYOND = 0.5
