@@ -110,9 +110,17 @@ def test_does_not_answer_states_that_it_cannot_use(shared, case, what):
 
 def test_goes_on_after_bytes_that_are_no_state(shared, case):
     bench, node, answers = shared
+
+    def dropped(status):
+        return next((int(v.value) for v in status.values if v.key == "dropped: malformed"), 0)
+
+    case.check(bench.ask(lambda: case.state(bench), answers))  # all before has come, and what is sent now will
+    before = dropped(bench.wait_status(node, lambda s, v: True, "a report", bench.now()))
     whole = serialize_message(case.state(bench))
     for spoiled in (whole[:2], b"\x00\x01\x00\x03", whole[:30], whole[:60], b"\xff" * 50):
-        send_until_dropped(bench, node, lambda data=spoiled: data, "malformed")
+        bench.states.publish(spoiled)
+    SENT[node, "malformed"] = before + 5
+    bench.wait_status(node, lambda s, v: dropped(s) == before + 5 and s.level == b"\x02", "a report of all of them")
     case.check(bench.ask(lambda: case.state(bench), answers))
 
 
