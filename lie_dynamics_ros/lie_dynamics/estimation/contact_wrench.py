@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..dynamics.jacobians import jacobian
 from ..errors import InputError
@@ -100,5 +100,5 @@ def contact_wrench(
         back @ part,
         back @ back.T,
         (scale @ right[rank:].T).T,
-        float(stats.chi2.sf(max(rest, 0.0), n - rank)) if n > rank else 1.0,
+        float(special.chdtrc(n - rank, max(rest, 0.0))) if n > rank else 1.0,
     )

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..dynamics.jacobians import jacobian, jacobian_rate
 from ..dynamics.kinematics import frame_pose
@@ -71,7 +71,7 @@ class ForceSensorCalibration:
     @property
     def plausibility(self) -> float:
         """Probability that noise alone leaves as much as the fit does; small where something touched, or moved."""
-        return float(stats.chi2.sf(self.chi_square, self.degrees)) if self.degrees else 1.0
+        return float(special.chdtrc(self.degrees, self.chi_square)) if self.degrees else 1.0
 
     def contact(self, reading: npt.ArrayLike, gravity: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the contact wrench (6,) on the tool at rest, and the covariance (6, 6) by the calibration's errors.
