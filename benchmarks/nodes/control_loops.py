@@ -57,9 +57,9 @@ def judge(name: str, poses: int) -> None:
 
     import numpy as np
     from support import arms
-    from support import control_scenarios as scenarios
+    from support.control import control_scenarios as scenarios
+    from support.control.eigenvalue_sweep import DELAYS, GROWTH, RATES, growths
     from support.cores import MODES
-    from support.eigenvalue_sweep import DELAYS, GROWTH, RATES, growths
 
     rng, arm = np.random.default_rng(0), arms.load(name)
     grown = [growth for _, growth in growths(name, poses, rng)]

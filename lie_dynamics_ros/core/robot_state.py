@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .arrays import Array
 
 if TYPE_CHECKING:
-    from .moving_base import BaseState
+    from .base.moving_base import BaseState
 
 
 @dataclass(eq=False, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import arms
-from support.control_loop import ControlLoop
+from support.control.control_loop import ControlLoop
 from support.cores import make_core
 
 from lie_dynamics_ros.core.joint_points import JointPoints

@@ -2,7 +2,7 @@
 
 import pytest
 from support import arms
-from support.eigenvalue_sweep import GROWTH, growths
+from support.control.eigenvalue_sweep import GROWTH, growths
 
 
 def judge(name, count, rng):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from support import arms
-from support.sampled_loop import linearised, read_gains, sampled_loop, with_memory
+from support.control.sampled_loop import linearised, read_gains, sampled_loop, with_memory
 
 RATES = ((250.0, 0.0), (250.0, 0.5), (500.0, 0.0), (500.0, 1.0), (1000.0, 1.0), (1000.0, 1.5))
 

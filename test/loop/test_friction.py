@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import arms
-from support.control_loop import ControlLoop
+from support.control.control_loop import ControlLoop
 from support.cores import make_core, sine
 
 from lie_dynamics_ros.core.errors import MessageError

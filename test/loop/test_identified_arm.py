@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import arms
-from support.control_loop import ControlLoop
+from support.control.control_loop import ControlLoop
 from support.cores import make_core, sine
 from support.recorded_arm import DrivenArm, Drives, exciting_motion, record, wrong_inertias
 

@@ -6,9 +6,9 @@ A few cases in every run; all arms, modes and loops with ``-m slow``.
 import numpy as np
 import pytest
 from support import arms
-from support import control_scenarios as scenarios
-from support.control_loop import Encoders
-from support.control_scenarios import Case
+from support.control import control_scenarios as scenarios
+from support.control.control_loop import Encoders
+from support.control.control_scenarios import Case
 
 LOOPS = ((1000.0, 0.0), (1000.0, 1.0), (500.0, 1.0), (250.0, 1.0))
 MOVING = ("computed_torque", "passivity_based", "adaptive")

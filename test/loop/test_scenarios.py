@@ -8,8 +8,8 @@ import itertools
 import numpy as np
 import pytest
 from support import arms
-from support import control_scenarios as scenarios
-from support.control_scenarios import REST, Case
+from support.control import control_scenarios as scenarios
+from support.control.control_scenarios import REST, Case
 from support.cores import DEFAULTS, MODES
 
 from lie_dynamics_ros.nodes.computed_torque.learning import last_link

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import arms
-from support.control_scenarios import PRECISE, Case, stated_error
+from support.control.control_scenarios import PRECISE, Case, stated_error
 from support.cores import sine
 
 SECONDS = 3.0

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from support import arms
-from support import control_scenarios as scenarios
-from support.control_scenarios import REST, Case
+from support.control import control_scenarios as scenarios
+from support.control.control_scenarios import REST, Case
+from support.control.eigenvalue_sweep import GROWTH, growths
 from support.cores import options
-from support.eigenvalue_sweep import GROWTH, growths
 
 from lie_dynamics_ros.lie_dynamics import frame_pose, jacobian
 from lie_dynamics_ros.lie_dynamics.lie import so3
-from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
 
 POSES = {
     "panda_arm": [0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5],

@@ -3,14 +3,14 @@
 from . import feasibility
 from .adaptive import AdaptiveController
 from .computed_torque import ComputedTorquePID, computed_torque, feedforward_pd, gravity_compensation
-from .damping import limited_damping, limited_damping_matrix
 from .effort_history import EffortHistory
 from .effort_limits import LimitedEffort, limit_effort
-from .loop_limits import is_robust, largest_damping, largest_period
 from .momentum_observer import MomentumObserver
 from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force
-from .sample_times import SampleTimes
-from .sampled_loop import damper_limit, sampled_loop, spectral_radius
+from .sampling.damping import limited_damping, limited_damping_matrix
+from .sampling.loop_limits import is_robust, largest_damping, largest_period
+from .sampling.sample_times import SampleTimes
+from .sampling.sampled_loop import damper_limit, sampled_loop, spectral_radius
 from .slotine_li import slotine_li_regressor
 from .soft_limits import SoftLimits
 from .stop_plan import StopPlan

@@ -16,7 +16,7 @@ from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, 
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
-from ...lie_dynamics.control.sample_times import FINENESS
+from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING, ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
@@ -24,8 +24,8 @@ from .guard import Guard
 from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
-from .tool_control import ToolControl
-from .tool_options import TOOL_MODES
+from .tool.tool_control import ToolControl
+from .tool.tool_options import TOOL_MODES
 from .trajectories.goals import Goals
 from .trajectories.judging import TrajectoryJudge
 from .trajectories.past_path import PastPath

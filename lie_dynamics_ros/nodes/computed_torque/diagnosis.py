@@ -6,8 +6,8 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from .answer import STOPPED, STOPPING
 from .core import ComputedTorqueCore
-from .tool_options import TOOL_MODES
-from .tool_outputs import describe_tool
+from .tool.tool_options import TOOL_MODES
+from .tool.tool_outputs import describe_tool
 
 
 def describe_control(core: ComputedTorqueCore, report: Report) -> None:

@@ -17,8 +17,8 @@ from ...lie_dynamics.control import (
     spectral_radius,
     velocity_pole,
 )
-from .tool_gains import ToolGains, make_tool_gains
-from .tool_options import ToolOptions
+from .tool.tool_gains import ToolGains, make_tool_gains
+from .tool.tool_options import ToolOptions
 
 USUAL_PERIOD = 0.004
 """Taken for the period until it is measured, where none is declared [s]."""

@@ -13,7 +13,7 @@ from ...core.setting import Setting, per_joint
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
 from .core import CONTROL_MODES, POLICIES
-from .tool_options import TOOL_SETTINGS, ToolOptions
+from .tool.tool_options import TOOL_SETTINGS, ToolOptions
 from .trajectories.judging import JUDGEMENTS
 
 NUMBERS = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from geometry_msgs.msg import AccelStamped
 from trajectory_msgs.msg import JointTrajectory
 
+from ...core.base.odometry import ODOMETRY, Odometry
 from ...core.errors import ConfigurationError, MessageError, ParameterError
-from ...core.odometry import ODOMETRY, Odometry
 from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report

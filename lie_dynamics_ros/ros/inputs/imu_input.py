@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sensor_msgs.msg import Imu
 
+from ...core.base.gravity_sensor import IMU, GravitySensor
 from ...core.errors import MessageError
-from ...core.gravity_sensor import IMU, GravitySensor
 from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
+from ...core.base.gravity_sensor import GravitySensor
+from ...core.base.moving_base import BaseState, MovingBase
+from ...core.base.odometry import Odometry, check_rates
 from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.external_wrenches import ExternalWrenches
-from ...core.gravity_sensor import GravitySensor
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.latest import Latest
-from ...core.moving_base import BaseState, MovingBase
-from ...core.odometry import Odometry, check_rates
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
 from ...lie_dynamics import Model

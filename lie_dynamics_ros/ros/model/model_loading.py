@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...core.base.moving_base import MovingBase
 from ...core.errors import ParameterError
-from ...core.moving_base import MovingBase
 from ...core.setting import Setting
 from ...lie_dynamics import Model
 from .robot_description import check_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...core.arrays import Array
-from ...lie_dynamics.control import largest_period
+from ....core.arrays import Array
+from ....lie_dynamics.control import largest_period
 from .tool_options import ToolOptions
 
 USED_FREQUENCY = 0.9

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...core.errors import ParameterError
-from ...core.setting import Setting
-from ...lie_dynamics import Model
-from ...lie_dynamics.control import is_robust
+from ....core.arrays import Array
+from ....core.errors import ParameterError
+from ....core.setting import Setting
+from ....lie_dynamics import Model
+from ....lie_dynamics.control import is_robust
 
 TOOL_MODES = ("operational_space", "impedance")
 AXES = ("base", "tool")

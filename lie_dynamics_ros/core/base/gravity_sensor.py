@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from ..lie_dynamics import Model
-from ..lie_dynamics.lie import so3
-from .arrays import Array
-from .errors import MessageError
-from .poses import QUATERNION_TOLERANCE, pose_on_root
+from ...lie_dynamics import Model
+from ...lie_dynamics.lie import so3
+from ..arrays import Array
+from ..errors import MessageError
+from ..poses import QUATERNION_TOLERANCE, pose_on_root
 
 IMU = "imu"
 """Kind of message, under which those that cannot be used are counted."""

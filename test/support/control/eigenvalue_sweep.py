@@ -9,8 +9,8 @@ import numpy as np
 
 from lie_dynamics_ros.core.robot_state import RobotState
 
-from . import arms
-from .cores import MODES, make_core
+from .. import arms
+from ..cores import MODES, make_core
 from .sampled_loop import linearised, read_gains, with_memory
 
 GROWTH = 1e-3

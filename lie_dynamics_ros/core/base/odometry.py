@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..lie_dynamics import Model
-from ..lie_dynamics.lie import quaternion, se3
-from ..lie_dynamics.texts import quoted
-from .arrays import Array, all_finite
-from .errors import MessageError
-from .latest import Latest
-from .poses import pose_on_root
+from ...lie_dynamics import Model
+from ...lie_dynamics.lie import quaternion, se3
+from ...lie_dynamics.texts import quoted
+from ..arrays import Array, all_finite
+from ..errors import MessageError
+from ..latest import Latest
+from ..poses import pose_on_root
 
 ODOMETRY = "odometry"
 """Kind of message, under which those that cannot be used are counted, and states without any."""

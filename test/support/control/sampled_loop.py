@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 from lie_dynamics_ros.core.robot_state import RobotState
 
-from .mujoco_arm import MujocoArm
+from ..mujoco_arm import MujocoArm
 
 
 def linearised(arm: MujocoArm, q: np.ndarray, step: float = 1e-6) -> tuple[np.ndarray, np.ndarray]:

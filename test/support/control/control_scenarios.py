@@ -12,9 +12,9 @@ import numpy as np
 
 from lie_dynamics_ros.core.errors import MessageError
 
-from . import arms
+from .. import arms
+from ..cores import DEFAULTS, make_core, options, sine
 from .control_loop import ControlLoop, Encoders, Record
-from .cores import DEFAULTS, make_core, options, sine
 
 REST = 1e-3
 """Below this speed an arm is at rest [rad/s]."""

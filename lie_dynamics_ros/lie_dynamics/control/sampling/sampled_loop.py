@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError
+from ...errors import InputError
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .kernels.laws import DONE, parallel_damping
+from ..kernels.laws import DONE, parallel_damping
 
 Array = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
 
-from .mujoco_arm import MujocoArm
+from ..mujoco_arm import MujocoArm
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lie_dynamics import Model, forward_kinematics, hybrid_dynamics, inverse_dynamics
-from .arrays import Array
-from .errors import ConfigurationError
-from .robot_options import RobotOptions
-from .robot_state import RobotState
+from ...lie_dynamics import Model, forward_kinematics, hybrid_dynamics, inverse_dynamics
+from ..arrays import Array
+from ..errors import ConfigurationError
+from ..robot_options import RobotOptions
+from ..robot_state import RobotState
 
 
 @dataclass(eq=False, slots=True)

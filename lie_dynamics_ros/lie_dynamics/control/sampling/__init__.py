@@ -1,0 +1,1 @@
+"""Feedback that is sampled, delayed and held: what it can carry."""

@@ -1,0 +1,1 @@
+"""Control of a tool's pose."""

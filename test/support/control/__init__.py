@@ -1,0 +1,1 @@
+"""Controllers and arms in closed loops."""
