@@ -24,8 +24,8 @@ from .guard import Guard
 from .laws import LawEffort, Laws
 from .learning import least_weight
 from .observing import Observer
-from .tool.tool_control import ToolControl
 from .tool.tool_options import TOOL_MODES
+from .tool_control import ToolControl
 from .trajectories.goals import Goals
 from .trajectories.judging import TrajectoryJudge
 from .trajectories.past_path import PastPath

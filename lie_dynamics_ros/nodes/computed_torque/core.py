@@ -25,8 +25,8 @@ from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
 from .learning import make_learner
-from .tool.tool_control import ToolControl
 from .tool.tool_options import TOOL_MODES
+from .tool_control import ToolControl
 from .trajectories.judging import TrajectoryJudge
 from .trajectories.trajectory_piece import Desired
 

@@ -7,7 +7,7 @@ from ...ros.outputs.diagnostics import Report
 from .answer import STOPPED, STOPPING
 from .core import ComputedTorqueCore
 from .tool.tool_options import TOOL_MODES
-from .tool.tool_outputs import describe_tool
+from .tool_outputs import describe_tool
 
 
 def describe_control(core: ComputedTorqueCore, report: Report) -> None:

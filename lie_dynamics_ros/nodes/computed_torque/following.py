@@ -8,8 +8,8 @@ from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction, Model
 from .answer import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from .answering import GIVING_WAY, Answering
-from .tool.tool_control import TARGETS
 from .tool.tool_options import TOOL_MODES
+from .tool_control import TARGETS
 from .trajectories.goals import SUCCESSFUL, Goal
 from .trajectories.judging import Prepared
 from .trajectories.trajectory_player import TrajectoryPlayer

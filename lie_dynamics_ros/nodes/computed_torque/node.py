@@ -44,7 +44,7 @@ from .requests.check_service import CheckService
 from .requests.trajectory_input import TrajectoryInput
 from .setpoints import Setpoint, make_setpoint
 from .tool.tool_options import TOOL_MODES
-from .tool.tool_outputs import ToolOutputs
+from .tool_outputs import ToolOutputs
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (

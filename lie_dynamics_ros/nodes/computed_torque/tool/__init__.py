@@ -1,1 +1,1 @@
-"""Control of a tool's pose."""
+"""What the control of a tool is told, and its gains."""

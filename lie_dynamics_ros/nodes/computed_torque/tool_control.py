@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import Array, all_finite
-from ....core.errors import MessageError
-from ....lie_dynamics import (
+from ...core.arrays import Array, all_finite
+from ...core.errors import MessageError
+from ...lie_dynamics import (
     JointFriction,
     LieDynamicsError,
     Model,
@@ -19,14 +19,14 @@ from ....lie_dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
-from ....lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space
-from ....lie_dynamics.control.motion_bounds import MotionBounds
-from ....lie_dynamics.control.task_space.impedance import ImpedanceTorque
-from ....lie_dynamics.lie import so3
-from ....lie_dynamics.texts import quoted
-from ..gains import Gains
-from ..laws import LawEffort
-from .tool_options import AXES, TOOL_MODES, ToolOptions
+from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space
+from ...lie_dynamics.control.motion_bounds import MotionBounds
+from ...lie_dynamics.control.task_space.impedance import ImpedanceTorque
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.texts import quoted
+from .gains import Gains
+from .laws import LawEffort
+from .tool.tool_options import AXES, TOOL_MODES, ToolOptions
 
 TARGETS = "targets"
 """What refused targets are counted under."""
