@@ -30,7 +30,7 @@ setup:
 	@$(IN_ENV)
 
 demo:
-	@KERNELS=demo $(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $$DEMO_ARGS'
+	@FOR=demo $(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $$DEMO_ARGS'
 
 lint:
 	@$(IN_ENV) ruff check .

@@ -29,7 +29,10 @@ def commands(tmp_path):
     """A folder with the commands that the script may use, and no Python."""
     folder = tmp_path / "commands"
     folder.mkdir()
-    for name in ("sh", "cat", "cksum", "dirname", "find", "sort", "rm", "grep", "tail", "flock", "env"):
+    for name in (
+        *("sh", "cat", "cksum", "cut", "date", "dirname", "du", "env", "find", "flock", "grep", "rm", "sleep", "sort"),
+        *("tail", "tr"),
+    ):
         path = shutil.which(name)
         if path:
             (folder / name).symlink_to(path)
@@ -63,18 +66,22 @@ def make_ready(checkout, distro="kilted"):
         (checkout / f".venv-{distro}" / name).write_text(value)
 
 
-def test_the_demo_waits_for_no_kernels_but_its_own(checkout, commands):
+def test_the_demo_waits_for_nothing_that_others_need(checkout, commands):
     make_ready(checkout)
     here = checkout / ".venv-kilted"
     (checkout / "lie_dynamics_ros/lie_dynamics/engine").mkdir()
     (checkout / "lie_dynamics_ros/lie_dynamics/engine/__main__.py").touch()
-    fake(here / "bin", "python", 'echo "runs $2"')
-    (here / "kernels-stamp").rename(here / "demo-kernels-stamp")
-    demo, others = (run(checkout, commands, **variables) for variables in ({"KERNELS": "demo"}, {}))
-    assert "runs lie_dynamics_ros.demo.kernels" in demo.stderr
-    assert "runs lie_dynamics_ros.lie_dynamics.engine" in others.stderr
-    for variables in ({"KERNELS": "demo"}, {}):
-        assert not run(checkout, commands, **variables).stderr
+    fake(here / "bin", "python", '[ "$1" != -c ] || shift 2; echo "$@" >>asked')
+    for name in ("stamp", "kernels-stamp"):
+        (here / name).write_text("of before\n")
+    for part, program in (("demo", "lie_dynamics_ros.demo.kernels"), ("", "lie_dynamics_ros.lie_dynamics.engine")):
+        assert "compiling" in run(checkout, commands, FOR=part).stderr
+        asked = (checkout / "asked").read_text()
+        (checkout / "asked").unlink()
+        assert f"-m {program}\n" in asked and "tools/requirements-kilted.txt" in asked
+        assert ("test,lint" in asked) == (not part)
+        assert not run(checkout, commands, FOR=part).stderr
+    assert not run(checkout, commands, FOR="demo").stderr
 
 
 def test_no_python(checkout, commands):
@@ -160,14 +167,16 @@ def test_messages_are_built_once_a_compiler_is_there_and_a_failure_is_told(check
         (commands / name).symlink_to(shutil.which(name))
     binaries = checkout / ".venv-kilted/bin"
     fake(commands, "c++", "true")
-    fake(binaries, "python", 'echo "$@" "with $PIP_CONSTRAINT" >>asked; echo "ERROR: no such header"; exit 1')
+    shift = '[ "$1" != -c ] || shift 2'
+    fake(binaries, "python", f'{shift}; echo "$@" "with $PIP_CONSTRAINT" >>asked; echo "ERROR: no such header"; exit 1')
     result = run(checkout, commands, "sh", "-c", "echo done")
     assert (result.returncode, result.stdout) == (0, "done\n")
     assert "no such header" in result.stderr and "The nodes run without services" in result.stderr
-    fake(binaries, "python", 'echo "$@" "with $PIP_CONSTRAINT" >>asked')
+    fake(binaries, "python", f'{shift}; echo "$@" "with $PIP_CONSTRAINT" >>asked')
     assert "building messages and services" in run(checkout, commands, "true").stderr
     assert run(checkout, commands, "sh", "-c", ":").stderr == ""
     asked = (checkout / "asked").read_text().splitlines()
-    assert len(asked) == 2 and all("./lie_dynamics_interfaces with tools/constraints-kilted.txt" in a for a in asked)
+    built = [a for a in asked if a.endswith("./lie_dynamics_interfaces with tools/constraints-kilted.txt")]
+    assert len(built) == 2 and len(asked) == 3 and "/interfaces/" in asked[2]  # what was built is installed
     (checkout / "lie_dynamics_interfaces/package.xml").write_text("<package>changed</package>")
     assert "building messages and services" in run(checkout, commands, "true").stderr
