@@ -1,5 +1,5 @@
 # Every target sets up what it needs on its first run; see tools/environment.sh.
-# ROS_DISTRO=jazzy selects Jazzy instead of Kilted; PYTHON=... a certain Python.
+# ROS_DISTRO=kilted selects Kilted instead of Jazzy; PYTHON=... a certain Python.
 
 IN_ENV := ./tools/environment.sh
 export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Runs a command inside the project's own environment, and sets that environment up first where needed:
 #
-#     tools/environment.sh python -m pytest        (ROS_DISTRO=jazzy selects Jazzy instead of Kilted)
+#     tools/environment.sh python -m pytest        (ROS_DISTRO=kilted selects Kilted instead of Jazzy)
 #
-# The environment is a virtual environment in the checkout (.venv-kilted or .venv-jazzy) with ROS 2 as wheels,
+# The environment is a virtual environment in the checkout (.venv-jazzy or .venv-kilted) with ROS 2 as wheels,
 # this package in editable form and its test tools. A stamp inside says what it was made from; while that
 # holds, nothing is installed and no network is needed; tools/set_up.sh is what does it. FOR=demo sets up no more than
 # the demo needs: not what the tests need, and no kernels but those that the demo calls.
@@ -18,13 +18,13 @@ cd -- "$root"
 
 # --- which ROS distribution -------------------------------------------------------------------------------
 
-supported="kilted (default), jazzy"
-distro=${ROS_DISTRO:-kilted}
+supported="jazzy (default), kilted"
+distro=${ROS_DISTRO:-jazzy}
 if [ ! -f "tools/requirements-$distro.txt" ]; then
     # A sourced ROS installation sets ROS_VERSION along with ROS_DISTRO; somebody who types ROS_DISTRO does not.
     if [ -n "${ROS_VERSION:-}" ]; then
-        say "note: a sourced ROS installation says ROS_DISTRO=$distro; supported here: $supported. Using kilted wheels."
-        distro=kilted
+        say "note: a sourced ROS installation says ROS_DISTRO=$distro; supported here: $supported. Using jazzy wheels."
+        distro=jazzy
     else
         fail "ROS_DISTRO=$distro is not supported. Supported: $supported."
     fi

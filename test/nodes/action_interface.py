@@ -43,7 +43,7 @@ def _loaded(library: Path) -> bool:
 def _built() -> Path:
     """Return where the stand-in is, built against the ROS wheels of this environment as our own interfaces are."""
     files = sorted(path for path in SOURCES.rglob("*") if path.is_file())
-    distro = os.environ.get("ROS_DISTRO", "kilted")
+    distro = os.environ.get("ROS_DISTRO", "jazzy")
     constraints = ROOT / "tools" / f"constraints-{distro}.txt"
     made_of = b"".join(path.read_bytes() for path in (*files, constraints))
     prefix = Path(sys.prefix) / "test_interfaces" / hashlib.sha256(made_of).hexdigest()[:16]

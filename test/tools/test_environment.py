@@ -51,7 +51,7 @@ def run(checkout, commands, *command, **variables):
     return subprocess.run([script, *command], env=environment, capture_output=True, text=True, check=False)
 
 
-def make_ready(checkout, distro="kilted"):
+def make_ready(checkout, distro="jazzy"):
     """Make an environment that looks complete, so that nothing is installed."""
     binaries = checkout / f".venv-{distro}/bin"
     binaries.mkdir(parents=True)
@@ -68,7 +68,7 @@ def make_ready(checkout, distro="kilted"):
 
 def test_the_demo_waits_for_nothing_that_others_need(checkout, commands):
     make_ready(checkout)
-    here = checkout / ".venv-kilted"
+    here = checkout / ".venv-jazzy"
     (checkout / "lie_dynamics_ros/lie_dynamics/engine").mkdir()
     (checkout / "lie_dynamics_ros/lie_dynamics/engine/__main__.py").touch()
     fake(here / "bin", "python", '[ "$1" != -c ] || shift 2; echo "$@" >>asked')
@@ -78,7 +78,7 @@ def test_the_demo_waits_for_nothing_that_others_need(checkout, commands):
         assert "compiling" in run(checkout, commands, FOR=part).stderr
         asked = (checkout / "asked").read_text()
         (checkout / "asked").unlink()
-        assert f"-m {program}\n" in asked and "tools/requirements-kilted.txt" in asked
+        assert f"-m {program}\n" in asked and "tools/requirements-jazzy.txt" in asked
         assert ("test,lint" in asked) == (not part)
         assert not run(checkout, commands, FOR=part).stderr
     assert not run(checkout, commands, FOR="demo").stderr
@@ -125,7 +125,7 @@ def test_pip_that_fails_shows_its_reason_and_the_next_run_starts_afresh(checkout
 def test_unsupported_distribution(checkout, commands):
     result = run(checkout, commands, "true", ROS_DISTRO="humble")
     assert result.returncode == 1
-    assert "ROS_DISTRO=humble is not supported" in result.stderr and "jazzy" in result.stderr
+    assert "ROS_DISTRO=humble is not supported" in result.stderr and "kilted" in result.stderr
 
 
 def test_a_sourced_ros_is_told_apart_and_kept_out(checkout, commands):
@@ -144,7 +144,7 @@ def test_a_sourced_ros_is_told_apart_and_kept_out(checkout, commands):
     )
     assert result.returncode == 0, result.stderr
     assert "a sourced ROS installation says ROS_DISTRO=humble" in result.stderr
-    assert result.stdout == f"[kilted] [] [] [{checkout}/.venv-kilted]\nthe python of the environment\n"
+    assert result.stdout == f"[jazzy] [] [] [{checkout}/.venv-jazzy]\nthe python of the environment\n"
 
 
 @pytest.mark.parametrize("distro", ["kilted", "jazzy"])
@@ -165,7 +165,7 @@ def test_messages_are_built_once_a_compiler_is_there_and_a_failure_is_told(check
     (checkout / "lie_dynamics_interfaces/package.xml").write_text("<package/>")
     for name in ("mkdir", "cp"):
         (commands / name).symlink_to(shutil.which(name))
-    binaries = checkout / ".venv-kilted/bin"
+    binaries = checkout / ".venv-jazzy/bin"
     fake(commands, "c++", "true")
     shift = '[ "$1" != -c ] || shift 2'
     fake(binaries, "python", f'{shift}; echo "$@" "with $PIP_CONSTRAINT" >>asked; echo "ERROR: no such header"; exit 1')
@@ -176,7 +176,7 @@ def test_messages_are_built_once_a_compiler_is_there_and_a_failure_is_told(check
     assert "building messages and services" in run(checkout, commands, "true").stderr
     assert run(checkout, commands, "sh", "-c", ":").stderr == ""
     asked = (checkout / "asked").read_text().splitlines()
-    built = [a for a in asked if a.endswith("./lie_dynamics_interfaces with tools/constraints-kilted.txt")]
+    built = [a for a in asked if a.endswith("./lie_dynamics_interfaces with tools/constraints-jazzy.txt")]
     assert len(built) == 2 and len(asked) == 3 and "/interfaces/" in asked[2]  # what was built is installed
     (checkout / "lie_dynamics_interfaces/package.xml").write_text("<package>changed</package>")
     assert "building messages and services" in run(checkout, commands, "true").stderr
