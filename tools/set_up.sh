@@ -24,7 +24,10 @@ jobs=
 group() {
     exec "$venv/bin/python" -c 'import os, sys; os.setpgrp(); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])' "$@"
 }
-end_jobs() { for job in $jobs; do kill -- "-$job" 2>/dev/null || kill "$job" 2>/dev/null || true; done; }
+end_jobs() {
+    rm -f -- "$venv/in-progress"
+    for job in $jobs; do kill -- "-$job" 2>/dev/null || kill "$job" 2>/dev/null || true; done
+}
 trap end_jobs EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -50,7 +53,9 @@ minutes() { printf '%d:%02d' "$(($1 / 60))" "$(($1 % 60))"; }
 progress() {
     start=$(date +%s)
     ticks=0
-    while sleep 1 >/dev/null 2>&1; do  # who reads what this script says need not wait for it
+    # Not by a signal alone: one that comes before this has begun is lost.
+    while [ -e "$venv/in-progress" ] && kill -0 $$ 2>/dev/null; do
+        sleep 1 >/dev/null 2>&1  # who reads what this script says need not wait for it
         ticks=$((ticks + 1))
         [ "$((ticks % pause))" -eq 0 ] || continue
         packages=100 messages=100 compiled=100
@@ -128,6 +133,7 @@ fi
 [ -z "$compile" ] || say "  compiling the numerical kernels${FOR:+ that the $FOR calls} (once per version of them)"
 : >"$venv/interfaces.log"
 : >"$venv/kernels.log"
+: >"$venv/in-progress"
 progress 9>&- & watch=$!
 jobs="$watch"
 
@@ -166,7 +172,7 @@ if [ -n "$compile" ]; then
         say "note: compiling the kernels failed; the reason stands above. They will be compiled when first needed."
     fi
 fi
-kill "$watch" 2>/dev/null || true
-jobs=
+jobs=$watch
+end_jobs
 trap - EXIT INT TERM
 [ "$pause" -gt 5 ] || printf '\r  %-76s\n' "ready" >&2
