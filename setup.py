@@ -9,14 +9,12 @@ PACKAGE = "lie_dynamics_ros"
 
 setup(
     name=PACKAGE,
-    version="0.1.0",
+    version="1.0.0",
     description="Robot dynamics on Lie groups for ROS 2",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="lie_dynamics_ros maintainers",
-    author_email="maintainers@lie-dynamics-ros.example",
     maintainer="lie_dynamics_ros maintainers",
-    maintainer_email="maintainers@lie-dynamics-ros.example",
     license="Apache-2.0",
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),

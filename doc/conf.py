@@ -5,6 +5,7 @@ the API, and links to files that are not pages.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ os.environ["MPLBACKEND"] = "Agg"
 from gallery import gallery_settings  # noqa: E402
 
 project = "lie_dynamics_ros"
+version = release = re.search("<version>(.*)</version>", (HERE.parent / "package.xml").read_text())[1]
 author = copyright = "lie_dynamics_ros maintainers"
 extensions = [
     "myst_parser",
