@@ -126,6 +126,18 @@ class ConstraintSet:
 
         return cls(model, read_equalities(source), rank_tolerance)
 
+    def to_yaml(self) -> str:
+        """Return YAML from which `from_yaml` reads the same; see `yaml_files`.
+
+        Raises
+        ------
+        DescriptionError
+            For user constraints, which are functions.
+        """
+        from .yaml_files import write_constraints
+
+        return write_constraints((*self.loops, *self.couplings, *self.user))
+
     def __repr__(self) -> str:
         return f"<ConstraintSet of {self.size} scalar constraints: {', '.join(self.names)}>"
 

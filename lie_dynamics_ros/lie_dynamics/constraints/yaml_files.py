@@ -18,6 +18,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from os import PathLike
 
 import numpy as np
@@ -29,6 +31,7 @@ from ..model.model import Model
 from ..yaml_sections import Section, read_section
 from .coupling import Coupling, mimic_couplings
 from .loop import Loop
+from .user import UserConstraint
 
 Array = npt.NDArray[np.float64]
 
@@ -100,3 +103,48 @@ def _coupling(entry: Section) -> Coupling:
         entry.number("offset", 0.0),
         entry.text("name"),
     )
+
+
+def write_constraints(constraints: Iterable[Loop | Coupling | UserConstraint]) -> str:
+    """Return loops and couplings as YAML that `read_constraints` reads back, to the last bit but for rotations.
+
+    Raises
+    ------
+    DescriptionError
+        For a user constraint, which is a function.
+    """
+    lines: dict[str, list[str]] = {"loops": [], "couplings": []}
+    for one in constraints:
+        if isinstance(one, Loop):
+            lines["loops"].append(_written_loop(one))
+        elif isinstance(one, Coupling):
+            coefficients = ", ".join(f"{_quoted(key)}: {value!r}" for key, value in one.coefficients.items())
+            lines["couplings"].append(
+                f"  - {{name: {_quoted(one.name)}, coefficients: {{{coefficients}}}, offset: {float(one.offset)!r}}}\n"
+            )
+        else:
+            raise DescriptionError(f"constraint {one.name!r} is a function, which YAML cannot hold", name=one.name)
+    return "".join(f"{key}:\n{''.join(entries)}" for key, entries in lines.items() if entries)
+
+
+def _written_loop(loop: Loop) -> str:
+    rows = [("name", _quoted(loop.name)), ("kind", loop.kind)]
+    for key in ("first", "second"):
+        name, pose = getattr(loop, key), getattr(loop, f"{key}_placement")
+        text = _quoted(name)
+        if not np.array_equal(pose, np.eye(4)):
+            turned = not np.array_equal(pose[:3, :3], np.eye(3))
+            rotation = f", quaternion: {quaternion.from_matrix(pose[:3, :3]).tolist()}" if turned else ""
+            text = f"{{frame: {text}, position: {pose[:3, 3].tolist()}{rotation}}}"
+        rows.append((key, text))
+    rows += [
+        (key, str(getattr(loop, key).tolist())) for key in ("axis", "second_axis") if getattr(loop, key) is not None
+    ]
+    if loop.length is not None:
+        rows.append(("length", repr(float(loop.length))))
+    return "".join(f"  {'- ' if k == 0 else '  '}{key}: {text}\n" for k, (key, text) in enumerate(rows))
+
+
+def _quoted(name: str) -> str:
+    """Return a name so that YAML reads it as text."""
+    return json.dumps(name, ensure_ascii=False)

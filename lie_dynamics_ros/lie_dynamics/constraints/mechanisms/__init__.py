@@ -1,8 +1,35 @@
-"""Closed mechanisms ready to use: four-bar, five-bar, delta robot, Gough-Stewart platform with legs."""
+"""Closed mechanisms ready to use, by name or by their own functions."""
 
-from .gough_stewart import GoughStewart, gough_stewart
-from .mechanism import Mechanism
-from .parallel import delta_robot
-from .planar import five_bar, four_bar
+from .arm import FourBarArm, four_bar_arm
+from .assemblies import Assemblies, assemblies_from_starts
+from .base import Mechanism
+from .by_name import MECHANISMS, mechanism
+from .delta import LinearDelta, RotaryDelta, delta_robot, linear_delta
+from .gough_stewart import GoughStewart, RotaryLegs, gough_stewart, rotary_legs
+from .planar import FiveBar, five_bar, four_bar
+from .three_legs import PlanarThreeRrr, ThreeRps, planar_3rrr, three_rps
 
-__all__ = ["GoughStewart", "Mechanism", "delta_robot", "five_bar", "four_bar", "gough_stewart"]
+__all__ = [
+    "MECHANISMS",
+    "Assemblies",
+    "FiveBar",
+    "FourBarArm",
+    "GoughStewart",
+    "LinearDelta",
+    "Mechanism",
+    "PlanarThreeRrr",
+    "RotaryDelta",
+    "RotaryLegs",
+    "ThreeRps",
+    "assemblies_from_starts",
+    "delta_robot",
+    "five_bar",
+    "four_bar",
+    "four_bar_arm",
+    "gough_stewart",
+    "linear_delta",
+    "mechanism",
+    "planar_3rrr",
+    "rotary_legs",
+    "three_rps",
+]

@@ -1,21 +1,39 @@
-"""The Gough-Stewart platform with legs that have mass."""
+"""Gough-Stewart platforms whose legs have mass: with sliding legs (6-UPS) and with rotary legs (6-RUS)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+import warnings
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
 from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...stewart import StewartPlatform, assembly_modes, reference_platform
 from ..constraint_set import ConstraintSet
 from ..cut_joints import perpendicular
 from ..loop import Loop
-from .mechanism import Array, Mechanism, placed, rod, shifted
+from .assemblies import Candidates
+from .base import (
+    Array,
+    Mechanism,
+    about_z,
+    add_universal,
+    disc,
+    placed,
+    require_positive,
+    require_reach,
+    rod,
+    shifted,
+)
+from .crossings import cosine_angle
+
+_DOWN = (0.0, 0.0, -9.81)
 
 
 class Geometry(Protocol):
@@ -31,64 +49,157 @@ class Geometry(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class GoughStewart(Mechanism):
-    """The mechanism with the frames of its legs.
+class SixLegs(Mechanism):
+    """A free platform on six legs; its output is the pose.
 
     Attributes
     ----------
     geometry : Geometry
         Joint centres.
     leg_frames : ndarray, shape (6, 3, 3)
-        Rotation of each leg's frame on the base; z points along the leg in the home pose.
+        Rotation of each leg's frame on the base.
     """
 
-    geometry: Any
+    geometry: Geometry
     leg_frames: Array
-
-    def configuration(self, pose: npt.ArrayLike) -> Array:
-        """Return q (..., nq) of a pose (..., 4, 4) of the platform: inverse kinematics, loops closed."""
-        T = se3.check(pose, "pose")
-        R, p = T[..., None, :3, :3], T[..., None, :3, 3]
-        legs = (R @ self.geometry.platform_points[..., None])[..., 0] + p - self.geometry.base_points
-        length = np.linalg.norm(legs, axis=-1)
-        local = (np.swapaxes(self.leg_frames, -1, -2) @ (legs / length[..., None])[..., None])[..., 0]
-        first = np.arctan2(-local[..., 1], local[..., 2])
-        second = np.arctan2(local[..., 0], np.hypot(local[..., 1], local[..., 2]))
-        parts = {"platform": np.concatenate([quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]], axis=-1)}
-        for k in range(6):
-            parts[f"tilt_{k + 1}"] = np.stack([first[..., k], second[..., k]], axis=-1)
-            parts[f"leg_{k + 1}"] = length[..., k : k + 1]
-        return np.concatenate([parts[joint.name] for joint in self.model.joints], axis=-1)
 
     def pose(self, q: npt.ArrayLike) -> Array:
         """Return the pose (..., 4, 4) of the platform in a configuration."""
         part = np.asarray(q)[..., self.model.joint("platform").q_slice]
         return np.asarray(se3.from_position_quaternion(part[..., 4:], part[..., :4]))
 
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the configuration (..., nq) for poses (..., 4, 4) of the platform; see `Mechanism.configuration`."""
+        T = se3.check(output, "output").real
+        return self._joints(T, self._legs(self._seen(T)))
+
+    def _seen(self, T: Array) -> Array:
+        """Return the joint centres on the platform, seen from those on the base in the legs' frames (..., 6, 3)."""
+        legs = (T[..., None, :3, :3] @ self.geometry.platform_points[..., None])[..., 0] + T[..., None, :3, 3]
+        return ((legs - self.geometry.base_points)[..., None, :] @ self.leg_frames)[..., 0, :]
+
+    def _legs(self, seen: Array) -> Array:
+        """Return the three coordinates of each leg (..., 6, 3) for its end seen at (..., 6, 3)."""
+        raise NotImplementedError
+
+    def _joints(self, T: Array, legs: Array) -> Array:
+        q = np.empty((*T.shape[:-2], self.model.nq))
+        for joint in self.model.joints:
+            part = q[..., joint.q_slice]
+            if joint.name == "platform":
+                part[..., :4], part[..., 4:] = quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]
+            else:  # "WORD_LEG", or "WORD_LEG_HINGE"
+                words = joint.name.split("_")
+                part[..., 0] = legs[..., int(words[1]) - 1, self._place(joint.name)]
+        return q
+
+    def _place(self, name: str) -> int:
+        """Return which of a leg's three coordinates a joint has."""
+        raise NotImplementedError
+
+    def _through(self, platform: StewartPlatform, lengths: Array) -> tuple[Array, Candidates]:
+        """Return all poses (n, 4, 4) of six legs of given lengths, and what is known of their number."""
+        modes = assembly_modes(platform, lengths)
+        method = f"paths from a start system, class {modes.platform_class}"
+        if modes.self_motion:
+            method += ", which can move though all motors are locked"
+        return modes.poses, Candidates(np.empty(0), modes.complex_count, method, modes.certain)
+
+
+@dataclass(frozen=True, eq=False)
+class GoughStewart(SixLegs):
+    """With sliding legs; z of a leg's frame points along the leg in the home configuration."""
+
+    def _legs(self, seen: Array) -> Array:
+        first = np.arctan2(-seen[..., 1], seen[..., 2])
+        second = np.arctan2(seen[..., 0], np.hypot(seen[..., 1], seen[..., 2]))
+        return np.stack([first, second, np.linalg.norm(seen, axis=-1)], axis=-1)
+
+    def _place(self, name: str) -> int:
+        return 2 if name.startswith("leg") else int(name[-1]) - 1
+
+    def _candidates(self, positions: Array) -> Candidates:
+        lengths = np.where(positions > 0.0, positions, np.nan)
+        require_reach(np.isfinite(lengths), self.model.name, "a leg that is not longer than zero")
+        platform = StewartPlatform(self.geometry.base_points, self.geometry.platform_points, allow_singular=True)
+        poses, found = self._through(platform, positions)
+        return replace(found, q=self.configuration(poses))
+
+
+@dataclass(frozen=True, eq=False)
+class RotaryLegs(SixLegs):
+    """With cranks and rods; x and y of a leg's frame span the plane of its crank, y pointing up.
+
+    Attributes
+    ----------
+    crank, rod : float
+        Lengths [m].
+    """
+
+    crank: float
+    rod: float
+
+    def knees(self, positions: npt.ArrayLike) -> Array:
+        """Return where cranks and rods meet (..., 6, 3) in the world, for cranks at (..., 6)."""
+        x = np.asarray(positions, dtype=float)
+        seen = self.crank * np.stack([np.cos(x), np.sin(x), 0.0 * x], axis=-1)
+        return np.asarray(self.geometry.base_points + (self.leg_frames @ seen[..., None])[..., 0])
+
+    def _legs(self, seen: Array) -> Array:
+        home = self._seen(self.pose(self.q))
+        sides = np.sign(np.sin(self.motors(self.q) - np.arctan2(home[:, 1], home[:, 0])))
+        cranks = self._cranks(seen, sides)
+        for k in range(6):
+            require_reach(np.isfinite(cranks[..., k]), self.model.name, self.actuated[k])
+        return self._with_rods(cranks, seen)
+
+    def _cranks(self, seen: Array, sides: Array) -> Array:
+        value = ((seen**2).sum(axis=-1) + self.crank**2 - self.rod**2) / (2.0 * self.crank)
+        return np.asarray(np.angle(np.exp(1j * cosine_angle(seen[..., 0], seen[..., 1], value, sides))))
+
+    def _with_rods(self, cranks: Array, seen: Array) -> Array:
+        """Return the coordinates of legs (..., 6, 3): crank, and the rod's two hinges, the first parallel to it."""
+        x, y, z = np.moveaxis(seen, -1, 0)
+        c, s = np.cos(cranks), np.sin(cranks)
+        x, y = c * x + s * y - self.crank, c * y - s * x
+        return np.stack([cranks, np.arctan2(y, x), np.arctan2(-z, np.hypot(x, y))], axis=-1)
+
+    def _place(self, name: str) -> int:
+        return 0 if name.startswith("crank") else int(name[-1])
+
+    def _candidates(self, positions: Array) -> Candidates:
+        with warnings.catch_warnings():  # of points that are almost singular: with these cranks they may be
+            warnings.simplefilter("ignore")
+            platform = StewartPlatform(self.knees(positions), self.geometry.platform_points, allow_singular=True)
+        poses, found = self._through(platform, np.full(6, self.rod))
+        legs = self._with_rods(np.broadcast_to(positions, (len(poses), 6)), self._seen(poses))
+        return replace(found, q=self._joints(poses, legs))
+
 
 def gough_stewart(
-    geometry: Geometry,
-    home: npt.ArrayLike,
-    platform_inertia: SpatialInertia,
+    geometry: Geometry | None = None,
+    home: npt.ArrayLike | None = None,
+    platform_inertia: SpatialInertia | None = None,
     cylinder_mass: float = 1.0,
     piston_mass: float = 0.5,
     cylinder_length: float = 0.4,
     piston_length: float = 0.4,
-    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+    gravity: npt.ArrayLike = _DOWN,
 ) -> GoughStewart:
     """Return a Gough-Stewart platform whose legs are cylinders and pistons.
 
-    Each leg has a universal joint on the base ("tilt_1" ...), a slide ("leg_1" ..., whose coordinate is the distance of
-    its two joint centres), and a ball joint on the platform, a free body: 24 coordinates, 18 constraints.
+    Each leg has a universal joint on the base (two hinges, "tilt_1_1" and "tilt_1_2", ...), a slide ("leg_1" ..., whose
+    coordinate is the distance of its two joint centres), and a ball joint on the platform, a free body: 24 coordinates,
+    18 constraints.
 
     Parameters
     ----------
     geometry : StewartPlatform
-        Or anything with its `base_points` and `platform_points`.
+        Or anything with its `base_points` and `platform_points`; `reference_platform` when left out.
     home : array-like, shape (4, 4)
-        A pose of the platform; the legs' universal joints are square there.
+        A pose of the platform; the legs' universal joints are square there. The geometry's `home_pose` when left out.
     platform_inertia : SpatialInertia
-        In the platform's frame.
+        In the platform's frame; a disc of 3 kg and 0.2 m when left out.
     cylinder_mass, piston_mass : float
         Of slender rods [kg]: the cylinder from the base joint outwards, the piston from the platform joint inwards.
         With both zero, forward dynamics has no answer (the recursion needs mass beyond every joint); inverse has.
@@ -96,32 +207,126 @@ def gough_stewart(
         [m].
     gravity : array-like, shape (3,)
         Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        If there is no home pose.
     """
-    T = se3.check(home, "home")
+    geometry = reference_platform() if geometry is None else geometry
+    T = _home(geometry, home)
     legs = geometry.platform_points @ T[:3, :3].T + T[:3, 3] - geometry.base_points
     frames = np.empty((6, 3, 3))
-    builder = ModelBuilder(gravity).add("platform", None, jt.free(), None, platform_inertia, "platform")
+    builder = ModelBuilder(gravity)
+    builder.add("platform", None, jt.free(), None, platform_inertia or disc(0.2, 3.0), "platform")
     loops = []
     for k in range(6):
         z = legs[k] / np.linalg.norm(legs[k])
         x, y = perpendicular(z)
         frames[k] = np.array([x, y, z]).T
         cylinder, piston = f"cylinder_{k + 1}", f"piston_{k + 1}"
-        builder.add(
-            cylinder,
-            None,
-            jt.universal([1, 0, 0], [0, 1, 0]),
-            placed(frames[k], geometry.base_points[k]),
-            rod(cylinder_length, cylinder_mass, axis=2),
-            f"tilt_{k + 1}",
-        )
+        inertia, place = rod(cylinder_length, cylinder_mass, axis=2), placed(frames[k], geometry.base_points[k])
+        add_universal(builder, cylinder, None, ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]), place, inertia, f"tilt_{k + 1}")
         inertia = rod(piston_length, piston_mass, axis=2, start=-piston_length)
         builder.add(piston, cylinder, jt.prismatic([0, 0, 1]), None, inertia, f"leg_{k + 1}")
         ball = shifted(*geometry.platform_points[k])
         loops.append(Loop.spherical("platform", piston, name=f"ball_{k + 1}", first_placement=ball))
-    model = builder.build("gough_stewart")
-    mechanism = GoughStewart(
-        model, ConstraintSet(model, loops), model.neutral(), tuple(f"leg_{k}" for k in range(1, 7)), geometry, frames
+    model = builder.build("6_ups")
+    names = tuple(f"leg_{k}" for k in range(1, 7))
+    made = GoughStewart(model, ConstraintSet(model, loops), model.neutral(), names, "platform", geometry, frames)
+    return replace(made, q=made.configuration(T))
+
+
+def rotary_legs(
+    base_radius: float = 0.15,
+    platform_radius: float = 0.1,
+    base_half_angle: float = 0.35,
+    platform_half_angle: float = 0.2,
+    crank: float = 0.06,
+    rod_length: float = 0.2,
+    crank_mass: float = 0.05,
+    rod_mass: float = 0.05,
+    platform_mass: float = 0.5,
+    angle: float = 0.2,
+    gravity: npt.ArrayLike = _DOWN,
+) -> RotaryLegs:
+    """Return a platform on six rotary legs (6-RUS), as hexapods with servos have them.
+
+    Motors ("crank_1" to "crank_6") stand in pairs on the base's circle and turn their cranks in upright planes tangential
+    to it, pointing away from the other motor of the pair; angles are above the horizontal. Rods stand on universal
+    joints (two hinges, "rod_1_1" and "rod_1_2", ..., the first parallel to the motor's axis) and carry the platform, a free
+    body, by ball joints: 24 coordinates, 18 constraints.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of motors and of ball joints [m].
+    base_half_angle, platform_half_angle : float
+        Half the angle between the motors of a pair, about 0, 120 and 240 degrees, and between ball joints of a pair,
+        about 60, 180 and 300 degrees [rad].
+    crank, rod_length : float
+        Lengths [m].
+    crank_mass, rod_mass, platform_mass : float
+        Of one crank, one rod (both slender), and of the platform, a disc [kg].
+    angle : float
+        Of the cranks in the home configuration, in which the platform is level and above them [rad].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        For a length or mass that is not above zero, or rods that do not reach the platform.
+    """
+    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "crank": crank, "rod_length": rod_length}
+    require_positive("6-RUS", **lengths, crank_mass=crank_mass, rod_mass=rod_mass, platform_mass=platform_mass)
+    geometry = _Points(*_pairs(base_radius, base_half_angle, platform_radius, platform_half_angle))
+    frames = np.empty((6, 3, 3))
+    builder = ModelBuilder(gravity)
+    builder.add("platform", None, jt.free(), None, disc(platform_radius, platform_mass), "platform")
+    loops = []
+    for k, point in enumerate(geometry.base_points):
+        sense = 1.0 if k % 2 == 0 else -1.0
+        along = sense * np.array([-point[1], point[0], 0.0]) / base_radius
+        up = np.array([0.0, 0.0, 1.0])
+        frames[k] = np.array([along, up, np.cross(along, up)]).T
+        arm, leg = f"crank_{k + 1}", f"rod_{k + 1}"
+        builder.add(arm, None, jt.revolute([0, 0, 1]), placed(frames[k], point), rod(crank, crank_mass))
+        axes = [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]
+        add_universal(builder, leg, arm, axes, shifted(crank), rod(rod_length, rod_mass), leg)
+        ends = {"first_placement": shifted(*geometry.platform_points[k]), "second_placement": shifted(rod_length)}
+        loops.append(Loop.spherical("platform", leg, name=f"ball_{k + 1}", **ends))
+    model = builder.build("6_rus")
+    names = tuple(f"crank_{k}" for k in range(1, 7))
+    made = RotaryLegs(
+        model, ConstraintSet(model, loops), model.neutral(), names, "platform", geometry, frames, crank, rod_length
     )
-    object.__setattr__(mechanism, "q", mechanism.configuration(T))
-    return mechanism
+    # Level, and not turned: by symmetry all rods reach it from cranks at one angle.
+    gap = geometry.platform_points[0] - made.knees(np.full(6, angle))[0]
+    square = rod_length**2 - gap[0] ** 2 - gap[1] ** 2
+    if not square > 0.0:
+        raise DescriptionError(f"6-RUS: rods of {rod_length} m do not reach over {np.hypot(gap[0], gap[1]):.6g} m")
+    T = shifted(0.0, 0.0, float(np.sqrt(square) - gap[2]))
+    return replace(made, q=made._joints(T, made._with_rods(np.full(6, float(angle)), made._seen(T))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    base_points: Array
+    platform_points: Array
+
+
+def _pairs(base: float, base_half: float, platform: float, platform_half: float) -> tuple[Array, Array]:
+    """Return points on two circles (6, 3): of pairs about 0, 120, 240 degrees, and of their neighbours' pairs about 60."""
+    points = []
+    for radius, half in ((base, base_half), (platform, np.pi / 3.0 - platform_half)):
+        angles = (2.0 * np.pi * k / 3.0 + sign * half for k in range(3) for sign in (1.0, -1.0))
+        points.append(np.array([about_z(a) @ [radius, 0.0, 0.0] for a in angles]))
+    return points[0], points[1]
+
+
+def _home(geometry: Geometry, home: npt.ArrayLike | None) -> Array:
+    pose = getattr(geometry, "home_pose", None) if home is None else home
+    if pose is None:
+        raise DescriptionError("Gough-Stewart platform: home: a pose is expected, the geometry has no home_pose")
+    return se3.check(pose, "home").real

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import DescriptionError
+from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
-from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
-from .mechanism import Mechanism, rod, shifted
+from .assemblies import Candidates
+from .base import Array, Mechanism, require_reach, rod, shifted
+from .crossings import Points, circles, side_of
 
 _DOWN = (0.0, -9.81, 0.0)
 
@@ -58,20 +61,66 @@ def four_bar(
         .build("four_bar")
     )
     pin = Loop("revolute" if spatial else "point_on_line", "coupler_tip", "rocker_tip", name="pin")
-    # The coupler's tip where circles about the crank's tip and the rocker's pivot meet, above.
     elbow = a * np.exp(1j * crank)
-    gap = ground - elbow
-    distance = abs(gap)
-    along = (distance**2 + b**2 - c**2) / (2.0 * distance)
-    if b * b < along * along:
+    tip = circles(elbow, b, ground, c, 1.0)
+    if np.isnan(tip):
         raise DescriptionError(
             f"four-bar: at crank angle {crank} rad, coupler {b} and rocker {c} do not reach each other over "
-            f"{distance:.6g} m",
-            value=distance,
+            f"{abs(ground - elbow):.6g} m",
+            value=abs(ground - elbow),
         )
-    tip = elbow + gap / distance * (along + 1j * np.sqrt(b * b - along * along))
     q = np.array([crank, np.angle(tip - elbow) - crank, np.angle(tip - ground)])
-    return Mechanism(model, ConstraintSet(model, [pin]), q, ("crank",))
+    return Mechanism(model, ConstraintSet(model, [pin]), q, ("crank",), "coupler_tip")
+
+
+@dataclass(frozen=True, eq=False)
+class FiveBar(Mechanism):
+    """The five-bar linkage with its dimensions.
+
+    Attributes
+    ----------
+    lengths : tuple of float
+        As `five_bar` takes them.
+    """
+
+    lengths: tuple[float, ...]
+
+    def output(self, q: npt.ArrayLike) -> Array:
+        """Return the place (..., 2) of the tip, where the couplers meet [m]."""
+        return self.pose(q)[..., :2, 3]
+
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the configuration (..., nq) for places (..., 2) of the tip; see `Mechanism.configuration`."""
+        place = as_array(output, (2,), "output").real
+        tip, (first, second) = place[..., 0] + 1j * place[..., 1], self._elbows(self.q)
+        home = complex(*self.output(self.q))
+        ground, a, b, c, d = self.lengths
+        elbows = (
+            circles(0.0, a, tip, b, side_of(0.0, home, complex(first))),
+            circles(ground, d, tip, c, side_of(ground, home, complex(second))),
+        )
+        for k, elbow in enumerate(elbows, start=1):
+            require_reach(np.isfinite(elbow), "five-bar", f"crank {k}")
+        return self._joints(*elbows, tip)
+
+    def _candidates(self, positions: Array) -> Candidates:
+        ground, a, b, c, d = self.lengths
+        first, second = a * np.exp(1j * positions[0]), ground + d * np.exp(1j * positions[1])
+        tips = circles(first, b, second, c, np.array([1.0, -1.0]))
+        q = self._joints(first, second, tips[np.isfinite(tips)])
+        q[:, [0, 4]] = positions
+        return Candidates(q, 2, "two circles")
+
+    def _elbows(self, q: Array) -> tuple[Points, Points]:
+        ground, a, _, _, d = self.lengths
+        return a * np.exp(1j * q[..., 0]), ground + d * np.exp(1j * q[..., 4])
+
+    def _joints(self, first: Points, second: Points, tip: Points) -> Array:
+        """Return the angles of the five joints around the loop, within half a turn."""
+        ground = self.lengths[0]
+        way = np.broadcast_arrays(first, tip - first, second - tip, ground - second, second - ground)
+        turns = [np.angle(way[0]), *(np.angle(y / x) for x, y in zip(way[:3], way[1:4], strict=True)), np.angle(way[4])]
+        return np.stack(turns, axis=-1)
 
 
 def five_bar(
@@ -79,7 +128,7 @@ def five_bar(
     masses: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
     cranks: Sequence[float] = (2.0, 1.1),
     gravity: npt.ArrayLike = _DOWN,
-) -> Mechanism:
+) -> FiveBar:
     """Return the planar five-bar linkage of Kim, section 3.1: five hinges are coordinates, and three constraints hold.
 
     The second crank is cut in the middle and welded in the plane. One, two or three of the five hinges ("joint_1" to
@@ -120,22 +169,17 @@ def five_bar(
     constraints = ConstraintSet(
         model, [Loop("welded_in_plane", "inner_end", "outer_end", name="cut", first_placement=turned)]
     )
-    first, second = a * np.exp(1j * cranks[0]), ground + d * np.exp(1j * cranks[1])
-    gap = second - first
-    distance = abs(gap)
-    along = (distance**2 + b**2 - c**2) / (2.0 * distance)
-    if b * b < along * along:
+    made = FiveBar(model, constraints, model.neutral(), ("joint_1", "joint_5"), "coupler_2", tuple(lengths))
+    first, second = made._elbows(np.array([cranks[0], 0.0, 0.0, 0.0, cranks[1]], dtype=float))
+    tip = circles(first, b, second, c, 1.0 if (second - first).real > 0.0 else -1.0)
+    if np.isnan(tip):
         raise DescriptionError(
             f"five-bar: with cranks at {tuple(cranks)} rad, couplers {b} and {c} do not reach each other over "
-            f"{distance:.6g} m",
-            value=distance,
+            f"{abs(second - first):.6g} m",
+            value=abs(second - first),
         )
-    side = 1j if gap.real > 0.0 else -1j
-    tip = first + gap / distance * (along + side * np.sqrt(b * b - along * along))
-    angles = np.array([cranks[0], np.angle(tip - first), np.angle(second - tip), cranks[1] + np.pi])
-    q = np.append(np.diff(angles, prepend=0.0), cranks[1])
-    q = (q + np.pi) % (2.0 * np.pi) - np.pi
-    return Mechanism(model, constraints, assemble(model, constraints, q).q, ("joint_1", "joint_5"))
+    object.__setattr__(made, "q", made._joints(first, second, tip))
+    return made
 
 
 def _positive(name: str, values: Sequence[float], count: int) -> None:

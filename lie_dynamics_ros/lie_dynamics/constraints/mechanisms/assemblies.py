@@ -1,0 +1,156 @@
+"""All configurations of a mechanism whose motors are held: what was found, how, and whether any may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.kinematics import forward_kinematics
+from ...model.model import Model
+from ..assembly import assemble
+from ..constraint_set import ConstraintSet
+from ..quantities import constraint_quantities
+
+Array = npt.NDArray[np.float64]
+
+#: Largest error of a constraint in what counts as closed [m, rad].
+CLOSED = 1e-10
+#: Configurations whose bodies with mass stand nearer than this are one, and candidates may be so far off [m, 1].
+_SAME, _NEAR = 1e-6, 1e-3
+#: Starting points of a search, and seed of their random numbers.
+_STARTS, _SEED = 200, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Configurations (n, nq) that algebra found, how many there are over the complex numbers, and how."""
+
+    q: Array
+    complex_count: int
+    method: str
+    complete: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Assemblies:
+    """Configurations of a closed mechanism that have the same positions of the motors.
+
+    Attributes
+    ----------
+    q : ndarray, shape (n, nq)
+        The configurations, each once.
+    residuals : ndarray, shape (n,)
+        Their largest error of a constraint [m, rad].
+    complete : bool
+        True when none is missing of those that `method` looks for; False after a search from many starts, and where
+        a candidate could not be closed.
+    complex_count : int
+        Solutions over the complex numbers, which bound the number of real ones; 0 where it is not known.
+    method : str
+        How they were found.
+    hits : ndarray, shape (n,)
+        How many starts led to each; ones where there was no search. Where each was found many times, a further one
+        is unlikely, which is no proof.
+    """
+
+    q: Array
+    residuals: Array
+    complete: bool
+    complex_count: int
+    method: str
+    hits: npt.NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @property
+    def message(self) -> str:
+        """What was found, in a sentence."""
+        text = f"{len(self)} configurations by {self.method}"
+        if self.complex_count:
+            text += f", {self.complex_count} over the complex numbers"
+        return text + ("" if self.complete else "; others may be missing")
+
+
+def verified(model: Model, constraints: ConstraintSet, held: Sequence[str], found: Candidates) -> Assemblies:
+    """Return the candidates that close the loops, after Newton's method with the motors held; each once."""
+    free = np.ones(model.nv, np.bool_)
+    for name in held:
+        free[model.joint(name).v_slice] = False
+    kept: list[Array] = []
+    places: list[Array] = []
+    residuals: list[float] = []
+    complete = found.complete
+    for candidate in found.q:
+        q = candidate
+        for _ in range(4):
+            state = constraint_quantities(model, constraints, q, model._zero)
+            step = np.zeros(model.nv)
+            step[free] = -np.linalg.lstsq(state.jacobian[:, free], state.error, rcond=1e-10)[0]
+            if not np.abs(step).max(initial=0.0) < 1.0:
+                break
+            q = model.integrate(q, step)
+        residual = float(np.abs(constraint_quantities(model, constraints, q, model._zero).error).max(initial=0.0))
+        place = _seen(model, q)
+        if residual > CLOSED or _distance(_seen(model, candidate), place) > _NEAR:
+            complete = False
+        elif all(_distance(place, other) > _SAME for other in places):
+            kept.append(q)
+            places.append(place)
+            residuals.append(residual)
+    return Assemblies(
+        np.array(kept).reshape(-1, model.nq), np.array(residuals), complete, found.complex_count, found.method,
+        np.ones(len(kept), np.intp),
+    )  # fmt: skip
+
+
+def assemblies_from_starts(
+    model: Model, constraints: ConstraintSet, held: Sequence[str], positions: npt.ArrayLike, starts: int = _STARTS
+) -> Assemblies:
+    """Return the configurations to which `assemble` leads from random starts, the joints `held` staying (k,).
+
+    Some may be missing: `Assemblies.complete` is False, and `Assemblies.hits` says how often each was found.
+    """
+    rng = np.random.default_rng(_SEED)
+    kept: list[Array] = []
+    seen: list[Array] = []
+    hits: list[int] = []
+    places = [model.joint(name).q_slice.start for name in held]
+    for _ in range(starts):
+        q = model.random(rng)
+        q[places] = positions
+        found = assemble(model, constraints, q, held=list(held), tolerance=CLOSED, iterations=60)
+        if not found.converged:
+            continue
+        place = _seen(model, found.q)
+        same = next((k for k, other in enumerate(seen) if _distance(place, other) <= _SAME), None)
+        if same is None:
+            kept.append(_turned_back(model, found.q, held))
+            seen.append(place)
+            hits.append(1)
+        else:
+            hits[same] += 1
+    method = f"{starts} random starts, of which {sum(hits)} closed"
+    result = verified(model, constraints, held, Candidates(np.array(kept).reshape(-1, model.nq), 0, method, False))
+    return Assemblies(result.q, result.residuals, False, 0, method, np.array(hits, np.intp)[: len(result)])
+
+
+def _seen(model: Model, q: Array) -> Array:
+    """Return the poses of all bodies that have mass: the two ways to turn a universal joint are one."""
+    bodies = [k for k, name in enumerate(model.body_names) if model.inertia(name).mass > 0.0]
+    return forward_kinematics(model, q)[bodies]
+
+
+def _distance(a: Array, b: Array) -> float:
+    return float(np.abs(a - b).max(initial=0.0))
+
+
+def _turned_back(model: Model, q: Array, held: Sequence[str]) -> Array:
+    """Return q with its angles, but those held, within half a turn."""
+    turning = [j for j in model.joints if j.kind in ("revolute", "continuous") and j.name not in held]
+    places, q = [j.q_slice.start for j in turning], q.copy()
+    q[places] = np.angle(np.exp(1j * q[places]))
+    return q

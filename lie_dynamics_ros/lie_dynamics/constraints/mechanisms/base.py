@@ -1,0 +1,177 @@
+"""What a ready-made mechanism consists of, and what it is made of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.kinematics import frame_pose
+from ...errors import DescriptionError, InputError
+from ...lie import SpatialInertia
+from ...lie._arrays import as_array
+from ...model import joint_types as jt
+from ...model.builder import ModelBuilder
+from ...model.model import Model
+from ..constraint_set import ConstraintSet
+from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A tree with the constraints that close it.
+
+    Attributes
+    ----------
+    model : Model
+        The tree that is left when the loops are cut.
+    constraints : ConstraintSet
+        What closes them.
+    q : ndarray, shape (nq,)
+        The home configuration, which satisfies the constraints.
+    actuated : tuple of str
+        The joints that usually have a motor.
+    platform : str
+        The body or frame that they move.
+    """
+
+    model: Model
+    constraints: ConstraintSet
+    q: Array
+    actuated: tuple[str, ...]
+    platform: str
+
+    def motors(self, q: npt.ArrayLike) -> Array:
+        """Return the positions (..., k) of the motors in configurations (..., nq)."""
+        return np.asarray(q, dtype=float)[..., [self.model.joint(name).q_slice.start for name in self.actuated]]
+
+    def pose(self, q: npt.ArrayLike) -> Array:
+        """Return the pose (..., 4, 4) of the platform in the world frame [m]."""
+        return frame_pose(self.model, q, self.platform)
+
+    def output(self, q: npt.ArrayLike) -> Array:
+        """Return what the motors move, as `configuration` takes it; the `pose` unless a mechanism says otherwise."""
+        return self.pose(q)
+
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the closed configuration (..., nq) that has an output, legs bent to the sides of the home configuration.
+
+        Raises
+        ------
+        InputError
+            For what is out of reach, naming the leg, and for an output that the mechanism cannot have.
+        """
+        raise InputError(f"mechanism {self.model.name!r} has no inverse kinematics in closed form")
+
+    def inverse_kinematics(self, output: npt.ArrayLike) -> Array:
+        """Return the positions (..., k) of the motors for an output; see `configuration`."""
+        return self.motors(self.configuration(output))
+
+    def assembly_modes(self, positions: npt.ArrayLike) -> Assemblies:
+        """Return all closed configurations in which the motors have these positions (k,); see `Assemblies`.
+
+        Raises
+        ------
+        InputError
+            For positions of a wrong shape, or not finite.
+        """
+        given = as_array(positions, (len(self.actuated),), "positions")
+        if given.ndim != 1:
+            raise InputError(f"positions: {len(self.actuated)} numbers are expected, got shape {given.shape}")
+        found = self._candidates(np.asarray(given.real, dtype=float))
+        if found is None:
+            return assemblies_from_starts(self.model, self.constraints, self.actuated, given)
+        return verified(self.model, self.constraints, self.actuated, found)
+
+    def _candidates(self, positions: Array) -> Candidates | None:
+        """Return what algebra says of the configurations; None: to be searched from many starts."""
+        return None
+
+    def write(self, folder: str | PathLike[str]) -> tuple[Path, Path]:
+        """Write the URDF and the file of loops that nodes read, "NAME.urdf" and "NAME_loops.yaml"; return their paths.
+
+        Gravity is not in them.
+        """
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        urdf, loops = place / f"{self.model.name}.urdf", place / f"{self.model.name}_loops.yaml"
+        urdf.write_text(self.model.to_urdf(), encoding="utf-8")
+        loops.write_text(self.constraints.to_yaml(), encoding="utf-8")
+        return urdf, loops
+
+
+def rod(length: float, mass: float, axis: int = 0, start: float = 0.0) -> SpatialInertia:
+    """Return the inertia of a slender rod along an axis of its frame, from `start` to `start + length`."""
+    along = np.eye(3)[axis]
+    square = mass * length * length / 12.0
+    return SpatialInertia(mass, (start + 0.5 * length) * along, square * (np.eye(3) - np.outer(along, along)))
+
+
+def disc(radius: float, mass: float) -> SpatialInertia:
+    """Return the inertia of a thin disc about its centre, z being its axis."""
+    return SpatialInertia(mass, np.zeros(3), 0.25 * mass * radius**2 * np.diag([1.0, 1.0, 2.0]))
+
+
+def shifted(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Array:
+    """Return the pose (4, 4) of a frame at (x, y, z), not turned."""
+    T = np.eye(4)
+    T[:3, 3] = x, y, z
+    return T
+
+
+def placed(rotation: npt.ArrayLike, origin: npt.ArrayLike) -> Array:
+    """Return the pose (4, 4) of a rotation and an origin."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = rotation, origin
+    return T
+
+
+def about_z(angle: float) -> Array:
+    """Return the rotation (3, 3) about z."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def thirds() -> list[Array]:
+    """Return the rotations about z by 0, 120 and 240 degrees, of three legs."""
+    return [about_z(2.0 * np.pi * k / 3.0) for k in range(3)]
+
+
+def add_universal(
+    builder: ModelBuilder,
+    body: str,
+    parent: str | None,
+    axes: tuple[list[float], list[float]],
+    placement: Array,
+    inertia: SpatialInertia,
+    joint: str,
+) -> None:
+    """Add a body on two hinges, "JOINT_1" and "JOINT_2", with a massless cross: URDF has no universal joint."""
+    builder.add(f"{body}_cross", parent, jt.revolute(axes[0]), placement, None, f"{joint}_1")
+    builder.add(body, f"{body}_cross", jt.revolute(axes[1]), None, inertia, f"{joint}_2")
+
+
+def require_positive(mechanism: str, **values: npt.ArrayLike) -> None:
+    """Raise a DescriptionError that names the first dimension that is no finite number above zero."""
+    for name, value in values.items():
+        if not (np.asarray(value).dtype.kind in "fiu" and (np.isfinite(value) & (np.asarray(value) > 0.0)).all()):
+            raise DescriptionError(
+                f"{mechanism}: {name}: above zero is expected, got {value!r}", name=name, value=value
+            )
+
+
+def require_reach(there: npt.ArrayLike, mechanism: str, leg: object, exception: type[Exception] = InputError) -> None:
+    """Raise an error that names the leg unless it reaches everywhere."""
+    if not np.all(there):
+        raise exception(f"{mechanism}: out of reach of {leg}")
+
+
+def file_name(name: str) -> str:
+    """Return a name in lower case, with underscores for what is neither letter nor digit."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")

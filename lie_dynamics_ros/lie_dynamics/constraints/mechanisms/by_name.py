@@ -1,0 +1,69 @@
+"""`mechanism`: a ready-made mechanism by its name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+from ...errors import DescriptionError
+from .arm import four_bar_arm
+from .base import Mechanism, file_name
+from .delta import delta_robot, linear_delta
+from .gough_stewart import gough_stewart, rotary_legs
+from .planar import five_bar, four_bar
+from .three_legs import planar_3rrr, three_rps
+
+#: Names and what makes the mechanisms.
+MECHANISMS: MappingProxyType[str, Callable[..., Mechanism]] = MappingProxyType(
+    {
+        "6-UPS": gough_stewart,
+        "6-RUS": rotary_legs,
+        "delta": delta_robot,
+        "linear delta": linear_delta,
+        "3-RPS": three_rps,
+        "five-bar": five_bar,
+        "four-bar": four_bar,
+        "four-bar arm": four_bar_arm,
+        "planar 3-RRR": planar_3rrr,
+    }
+)
+
+
+def mechanism(name: str, **dimensions: Any) -> Mechanism:
+    """Return a ready-made mechanism: its tree, what closes it, its motors and its home configuration.
+
+    Parameters
+    ----------
+    name : str
+        One of `MECHANISMS`; "four_bar_arm" is as good as "four-bar arm".
+    **dimensions
+        Lengths [m], masses [kg] and the like in place of the given ones, by the names that its function has for them
+        (doc/mechanisms/index.md).
+
+    Raises
+    ------
+    DescriptionError
+        For a name or dimension that is not known, and for dimensions that make no mechanism.
+
+    Examples
+    --------
+    >>> made = mechanism("delta", forearm=0.7)
+    >>> made.inverse_kinematics([0.1, 0.0, -0.6])
+    """
+    known = {file_name(key): key for key in MECHANISMS}
+    key = known.get(file_name(name)) if isinstance(name, str) else None
+    if key is None:
+        raise DescriptionError(f"mechanism {name!r} is unknown, known are {list(MECHANISMS)}", name=str(name))
+    make = MECHANISMS[key]
+    wanted = list(inspect.signature(make).parameters)
+    for given, value in dimensions.items():
+        if given not in wanted:
+            raise DescriptionError(f"{key}: unknown dimension {given!r}; known are {wanted}", name=given, value=value)
+    try:
+        return make(**dimensions)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DescriptionError):
+            raise
+        raise DescriptionError(f"{key}: numbers are expected, got {dimensions!r}: {error}", name=key) from None

@@ -1,0 +1,310 @@
+"""Delta robots, with arms or with carriages: six rods in pairs, a platform that stays level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DescriptionError
+from ...lie._arrays import as_array
+from ...model import joint_types as jt
+from ...model.builder import ModelBuilder
+from ..constraint_set import ConstraintSet
+from ..loop import Loop
+from .assemblies import Candidates
+from .base import (
+    Array,
+    Mechanism,
+    add_universal,
+    disc,
+    placed,
+    require_positive,
+    require_reach,
+    rod,
+    shifted,
+    thirds,
+)
+from .crossings import cosine_angle, three_spheres
+
+_TURNS = np.array(thirds())
+_DOWN = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, eq=False)
+class Delta(Mechanism):
+    """A delta robot with its dimensions; legs are seen in frames turned by 0, 120 and 240 degrees about z.
+
+    Attributes
+    ----------
+    offset : float
+        Distance of a leg's origin on the base from the centre, minus that of the rods' ends on the platform [m].
+    forearm : float
+        Length of the rods [m].
+    """
+
+    offset: float
+    forearm: float
+
+    def tips(self, positions: npt.ArrayLike) -> Array:
+        """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for motors (..., 3)."""
+        raise NotImplementedError
+
+    def _positions(self, seen: Array) -> Array:
+        """Return the motors (..., 3) for the platform, seen from the legs' origins at (..., 3, 3)."""
+        raise NotImplementedError
+
+    def _turned(self, positions: Array, rods: Array) -> Array:
+        """Return the rods (..., 3, 3), seen in the legs' frames, in the frames of arms or carriages."""
+        return rods
+
+    def output(self, q: npt.ArrayLike) -> Array:
+        """Return the place (..., 3) of the platform [m]."""
+        return self.pose(q)[..., :3, 3]
+
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the configuration (..., nq) for places (..., 3) of the platform; see `Mechanism.configuration`."""
+        place = as_array(output, (3,), "output").real
+        positions = self._positions(self._seen(place))
+        for k, name in enumerate(self.actuated):
+            require_reach(np.isfinite(positions[..., k]), self.model.name, name)
+        return self._joints(positions, place)
+
+    def _seen(self, place: Array) -> Array:
+        return np.asarray((place[..., None, None, :] @ _TURNS)[..., 0, :] - [self.offset, 0.0, 0.0])
+
+    def _candidates(self, positions: Array) -> Candidates:
+        centers = (_TURNS @ (self.tips(positions) + [self.offset, 0.0, 0.0])[..., None])[..., 0]
+        places = three_spheres(centers, self.forearm)
+        places = places[np.isfinite(places).all(axis=1)]
+        q = self._joints(np.broadcast_to(positions, (len(places), 3)), places)
+        return Candidates(q, 2, "three spheres, the platform being level")
+
+    def _joints(self, positions: Array, place: Array) -> Array:
+        rods = self._turned(positions, self._seen(place) - self.tips(positions))
+        hinges = {
+            "1": np.arctan2(-rods[..., 2], rods[..., 0]),
+            "2": np.arctan2(rods[..., 1], np.hypot(rods[..., 0], rods[..., 2])),
+        }
+        q = np.empty((*place.shape[:-1], self.model.nq))
+        for joint in self.model.joints:
+            part, words = q[..., joint.q_slice], joint.name.split("_")
+            if words[0] == "platform":
+                part[..., :3], part[..., 3], part[..., 4:] = 0.0, 1.0, place
+            else:  # "rod_LEG_SIDE_HINGE", or the motor of a leg
+                angles = hinges[words[3]] if words[0] == "rod" else positions
+                part[..., 0] = angles[..., int(words[1]) - 1]
+        return q
+
+
+@dataclass(frozen=True, eq=False)
+class RotaryDelta(Delta):
+    """With arms on hinges.
+
+    Attributes
+    ----------
+    arm : float
+        Length of the arms [m].
+    """
+
+    arm: float
+
+    def tips(self, positions: npt.ArrayLike) -> Array:
+        """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for arms (..., 3)."""
+        x = np.asarray(positions)
+        return np.asarray(self.arm * np.stack([np.cos(x), 0.0 * x, -np.sin(x)], axis=-1))
+
+    def _positions(self, seen: Array) -> Array:
+        return self._angles(seen, self._sides)
+
+    def _angles(self, seen: Array, sides: Array) -> Array:
+        value = ((seen**2).sum(axis=-1) + self.arm**2 - self.forearm**2) / (2.0 * self.arm)
+        return np.asarray(np.angle(np.exp(1j * cosine_angle(seen[..., 0], -seen[..., 2], value, sides))))
+
+    @property
+    def _sides(self) -> Array:
+        seen = self._seen(self.output(self.q))
+        return np.sign(np.sin(self.motors(self.q) - np.arctan2(-seen[:, 2], seen[:, 0])))
+
+    def _turned(self, positions: Array, rods: Array) -> Array:
+        c, s = np.cos(positions), np.sin(positions)
+        x, y, z = np.moveaxis(rods, -1, 0)
+        return np.stack([c * x - s * z, y, s * x + c * z], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDelta(Delta):
+    """With carriages on rails.
+
+    Attributes
+    ----------
+    rail : float
+        Angle of the rails above the horizontal, pointing outwards [rad].
+    """
+
+    rail: float
+
+    @property
+    def _direction(self) -> Array:
+        return np.array([np.cos(self.rail), 0.0, np.sin(self.rail)])
+
+    def tips(self, positions: npt.ArrayLike) -> Array:
+        """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for slides (..., 3)."""
+        return np.asarray(positions)[..., None] * self._direction
+
+    def _positions(self, seen: Array) -> Array:
+        along = seen @ self._direction
+        home = self._seen(self.output(self.q)) @ self._direction
+        with np.errstate(invalid="ignore"):
+            half = np.sqrt(self.forearm**2 - (seen**2).sum(axis=-1) + along**2)
+        return np.asarray(along + np.where(self.motors(self.q) > home, 1.0, -1.0) * half)
+
+
+def delta_robot(
+    base_radius: float = 0.2,
+    platform_radius: float = 0.05,
+    arm: float = 0.3,
+    forearm: float = 0.8,
+    rod_spacing: float = 0.1,
+    arm_mass: float = 0.5,
+    rod_mass: float = 0.05,
+    platform_mass: float = 0.3,
+    angle: float = 0.3,
+    gravity: npt.ArrayLike = _DOWN,
+) -> RotaryDelta:
+    """Return a delta robot hanging from the xy plane.
+
+    Three arms ("arm_1" to "arm_3", hinged at 120 degrees from each other, positive downwards) carry two parallel rods
+    each, on universal joints; the platform is a free body, and ball joints close six loops: 21 coordinates, 18
+    constraints. Without mass the rods are no bodies but six distances.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : float
+        Distances of the hinges from the centre of the base, and of the rods' ends from that of the platform [m].
+    arm, forearm, rod_spacing : float
+        Lengths of arms and rods, and distance of two parallel rods [m].
+    arm_mass, rod_mass, platform_mass : float
+        Of one arm, one rod (both slender), and of the platform, a disc [kg].
+    angle : float
+        Of the arms below the horizontal, in the home configuration [rad].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        For a length or mass that is not above zero (but that of the rods), or rods that do not reach the platform.
+    """
+    require_positive("delta robot", base_radius=base_radius, arm=arm, arm_mass=arm_mass)
+    builder = ModelBuilder(gravity)
+    _add_platform(builder, platform_radius, platform_mass)
+    loops: list[Loop] = []
+    for k, turn in enumerate(_TURNS, start=1):
+        # The arm points along x of its frame; y is the hinge, so positive angles go down.
+        hinge = placed(turn, turn @ [base_radius, 0.0, 0.0])
+        builder.add(f"arm_{k}", None, jt.revolute([0, 1, 0]), hinge, rod(arm, arm_mass))
+        loops += _add_rods(builder, k, f"arm_{k}", arm, platform_radius, forearm, rod_spacing, rod_mass)
+    model = builder.build("delta")
+    names = "arm_1", "arm_2", "arm_3"
+    made = RotaryDelta(
+        model,
+        ConstraintSet(model, loops),
+        model.neutral(),
+        names,
+        "platform",
+        base_radius - platform_radius,
+        forearm,
+        arm,
+    )
+    return replace(made, q=_home(made, angle))
+
+
+def linear_delta(
+    base_radius: float = 0.25,
+    platform_radius: float = 0.05,
+    forearm: float = 0.35,
+    rod_spacing: float = 0.08,
+    rail_angle: float = 0.5 * np.pi,
+    carriage_mass: float = 0.3,
+    rod_mass: float = 0.03,
+    platform_mass: float = 0.2,
+    slide: float = 0.6,
+    gravity: npt.ArrayLike = _DOWN,
+) -> LinearDelta:
+    """Return a delta robot whose rods hang from carriages ("slide_1" to "slide_3") on three rails, as in printers.
+
+    Rails begin in the xy plane, at 120 degrees from each other; the rest is as for `delta_robot`.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : float
+        Distances of the rails from the centre of the base, and of the rods' ends from that of the platform [m].
+    forearm, rod_spacing : float
+        Length of the rods, and distance of two parallel ones [m].
+    rail_angle : float
+        Of the rails above the horizontal, pointing outwards: upright when left out [rad].
+    carriage_mass, rod_mass, platform_mass : float
+        Of one carriage, a point, of one slender rod, and of the platform, a disc [kg].
+    slide : float
+        Position of the carriages in the home configuration, the platform being below them [m].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        As `delta_robot`.
+    """
+    require_positive("linear delta", base_radius=base_radius, carriage_mass=carriage_mass)
+    builder = ModelBuilder(gravity)
+    _add_platform(builder, platform_radius, platform_mass)
+    along = [float(np.cos(rail_angle)), 0.0, float(np.sin(rail_angle))]
+    loops: list[Loop] = []
+    for k, turn in enumerate(_TURNS, start=1):
+        start, point = placed(turn, turn @ [base_radius, 0.0, 0.0]), rod(0.0, carriage_mass)
+        builder.add(f"carriage_{k}", None, jt.prismatic(along), start, point, f"slide_{k}")
+        loops += _add_rods(builder, k, f"carriage_{k}", 0.0, platform_radius, forearm, rod_spacing, rod_mass)
+    model = builder.build("linear_delta")
+    names, offset = ("slide_1", "slide_2", "slide_3"), base_radius - platform_radius
+    made = LinearDelta(
+        model, ConstraintSet(model, loops), model.neutral(), names, "platform", offset, forearm, float(rail_angle)
+    )
+    return replace(made, q=_home(made, slide))
+
+
+def _home(made: Delta, position: float) -> Array:
+    """Return the configuration with all motors at one position and the platform on the lower side."""
+    tip = made.tips(np.full(3, position))[0]
+    reach = made.offset + tip[0]
+    if not abs(reach) < made.forearm:
+        name = made.model.name
+        raise DescriptionError(f"{name}: rods of {made.forearm} m do not reach over {reach:.6g} m", value=reach)
+    height = tip[2] - np.sqrt(made.forearm**2 - reach**2)
+    return made._joints(np.full(3, float(position)), np.array([0.0, 0.0, height]))
+
+
+def _add_platform(builder: ModelBuilder, radius: float, mass: float) -> None:
+    require_positive("delta robot", platform_mass=mass)
+    builder.add("platform", None, jt.free(), None, disc(max(radius, 0.01), mass), "platform")
+
+
+def _add_rods(
+    builder: ModelBuilder, leg: int, body: str, x: float, radius: float, length: float, spacing: float, mass: float
+) -> list[Loop]:
+    """Add the two rods of a leg at a distance along x of its body's frame; return the loops to the platform."""
+    require_positive("delta robot", forearm=length, rod_spacing=spacing)
+    loops = []
+    for side, y in (("left", 0.5 * spacing), ("right", -0.5 * spacing)):
+        end, name = shifted(*(_TURNS[leg - 1] @ [radius, y, 0.0])), f"rod_{leg}_{side}"
+        start = shifted(x, y)
+        if mass > 0.0:
+            axes = [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+            add_universal(builder, name, body, axes, start, rod(length, mass), name)
+            ends = {"first_placement": end, "second_placement": shifted(length)}
+            loops.append(Loop.spherical("platform", name, name=name, **ends))
+        else:
+            ends = {"first_placement": end, "second_placement": start}
+            loops.append(Loop.distance("platform", body, length, name=name, **ends))
+    return loops

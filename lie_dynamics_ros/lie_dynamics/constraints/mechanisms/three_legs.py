@@ -1,0 +1,350 @@
+"""Three legs on hinges: the 3-RPS platform in space, and the 3-RRR platform in the plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DescriptionError, InputError
+from ...lie import quaternion as quaternions
+from ...lie import se3
+from ...lie._arrays import as_array
+from ...model import joint_types as jt
+from ...model.builder import ModelBuilder
+from ..constraint_set import ConstraintSet
+from ..loop import Loop
+from .assemblies import Candidates
+from .base import Array, Mechanism, disc, placed, require_positive, require_reach, rod, shifted, thirds
+from .crossings import Points, circles, real_roots, side_of
+
+_TURNS = np.array(thirds())
+_DOWN = (0.0, 0.0, -9.81)
+#: Distance from a leg's plane that a ball joint of an output may have, relative to the mechanism.
+_IN_PLANE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ThreeRps(Mechanism):
+    """The 3-RPS platform with its dimensions; its output is the pose, of which three numbers are free.
+
+    Attributes
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of hinges and of ball joints [m].
+    """
+
+    base_radius: float
+    platform_radius: float
+
+    def tilted(self, height: float, tilt: float = 0.0, direction: float = 0.0) -> Array:
+        """Return the pose (4, 4) that the platform can have with this height [m] and tilt [rad].
+
+        It leans towards the direction, an angle about z from x; the centre then moves sideways, and it does not turn.
+        """
+        turn = np.array([-np.sin(direction), np.cos(direction), 0.0])
+        aside = -0.5 * self.platform_radius * (1.0 - np.cos(tilt))
+        pose = np.asarray(se3.exp(np.append(tilt * turn, np.zeros(3))))
+        pose[:3, 3] = aside * np.cos(2.0 * direction), -aside * np.sin(2.0 * direction), height
+        return pose
+
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the configuration (..., nq) for poses (..., 4, 4); see `Mechanism.configuration` and `tilted`."""
+        T = se3.check(output, "output").real
+        balls = self.platform_radius * _TURNS[:, :, 0]
+        ends = (T[..., None, :3, :3] @ balls[..., None])[..., 0] + T[..., None, :3, 3]
+        seen = (ends[..., None, :] @ _TURNS)[..., 0, :] - [self.base_radius, 0.0, 0.0]
+        for k, name in enumerate(self.actuated):
+            away = np.abs(seen[..., k, 1]).max(initial=0.0)
+            if away > _IN_PLANE * (self.base_radius + np.abs(seen).max()):
+                raise InputError(
+                    f"3-RPS: output: the ball joint of {name!r} would be {away:.3g} m beside the plane of its leg; "
+                    "tilted() makes poses that the platform can have",
+                    name=name,
+                    value=away,
+                )
+        return self._joints(T, np.arctan2(seen[..., 0], seen[..., 2]), np.hypot(seen[..., 0], seen[..., 2]))
+
+    def _joints(self, T: Array, angles: Array, lengths: Array) -> Array:
+        q = np.empty((*T.shape[:-2], self.model.nq))
+        for joint in self.model.joints:
+            part, word, leg = q[..., joint.q_slice], joint.name[:-2], joint.name[-1]
+            if joint.name == "platform":
+                part[..., :4], part[..., 4:] = quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]
+            else:
+                part[..., 0] = (lengths if word == "leg" else angles)[..., int(leg) - 1]
+        return q
+
+    def _ends(self, lengths: Array, angles: Array) -> Array:
+        """Return the ball joints (..., 3, 3) of legs of some lengths and angles (..., 3)."""
+        seen = np.stack([self.base_radius + lengths * np.sin(angles), 0.0 * angles, lengths * np.cos(angles)], axis=-1)
+        return np.asarray((_TURNS @ seen[..., None])[..., 0])
+
+    def _candidates(self, positions: Array) -> Candidates:
+        """Legs 2 and 3 each at two angles for one of leg 1; what remains is a polynomial of degree 16."""
+        for name, length in zip(self.actuated, positions, strict=True):
+            if not length > 0.0:
+                raise InputError(f"3-RPS: {name!r}: a length above zero is expected, got {length!r}", name=name)
+        first = real_roots(lambda x: self._eliminated(positions, x)[0], 8)
+        others = self._eliminated(positions, first)[1].reshape(-1, 4, 2)
+        angles = np.concatenate(
+            [np.broadcast_to(first[:, None, None], (len(first), 4, 1)), np.angle(others)], axis=-1
+        ).reshape(-1, 3)
+        ends = self._ends(positions, angles)
+        side = self.platform_radius * np.sqrt(3.0)
+        misfit = np.abs(np.linalg.norm(ends - np.roll(ends, 1, axis=-2), axis=-1) - side).max(axis=-1, initial=0.0)
+        ends, angles = ends[misfit < 1e-3 * side], angles[misfit < 1e-3 * side]
+        x = ends[:, 0] - ends.mean(axis=1)
+        z = np.cross(x, ends[:, 1] - ends.mean(axis=1))
+        x, z = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x, z))
+        poses = se3.from_parts(np.stack([x, np.cross(z, x), z], axis=-1), ends.mean(axis=1))
+        q = self._joints(np.asarray(poses), angles, np.broadcast_to(positions, angles.shape))
+        return Candidates(q, 16, "a polynomial of degree 16")
+
+    def _eliminated(self, lengths: Array, angles: Array) -> tuple[Array, Points]:
+        """Return the polynomial at angles (n,) of leg 1, and exp(i angle) of legs 2 and 3 on all branches (n, 4, 2).
+
+        The ball joint of leg k is a_k + l_k (e_k sin + z cos). Its distance from another one that is held gives
+        A cos + B sin = C, so exp(i angle) is one of the two roots of a quadratic equation.
+        """
+        directions, side = _TURNS[:, :, 0], 3.0 * self.platform_radius**2
+        held = self._ends(lengths, np.stack([angles] * 3, axis=-1))[:, 0].astype(complex)
+        branches, scale = [], np.ones(len(angles), complex)
+        for k in (1, 2):
+            gap = self.base_radius * directions[k] - held
+            a, b = 2.0 * lengths[k] * gap[:, 2], 2.0 * lengths[k] * gap @ directions[k]
+            c = side - (gap**2).sum(axis=1) - lengths[k] ** 2
+            size = a * a + b * b
+            root = 1j * np.sqrt(size - c * c)
+            branches.append([(a + 1j * b) * (c + sign * root) / size for sign in (1.0, -1.0)])
+            scale = scale * size**2
+        product, z = scale, np.empty((len(angles), 4, 2), complex)
+        for place, (i, j) in enumerate((i, j) for i in range(2) for j in range(2)):
+            z[:, place, 0], z[:, place, 1] = branches[0][i], branches[1][j]
+            ends = []
+            for k in (0, 1):
+                w = z[:, place, k]
+                cosine, sine = 0.5 * (w + 1.0 / w), -0.5j * (w - 1.0 / w)
+                spoke = self.base_radius + lengths[k + 1] * sine
+                ends.append(spoke[:, None] * directions[k + 1] + lengths[k + 1] * cosine[:, None] * [0.0, 0.0, 1.0])
+            product = product * (((ends[0] - ends[1]) ** 2).sum(axis=1) - side)
+        return product.real, z
+
+
+def three_rps(
+    base_radius: float = 0.3,
+    platform_radius: float = 0.15,
+    cylinder_mass: float = 0.5,
+    piston_mass: float = 0.3,
+    platform_mass: float = 1.0,
+    cylinder_length: float = 0.25,
+    piston_length: float = 0.25,
+    height: float = 0.4,
+    gravity: npt.ArrayLike = _DOWN,
+) -> ThreeRps:
+    """Return a 3-RPS platform: three sliding legs on hinges, ball joints at a platform that lifts and leans.
+
+    Hinges ("hinge_1" to "hinge_3") are tangential to the base's circle, at 120 degrees from each other, zero where legs
+    are upright, positive outwards; the slides' coordinates ("leg_1" to "leg_3") are the distances from hinges to ball
+    joints. The platform is a free body: 12 coordinates, 9 constraints.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of hinges and of ball joints [m].
+    cylinder_mass, piston_mass, platform_mass : float
+        Of one cylinder and one piston, slender rods, and of the platform, a disc [kg].
+    cylinder_length, piston_length : float
+        From the hinge outwards, from the ball joint inwards [m].
+    height : float
+        Of the platform in the home configuration, level [m].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        For a length or mass that is not above zero.
+    """
+    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "height": height}
+    lengths |= {"cylinder_length": cylinder_length, "piston_length": piston_length}
+    masses = {"cylinder_mass": cylinder_mass, "piston_mass": piston_mass, "platform_mass": platform_mass}
+    require_positive("3-RPS", **lengths, **masses)
+    builder = ModelBuilder(gravity)
+    builder.add("platform", None, jt.free(), None, disc(platform_radius, platform_mass), "platform")
+    loops = []
+    for k, turn in enumerate(_TURNS, start=1):
+        hinge = placed(turn, turn @ [base_radius, 0.0, 0.0])
+        cylinder, piston = rod(cylinder_length, cylinder_mass, 2), rod(piston_length, piston_mass, 2, -piston_length)
+        builder.add(f"cylinder_{k}", None, jt.revolute([0, 1, 0]), hinge, cylinder, f"hinge_{k}")
+        builder.add(f"piston_{k}", f"cylinder_{k}", jt.prismatic([0, 0, 1]), None, piston, f"leg_{k}")
+        ball = shifted(*(turn @ [platform_radius, 0.0, 0.0]))
+        loops.append(Loop.spherical("platform", f"piston_{k}", name=f"ball_{k}", first_placement=ball))
+    model = builder.build("3_rps")
+    names = "leg_1", "leg_2", "leg_3"
+    made = ThreeRps(
+        model, ConstraintSet(model, loops), model.neutral(), names, "platform", base_radius, platform_radius
+    )
+    return replace(made, q=made.configuration(made.tilted(height)))
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarThreeRrr(Mechanism):
+    """The planar 3-RRR platform with its dimensions.
+
+    Attributes
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of motors and of the platform's hinges [m].
+    crank, coupler : float
+        Lengths of a leg's two links [m].
+    """
+
+    base_radius: float
+    platform_radius: float
+    crank: float
+    coupler: float
+
+    def output(self, q: npt.ArrayLike) -> Array:
+        """Return place and angle of the platform (x, y, angle), (..., 3) [m, rad]."""
+        T = self.pose(q)
+        return np.stack([T[..., 0, 3], T[..., 1, 3], np.arctan2(T[..., 1, 0], T[..., 0, 0])], axis=-1)
+
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the configuration (..., nq) for outputs (x, y, angle) (..., 3); see `Mechanism.configuration`."""
+        x, y, angle = np.moveaxis(as_array(output, (3,), "output").real, -1, 0)
+        ends = self._corners(x + 1j * y, angle)
+        sides = self._sides
+        elbows = np.stack(
+            [circles(self._pivots[k], self.crank, ends[..., k], self.coupler, sides[k]) for k in range(3)], axis=-1
+        )
+        for k, name in enumerate(self.actuated):
+            require_reach(np.isfinite(elbows[..., k]), "3-RRR", name)
+        return self._joints(elbows, ends, angle)
+
+    @property
+    def _pivots(self) -> Points:
+        return np.asarray(self.base_radius * np.exp(2j * np.pi * np.arange(3) / 3.0))
+
+    @property
+    def _sides(self) -> list[float]:
+        x, y, angle = self.output(self.q)
+        ends, elbows = self._corners(np.asarray(x + 1j * y), angle), self._elbows(self.motors(self.q))
+        return [side_of(a, b, c) for a, b, c in zip(self._pivots, ends, elbows, strict=True)]
+
+    def _elbows(self, positions: Array) -> Points:
+        return np.asarray(self._pivots + self.crank * np.exp(1j * positions))
+
+    def _corners(self, place: Points, angle: Array) -> Points:
+        corners = self.platform_radius * np.exp(2j * np.pi * np.arange(3) / 3.0)
+        return np.asarray(place[..., None] + corners * np.exp(1j * np.asarray(angle))[..., None])
+
+    def _joints(self, elbows: Points, ends: Points, angle: Array) -> Array:
+        cranks, couplers = elbows - self._pivots, ends - elbows
+        bent = np.angle(couplers / cranks)
+        wrist = np.angle(np.exp(1j * angle) * np.conj(couplers[..., 0]))
+        columns = {"wrist_1": wrist}
+        for k in range(3):
+            columns[f"motor_{k + 1}"], columns[f"elbow_{k + 1}"] = np.angle(cranks[..., k]), bent[..., k]
+        return np.stack([columns[joint.name] for joint in self.model.joints], axis=-1)
+
+    def _candidates(self, positions: Array) -> Candidates:
+        """The corners' circles about the elbows: linear in the first corner once the angle is known, of degree 6 in that."""
+        elbows, corners = self._elbows(positions), self._corners(np.zeros((), complex), np.zeros(()))
+        arms, gaps = corners[1:] - corners[0], elbows[1:] - elbows[0]
+
+        def first_corner(angle: Array) -> tuple[Points, Array]:
+            """Return the first corner, seen from its elbow, times the determinant; and the determinant."""
+            v = arms * np.exp(1j * angle)[:, None] - gaps
+            right = -0.5 * np.abs(v) ** 2
+            d = (np.conj(v[:, 0]) * v[:, 1]).imag
+            return 1j * (right[:, 1] * v[:, 0] - right[:, 0] * v[:, 1]), d
+
+        def polynomial(angle: Array) -> Array:
+            p, d = first_corner(angle)
+            return np.asarray(np.abs(p) ** 2 - (self.coupler * d) ** 2)
+
+        angles = real_roots(polynomial, 3)
+        p, d = first_corner(angles)
+        with np.errstate(all="ignore"):
+            corner = elbows[0] + p / d
+        angles, corner = angles[np.isfinite(corner)], corner[np.isfinite(corner)]
+        ends = self._corners(corner - corners[0] * np.exp(1j * angles), angles)
+        q = self._joints(np.broadcast_to(elbows, ends.shape), ends, angles)
+        for k, name in enumerate(self.actuated):
+            q[:, self.model.joint(name).q_slice] = positions[k]
+        return Candidates(q, 6, "a polynomial of degree 6")
+
+
+def planar_3rrr(
+    base_radius: float = 0.4,
+    platform_radius: float = 0.1,
+    crank: float = 0.25,
+    coupler: float = 0.25,
+    crank_mass: float = 0.4,
+    coupler_mass: float = 0.3,
+    platform_mass: float = 0.5,
+    angle: float = 0.0,
+    gravity: npt.ArrayLike = _DOWN,
+) -> PlanarThreeRrr:
+    """Return a planar 3-RRR platform in the xy plane: three legs of two links move and turn it.
+
+    Motors ("motor_1" to "motor_3") stand at 120 degrees from each other; "elbow_1" to "elbow_3" follow, and "wrist_1"
+    carries the platform, to which the other two legs are pinned: 7 coordinates, 4 constraints.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of motors and of the platform's hinges [m].
+    crank, coupler : float
+        Lengths of a leg's links [m].
+    crank_mass, coupler_mass, platform_mass : float
+        Of one crank, one coupler (both slender), and of the platform, a disc [kg].
+    angle : float
+        Of the platform in the home configuration, in the middle, elbows to the right [rad].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall, normal to the plane when left out.
+
+    Raises
+    ------
+    DescriptionError
+        For a length or mass that is not above zero, or legs that do not reach the platform.
+    """
+    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "crank": crank, "coupler": coupler}
+    require_positive("3-RRR", **lengths, crank_mass=crank_mass, coupler_mass=coupler_mass, platform_mass=platform_mass)
+    builder, z = ModelBuilder(gravity), np.array([0.0, 0.0, 1.0])
+    for k, turn in enumerate(_TURNS, start=1):
+        pivot = shifted(*(turn @ [base_radius, 0.0, 0.0]))
+        builder.add(f"crank_{k}", None, jt.revolute(z), pivot, rod(crank, crank_mass), f"motor_{k}")
+        outer = rod(coupler, coupler_mass)
+        builder.add(f"coupler_{k}", f"crank_{k}", jt.revolute(z), shifted(crank), outer, f"elbow_{k}")
+        if k == 1:
+            plate = disc(platform_radius, platform_mass).transformed(shifted(-platform_radius))
+            builder.add("plate", "coupler_1", jt.revolute(z), shifted(coupler), plate, "wrist_1")
+            builder.add("platform", "plate", placement=shifted(-platform_radius))
+    loops = [
+        Loop(
+            "point_on_line", "platform", f"coupler_{k}", name=f"pin_{k}", second_placement=shifted(coupler),
+            first_placement=shifted(*(_TURNS[k - 1] @ [platform_radius, 0.0, 0.0])),
+        )
+        for k in (2, 3)
+    ]  # fmt: skip
+    model = builder.build("planar_3_rrr")
+    names = "motor_1", "motor_2", "motor_3"
+    made = PlanarThreeRrr(
+        model,
+        ConstraintSet(model, loops),
+        model.neutral(),
+        names,
+        "platform",
+        base_radius,
+        platform_radius,
+        crank,
+        coupler,
+    )
+    turned = np.asarray(float(angle))
+    ends = made._corners(np.zeros((), complex), turned)
+    elbows = np.array([circles(a, crank, b, coupler, -1.0) for a, b in zip(made._pivots, ends, strict=True)])
+    require_reach(np.isfinite(elbows), "3-RRR", "the platform by its legs", DescriptionError)
+    return replace(made, q=made._joints(elbows, ends, turned))
