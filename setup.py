@@ -26,6 +26,7 @@ setup(
             "ros/*/*.xml",
             "urdf/*.urdf",
             "platforms/*.yaml",
+            "mechanisms/*",
         ]
     },
     data_files=[
@@ -36,6 +37,7 @@ setup(
         (f"share/{PACKAGE}/config/policies", glob("config/policies/*.xml")),
         (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf")),
         (f"share/{PACKAGE}/platforms", glob(f"{PACKAGE}/platforms/*.yaml")),
+        (f"share/{PACKAGE}/mechanisms", glob(f"{PACKAGE}/mechanisms/*")),
     ],
     zip_safe=False,
     # ROS itself (rclpy and the messages) comes from the ROS installation, or from the wheels

@@ -37,7 +37,8 @@ def main() -> None:
     pose[:3, 3], guess[2, 3] = (0.05, -0.02, 0.8), 0.7
     found = ld.solve_forward_kinematics(platform, platform.leg_lengths(pose), guess)
     assert found.converged and np.abs(found.pose - pose).max() < 1e-9
-    for name in ("lie_dynamics/py.typed", "lie_dynamics/__init__.pyi", "platforms/reference_platform.yaml"):
+    shipped = "platforms/reference_platform.yaml", "mechanisms/delta.urdf", "mechanisms/delta_loops.yaml"
+    for name in ("lie_dynamics/py.typed", "lie_dynamics/__init__.pyi", *shipped):
         assert (files("lie_dynamics_ros") / name).is_file(), name
     loaded = [name for name in sys.modules if name.split(".")[0].endswith("_msgs") or name.split(".")[0] in ROS]
     assert not loaded, f"ROS is loaded: {loaded}"

@@ -24,6 +24,7 @@ _HOMES = {
         "constraint_bias constraint_error constraint_jacobian constraint_quantities loop_wrenches "
         "mimic_couplings project_to_constraints"
     ),
+    "constraints.mechanisms": "Mechanism mechanism",
     "constraints.tracking.tracker": "ClosedLoopTracker",
     "errors": "DescriptionError GroupError InertiaError InputError LieDynamicsError SingularityError",
     "lie": "SpatialInertia",

@@ -43,6 +43,7 @@ from .constraints import (
     mimic_couplings,
     project_to_constraints,
 )
+from .constraints.mechanisms import Mechanism, mechanism
 from .constraints.tracking.tracker import ClosedLoopTracker
 from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .dynamics.derivatives.inverse_derivatives import (
@@ -109,6 +110,7 @@ __all__ = [
     "JointFriction",
     "LieDynamicsError",
     "Loop",
+    "Mechanism",
     "Model",
     "ModelBuilder",
     "Parameter",
@@ -169,6 +171,7 @@ __all__ = [
     "mass_matrix",
     "mass_matrix_derivatives",
     "mass_matrix_rate",
+    "mechanism",
     "mimic_couplings",
     "momentum",
     "potential_energy",

@@ -31,6 +31,7 @@ EXEMPT = {
         ("StewartPlatform", "StewartTracker", "assembly_modes", "solve_forward_kinematics"),
         "a platform is seen from its own base's frame: no world",
     ),
+    **dict.fromkeys(("Mechanism", "mechanism"), "makes models, of which the table's functions are asked"),
     "ClosedLoopTracker": "follows a mechanism from state to state, whose poses are those of frame_pose",
     "JointFriction": "numbers of each joint by itself: no world",
     "mimic_couplings": "reads names and ratios of coordinates from a description",

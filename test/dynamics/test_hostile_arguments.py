@@ -46,6 +46,7 @@ GOOD = {
     "limits": MODEL.limits,
     "tolerance": 1e-3,
     "max_modes": 2,
+    "name": "delta",
 }
 #: Of some functions, what is not good by default.
 SPECIAL = {"frame_pose": {"frame": NAMES[2]}, "mimic_couplings": None}
@@ -100,6 +101,7 @@ HOSTILE = {
     "limits": [3, "wide", [], {}, object()],
     "tolerance": [(0.0, True), -1.0, np.nan, None, "1", [], {}, object(), 1j],
     "iterations": [-1, 1.5, np.nan, None, "1", [], {}, object(), True],
+    "name": [None, 3, "", "gamma", [], {}, object(), np.ones(2)],
     "max_modes": [0, -1, 10**9, 1.5, np.nan, None, "1", [], {}, object(), True],
 }
 

@@ -134,7 +134,7 @@ def four_bar_arm(
     pivot = shifted(shoulder_offset, 0.0, shoulder_height)
     builder = ModelBuilder(gravity)
     # Where the shoulder's height ends there is the turret's ball.
-    ball = SpatialInertia(turret_mass, [0.0, 0.0, shoulder_height], 0.4 * turret_mass * 0.1**2 * np.eye(3))
+    ball = SpatialInertia(turret_mass, np.array([0.0, 0.0, shoulder_height]), 0.4 * turret_mass * 0.1**2 * np.eye(3))
     builder.add("turret", None, jt.revolute([0.0, 0.0, 1.0]), None, ball)
     builder.add("upper_arm", "turret", jt.revolute(_UP), pivot, rod(upper_arm, upper_arm_mass), "shoulder")
     whole = rod(forearm + tail, forearm_mass, start=-tail)
@@ -151,7 +151,7 @@ def four_bar_arm(
         model, ConstraintSet(model, [pin]), model.neutral(), ("turret", "shoulder", "crank"), "tool",
         (shoulder_offset, shoulder_height), upper_arm, forearm, crank, link, tail,
     )  # fmt: skip
-    elbow = upper_arm * np.exp(1j * np.asarray(float(angles[0])))
+    elbow = np.asarray(upper_arm * np.exp(1j * angles[0]))
     end = elbow - tail * np.exp(1j * angles[1])
     # Of the two ends of the crank that of the parallelogram, beside the tail's way from the elbow.
     knee = circles(0.0, crank, end, link, side_of(0.0, complex(end), complex(end - elbow)))

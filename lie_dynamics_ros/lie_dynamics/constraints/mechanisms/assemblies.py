@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.kinematics import forward_kinematics
+from ...dynamics.kinematics import forward_kinematics, frame_pose
 from ...model.model import Model
+from ...stewart import StewartPlatform, StewartWarning, assembly_modes
 from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..quantities import constraint_quantities
@@ -18,8 +20,10 @@ Array = npt.NDArray[np.float64]
 
 #: Largest error of a constraint in what counts as closed [m, rad].
 CLOSED = 1e-10
-#: Configurations whose bodies with mass stand nearer than this are one, and candidates may be so far off [m, 1].
+#: Configurations whose points are nearer than this are one, and candidates may be so far off [m].
 _SAME, _NEAR = 1e-6, 1e-3
+#: Singular values of A for the joints without motor that are smaller, relative to the largest, count as zero.
+_SINGULAR = 1e-8
 #: Starting points of a search, and seed of their random numbers.
 _STARTS, _SEED = 200, 1
 
@@ -45,7 +49,7 @@ class Assemblies:
     residuals : ndarray, shape (n,)
         Their largest error of a constraint [m, rad].
     complete : bool
-        True when none is missing of those that `method` looks for; False after a search from many starts, and where
+        True when none is missing. False after a search from many starts, at singular configurations, and where
         a candidate could not be closed.
     complex_count : int
         Solutions over the complex numbers, which bound the number of real ones; 0 where it is not known.
@@ -94,8 +98,11 @@ def verified(model: Model, constraints: ConstraintSet, held: Sequence[str], foun
                 break
             q = model.integrate(q, step)
         residual = float(np.abs(constraint_quantities(model, constraints, q, model._zero).error).max(initial=0.0))
-        place = _seen(model, q)
-        if residual > CLOSED or _distance(_seen(model, candidate), place) > _NEAR:
+        place = _seen(model, constraints, q)
+        # Where passive joints can move, solutions are multiple, or there is a whole family of them.
+        values = np.linalg.svd(state.jacobian[:, free], compute_uv=False)
+        complete &= len(values) == free.sum() and bool(values[-1] > _SINGULAR * values[0])
+        if residual > CLOSED or _distance(_seen(model, constraints, candidate), place) > _NEAR:
             complete = False
         elif all(_distance(place, other) > _SAME for other in places):
             kept.append(q)
@@ -105,6 +112,17 @@ def verified(model: Model, constraints: ConstraintSet, held: Sequence[str], foun
         np.array(kept).reshape(-1, model.nq), np.array(residuals), complete, found.complex_count, found.method,
         np.ones(len(kept), np.intp),
     )  # fmt: skip
+
+
+def six_legs(base: Array, platform: Array, lengths: Array) -> tuple[Array, Candidates]:
+    """Return all poses (n, 4, 4) of a platform on six legs of given lengths, and what is known of their number."""
+    with warnings.catch_warnings():  # where motors stand, points may be almost singular
+        warnings.simplefilter("ignore", StewartWarning)
+        modes = assembly_modes(StewartPlatform(base, platform, allow_singular=True), lengths)
+    method = f"paths from a start system, class {modes.platform_class}"
+    if modes.self_motion:
+        method += ", which can move though all motors are locked"
+    return modes.poses, Candidates(np.empty(0), modes.complex_count, method, modes.certain)
 
 
 def assemblies_from_starts(
@@ -125,7 +143,7 @@ def assemblies_from_starts(
         found = assemble(model, constraints, q, held=list(held), tolerance=CLOSED, iterations=60)
         if not found.converged:
             continue
-        place = _seen(model, found.q)
+        place = _seen(model, constraints, found.q)
         same = next((k for k, other in enumerate(seen) if _distance(place, other) <= _SAME), None)
         if same is None:
             kept.append(_turned_back(model, found.q, held))
@@ -138,10 +156,18 @@ def assemblies_from_starts(
     return Assemblies(result.q, result.residuals, False, 0, method, np.array(hits, np.intp)[: len(result)])
 
 
-def _seen(model: Model, q: Array) -> Array:
-    """Return the poses of all bodies that have mass: the two ways to turn a universal joint are one."""
-    bodies = [k for k, name in enumerate(model.body_names) if model.inertia(name).mass > 0.0]
-    return forward_kinematics(model, q)[bodies]
+def _seen(model: Model, constraints: ConstraintSet, q: Array) -> Array:
+    """Return origins and centres of mass of bodies, and both ends of loops: configurations that share them are one.
+
+    So a rod that is turned about itself is the same one, as on a universal joint that is turned over.
+    """
+    poses = forward_kinematics(model, q)
+    mass = np.array([model.inertia(name).com for name in model.body_names])
+    points = [poses[:, :3, 3], (poses[:, :3, :3] @ mass[..., None])[..., 0] + poses[:, :3, 3]]
+    for loop in constraints.loops:
+        for name, end in ((loop.first, loop.first_placement), (loop.second, loop.second_placement)):
+            points.append((frame_pose(model, q, name) @ end[:, 3])[None, :3])
+    return np.concatenate(points)
 
 
 def _distance(a: Array, b: Array) -> float:

@@ -22,6 +22,9 @@ from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
 
 Array = npt.NDArray[np.float64]
 
+#: Shortest and longest sliding leg, in lengths of the home configuration; URDF wants limits of slides.
+STROKE = 0.5, 1.5
+
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
@@ -60,7 +63,7 @@ class Mechanism:
         return self.pose(q)
 
     def configuration(self, output: npt.ArrayLike) -> Array:
-        """Return the closed configuration (..., nq) that has an output, legs bent to the sides of the home configuration.
+        """Return the closed configuration (..., nq) that has an output, legs bent as they are at home.
 
         Raises
         ------
@@ -101,8 +104,10 @@ class Mechanism:
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         urdf, loops = place / f"{self.model.name}.urdf", place / f"{self.model.name}_loops.yaml"
+        home = ", ".join(f"{x:.6g}" for x in self.motors(self.q))
+        about = f"# What closes {urdf.name}. Motors: {', '.join(self.actuated)}, at home at {home}; moved: {self.platform}.\n"
         urdf.write_text(self.model.to_urdf(), encoding="utf-8")
-        loops.write_text(self.constraints.to_yaml(), encoding="utf-8")
+        loops.write_text(about + self.constraints.to_yaml(), encoding="utf-8")
         return urdf, loops
 
 
@@ -160,9 +165,10 @@ def add_universal(
 def require_positive(mechanism: str, **values: npt.ArrayLike) -> None:
     """Raise a DescriptionError that names the first dimension that is no finite number above zero."""
     for name, value in values.items():
-        if not (np.asarray(value).dtype.kind in "fiu" and (np.isfinite(value) & (np.asarray(value) > 0.0)).all()):
+        array = np.asarray(value)
+        if not (array.shape == () and array.dtype.kind in "fiu" and 0.0 < array < np.inf):
             raise DescriptionError(
-                f"{mechanism}: {name}: above zero is expected, got {value!r}", name=name, value=value
+                f"{mechanism}: {name}: a number above zero is expected, got {value!r}", name=name, value=value
             )
 
 

@@ -1,4 +1,4 @@
-"""Where circles and spheres cross, and the real roots of trigonometric polynomials."""
+"""Where circles cross, and the real roots of trigonometric polynomials."""
 
 from __future__ import annotations
 
@@ -30,18 +30,6 @@ def side_of(first: complex, second: complex, point: complex) -> float:
     return 1.0 if ((point - first) * np.conj(second - first)).imag >= 0.0 else -1.0
 
 
-def three_spheres(centers: Array, radius: float) -> Array:
-    """Return the two points (2, 3) that have the same distance from three centres (3, 3); NaN where there is none."""
-    a, b, c = centers
-    u, w = b - a, c - a
-    normal = np.cross(u, w)
-    with np.errstate(all="ignore"):
-        square = normal @ normal
-        middle = np.cross((u @ u) * w - (w @ w) * u, normal) * (0.5 / square)
-        height = np.sqrt((radius**2 - middle @ middle) / square)
-        return np.asarray(a + middle + height * np.array([1.0, -1.0])[:, None] * normal)
-
-
 def cosine_angle(a: Any, b: Any, value: Any, side: Any) -> Array:
     """Return the angle x with a cos x + b sin x = value on one side of the maximum; NaN where there is none."""
     with np.errstate(all="ignore"):
@@ -51,8 +39,8 @@ def cosine_angle(a: Any, b: Any, value: Any, side: Any) -> Array:
 def real_roots(function: Callable[[Array], Array], degree: int) -> Array:
     """Return the angles at which a trigonometric polynomial of a degree, real at real angles, is zero.
 
-    It has 2 `degree` complex roots z = exp(i x), of which those on the unit circle are real angles. Roots within 1e-3 of
-    it are returned: whether they are real is to be verified.
+    It has 2 `degree` complex roots z = exp(i x), of which those on the unit circle are real angles. Roots within 1e-3
+    of it are returned: whether they are real is to be verified.
     """
     count = 2 * degree + 1
     values = function(2.0 * np.pi * np.arange(count) / count)

@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DescriptionError
+from ...lie import quaternion as quaternions
+from ...lie import se3
 from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
-from .assemblies import Candidates
+from .assemblies import Candidates, six_legs
 from .base import (
     Array,
     Mechanism,
@@ -26,7 +28,7 @@ from .base import (
     shifted,
     thirds,
 )
-from .crossings import cosine_angle, three_spheres
+from .crossings import cosine_angle
 
 _TURNS = np.array(thirds())
 _DOWN = (0.0, 0.0, -9.81)
@@ -38,14 +40,16 @@ class Delta(Mechanism):
 
     Attributes
     ----------
-    offset : float
-        Distance of a leg's origin on the base from the centre, minus that of the rods' ends on the platform [m].
-    forearm : float
-        Length of the rods [m].
+    base_radius, platform_radius : float
+        Distances of the legs' origins from the centre of the base, and of the rods' ends from that of the platform [m].
+    forearm, rod_spacing : float
+        Length of the rods, and distance of two parallel ones [m].
     """
 
-    offset: float
+    base_radius: float
+    platform_radius: float
     forearm: float
+    rod_spacing: float
 
     def tips(self, positions: npt.ArrayLike) -> Array:
         """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for motors (..., 3)."""
@@ -56,7 +60,7 @@ class Delta(Mechanism):
         raise NotImplementedError
 
     def _turned(self, positions: Array, rods: Array) -> Array:
-        """Return the rods (..., 3, 3), seen in the legs' frames, in the frames of arms or carriages."""
+        """Return the rods (..., 3, 2, 3), seen in the legs' frames, in those of arms or carriages at (..., 3, 1)."""
         return rods
 
     def output(self, q: npt.ArrayLike) -> Array:
@@ -69,32 +73,45 @@ class Delta(Mechanism):
         positions = self._positions(self._seen(place))
         for k, name in enumerate(self.actuated):
             require_reach(np.isfinite(positions[..., k]), self.model.name, name)
-        return self._joints(positions, place)
+        return self._joints(positions, se3.from_parts(np.eye(3), place))
 
     def _seen(self, place: Array) -> Array:
-        return np.asarray((place[..., None, None, :] @ _TURNS)[..., 0, :] - [self.offset, 0.0, 0.0])
+        """Return the platform's centre (..., 3) from the legs' origins, shifted by its radius: (..., 3, 3)."""
+        along = [self.base_radius - self.platform_radius, 0.0, 0.0]
+        return np.asarray((place[..., None, None, :] @ _TURNS)[..., 0, :] - along)
+
+    @property
+    def _sides(self) -> Array:
+        """Return the ends of the two rods of a leg beside its middle (2, 3)."""
+        return np.array([[0.0, 0.5 * self.rod_spacing, 0.0], [0.0, -0.5 * self.rod_spacing, 0.0]])
+
+    def _ends(self) -> Array:
+        """Return the rods' ends on the platform (3, 2, 3), leg by leg, left and right."""
+        return np.asarray(
+            (_TURNS[:, None] @ (self._sides + np.array([self.platform_radius, 0.0, 0.0]))[..., None])[..., 0]
+        )
 
     def _candidates(self, positions: Array) -> Candidates:
-        centers = (_TURNS @ (self.tips(positions) + [self.offset, 0.0, 0.0])[..., None])[..., 0]
-        places = three_spheres(centers, self.forearm)
-        places = places[np.isfinite(places).all(axis=1)]
-        q = self._joints(np.broadcast_to(positions, (len(places), 3)), places)
-        return Candidates(q, 2, "three spheres, the platform being level")
+        starts = self.tips(positions)[:, None] + self._sides + [self.base_radius, 0.0, 0.0]
+        starts = (_TURNS[:, None] @ starts[..., None])[..., 0]
+        poses, found = six_legs(starts.reshape(6, 3), self._ends().reshape(6, 3), np.full(6, self.forearm))
+        return replace(found, q=self._joints(np.broadcast_to(positions, (len(poses), 3)), poses))
 
-    def _joints(self, positions: Array, place: Array) -> Array:
-        rods = self._turned(positions, self._seen(place) - self.tips(positions))
-        hinges = {
-            "1": np.arctan2(-rods[..., 2], rods[..., 0]),
-            "2": np.arctan2(rods[..., 1], np.hypot(rods[..., 0], rods[..., 2])),
-        }
-        q = np.empty((*place.shape[:-1], self.model.nq))
+    def _joints(self, positions: Array, T: Array) -> Array:
+        ends = (T[..., None, None, :3, :3] @ self._ends()[..., None])[..., 0] + T[..., None, None, :3, 3]
+        ends = (ends[..., None, :] @ _TURNS[:, None])[..., 0, :] - [self.base_radius, 0.0, 0.0]
+        rods = self._turned(positions[..., None], ends - self.tips(positions)[..., None, :] - self._sides)
+        first, second = -rods[..., 2], rods[..., 1]
+        hinges = np.arctan2(first, rods[..., 0]), np.arctan2(second, np.hypot(rods[..., 0], rods[..., 2]))
+        q = np.empty((*T.shape[:-2], self.model.nq))
         for joint in self.model.joints:
             part, words = q[..., joint.q_slice], joint.name.split("_")
             if words[0] == "platform":
-                part[..., :3], part[..., 3], part[..., 4:] = 0.0, 1.0, place
-            else:  # "rod_LEG_SIDE_HINGE", or the motor of a leg
-                angles = hinges[words[3]] if words[0] == "rod" else positions
-                part[..., 0] = angles[..., int(words[1]) - 1]
+                part[..., :4], part[..., 4:] = quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]
+            elif words[0] == "rod":  # "rod_LEG_SIDE_HINGE"
+                part[..., 0] = hinges[int(words[3]) - 1][..., int(words[1]) - 1, int(words[2] == "right")]
+            else:
+                part[..., 0] = positions[..., int(words[1]) - 1]
         return q
 
 
@@ -116,16 +133,10 @@ class RotaryDelta(Delta):
         return np.asarray(self.arm * np.stack([np.cos(x), 0.0 * x, -np.sin(x)], axis=-1))
 
     def _positions(self, seen: Array) -> Array:
-        return self._angles(seen, self._sides)
-
-    def _angles(self, seen: Array, sides: Array) -> Array:
+        home = self._seen(self.output(self.q))
+        sides = np.sign(np.sin(self.motors(self.q) - np.arctan2(-home[:, 2], home[:, 0])))
         value = ((seen**2).sum(axis=-1) + self.arm**2 - self.forearm**2) / (2.0 * self.arm)
         return np.asarray(np.angle(np.exp(1j * cosine_angle(seen[..., 0], -seen[..., 2], value, sides))))
-
-    @property
-    def _sides(self) -> Array:
-        seen = self._seen(self.output(self.q))
-        return np.sign(np.sin(self.motors(self.q) - np.arctan2(-seen[:, 2], seen[:, 0])))
 
     def _turned(self, positions: Array, rods: Array) -> Array:
         c, s = np.cos(positions), np.sin(positions)
@@ -139,15 +150,15 @@ class LinearDelta(Delta):
 
     Attributes
     ----------
-    rail : float
+    rail_angle : float
         Angle of the rails above the horizontal, pointing outwards [rad].
     """
 
-    rail: float
+    rail_angle: float
 
     @property
     def _direction(self) -> Array:
-        return np.array([np.cos(self.rail), 0.0, np.sin(self.rail)])
+        return np.array([np.cos(self.rail_angle), 0.0, np.sin(self.rail_angle)])
 
     def tips(self, positions: npt.ArrayLike) -> Array:
         """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for slides (..., 3)."""
@@ -208,16 +219,8 @@ def delta_robot(
         loops += _add_rods(builder, k, f"arm_{k}", arm, platform_radius, forearm, rod_spacing, rod_mass)
     model = builder.build("delta")
     names = "arm_1", "arm_2", "arm_3"
-    made = RotaryDelta(
-        model,
-        ConstraintSet(model, loops),
-        model.neutral(),
-        names,
-        "platform",
-        base_radius - platform_radius,
-        forearm,
-        arm,
-    )
+    sizes = base_radius, platform_radius, forearm, rod_spacing
+    made = RotaryDelta(model, ConstraintSet(model, loops), model.neutral(), names, "platform", *sizes, arm)
     return replace(made, q=_home(made, angle))
 
 
@@ -226,6 +229,7 @@ def linear_delta(
     platform_radius: float = 0.05,
     forearm: float = 0.35,
     rod_spacing: float = 0.08,
+    rail: float = 0.8,
     rail_angle: float = 0.5 * np.pi,
     carriage_mass: float = 0.3,
     rod_mass: float = 0.03,
@@ -243,6 +247,8 @@ def linear_delta(
         Distances of the rails from the centre of the base, and of the rods' ends from that of the platform [m].
     forearm, rod_spacing : float
         Length of the rods, and distance of two parallel ones [m].
+    rail : float
+        Length of the rails [m].
     rail_angle : float
         Of the rails above the horizontal, pointing outwards: upright when left out [rad].
     carriage_mass, rod_mass, platform_mass : float
@@ -257,32 +263,31 @@ def linear_delta(
     DescriptionError
         As `delta_robot`.
     """
-    require_positive("linear delta", base_radius=base_radius, carriage_mass=carriage_mass)
+    require_positive("linear delta", base_radius=base_radius, rail=rail, carriage_mass=carriage_mass)
     builder = ModelBuilder(gravity)
     _add_platform(builder, platform_radius, platform_mass)
     along = [float(np.cos(rail_angle)), 0.0, float(np.sin(rail_angle))]
     loops: list[Loop] = []
     for k, turn in enumerate(_TURNS, start=1):
         start, point = placed(turn, turn @ [base_radius, 0.0, 0.0]), rod(0.0, carriage_mass)
-        builder.add(f"carriage_{k}", None, jt.prismatic(along), start, point, f"slide_{k}")
+        builder.add(f"carriage_{k}", None, jt.prismatic(along), start, point, f"slide_{k}", lower=0.0, upper=rail)
         loops += _add_rods(builder, k, f"carriage_{k}", 0.0, platform_radius, forearm, rod_spacing, rod_mass)
     model = builder.build("linear_delta")
-    names, offset = ("slide_1", "slide_2", "slide_3"), base_radius - platform_radius
-    made = LinearDelta(
-        model, ConstraintSet(model, loops), model.neutral(), names, "platform", offset, forearm, float(rail_angle)
-    )
+    names = "slide_1", "slide_2", "slide_3"
+    sizes, angle = (base_radius, platform_radius, forearm, rod_spacing), float(rail_angle)
+    made = LinearDelta(model, ConstraintSet(model, loops), model.neutral(), names, "platform", *sizes, angle)
     return replace(made, q=_home(made, slide))
 
 
 def _home(made: Delta, position: float) -> Array:
     """Return the configuration with all motors at one position and the platform on the lower side."""
     tip = made.tips(np.full(3, position))[0]
-    reach = made.offset + tip[0]
+    reach = made.base_radius - made.platform_radius + tip[0]
     if not abs(reach) < made.forearm:
         name = made.model.name
         raise DescriptionError(f"{name}: rods of {made.forearm} m do not reach over {reach:.6g} m", value=reach)
     height = tip[2] - np.sqrt(made.forearm**2 - reach**2)
-    return made._joints(np.full(3, float(position)), np.array([0.0, 0.0, height]))
+    return made._joints(np.full(3, float(position)), shifted(0.0, 0.0, float(height)))
 
 
 def _add_platform(builder: ModelBuilder, radius: float, mass: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,12 +13,13 @@ from ...lie import SpatialInertia, se3
 from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
-from ...stewart import StewartPlatform, assembly_modes, reference_platform
+from ...stewart import reference_platform
 from ..constraint_set import ConstraintSet
 from ..cut_joints import perpendicular
 from ..loop import Loop
-from .assemblies import Candidates
+from .assemblies import Candidates, six_legs
 from .base import (
+    STROKE,
     Array,
     Mechanism,
     about_z,
@@ -97,14 +97,6 @@ class SixLegs(Mechanism):
         """Return which of a leg's three coordinates a joint has."""
         raise NotImplementedError
 
-    def _through(self, platform: StewartPlatform, lengths: Array) -> tuple[Array, Candidates]:
-        """Return all poses (n, 4, 4) of six legs of given lengths, and what is known of their number."""
-        modes = assembly_modes(platform, lengths)
-        method = f"paths from a start system, class {modes.platform_class}"
-        if modes.self_motion:
-            method += ", which can move though all motors are locked"
-        return modes.poses, Candidates(np.empty(0), modes.complex_count, method, modes.certain)
-
 
 @dataclass(frozen=True, eq=False)
 class GoughStewart(SixLegs):
@@ -121,8 +113,7 @@ class GoughStewart(SixLegs):
     def _candidates(self, positions: Array) -> Candidates:
         lengths = np.where(positions > 0.0, positions, np.nan)
         require_reach(np.isfinite(lengths), self.model.name, "a leg that is not longer than zero")
-        platform = StewartPlatform(self.geometry.base_points, self.geometry.platform_points, allow_singular=True)
-        poses, found = self._through(platform, positions)
+        poses, found = six_legs(self.geometry.base_points, self.geometry.platform_points, positions)
         return replace(found, q=self.configuration(poses))
 
 
@@ -168,10 +159,7 @@ class RotaryLegs(SixLegs):
         return 0 if name.startswith("crank") else int(name[-1])
 
     def _candidates(self, positions: Array) -> Candidates:
-        with warnings.catch_warnings():  # of points that are almost singular: with these cranks they may be
-            warnings.simplefilter("ignore")
-            platform = StewartPlatform(self.knees(positions), self.geometry.platform_points, allow_singular=True)
-        poses, found = self._through(platform, np.full(6, self.rod))
+        poses, found = six_legs(self.knees(positions), self.geometry.platform_points, np.full(6, self.rod))
         legs = self._with_rods(np.broadcast_to(positions, (len(poses), 6)), self._seen(poses))
         return replace(found, q=self._joints(poses, legs))
 
@@ -189,8 +177,8 @@ def gough_stewart(
     """Return a Gough-Stewart platform whose legs are cylinders and pistons.
 
     Each leg has a universal joint on the base (two hinges, "tilt_1_1" and "tilt_1_2", ...), a slide ("leg_1" ..., whose
-    coordinate is the distance of its two joint centres), and a ball joint on the platform, a free body: 24 coordinates,
-    18 constraints.
+    coordinate is the distance of its two joint centres, from a half to one and a half of that at home), and a ball
+    joint on the platform, a free body: 24 coordinates, 18 constraints.
 
     Parameters
     ----------
@@ -228,7 +216,9 @@ def gough_stewart(
         inertia, place = rod(cylinder_length, cylinder_mass, axis=2), placed(frames[k], geometry.base_points[k])
         add_universal(builder, cylinder, None, ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]), place, inertia, f"tilt_{k + 1}")
         inertia = rod(piston_length, piston_mass, axis=2, start=-piston_length)
-        builder.add(piston, cylinder, jt.prismatic([0, 0, 1]), None, inertia, f"leg_{k + 1}")
+        length = float(np.linalg.norm(legs[k]))
+        ends = {"lower": STROKE[0] * length, "upper": STROKE[1] * length}
+        builder.add(piston, cylinder, jt.prismatic([0, 0, 1]), None, inertia, f"leg_{k + 1}", **ends)
         ball = shifted(*geometry.platform_points[k])
         loops.append(Loop.spherical("platform", piston, name=f"ball_{k + 1}", first_placement=ball))
     model = builder.build("6_ups")
@@ -252,10 +242,10 @@ def rotary_legs(
 ) -> RotaryLegs:
     """Return a platform on six rotary legs (6-RUS), as hexapods with servos have them.
 
-    Motors ("crank_1" to "crank_6") stand in pairs on the base's circle and turn their cranks in upright planes tangential
-    to it, pointing away from the other motor of the pair; angles are above the horizontal. Rods stand on universal
-    joints (two hinges, "rod_1_1" and "rod_1_2", ..., the first parallel to the motor's axis) and carry the platform, a free
-    body, by ball joints: 24 coordinates, 18 constraints.
+    Motors ("crank_1" to "crank_6") stand in pairs on the base's circle and turn their cranks in upright planes
+    tangential to it, pointing away from the other motor of the pair; angles are above the horizontal. Rods stand on
+    universal joints (two hinges, "rod_1_1" and "rod_1_2", ..., the first parallel to the motor's axis) and carry the
+    platform, a free body, by ball joints: 24 coordinates, 18 constraints.
 
     Parameters
     ----------
@@ -317,7 +307,7 @@ class _Points:
 
 
 def _pairs(base: float, base_half: float, platform: float, platform_half: float) -> tuple[Array, Array]:
-    """Return points on two circles (6, 3): of pairs about 0, 120, 240 degrees, and of their neighbours' pairs about 60."""
+    """Return points on two circles (6, 3): pairs about 0, 120, 240 degrees, and those opposite, about 60, -60, ..."""
     points = []
     for radius, half in ((base, base_half), (platform, np.pi / 3.0 - platform_half)):
         angles = (2.0 * np.pi * k / 3.0 + sign * half for k in range(3) for sign in (1.0, -1.0))

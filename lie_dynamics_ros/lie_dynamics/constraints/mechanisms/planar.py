@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ class FiveBar(Mechanism):
         """Return the angles of the five joints around the loop, within half a turn."""
         ground = self.lengths[0]
         way = np.broadcast_arrays(first, tip - first, second - tip, ground - second, second - ground)
-        turns = [np.angle(way[0]), *(np.angle(y / x) for x, y in zip(way[:3], way[1:4], strict=True)), np.angle(way[4])]
+        turns = [np.angle(way[0]), *(np.angle(y / x) for x, y in pairwise(way[:4])), np.angle(way[4])]
         return np.stack(turns, axis=-1)
 
 

@@ -16,7 +16,7 @@ from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, disc, placed, require_positive, require_reach, rod, shifted, thirds
+from .base import STROKE, Array, Mechanism, disc, placed, require_positive, require_reach, rod, shifted, thirds
 from .crossings import Points, circles, real_roots, side_of
 
 _TURNS = np.array(thirds())
@@ -82,7 +82,7 @@ class ThreeRps(Mechanism):
         return np.asarray((_TURNS @ seen[..., None])[..., 0])
 
     def _candidates(self, positions: Array) -> Candidates:
-        """Legs 2 and 3 each at two angles for one of leg 1; what remains is a polynomial of degree 16."""
+        """Return legs 2 and 3 each at two angles for one of leg 1, where a polynomial of degree 16 is zero."""
         for name, length in zip(self.actuated, positions, strict=True):
             if not length > 0.0:
                 raise InputError(f"3-RPS: {name!r}: a length above zero is expected, got {length!r}", name=name)
@@ -94,13 +94,15 @@ class ThreeRps(Mechanism):
         ends = self._ends(positions, angles)
         side = self.platform_radius * np.sqrt(3.0)
         misfit = np.abs(np.linalg.norm(ends - np.roll(ends, 1, axis=-2), axis=-1) - side).max(axis=-1, initial=0.0)
-        ends, angles = ends[misfit < 1e-3 * side], angles[misfit < 1e-3 * side]
+        fits = misfit < 1e-3 * side
+        settled = bool(fits.reshape(-1, 4).any(axis=1).all())
+        ends, angles = ends[fits], angles[fits]
         x = ends[:, 0] - ends.mean(axis=1)
         z = np.cross(x, ends[:, 1] - ends.mean(axis=1))
         x, z = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x, z))
         poses = se3.from_parts(np.stack([x, np.cross(z, x), z], axis=-1), ends.mean(axis=1))
         q = self._joints(np.asarray(poses), angles, np.broadcast_to(positions, angles.shape))
-        return Candidates(q, 16, "a polynomial of degree 16")
+        return Candidates(q, 16, "a polynomial of degree 16", settled)
 
     def _eliminated(self, lengths: Array, angles: Array) -> tuple[Array, Points]:
         """Return the polynomial at angles (n,) of leg 1, and exp(i angle) of legs 2 and 3 on all branches (n, 4, 2).
@@ -147,7 +149,7 @@ def three_rps(
 
     Hinges ("hinge_1" to "hinge_3") are tangential to the base's circle, at 120 degrees from each other, zero where legs
     are upright, positive outwards; the slides' coordinates ("leg_1" to "leg_3") are the distances from hinges to ball
-    joints. The platform is a free body: 12 coordinates, 9 constraints.
+    joints, from a half to one and a half of those at home. The platform is a free body: 12 coordinates, 9 constraints.
 
     Parameters
     ----------
@@ -173,12 +175,13 @@ def three_rps(
     require_positive("3-RPS", **lengths, **masses)
     builder = ModelBuilder(gravity)
     builder.add("platform", None, jt.free(), None, disc(platform_radius, platform_mass), "platform")
-    loops = []
+    loops, home = [], float(np.hypot(base_radius - platform_radius, height))
+    ends = {"lower": STROKE[0] * home, "upper": STROKE[1] * home}
     for k, turn in enumerate(_TURNS, start=1):
         hinge = placed(turn, turn @ [base_radius, 0.0, 0.0])
         cylinder, piston = rod(cylinder_length, cylinder_mass, 2), rod(piston_length, piston_mass, 2, -piston_length)
         builder.add(f"cylinder_{k}", None, jt.revolute([0, 1, 0]), hinge, cylinder, f"hinge_{k}")
-        builder.add(f"piston_{k}", f"cylinder_{k}", jt.prismatic([0, 0, 1]), None, piston, f"leg_{k}")
+        builder.add(f"piston_{k}", f"cylinder_{k}", jt.prismatic([0, 0, 1]), None, piston, f"leg_{k}", **ends)
         ball = shifted(*(turn @ [platform_radius, 0.0, 0.0]))
         loops.append(Loop.spherical("platform", f"piston_{k}", name=f"ball_{k}", first_placement=ball))
     model = builder.build("3_rps")
@@ -250,7 +253,7 @@ class PlanarThreeRrr(Mechanism):
         return np.stack([columns[joint.name] for joint in self.model.joints], axis=-1)
 
     def _candidates(self, positions: Array) -> Candidates:
-        """The corners' circles about the elbows: linear in the first corner once the angle is known, of degree 6 in that."""
+        """Return the corners on circles about the elbows: linear in the first one for an angle, of degree 6 in that."""
         elbows, corners = self._elbows(positions), self._corners(np.zeros((), complex), np.zeros(()))
         arms, gaps = corners[1:] - corners[0], elbows[1:] - elbows[0]
 
@@ -269,12 +272,13 @@ class PlanarThreeRrr(Mechanism):
         p, d = first_corner(angles)
         with np.errstate(all="ignore"):
             corner = elbows[0] + p / d
+        settled = bool((np.abs(d) > 1e-9 * np.abs(arms).max() ** 2).all())  # else the platform may slide in a circle
         angles, corner = angles[np.isfinite(corner)], corner[np.isfinite(corner)]
         ends = self._corners(corner - corners[0] * np.exp(1j * angles), angles)
         q = self._joints(np.broadcast_to(elbows, ends.shape), ends, angles)
         for k, name in enumerate(self.actuated):
             q[:, self.model.joint(name).q_slice] = positions[k]
-        return Candidates(q, 6, "a polynomial of degree 6")
+        return Candidates(q, 6, "a polynomial of degree 6", settled)
 
 
 def planar_3rrr(
