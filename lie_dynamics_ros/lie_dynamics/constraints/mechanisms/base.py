@@ -105,7 +105,7 @@ class Mechanism:
         place.mkdir(parents=True, exist_ok=True)
         urdf, loops = place / f"{self.model.name}.urdf", place / f"{self.model.name}_loops.yaml"
         home = ", ".join(f"{x:.6g}" for x in self.motors(self.q))
-        about = f"# What closes {urdf.name}. Motors: {', '.join(self.actuated)}, at home at {home}; moved: {self.platform}.\n"
+        about = f"# Of {urdf.name}: motors {', '.join(self.actuated)}, at home at {home}; platform {self.platform}.\n"
         urdf.write_text(self.model.to_urdf(), encoding="utf-8")
         loops.write_text(about + self.constraints.to_yaml(), encoding="utf-8")
         return urdf, loops

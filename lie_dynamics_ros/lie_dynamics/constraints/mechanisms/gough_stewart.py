@@ -217,8 +217,8 @@ def gough_stewart(
         add_universal(builder, cylinder, None, ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]), place, inertia, f"tilt_{k + 1}")
         inertia = rod(piston_length, piston_mass, axis=2, start=-piston_length)
         length = float(np.linalg.norm(legs[k]))
-        ends = {"lower": STROKE[0] * length, "upper": STROKE[1] * length}
-        builder.add(piston, cylinder, jt.prismatic([0, 0, 1]), None, inertia, f"leg_{k + 1}", **ends)
+        low, high = STROKE[0] * length, STROKE[1] * length
+        builder.add(piston, cylinder, jt.prismatic([0, 0, 1]), None, inertia, f"leg_{k + 1}", lower=low, upper=high)
         ball = shifted(*geometry.platform_points[k])
         loops.append(Loop.spherical("platform", piston, name=f"ball_{k + 1}", first_placement=ball))
     model = builder.build("6_ups")

@@ -176,12 +176,13 @@ def three_rps(
     builder = ModelBuilder(gravity)
     builder.add("platform", None, jt.free(), None, disc(platform_radius, platform_mass), "platform")
     loops, home = [], float(np.hypot(base_radius - platform_radius, height))
-    ends = {"lower": STROKE[0] * home, "upper": STROKE[1] * home}
+    ends = STROKE[0] * home, STROKE[1] * home
     for k, turn in enumerate(_TURNS, start=1):
         hinge = placed(turn, turn @ [base_radius, 0.0, 0.0])
         cylinder, piston = rod(cylinder_length, cylinder_mass, 2), rod(piston_length, piston_mass, 2, -piston_length)
         builder.add(f"cylinder_{k}", None, jt.revolute([0, 1, 0]), hinge, cylinder, f"hinge_{k}")
-        builder.add(f"piston_{k}", f"cylinder_{k}", jt.prismatic([0, 0, 1]), None, piston, f"leg_{k}", **ends)
+        slide = jt.prismatic([0, 0, 1])
+        builder.add(f"piston_{k}", f"cylinder_{k}", slide, None, piston, f"leg_{k}", lower=ends[0], upper=ends[1])
         ball = shifted(*(turn @ [platform_radius, 0.0, 0.0]))
         loops.append(Loop.spherical("platform", f"piston_{k}", name=f"ball_{k}", first_placement=ball))
     model = builder.build("3_rps")
