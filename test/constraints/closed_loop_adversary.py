@@ -1,7 +1,7 @@
 """Motions of closed mechanisms that keep their largest rates and do their worst, and what a tracker makes of them."""
 
 import numpy as np
-from mechanisms_by_name import MADE
+from mechanisms_by_name import MADE, MORE
 
 from lie_dynamics_ros.lie_dynamics import (
     ClosedLoopTracker,
@@ -11,7 +11,8 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 
 #: Rates that are as often too large for a proof as not.
-RATES = {"five-bar": 6.0, "four-bar": 6.0, "delta": 1.0, "stewart": 1.0}
+RATES = {"five-bar": 6.0, "four-bar": 6.0, "delta": 1.0, "stewart": 1.0, "6-RUS": 1.0,
+         "linear delta": 1.0, "3-RPS": 1.0, "four-bar arm": 6.0, "planar 3-RRR": 6.0}  # fmt: skip
 
 
 def distance(model, rates, a, b):
@@ -37,7 +38,7 @@ def freedoms(model, constraints, q):
 def attack(name, samples, seed, sensor_error=0.0):
     """Return how many samples were certified, ambiguous, wrong though certified, or told to be out of reach."""
     rng = np.random.default_rng(seed)
-    made, rates = MADE[name](), RATES[name]
+    made, rates = (MADE | MORE)[name](), RATES[name]
     model, constraints, q = made.model, made.constraints, made.q
     places = [model.joint(joint).q_slice.start for joint in made.actuated]
     columns = [model.joint(joint).v_slice.start for joint in made.actuated]

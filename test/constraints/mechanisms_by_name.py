@@ -1,8 +1,10 @@
 """Mechanisms that tests of closed loops go through."""
 
+from functools import partial
+
 import numpy as np
 
-from lie_dynamics_ros.lie_dynamics import SpatialInertia
+from lie_dynamics_ros.lie_dynamics import SpatialInertia, mechanism
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar, gough_stewart
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 
@@ -16,3 +18,8 @@ def stewart():
 
 
 MADE = {"four-bar": four_bar, "five-bar": five_bar, "delta": delta_robot, "stewart": stewart}
+#: Others, which are tracked, too.
+MORE = {
+    name: partial(mechanism, name)
+    for name in ("6-RUS", "linear delta", "3-RPS", "four-bar arm", "planar 3-RRR", "6-UPS")
+}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from closed_loop_adversary import RATES, attack, distance, freedoms
-from mechanisms_by_name import MADE
+from mechanisms_by_name import MADE, MORE
 from support.loops import random_pose
 from support.sample_trees import branched, to_model
 
@@ -46,9 +46,9 @@ def places(made, names=None):
     return [made.model.joint(name).q_slice.start for name in names or made.actuated]
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", MADE | MORE)
 def test_ordinary_motion_is_found_and_certified(name):
-    made = MADE[name]()
+    made = (MADE | MORE)[name]()
     model, states = made.model, motion(made, 0.5)
     rates = np.full(model.nv, 1.0)
     tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, rates)
@@ -166,7 +166,8 @@ def size(model, speeds, x):
 
 @pytest.mark.parametrize("sensor_error", [0.0, 1e-6])
 @pytest.mark.parametrize(
-    ("name", "samples"), [("four-bar", 2000), ("five-bar", 2400), ("delta", 300), ("stewart", 300)]
+    ("name", "samples"),
+    [("four-bar", 2000), ("five-bar", 2400), ("delta", 300), ("stewart", 300), ("3-RPS", 300), ("planar 3-RRR", 600)],
 )
 def test_adversarial_motions(name, samples, sensor_error):
     counts = attack(name, samples, 7, sensor_error)
@@ -176,7 +177,7 @@ def test_adversarial_motions(name, samples, sensor_error):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 125))
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", MADE | MORE)
 def test_a_million_adversarial_samples(name, seed):
     counts = attack(name, 10_000, seed, (0.0, 1e-6, 1e-5)[seed % 3])
     assert counts["wrong"] == 0 and counts["excluded"] == 0, counts

@@ -22,6 +22,11 @@ EXAMPLES = {
     "from_bag": ([], [r"planned 20 s", r"panda_joint1: \d+\.\d %, 0\.\d+ %", r"recorded [23]\.\d ms late"]),
     "gravity_compensation": ([], ["before the push the arm moves by"]),
     "hybrid_dynamics": (["--duration", "0.5"], ["accelerations given for 3 joints, torques for the other 4"]),
+    "mechanisms": (
+        [],
+        ["delta: 21 coordinates, 18 constraints; 16 configurations", "3-RPS: .* 8 configurations by a polynomial"],
+        ["mechanism_delta.png", "mechanism_planar_3_rrr.png"],
+    ),
     "stewart_calibration": ([], ["18 not identifiable"], []),
     "stewart_platform": ([], ["forward kinematics   converged True"]),
     "stewart_tracking": ([], ["all followed: True"]),

@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from ...errors import DescriptionError
 from ...lie import SpatialInertia
-from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, require_positive, require_reach, rod, shifted
+from .base import Array, Mechanism, real_numbers, require_positive, require_reach, rod, shifted
 from .crossings import Points, circles, side_of
 
 #: Hinges turn about -y, so that positive angles go up from x; points of the arm's plane are x + i z.
@@ -47,7 +46,7 @@ class FourBarArm(Mechanism):
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for places (..., 3) of the tool; see `Mechanism.configuration`."""
-        x, y, z = np.moveaxis(as_array(output, (3,), "output").real, -1, 0)
+        x, y, z = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
         home_elbow, home_tail, home_knee, home_tool = (complex(p) for p in self._points(self.q))
         tool = np.hypot(x, y) - self.shoulder[0] + 1j * (z - self.shoulder[1])
         elbow = circles(0.0, self.upper_arm, tool, self.forearm, side_of(0.0, home_tool, home_elbow))
@@ -79,9 +78,7 @@ class FourBarArm(Mechanism):
         turret, shoulder, crank = positions
         elbow, knee = self.upper_arm * np.exp(1j * shoulder), self.crank * np.exp(1j * crank)
         tails = circles(knee, self.link, elbow, self.tail, np.array([1.0, -1.0]))
-        q = self._joints(turret, elbow, tails[np.isfinite(tails)], knee)
-        q[:, [self.model.joint(name).q_slice.start for name in self.actuated]] = positions
-        return Candidates(q, 2, "two circles")
+        return Candidates(self._joints(turret, elbow, tails[np.isfinite(tails)], knee), 2, "two circles")
 
 
 def four_bar_arm(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...dynamics.kinematics import frame_pose
 from ...errors import DescriptionError, InputError
-from ...lie import SpatialInertia
+from ...lie import SpatialInertia, se3
 from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
@@ -52,7 +52,11 @@ class Mechanism:
 
     def motors(self, q: npt.ArrayLike) -> Array:
         """Return the positions (..., k) of the motors in configurations (..., nq)."""
-        return np.asarray(q, dtype=float)[..., [self.model.joint(name).q_slice.start for name in self.actuated]]
+        return np.asarray(q, dtype=float)[..., self._places]
+
+    @property
+    def _places(self) -> list[int]:
+        return [self.model.joint(name).q_slice.start for name in self.actuated]
 
     def pose(self, q: npt.ArrayLike) -> Array:
         """Return the pose (..., 4, 4) of the platform in the world frame [m]."""
@@ -84,12 +88,13 @@ class Mechanism:
         InputError
             For positions of a wrong shape, or not finite.
         """
-        given = as_array(positions, (len(self.actuated),), "positions")
+        given = real_numbers(positions, (len(self.actuated),), "positions")
         if given.ndim != 1:
             raise InputError(f"positions: {len(self.actuated)} numbers are expected, got shape {given.shape}")
-        found = self._candidates(np.asarray(given.real, dtype=float))
+        found = self._candidates(given)
         if found is None:
             return assemblies_from_starts(self.model, self.constraints, self.actuated, given)
+        found.q[:, self._places] = given
         return verified(self.model, self.constraints, self.actuated, found)
 
     def _candidates(self, positions: Array) -> Candidates | None:
@@ -176,6 +181,19 @@ def require_reach(there: npt.ArrayLike, mechanism: str, leg: object, exception: 
     """Raise an error that names the leg unless it reaches everywhere."""
     if not np.all(there):
         raise exception(f"{mechanism}: out of reach of {leg}")
+
+
+def real_numbers(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
+    """Return finite real numbers of shape (..., *tail); raises InputError for anything else."""
+    array = as_array(value, tail, name)
+    if np.iscomplexobj(array):
+        raise InputError(f"{name}: real numbers are expected, got {value!r}", name=name, value=value)
+    return array
+
+
+def real_pose(value: npt.ArrayLike) -> Array:
+    """Return poses (..., 4, 4) of the platform that are real; raises GroupError or InputError for anything else."""
+    return real_numbers(se3.check(value, "output"), (4, 4), "output")
 
 
 def file_name(name: str) -> str:

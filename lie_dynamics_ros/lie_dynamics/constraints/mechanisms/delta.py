@@ -10,7 +10,6 @@ import numpy.typing as npt
 from ...errors import DescriptionError
 from ...lie import quaternion as quaternions
 from ...lie import se3
-from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
@@ -22,6 +21,7 @@ from .base import (
     add_universal,
     disc,
     placed,
+    real_numbers,
     require_positive,
     require_reach,
     rod,
@@ -69,7 +69,7 @@ class Delta(Mechanism):
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for places (..., 3) of the platform; see `Mechanism.configuration`."""
-        place = as_array(output, (3,), "output").real
+        place = real_numbers(output, (3,), "output")
         positions = self._positions(self._seen(place))
         for k, name in enumerate(self.actuated):
             require_reach(np.isfinite(positions[..., k]), self.model.name, name)

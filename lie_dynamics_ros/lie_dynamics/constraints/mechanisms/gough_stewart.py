@@ -26,6 +26,7 @@ from .base import (
     add_universal,
     disc,
     placed,
+    real_pose,
     require_positive,
     require_reach,
     rod,
@@ -63,14 +64,9 @@ class SixLegs(Mechanism):
     geometry: Geometry
     leg_frames: Array
 
-    def pose(self, q: npt.ArrayLike) -> Array:
-        """Return the pose (..., 4, 4) of the platform in a configuration."""
-        part = np.asarray(q)[..., self.model.joint("platform").q_slice]
-        return np.asarray(se3.from_position_quaternion(part[..., 4:], part[..., :4]))
-
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for poses (..., 4, 4) of the platform; see `Mechanism.configuration`."""
-        T = se3.check(output, "output").real
+        T = real_pose(output)
         return self._joints(T, self._legs(self._seen(T)))
 
     def _seen(self, T: Array) -> Array:

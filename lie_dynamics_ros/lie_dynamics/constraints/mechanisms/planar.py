@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DescriptionError
-from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, require_reach, rod, shifted
+from .base import Array, Mechanism, real_numbers, require_reach, rod, shifted
 from .crossings import Points, circles, side_of
 
 _DOWN = (0.0, -9.81, 0.0)
@@ -92,7 +91,7 @@ class FiveBar(Mechanism):
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for places (..., 2) of the tip; see `Mechanism.configuration`."""
-        place = as_array(output, (2,), "output").real
+        place = real_numbers(output, (2,), "output")
         tip, (first, second) = place[..., 0] + 1j * place[..., 1], self._elbows(self.q)
         home = complex(*self.output(self.q))
         ground, a, b, c, d = self.lengths
@@ -108,9 +107,7 @@ class FiveBar(Mechanism):
         ground, a, b, c, d = self.lengths
         first, second = a * np.exp(1j * positions[0]), ground + d * np.exp(1j * positions[1])
         tips = circles(first, b, second, c, np.array([1.0, -1.0]))
-        q = self._joints(first, second, tips[np.isfinite(tips)])
-        q[:, [0, 4]] = positions
-        return Candidates(q, 2, "two circles")
+        return Candidates(self._joints(first, second, tips[np.isfinite(tips)]), 2, "two circles")
 
     def _elbows(self, q: Array) -> tuple[Points, Points]:
         ground, a, _, _, d = self.lengths

@@ -10,13 +10,25 @@ import numpy.typing as npt
 from ...errors import DescriptionError, InputError
 from ...lie import quaternion as quaternions
 from ...lie import se3
-from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import STROKE, Array, Mechanism, disc, placed, require_positive, require_reach, rod, shifted, thirds
+from .base import (
+    STROKE,
+    Array,
+    Mechanism,
+    disc,
+    placed,
+    real_numbers,
+    real_pose,
+    require_positive,
+    require_reach,
+    rod,
+    shifted,
+    thirds,
+)
 from .crossings import Points, circles, real_roots, side_of
 
 _TURNS = np.array(thirds())
@@ -51,7 +63,7 @@ class ThreeRps(Mechanism):
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for poses (..., 4, 4); see `Mechanism.configuration` and `tilted`."""
-        T = se3.check(output, "output").real
+        T = real_pose(output)
         balls = self.platform_radius * _TURNS[:, :, 0]
         ends = (T[..., None, :3, :3] @ balls[..., None])[..., 0] + T[..., None, :3, 3]
         seen = (ends[..., None, :] @ _TURNS)[..., 0, :] - [self.base_radius, 0.0, 0.0]
@@ -217,7 +229,7 @@ class PlanarThreeRrr(Mechanism):
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for outputs (x, y, angle) (..., 3); see `Mechanism.configuration`."""
-        x, y, angle = np.moveaxis(as_array(output, (3,), "output").real, -1, 0)
+        x, y, angle = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
         ends = self._corners(x + 1j * y, angle)
         sides = self._sides
         elbows = np.stack(
@@ -277,8 +289,6 @@ class PlanarThreeRrr(Mechanism):
         angles, corner = angles[np.isfinite(corner)], corner[np.isfinite(corner)]
         ends = self._corners(corner - corners[0] * np.exp(1j * angles), angles)
         q = self._joints(np.broadcast_to(elbows, ends.shape), ends, angles)
-        for k, name in enumerate(self.actuated):
-            q[:, self.model.joint(name).q_slice] = positions[k]
         return Candidates(q, 6, "a polynomial of degree 6", settled)
 
 

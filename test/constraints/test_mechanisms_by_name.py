@@ -1,0 +1,232 @@
+"""Ready-made mechanisms by name: inverse kinematics, all assembly modes, the shipped files, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.compare import relative
+
+import lie_dynamics_ros
+from lie_dynamics_ros.lie_dynamics import (
+    ConstraintSet,
+    DescriptionError,
+    InputError,
+    Model,
+    UserConstraint,
+    assemble,
+    constraint_error,
+    frame_pose,
+    kinetic_energy,
+    mechanism,
+)
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS, assemblies_from_starts
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms.base import file_name
+
+SHIPPED = Path(lie_dynamics_ros.__file__).parent / "mechanisms"
+INVERSE = [name for name in MECHANISMS if name != "four-bar"]
+#: Name -> how many configurations the home positions of the motors have, and over the complex numbers.
+COUNTS = {
+    "6-UPS": (16, 28), "6-RUS": (8, 28), "delta": (16, 28), "linear delta": (16, 28), "3-RPS": (8, 16),
+    "five-bar": (2, 2), "four-bar arm": (2, 2), "planar 3-RRR": (2, 6),
+}  # fmt: skip
+
+
+def moved(made, rng, size=0.03):
+    """A closed configuration near home, found without the mechanism's own formulas."""
+    q = made.q.copy()
+    q[[made.model.joint(name).q_slice.start for name in made.actuated]] += size * rng.normal(size=len(made.actuated))
+    found = assemble(made.model, made.constraints, q, held=list(made.actuated))
+    assert found.converged
+    return found.q
+
+
+def apart(made, a, b):
+    return np.abs(made.model.difference(a, b)).max()
+
+
+@pytest.mark.parametrize("name", INVERSE)
+def test_inverse_kinematics(name, rng):
+    made = mechanism(name)
+    states = np.array([made.q, *(moved(made, rng) for _ in range(4))])
+    for q in states:
+        found = made.configuration(made.output(q))
+        assert np.abs(constraint_error(made.model, made.constraints, found)).max() < 1e-12
+        assert apart(made, q, found) < 1e-10
+        assert np.abs(made.inverse_kinematics(made.output(q)) - made.motors(q)).max() < 1e-10
+    batch = made.configuration(made.output(states).reshape(5, 1, *np.shape(made.output(made.q))))
+    assert batch.shape == (5, 1, made.model.nq)
+    assert max(apart(made, a, b) for a, b in zip(batch[:, 0], states, strict=True)) < 1e-10
+    assert np.abs(made.pose(states)[2] - frame_pose(made.model, states[2], made.platform)).max() < 1e-15
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_assembly_modes(name, rng):
+    made = mechanism(name)
+    found = made.assembly_modes(made.motors(made.q))
+    assert (len(found), found.complex_count) == COUNTS[name] and found.complete
+    assert min(apart(made, q, made.q) for q in found.q) < 1e-9
+    q = moved(made, rng)
+    found = made.assembly_modes(made.motors(q))
+    assert len(found) <= found.complex_count and found.complete and str(len(found)) in found.message
+    assert min(apart(made, q, x) for x in found.q) < 1e-9
+    for x in found.q:
+        assert np.abs(constraint_error(made.model, made.constraints, x)).max() < 1e-10
+        assert np.array_equal(made.motors(x), made.motors(q))
+    for k, x in enumerate(found.q):
+        assert all(np.abs(made.pose(x) - made.pose(y)).max() > 1e-6 for y in found.q[:k])
+
+
+def every_mode_is_found(made, positions, starts):
+    """What `assemble` reaches from random starts knows nothing of the algebra: it finds nothing else."""
+    found = made.assembly_modes(positions)
+    search = assemblies_from_starts(made.model, made.constraints, made.actuated, positions, starts)
+    assert not search.complete and "may be missing" in search.message
+    for q in search.q:
+        assert min(np.abs(made.pose(q) - made.pose(x)).max() for x in found.q) < 1e-6
+    return found, search
+
+
+@pytest.mark.parametrize(("name", "size"), [("five-bar", 0.3), ("four-bar arm", 0.3), ("planar 3-RRR", 0.05)])
+def test_a_search_finds_no_other_modes(name, size, rng):
+    made = mechanism(name)
+    found, search = every_mode_is_found(made, made.motors(moved(made, rng, size)), 25)
+    assert len(search) == len(found) and search.hits.sum() > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTS)
+def test_many_searches_find_no_other_modes(name, rng):
+    made = mechanism(name)
+    for _ in range(5):
+        found, search = every_mode_is_found(made, made.motors(moved(made, rng)), 400)
+        assert len(search) == len(found)
+
+
+def test_two_modes_of_a_delta_are_level_and_cross_three_spheres():
+    made = mechanism("delta")
+    angles = np.array([0.1, 0.4, 0.6])
+    level = [T for T in made.pose(made.assembly_modes(angles).q) if np.abs(T[:3, :3] - np.eye(3)).max() < 1e-6]
+    assert len(level) == 2
+    for T in level:
+        for k, angle in enumerate(angles):
+            c, s = np.cos(2.0 * np.pi * k / 3.0), np.sin(2.0 * np.pi * k / 3.0)
+            x = 0.2 - 0.05 + 0.3 * np.cos(angle)
+            assert np.linalg.norm(T[:3, 3] - [x * c, x * s, -0.3 * np.sin(angle)]) == pytest.approx(0.8, rel=1e-12)
+
+
+def test_rods_of_rotary_legs_keep_their_length(rng):
+    made = mechanism("6-RUS")
+    q = moved(made, rng)
+    T, knees = made.pose(q), made.knees(made.motors(q))
+    ends = made.geometry.platform_points @ T[:3, :3].T + T[:3, 3]
+    assert np.linalg.norm(ends - knees, axis=1) == pytest.approx(np.full(6, 0.2), rel=1e-12)
+    assert np.linalg.norm(knees - made.geometry.base_points, axis=1) == pytest.approx(np.full(6, 0.06), rel=1e-12)
+
+
+def test_poses_that_a_3_rps_can_have(rng):
+    made = mechanism("3-RPS")
+    for tilt, direction in rng.uniform([-0.6, -np.pi], [0.6, np.pi], (10, 2)):
+        T = made.tilted(0.4, tilt, direction)
+        assert T[2, 3] == 0.4 and np.arccos(T[2, 2]) == pytest.approx(abs(tilt), abs=1e-7)
+        q = made.configuration(T)
+        assert np.abs(constraint_error(made.model, made.constraints, q)).max() < 1e-12
+        assert np.abs(made.pose(q) - T).max() < 1e-14
+    T[0, 3] += 1e-6
+    with pytest.raises(InputError, match="beside the plane of its leg"):
+        made.configuration(T)
+
+
+def test_a_platform_that_can_move_with_motors_locked_is_no_complete_answer():
+    """Cranks that put the elbows of a 3-RRR as far apart as the platform's corners: it slides in a circle."""
+    made = mechanism("planar 3-RRR", base_radius=0.4, platform_radius=0.15, crank=0.25)
+    inwards = np.angle(-np.exp(2j * np.pi * np.arange(3) / 3.0))
+    assert not made.assembly_modes(inwards).complete
+    stretched = mechanism("five-bar").assembly_modes([np.pi, 0.0])
+    assert len(stretched) == 1 and not stretched.complete
+
+
+def test_a_linkage_without_algebra_is_searched():
+    made = mechanism("four-bar")
+    found = made.assembly_modes([0.6])
+    assert len(found) == 2 and not found.complete and found.hits.sum() > 100
+    assert min(apart(made, q, made.q) for q in found.q) < 1e-9
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_shipped_files(name, tmp_path, rng):
+    """To be made anew with `mechanism(name).write("lie_dynamics_ros/mechanisms")`."""
+    made = mechanism(name)
+    for path in made.write(tmp_path):
+        assert (SHIPPED / path.name).read_text() == path.read_text()
+    stem = file_name(name)
+    model = Model.from_urdf(SHIPPED / f"{stem}.urdf")
+    constraints = ConstraintSet.from_yaml(model, SHIPPED / f"{stem}_loops.yaml")
+    q, qd, own = model.neutral(), np.empty(model.nv), rng.normal(size=model.nv)
+    for joint in model.joints:
+        other = made.model.joint(joint.name)
+        q[joint.q_slice], qd[joint.v_slice] = made.q[other.q_slice], own[other.v_slice]
+    assert constraints.names == made.constraints.names
+    assert np.abs(constraint_error(model, constraints, q)).max() < 1e-12
+    assert relative(frame_pose(model, q, made.platform), made.pose(made.q)) < 1e-14
+    assert kinetic_energy(model, q, qd) == pytest.approx(kinetic_energy(made.model, made.q, own), rel=1e-12)
+
+
+def test_functions_are_not_written():
+    made = mechanism("five-bar")
+    own = UserConstraint("own", 1, lambda q: q[:1])
+    with pytest.raises(DescriptionError, match="'own' is a function"):
+        ConstraintSet(made.model, [own]).to_yaml()
+
+
+def test_names_and_dimensions():
+    assert type(mechanism("6 rus")) is type(mechanism("6-RUS"))
+    for arguments, what in (
+        (("gamma", {}), "'gamma' is unknown, known are .*'linear delta'"),
+        (("delta", {"reach": 1.0}), "unknown dimension 'reach'; known are .*'forearm'"),
+        (("delta", {"arm": -0.3}), "arm: a number above zero is expected, got -0.3"),
+        (("delta", {"arm": "long"}), "arm: a number above zero"),
+        (("delta", {"angle": "level"}), "numbers are expected"),
+        (("linear delta", {"base_radius": 1.0}), r"rods of 0.35 m do not reach over 0.95 m"),
+        (("6-RUS", {"rod_length": 0.01}), "do not reach over"),
+        (("6-RUS", {"crank_mass": np.nan}), "crank_mass: a number above zero"),
+        (("3-RPS", {"height": 0.0}), "height: a number above zero"),
+        (("planar 3-RRR", {"crank": 0.01}), "out of reach"),
+        (("four-bar arm", {"link": 2.0}), "out of reach of the crank"),
+        (("6-UPS", {"geometry": 3}), "numbers are expected|home"),
+    ):  # fmt: skip
+        with pytest.raises(DescriptionError, match=what):
+            mechanism(arguments[0], **arguments[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "what"),
+    [
+        ("delta", [2.0, 0.0, -0.5], "out of reach of arm_"),
+        ("delta", [0.0, 0.0], "3"),
+        ("delta", [0.0, np.nan, -0.5], "finite"),
+        ("linear delta", [0.5, 0.0, 0.1], "out of reach of slide_"),
+        ("five-bar", [5.0, 0.0], "out of reach of crank 1"),
+        ("four-bar arm", [5.0, 0.0, 0.0], "out of reach of the forearm"),
+        ("planar 3-RRR", [0.5, 0.0, 0.0], "out of reach of motor_"),
+        ("6-RUS", np.diag([1.0, 1.0, 1.0, 1.0]) + np.eye(4, k=1) * [0, 0, 0, 3.0], "out of reach of crank_"),
+    ],
+)  # fmt: skip
+def test_out_of_reach(name, output, what):
+    with pytest.raises(ValueError, match=what):
+        mechanism(name).configuration(output)
+
+
+@pytest.mark.parametrize("positions", [[0.1], [0.1, 0.2, np.nan], "abc", None, np.ones((2, 3)), [1j, 0.0, 0.0]])
+def test_positions_that_are_none(positions):
+    for name in ("delta", "3-RPS"):
+        with pytest.raises(InputError):
+            mechanism(name).assembly_modes(positions)
+
+
+def test_no_configuration_is_an_answer():
+    assert len(mechanism("3-RPS").assembly_modes([0.1, 0.1, 5.0])) == 0
+    assert len(mechanism("five-bar", lengths=(0.4, 0.3, 0.4, 0.4, 0.3)).assembly_modes([np.pi, 0.0])) == 0
+    for name in ("3-RPS", "6-UPS"):
+        made = mechanism(name)
+        with pytest.raises(InputError, match=r"above zero|longer than zero"):
+            made.assembly_modes(-made.motors(made.q))
