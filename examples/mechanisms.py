@@ -63,8 +63,9 @@ def picture(name, made, modes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for the pictures")
+    parser.add_argument("--only", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS), help="these")
     arguments = parser.parse_args()
-    for name in MECHANISMS:
+    for name in arguments.only:
         made = mechanism(name)
         found = made.assembly_modes(made.motors(made.q))
         tracker = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated)

@@ -23,9 +23,9 @@ EXAMPLES = {
     "gravity_compensation": ([], ["before the push the arm moves by"]),
     "hybrid_dynamics": (["--duration", "0.5"], ["accelerations given for 3 joints, torques for the other 4"]),
     "mechanisms": (
-        [],
-        ["delta: 21 coordinates, 18 constraints; 16 configurations", "3-RPS: .* 8 configurations by a polynomial"],
-        ["mechanism_delta.png", "mechanism_planar_3_rrr.png"],
+        ["--only", "3-RPS", "five-bar"],
+        ["five-bar: 5 coordinates, 3 constraints; 2 configurations", "3-RPS: .* 8 configurations by a polynomial"],
+        ["mechanism_3_rps.png", "mechanism_five_bar.png"],
     ),
     "stewart_calibration": ([], ["18 not identifiable"], []),
     "stewart_platform": ([], ["forward kinematics   converged True"]),
