@@ -12,6 +12,12 @@ from .calibration.identifiability import IdentifiabilityReport as Identifiabilit
 from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
+from .fusion.estimator import StewartFusion as StewartFusion
+from .fusion.result import Fault as Fault
+from .fusion.result import FusedPose as FusedPose
+from .fusion.sensors import AngleSensor as AngleSensor
+from .fusion.sensors import DisplacementSensor as DisplacementSensor
+from .fusion.sensors import InertialSensor as InertialSensor
 from .geometry.architecture import ArchitectureReport as ArchitectureReport
 from .geometry.architecture import architecture_report as architecture_report
 from .geometry.designs import dietmaier_platform as dietmaier_platform

@@ -1,0 +1,1 @@
+"""Compiled recursions of the fusion."""

@@ -1,0 +1,253 @@
+"""One step of the error-state filter, and the evidence against each sensor (Willsky and Jones, 1976)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ....engine.compile import kernel, outline
+from .motion import DT, E_DELAY, E_P, E_W, X_P, Array, move_error, predict, turn
+from .readings import ANGLE, BASE, KIND, POINT, geometric_reading, inertial_readings
+
+#: The evidence of one hypothesis: its information, and what the innovations say for it.
+INFORMATION, SUPPORT = 0, 1
+#: What `fuse` reports: chi-square of the innovations, logarithm of the determinant of their covariance.
+MISFIT, LOG_DETERMINANT = 0, 1
+
+
+@outline
+def all_readings(x: Array, constants: Array, geometry: Array, values: Array, slopes: Array, work: Array) -> None:
+    """Write the readings (m,) that a state predicts, and their derivatives (m, n)."""
+    count = geometry.shape[0]
+    slopes[:, :] = 0.0
+    for i in range(count):
+        values[i] = geometric_reading(x, geometry[i], i, slopes[i], work)
+    if values.shape[0] > count:
+        inertial_readings(x, constants, values[count:], slopes[count:])
+
+
+@kernel("int64(float64[::1], float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])", direct=True)
+def model(x: Array, constants: Array, geometry: Array, values: Array, slopes: Array) -> int:
+    """Write the readings (m,) that a state predicts, and their derivatives (m, n) along its error; 0."""
+    all_readings(x, constants, geometry, values, slopes, np.empty(9))
+    return 0
+
+
+@outline
+def factor(matrix: Array, m: int) -> float:
+    """Turn the first m rows and columns into their Cholesky factor; return the logarithm of the determinant, or NaN."""
+    total = 0.0
+    for i in range(m):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for k in range(j):
+                value -= matrix[i, k] * matrix[j, k]
+            if i == j:
+                if not value > 0.0:
+                    return math.nan
+                matrix[i, i] = math.sqrt(value)
+                total += math.log(value)
+            else:
+                matrix[i, j] = value / matrix[j, j]
+    return total
+
+
+@outline
+def solve(triangle: Array, m: int, v: Array) -> None:
+    """Solve L L^T v = v in place."""
+    for i in range(m):
+        for k in range(i):
+            v[i] -= triangle[i, k] * v[k]
+        v[i] /= triangle[i, i]
+    for i in range(m - 1, -1, -1):
+        for k in range(i + 1, m):
+            v[i] -= triangle[k, i] * v[k]
+        v[i] /= triangle[i, i]
+
+
+@outline
+def wrapped(angle: float) -> float:
+    """Return the angle between -pi and pi."""
+    return angle - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5)
+
+
+@kernel(
+    "int64(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],"
+    " float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[::1])",
+    direct=True,
+)
+def fuse(
+    x: Array,
+    covariance: Array,
+    constants: Array,
+    geometry: Array,
+    variances: Array,
+    readings: Array,
+    use: Array,
+    judged: Array,
+    signatures: Array,
+    evidence: Array,
+    report: Array,
+) -> int:
+    """Move a state on by a step and correct it by the readings whose `use` is 1; 0, or 1 where the numbers fail.
+
+    `judged` (3, m) gets innovations of all readings, their variances and what of these is the state's; `signatures`
+    (slots, m, n) and `evidence` (slots, m, 2) carry, for each reading, a constant error of it since the slot was
+    cleared: what this error makes of the state's, and how well it explains the innovations.
+    """
+    n, m = covariance.shape[0], readings.shape[0]
+    turned, half = np.empty(18), np.empty(3)
+    gain, spread = np.empty((m, n)), np.empty((m, m))
+    innovation, noise, change, seen, values = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    slopes, step, index = np.empty((m, n)), np.zeros(n), np.empty(m, np.int64)
+    predict(x, covariance, constants, turned, half)
+    all_readings(x, constants, geometry, values, slopes, turned[9:])
+    active = 0
+    for i in range(m):
+        difference = readings[i] - values[i]
+        if i < geometry.shape[0] and geometry[i, KIND] == ANGLE:
+            difference = wrapped(difference)
+        on = use[i] > 0.0
+        share = 0.0
+        for k in range(n):
+            value = 0.0
+            for j in range(n):
+                value += covariance[k, j] * slopes[i, j]
+            if on:
+                gain[active, k] = value
+            share += value * slopes[i, k]
+        judged[0, i] = difference
+        blur = variances[i]
+        if i < geometry.shape[0]:
+            blur += delay_blur(covariance, slopes[i], E_DELAY + i) + bend(x, covariance, geometry[i], slopes[i])
+        judged[1, i] = share + blur
+        judged[2, i] = share
+        if on:
+            innovation[active] = difference
+            noise[active] = blur
+            index[active] = i
+            active += 1
+    for i in range(active):
+        for j in range(i + 1):
+            value = noise[i] if i == j else 0.0
+            for k in range(n):
+                value += gain[i, k] * slopes[index[j], k]
+            spread[i, j] = value
+    report[LOG_DETERMINANT] = factor(spread, active)
+    if not math.isfinite(report[LOG_DETERMINANT]):
+        return 1
+    for i in range(active):
+        change[i] = innovation[i]
+    solve(spread, active, change)
+    report[MISFIT] = 0.0
+    for i in range(active):
+        report[MISFIT] += change[i] * innovation[i]
+    for slot in range(signatures.shape[0]):
+        for c in range(m):
+            if use[c] > 0.0 or evidence[slot, c, INFORMATION] > 0.0:
+                u, found = signatures[slot, c], evidence[slot, c]
+                move_error(u, constants[DT], turned, half)
+                weigh(c, slopes, gain, spread, innovation, index[:active], u, found, seen, values)
+    correct(x, covariance, gain, spread, change, active, step, turned)
+    return 0 if math.isfinite(report[MISFIT]) else 1
+
+
+@outline
+def delay_blur(covariance: Array, slope: Array, delay: int) -> float:
+    """Return the variance of what a first-order model misses: an error of the delay times one of the rate."""
+    total = 0.0
+    for i in range(6):
+        for j in range(6):
+            total += slope[i] * slope[j] * covariance[E_W + i, E_W + j]
+    return float(covariance[delay, delay] * total)
+
+
+@outline
+def bend(x: Array, covariance: Array, sensor: Array, slope: Array) -> float:
+    """Return the square of what a first-order model misses of a pose that is uncertain: at most |g| (s/l + b r) / 2.
+
+    s and r are the traces of the covariances of the platform point and of the rotation, b the point's distance from
+    the origin of {B}, l that from the base point, g the gradient of the reading; noise has no part in it.
+    """
+    turned = covariance[0, 0] + covariance[1, 1] + covariance[2, 2]
+    moved = covariance[3, 3] + covariance[4, 4] + covariance[5, 5]
+    point, line, steep = 0.0, 0.0, 0.0
+    for k in range(3):
+        arm = x[3 * k] * sensor[POINT] + x[3 * k + 1] * sensor[POINT + 1] + x[3 * k + 2] * sensor[POINT + 2]
+        point += arm * arm
+        line += (arm + x[X_P + k] - sensor[BASE + k]) * (arm + x[X_P + k] - sensor[BASE + k])
+        steep += slope[E_P + k] * slope[E_P + k]
+    missed = 0.5 * (2.0 * (moved + point * turned) / math.sqrt(line) + math.sqrt(point) * turned)
+    return float(steep * missed * missed)
+
+
+@outline
+def weigh(
+    c: int,
+    slopes: Array,
+    gain: Array,
+    spread: Array,
+    innovation: Array,
+    index: npt.NDArray[np.int64],
+    u: Array,
+    evidence: Array,
+    seen: Array,
+    solved: Array,
+) -> None:
+    """Carry on what a constant error of reading c makes of the state's error, `u` (n,), and its `evidence` (2,)."""
+    active, n = index.shape[0], slopes.shape[1]
+    for i in range(active):
+        value = 1.0 if index[i] == c else 0.0
+        for k in range(n):
+            value -= slopes[index[i], k] * u[k]
+        seen[i] = value
+        solved[i] = value
+    solve(spread, active, solved)
+    for i in range(active):
+        evidence[INFORMATION] += seen[i] * solved[i]
+        evidence[SUPPORT] += innovation[i] * solved[i]
+        for k in range(n):
+            u[k] += gain[i, k] * solved[i]
+
+
+@outline
+def correct(
+    x: Array, covariance: Array, gain: Array, spread: Array, change: Array, active: int, step: Array, work: Array
+) -> None:
+    """Correct the state by gain' change, and the covariance by as much as that tells.
+
+    `gain` (active, n) is lost, `step` (n,) holds zeros, `work` (18,) is room to work in.
+    """
+    n = covariance.shape[0]
+    for i in range(active):
+        for k in range(n):
+            step[k] += gain[i, k] * change[i]
+    for i in range(active):
+        for j in range(i):
+            for k in range(n):
+                gain[i, k] -= spread[i, j] * gain[j, k]
+        for k in range(n):
+            gain[i, k] /= spread[i, i]
+    for r in range(n):
+        for c in range(r + 1):
+            value = covariance[r, c]
+            for i in range(active):
+                value -= gain[i, r] * gain[i, c]
+            covariance[r, c] = value
+            covariance[c, r] = value
+    turn(x, step[0], step[1], step[2], work)
+    for k in range(3, n):
+        x[X_P + k - 3] += step[k]
+    # Rounding bends R by 1e-16 a step: back towards a rotation, R (3 - R^T R) / 2.
+    for i in range(3):
+        for j in range(3):
+            value = 0.0
+            for k in range(3):
+                value += x[3 * k + i] * x[3 * k + j]
+            work[3 * i + j] = (1.5 if i == j else 0.0) - 0.5 * value
+    for i in range(3):
+        r0, r1, r2 = x[3 * i], x[3 * i + 1], x[3 * i + 2]
+        for j in range(3):
+            x[3 * i + j] = r0 * work[j] + r1 * work[3 + j] + r2 * work[6 + j]

@@ -1,0 +1,128 @@
+"""What sensors should read in a state, and the derivatives of that along its error."""
+
+from __future__ import annotations
+
+import math
+
+from ....engine.compile import inline, outline
+from ...solvers.kernels.newton import cross, dot
+from .motion import (
+    E_ACCEL,
+    E_DELAY,
+    E_DV,
+    E_DW,
+    E_GYRO,
+    E_P,
+    E_V,
+    E_W,
+    GRAVITY,
+    LEVER,
+    X_ACCEL,
+    X_DELAY,
+    X_DV,
+    X_DW,
+    X_GYRO,
+    X_P,
+    X_V,
+    X_W,
+    Array,
+    Vector,
+    rotation,
+)
+
+# A row for each geometric sensor: its kind, base point in {N}, platform point in {B}, and for angles the directions in
+# {N} that the angle counts from and towards.
+KIND, BASE, POINT, FROM, TOWARDS, N_GEOMETRY = 0, 1, 4, 7, 10, 13
+LENGTH, ANGLE = 0.0, 1.0
+
+
+@inline
+def at(a: Array, i: int) -> Vector:
+    """Return three entries."""
+    return a[i], a[i + 1], a[i + 2]
+
+
+@inline
+def turned_by(rotation: Array, v: Vector) -> Vector:
+    """Return R v."""
+    return dot(at(rotation, 0), v), dot(at(rotation, 3), v), dot(at(rotation, 6), v)
+
+
+@outline
+def geometric_reading(x: Array, sensor: Array, index: int, out: Array, back: Array) -> float:
+    """Return the reading of a length or angle sensor, and write its derivative to `out` (n,).
+
+    The sensor tells of a time d ago, when the platform was at exp(-(d w - d^2 w'/2)) R, p - d v + d^2 v'/2. `back` (9,)
+    is room to work in.
+    """
+    d = x[X_DELAY + index]
+    f = 0.5 * d * d
+    w, v, dw, dv = at(x, X_W), at(x, X_V), at(x, X_DW), at(x, X_DV)
+    rotation(f * dw[0] - d * w[0], f * dw[1] - d * w[1], f * dw[2] - d * w[2], back)
+    arm = turned_by(back, turned_by(x, at(sensor, POINT)))
+    line = (
+        arm[0] + x[X_P] - d * v[0] + f * dv[0] - sensor[BASE],
+        arm[1] + x[X_P + 1] - d * v[1] + f * dv[1] - sensor[BASE + 1],
+        arm[2] + x[X_P + 2] - d * v[2] + f * dv[2] - sensor[BASE + 2],
+    )
+    if sensor[KIND] == LENGTH:
+        value = math.sqrt(dot(line, line))
+        gradient = (line[0] / value, line[1] / value, line[2] / value)
+    else:
+        start, towards = at(sensor, FROM), at(sensor, TOWARDS)
+        along, across = dot(line, start), dot(line, towards)
+        value = math.atan2(across, along)
+        along, across = along / (along * along + across * across), across / (along * along + across * across)
+        gradient = (
+            towards[0] * along - start[0] * across,
+            towards[1] * along - start[1] * across,
+            towards[2] * along - start[2] * across,
+        )
+    moment = cross(arm, gradient)
+    # How fast the arm's end went: velocities of a time d ago.
+    past = (w[0] - d * dw[0], w[1] - d * dw[1], w[2] - d * dw[2])
+    slope = dot(moment, past) + dot(gradient, v) - d * dot(gradient, dv)
+    for k in range(3):
+        out[k] = back[k] * moment[0] + back[3 + k] * moment[1] + back[6 + k] * moment[2]
+        out[E_P + k] = gradient[k]
+        out[E_W + k] = -d * moment[k]
+        out[E_V + k] = -d * gradient[k]
+        out[E_DW + k] = f * moment[k]
+        out[E_DV + k] = f * gradient[k]
+    out[E_DELAY + index] = -slope
+    return value
+
+
+@outline
+def inertial_readings(x: Array, constants: Array, values: Array, out: Array) -> None:
+    """Write the readings (6,) of gyroscope and accelerometer, and their derivatives to `out` (6, n).
+
+    R^T w + bias and R^T (v' + w' x y + w x (w x y) - g) + bias with y = R lever. With c the axis of the sensor:
+    c . (w x (w x dy)) = ((c x w) x w) . dy, c . (w' x dy) = (c x w') . dy, and dy = turn x y.
+    """
+    w, dw, dv = at(x, X_W), at(x, X_DW), at(x, X_DV)
+    y = turned_by(x, at(constants, LEVER))
+    wy = cross(w, y)
+    centripetal, tangential = cross(w, wy), cross(dw, y)
+    force = (
+        dv[0] + tangential[0] + centripetal[0] - constants[GRAVITY],
+        dv[1] + tangential[1] + centripetal[1] - constants[GRAVITY + 1],
+        dv[2] + tangential[2] + centripetal[2] - constants[GRAVITY + 2],
+    )
+    for i in range(3):
+        c = (x[i], x[3 + i], x[6 + i])
+        values[i] = dot(c, w) + x[X_GYRO + i]
+        values[3 + i] = dot(c, force) + x[X_ACCEL + i]
+        turn_w, turn_f = cross(c, w), cross(c, force)
+        twice, once = cross(turn_w, w), cross(c, dw)
+        turn_y = cross(y, (twice[0] + once[0], twice[1] + once[1], twice[2] + once[2]))
+        by_w, by_wy, by_dw = cross(y, turn_w), cross(wy, c), cross(y, c)
+        for k in range(3):
+            out[i, k] = turn_w[k]
+            out[i, E_W + k] = c[k]
+            out[3 + i, k] = turn_f[k] + turn_y[k]
+            out[3 + i, E_W + k] = by_w[k] + by_wy[k]
+            out[3 + i, E_DW + k] = by_dw[k]
+            out[3 + i, E_DV + k] = c[k]
+        out[i, E_GYRO + i] = 1.0
+        out[3 + i, E_ACCEL + i] = 1.0

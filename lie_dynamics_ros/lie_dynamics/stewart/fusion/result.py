@@ -1,0 +1,100 @@
+"""What a fusion tells of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernels import motion as mk
+from .sensors import Array
+
+#: Reasons why a sensor is left out.
+NOT_FINITE, STUCK, DISAGREES = "not finite", "stuck", "disagrees"
+#: Standard deviation of a rotation from which on an estimate counts as lost [rad].
+_MOST_TURN = 0.1
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a sensor is left out.
+
+    Attributes
+    ----------
+    reason : "not finite", "stuck" (the same reading, longer than its noise allows) or "disagrees".
+    since : time of the first reading left out, from the start of the fusion [s].
+    """
+
+    reason: str
+    since: float
+
+
+@dataclass(frozen=True)
+class FusedPose:
+    """An estimate: the most likely state given the readings used, and how far it may be off.
+
+    It is `fused` and no more: neither continued nor certified in the tracker's sense.
+
+    Attributes
+    ----------
+    state : shape (30 + k,), error_covariance : (24 + k, 24 + k), as `fusion.kernels.motion` describes them.
+    left_out : sensors that are not used, with why.
+    named, returned : names of those left out and taken in again by this update.
+    disturbed : the motion changed more than its model allows, and was given room.
+    """
+
+    state: Array
+    error_covariance: Array
+    left_out: Mapping[str, Fault]
+    named: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    disturbed: bool = False
+
+    @property
+    def pose(self) -> Array:
+        """Pose of {B} in {N}, (4, 4)."""
+        pose = np.eye(4)
+        pose[:3, :3] = self.state[:9].reshape(3, 3)
+        pose[:3, 3] = self.state[mk.X_P : mk.X_P + 3]
+        return pose
+
+    @property
+    def covariance(self) -> Array:
+        """Of the small rotation about the axes of {N} and the displacement of {B}'s origin, (6, 6) [rad, m]."""
+        return self.error_covariance[:6, :6].copy()
+
+    @property
+    def lost(self) -> bool:
+        """Whether too little is left to hold the platform: the pose is off by more than first order can tell."""
+        return bool(np.diagonal(self.error_covariance)[:3].max() > _MOST_TURN**2)
+
+    @property
+    def twist(self) -> Array:
+        """Angular velocity and velocity of the origin of {B}, both in the axes of {N}, (6,) [rad/s, m/s]."""
+        return self.state[mk.X_W : mk.X_W + 6].copy()
+
+    @property
+    def twist_covariance(self) -> Array:
+        """Covariance of `twist`, (6, 6)."""
+        return self.error_covariance[mk.E_W : mk.E_W + 6, mk.E_W : mk.E_W + 6].copy()
+
+    @property
+    def acceleration(self) -> Array:
+        """Time derivative of `twist`, (6,) [rad/s^2, m/s^2]."""
+        return self.state[mk.X_DW : mk.X_DW + 6].copy()
+
+    @property
+    def biases(self) -> Array:
+        """Biases of gyroscope and accelerometer in the axes of {B}, (6,) [rad/s, m/s^2]."""
+        return self.state[mk.X_GYRO : mk.X_GYRO + 6].copy()
+
+    @property
+    def delays(self) -> Array:
+        """Delays of the legs, then of the extra sensors, (k,) [s]."""
+        return self.state[mk.X_DELAY :].copy()
+
+    @property
+    def delay_deviations(self) -> Array:
+        """Standard deviations of `delays`, (k,) [s]."""
+        return np.sqrt(np.diagonal(self.error_covariance)[mk.E_DELAY :])

@@ -1,0 +1,96 @@
+"""Readings of one moment, a state of the filter, and the step that takes the one to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
+from .kernels.motion import ANGULAR, DT, E_DELAY, LINEAR
+from .sensors import Array
+
+Mask = npt.NDArray[np.bool_]
+#: What a reading that is left out costs in twice the negative logarithm of the likelihood, beyond that of a good one.
+_COST = 4.0
+#: How many times the jerk of its model a disturbed motion may have.
+ROOMS = (30.0, 1000.0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Readings (m,) a time `dt` after those before [s], at a time `time`; NaN where there is none.
+
+    `use` (m,) are those of sensors not left out; the jerk meanwhile may be `room` times that of the model.
+    """
+
+    dt: float
+    time: float
+    readings: Array
+    use: Mask
+    room: float = 1.0
+
+    def without(self, part: slice, room: float) -> Sample:
+        """Return the sample without some readings, and with at least so much room."""
+        use = self.use.copy()
+        use[part] = False
+        return replace(self, use=use, room=max(room, self.room))
+
+
+@dataclass
+class Belief:
+    """A state and its covariance, as `kernels.motion` describes them."""
+
+    x: Array
+    covariance: Array
+
+    def copy(self) -> Belief:
+        """Return a copy of its own."""
+        return Belief(self.x.copy(), self.covariance.copy())
+
+
+class Model:
+    """The constants of a filter, and one step of it.
+
+    Attributes
+    ----------
+    constants : shape (N_CONSTANTS,), geometry : (k, N_GEOMETRY), variances : (m,), of the readings.
+    judged : shape (3, m), of the last step: innovations, their variances, what of these is the state's.
+    misfit : chi-square of the last step.
+    """
+
+    def __init__(self, constants: Array, geometry: Array, variances: Array) -> None:
+        self.constants, self.geometry, self.variances = constants, geometry, variances
+        self.judged = np.zeros((3, len(variances)))
+        self._jerk = constants[[ANGULAR, LINEAR]]
+        self.misfit, self._report = 0.0, np.zeros(2)
+        n = E_DELAY + len(geometry)
+        self.no_bank = np.empty((0, len(variances), n)), np.empty((0, len(variances), 2))
+
+    def step(self, belief: Belief, sample: Sample, bank: tuple[Array, Array]) -> float:
+        """Take a belief to the time of a sample, correct it by what is in use; return -2 log of the likelihood.
+
+        ``nan`` where the numbers fail.
+        """
+        self.constants[DT] = sample.dt
+        self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
+        chosen = sample.use & np.isfinite(sample.readings)
+        failed = fuse(
+            belief.x,
+            belief.covariance,
+            self.constants,
+            self.geometry,
+            self.variances,
+            sample.readings,
+            chosen.astype(np.float64),
+            self.judged,
+            *bank,
+            self._report,
+        )
+        if failed:
+            return float("nan")
+        self.misfit = float(self._report[MISFIT])
+        left = np.isfinite(sample.readings) & ~chosen
+        cost = float((np.log(self.judged[1, left]) + _COST).sum())
+        return self.misfit + float(self._report[LOG_DETERMINANT]) + cost

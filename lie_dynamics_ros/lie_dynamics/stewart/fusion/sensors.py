@@ -1,0 +1,139 @@
+"""What a fusion is told of its sensors: where they sit and how far they err."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import so3
+from ..errors import StewartError
+from .kernels import readings as rk
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DisplacementSensor:
+    """A sensor of the distance of a point of the platform from one of the base, such as a redundant leg.
+
+    Attributes
+    ----------
+    name : what it is called when it is left out.
+    base_point : shape (3,), in {N} [m].
+    platform_point : shape (3,), in {B} [m].
+    noise : standard deviation of a reading [m].
+    delay, delay_deviation : how old a reading is, and the standard deviation of that; 0: known [s].
+    resolution : step between neighbouring readings, 0: none. Where it is known, a sensor whose reading stays the same
+        for longer than its noise allows is stuck; ``None``: not known [m].
+    """
+
+    name: str
+    base_point: Sequence[float]
+    platform_point: Sequence[float]
+    noise: float
+    delay: float = 0.0
+    delay_deviation: float = 0.0
+    resolution: float | None = None
+
+    def row(self) -> Array:
+        """Return the sensor as kernels take it, (N_GEOMETRY,)."""
+        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(6)))
+
+    def _points(self) -> Array:
+        return np.concatenate(
+            [vector(self.name, key, getattr(self, key), 3) for key in ("base_point", "platform_point")]
+        )
+
+
+@dataclass(frozen=True)
+class AngleSensor(DisplacementSensor):
+    """A sensor of the angle of the line from a base point to a platform point, seen along an axis; noise in rad.
+
+    Attributes
+    ----------
+    axis : shape (3,), in {N}; positive angles turn about it.
+    zero : shape (3,), in {N}, not along the axis: the line's direction, seen along the axis, at angle 0.
+    """
+
+    axis: Sequence[float] = (0.0, 0.0, 1.0)
+    zero: Sequence[float] = (1.0, 0.0, 0.0)
+
+    def row(self) -> Array:
+        """Return the sensor as kernels take it, (N_GEOMETRY,)."""
+        axis, zero = vector(self.name, "axis", self.axis, 3), vector(self.name, "zero", self.zero, 3)
+        towards = np.cross(axis, zero)
+        size = float(np.linalg.norm(towards))
+        if not size > 1e-9 * np.linalg.norm(axis) * np.linalg.norm(zero) > 0.0:
+            raise StewartError(f"{self.name}: zero {list(self.zero)} lies along axis {list(self.axis)}, or one is 0")
+        towards /= size
+        start = np.cross(towards, axis) / np.linalg.norm(axis)
+        return np.concatenate(([rk.ANGLE], self._points(), start, towards))
+
+
+@dataclass(frozen=True)
+class InertialSensor:
+    """A gyroscope and an accelerometer on the platform: its time is that of the fusion.
+
+    Attributes
+    ----------
+    gyroscope_noise, accelerometer_noise : standard deviations of a reading [rad/s, m/s^2].
+    gyroscope_bias, accelerometer_bias : standard deviations of the biases at the start [rad/s, m/s^2].
+    gyroscope_walk, accelerometer_walk : how far the biases wander in a second [rad/s, m/s^2, each per sqrt(s)].
+    pose : shape (4, 4), of the sensor in {B}.
+    resolution : steps between neighbouring readings of gyroscope and accelerometer [rad/s, m/s^2], as of other sensors.
+    """
+
+    gyroscope_noise: float = 2e-3
+    accelerometer_noise: float = 3e-2
+    gyroscope_bias: float = 1e-2
+    accelerometer_bias: float = 1e-1
+    gyroscope_walk: float = 1e-4
+    accelerometer_walk: float = 1e-3
+    pose: npt.ArrayLike = field(default_factory=lambda: np.eye(4))
+    resolution: tuple[float, float] | None = None
+
+    def frame(self) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and position (3,) of the sensor in {B}."""
+        pose = np.asarray(self.pose, dtype=np.float64)
+        if pose.shape != (4, 4) or not np.isfinite(pose).all() or not so3.is_rotation(pose[:3, :3]):
+            raise StewartError(f"pose of the inertial sensor is no pose: {pose.tolist()}, expected a (4, 4) matrix")
+        return pose[:3, :3].copy(), pose[:3, 3].copy()
+
+
+def vector(name: str, key: str, value: object, size: int) -> Array:
+    """Return finite numbers (size,), or raise StewartError that names them."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise StewartError(f"{name}: {key} is {value!r}, expected {size} numbers") from error
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise StewartError(f"{name}: {key} is {value!r}, expected {size} finite numbers")
+    return array
+
+
+def number(name: str, key: str, value: object, *, zero: bool = False) -> float:
+    """Return a positive finite number, or 0 where that is allowed; StewartError names what is none."""
+    try:
+        found = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = math.nan
+    if not (0.0 <= found < math.inf and (zero or found > 0.0)):
+        raise StewartError(f"{name}: {key} is {value!r}, expected a {'number >= 0' if zero else 'positive number'}")
+    return found
+
+
+def allowed_repeats(name: str, noise: float, resolution: float | None) -> int:
+    """Return how many equal readings in a row show that a sensor is stuck; 0: no number of them does.
+
+    Two readings with this noise fall on one step with a probability of at most p = resolution / (2 sqrt(pi) noise), so
+    that k in a row are the same with p^(k - 1) at most, wherever the platform stands. Below 1e-9 that is not chance.
+    """
+    if resolution is None:
+        return 0
+    resolution = number(name, "resolution", resolution, zero=True)
+    p = max(resolution / (2.0 * math.sqrt(math.pi) * noise), 1e-9)
+    return 0 if p > 0.1 else 1 + max(2, math.ceil(math.log(1e-9) / math.log(p)))

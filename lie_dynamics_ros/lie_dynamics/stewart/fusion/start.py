@@ -1,0 +1,50 @@
+"""Where a fusion starts: the pose that fits the first readings, and how far that may be wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...lie import so3
+from ..errors import StewartError
+from .kernels.filter import model
+from .kernels.motion import E_DELAY, X_P
+from .sensors import Array
+
+#: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
+RATES = (1.0, 1.0, 50.0, 10.0)
+_MAX_STEPS = 50
+
+
+def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array) -> Array:
+    """Move the pose in the state `x` to where it fits `readings` best, and return its covariance (6, 6).
+
+    Gauss-Newton from the pose in `x`, where NaN among the readings counts as none.
+
+    Raises
+    ------
+    StewartError : readings that do not hold the platform, or that no pose near fits.
+    """
+    known = np.flatnonzero(np.isfinite(readings))
+    n = E_DELAY + len(geometry)
+    values, slopes = np.empty(len(geometry)), np.empty((len(geometry), n))
+    weights = 1.0 / deviations[known]
+    for _ in range(_MAX_STEPS):
+        model(x, constants, geometry, values, slopes)
+        matrix = slopes[known, :6] * weights[:, None]
+        misfit = (readings - values)[known] * weights
+        size = np.linalg.norm(matrix, axis=0)
+        usable = len(known) >= 6 and np.isfinite(matrix).all()
+        if not usable or np.linalg.cond(matrix / np.where(size > 0, size, 1)) > 1e9:
+            if len(known) >= 6 and np.abs(values - readings).max() > 1e-2:
+                break  # it has gone astray
+            raise StewartError(f"{len(known)} readings do not hold the platform where it starts, expected six that do")
+        step = np.linalg.lstsq(matrix, misfit, rcond=None)[0]
+        x[:9] = (so3.exp(step[:3]) @ x[:9].reshape(3, 3)).ravel()
+        x[X_P : X_P + 3] += step[3:]
+        inverse = np.linalg.inv(matrix.T @ matrix)
+        if step @ np.linalg.solve(inverse, step) < 1e-12:
+            left = misfit - matrix @ step
+            if np.abs(left).max() > 6.0 + 1e-3:
+                break
+            return np.asarray(inverse)
+    raise StewartError("no pose near the start fits the first readings: check them and the pose that was given")

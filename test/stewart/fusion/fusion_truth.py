@@ -1,0 +1,94 @@
+"""Motions of a platform and what its sensors read, made from angles and positions: shares no code with the library."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+DT = 1e-3
+LEG_NOISE, GYRO_NOISE, ACCEL_NOISE, GYRO_BIAS, ACCEL_BIAS = 1e-5, 2e-3, 3e-2, 1e-2, 1e-1
+KINDS = ("stuck", "drift", "jump", "nan")
+
+
+class Motion:
+    """Sums of sines in roll, pitch, yaw and position, up to 1.2 Hz."""
+
+    def __init__(self, rng, size=1.0):
+        span = np.r_[np.full(3, 0.15), np.full(3, 0.04)] * size
+        self.amplitude = rng.uniform(-1, 1, (2, 6)) * span / np.sqrt(2)
+        self.rate = 2 * np.pi * rng.uniform(0.3, 1.2, (2, 6))
+        self.phase = rng.uniform(0, 2 * np.pi, (2, 6))
+
+    def coordinates(self, t):
+        angles = self.rate * t[:, None, None] + self.phase
+        return (self.amplitude * np.sin(angles)).sum(1) + np.r_[0, 0, 0, 0, 0, 0.5]
+
+    def rotation(self, t):
+        return Rotation.from_euler("xyz", self.coordinates(t)[:, :3])
+
+    def angular_velocity(self, t, h=1e-4):
+        return (self.rotation(t + h) * self.rotation(t - h).inv()).as_rotvec() / (2 * h)
+
+    def at(self, t, h=1e-4):
+        """Rotations (n, 3, 3), positions, angular velocities and accelerations, accelerations of the origin, (n, 3)."""
+        waves = self.amplitude * np.sin(self.rate * t[:, None, None] + self.phase)
+        w_rate = (self.angular_velocity(t + h) - self.angular_velocity(t - h)) / (2 * h)
+        linear = (-(self.rate**2) * waves).sum(1)[:, 3:]
+        return self.rotation(t).as_matrix(), self.coordinates(t)[:, 3:], self.angular_velocity(t), w_rate, linear
+
+
+def lengths(platform, R, p):
+    legs = np.einsum("nij,kj->nki", R, platform.platform_points) + p[:, None] - platform.base_points
+    return np.sqrt((legs**2).sum(axis=2))
+
+
+def recording(rng, platform, n, delays=(0.0,) * 6, lever=(0.0, 0.0, 0.0), turned=None, size=1.0):
+    """Readings of n samples, and what was true."""
+    motion, t = Motion(rng, size), np.arange(n) * DT + rng.uniform(0, 10)
+    R, p, w, dw, a = motion.at(t)
+    legs = np.column_stack(
+        [
+            lengths(platform, motion.rotation(t - d).as_matrix(), motion.coordinates(t - d)[:, 3:])[:, i]
+            for i, d in enumerate(delays)
+        ]
+    )
+    y = R @ np.asarray(lever)
+    force = a + np.cross(dw, y) + np.cross(w, np.cross(w, y)) - GRAVITY
+    axes = np.eye(3) if turned is None else turned
+    bias = np.r_[rng.normal(0, GYRO_BIAS, 3), rng.normal(0, ACCEL_BIAS, 3)]
+    body = np.swapaxes(R, 1, 2)
+    gyroscope = (body @ w[..., None])[..., 0] + bias[:3] + rng.normal(0, GYRO_NOISE, (n, 3))
+    accelerometer = (body @ force[..., None])[..., 0] + bias[3:] + rng.normal(0, ACCEL_NOISE, (n, 3))
+    poses = np.tile(np.eye(4), (n, 1, 1))
+    poses[:, :3, :3], poses[:, :3, 3] = R, p
+    return SimpleNamespace(
+        lengths=legs + rng.normal(0, LEG_NOISE, (n, 6)),
+        gyroscope=gyroscope @ axes,
+        accelerometer=accelerometer @ axes,
+        poses=poses,
+        bias=bias,
+    )
+
+
+def spoil(rng, kind, readings, start, end):
+    """Let one sensor (n,) fail from `start` to `end`."""
+    if kind == "stuck":
+        readings[start:end] = readings[start - 1]
+    elif kind == "drift":
+        readings[start:end] += rng.choice([-1, 1]) * rng.uniform(3, 30) * LEG_NOISE * np.arange(1, end - start + 1)
+    elif kind == "jump":
+        readings[start:end] += rng.choice([-1, 1]) * LEG_NOISE * 10 ** rng.uniform(1.2, 3.5)
+    else:
+        readings[start:end] = np.nan
+
+
+def error(pose, fused):
+    """Rotation about the axes of {N} and displacement from an estimate to the truth, (6,)."""
+    turn = Rotation.from_matrix(pose[:3, :3] @ fused.pose[:3, :3].T).as_rotvec()
+    return np.r_[turn, pose[:3, 3] - fused.pose[:3, 3]]
+
+
+def deviations(pose, fused):
+    """Error in standard deviations told, (6,)."""
+    return error(pose, fused) / np.sqrt(np.diagonal(fused.covariance))

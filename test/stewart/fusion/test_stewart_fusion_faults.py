@@ -1,0 +1,154 @@
+"""Faulty sensors: named within five samples, left out, taken in again; and what is no fault is not named."""
+
+import numpy as np
+import pytest
+from fusion_truth import DT, KINDS, LEG_NOISE, deviations, recording, spoil
+
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    DisplacementSensor,
+    InertialSensor,
+    StewartFusion,
+    reference_platform,
+)
+
+PLATFORM = reference_platform()
+
+
+def fusion_for(record, **options):
+    return StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), leg_resolution=0.0, **options)
+
+
+def follow(fusion, record):
+    """Samples with names of sensors named, returned; the largest error in deviations told, over all samples."""
+    named, returned, worst = [], [], 0.0
+    for k, pose in enumerate(record.poses):
+        fused = fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=DT)
+        assert not fused.lost and np.isfinite(fused.covariance).all()
+        named += [(k, name) for name in fused.named]
+        returned += [(k, name) for name in fused.returned]
+        worst = max(worst, np.abs(deviations(pose, fused)).max())
+    return named, returned, worst
+
+
+def trial(seed, kind=None, n=110, start=None):
+    rng = np.random.default_rng(seed)
+    record = recording(rng, PLATFORM, n)
+    start = int(rng.integers(50, 60)) if start is None else start
+    leg, kind = int(rng.integers(6)), kind or KINDS[rng.integers(4)]
+    spoil(rng, kind, record.lengths[:, leg], start, start + 20)
+    named, returned, worst = follow(fusion_for(record), record)
+    others = [entry for entry in named if entry[1] != f"leg {leg + 1}" or entry[0] < start]
+    when = next((k - start + 1 for k, name in named if name == f"leg {leg + 1}" and k >= start), None)
+    back = next((k - start - 19 for k, name in returned if name == f"leg {leg + 1}"), None)
+    return when, others, worst, back
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_failing_leg_is_named_within_five_samples(count):
+    """No trial withholds a pose: `follow` asks each for one that is not lost."""
+    found = [trial(seed) for seed in range(count)]
+    late = [seed for seed, (when, *_) in enumerate(found) if when is None or when > 5]
+    assert len(late) <= 0.01 * count, late
+    assert not [seed for seed, (_, others, *_) in enumerate(found) if others]
+    assert max(worst for _, _, worst, _ in found) < 5.0
+    returned = [back for *_, back in found]
+    assert sum(back is not None and back <= 30 for back in returned) >= 0.98 * count, returned
+
+
+def test_a_drift_as_fast_as_derived_is_named_in_five_samples():
+    """With 6 + 2.33 deviations of evidence in (1 + ... + 5) / sqrt(5) r / s, r = 1.24 s; s is told by the filter."""
+    late = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        record = recording(rng, PLATFORM, 70)
+        fusion = fusion_for(record)
+        record.lengths[60:, 2] += 1.5 * 1.24 * np.hypot(LEG_NOISE, 4e-6) * np.arange(1, 11)
+        named, _, _ = follow(fusion, record)
+        late += not (named and named[0][0] < 65 and named[0][1] == "leg 3")
+    assert late <= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_faults_of_an_imu_are_its_own(kind):
+    rng = np.random.default_rng(7)
+    for name in ("gyroscope", "accelerometer"):
+        record = recording(rng, PLATFORM, 140)
+        readings = getattr(record, name)
+        for axis in range(3) if kind in ("stuck", "nan") else (1,):
+            if kind in ("drift", "jump"):
+                readings[80:100, axis] += 100.0 if kind == "jump" else np.arange(20) * 10.0
+            else:
+                spoil(rng, kind, readings[:, axis], 80, 100)
+        fusion = StewartFusion(
+            PLATFORM, record.poses[0], inertial=InertialSensor(resolution=(0.0, 0.0)), leg_resolution=0.0
+        )
+        named, returned, worst = follow(fusion, record)
+        assert [who for _, who in named] == [name] and 80 <= named[0][0] < 85, (kind, name, named)
+        assert [who for _, who in returned] == [name] and worst < 5.0
+
+
+def test_two_legs_fail_at_once():
+    record = recording(np.random.default_rng(8), PLATFORM, 120)
+    record.lengths[80:, 1] += 2e-3
+    record.lengths[80:, 4] = np.nan
+    named, returned, worst = follow(fusion_for(record), record)
+    assert sorted(named) == [(80, "leg 2"), (80, "leg 5")] and not returned and worst < 5.0
+
+
+def test_five_legs_and_an_imu_hold_for_seconds():
+    record = recording(np.random.default_rng(9), PLATFORM, 2000)
+    record.lengths[200:1900, 3] = np.nan
+    named, returned, worst = follow(fusion_for(record), record)
+    assert named == [(200, "leg 4")] and [name for _, name in returned] == ["leg 4"] and worst < 5.0
+
+
+def test_five_legs_without_imu_are_honest_and_then_lost():
+    record = recording(np.random.default_rng(10), PLATFORM, 600)
+    record.lengths[50:, 0] = np.nan
+    fusion = StewartFusion(PLATFORM, record.poses[0])
+    found = [fusion.update(lengths, dt=DT) for lengths in record.lengths]
+    assert found[49].left_out == {} and not found[60].lost and found[-1].lost
+    for pose, fused in zip(record.poses, found, strict=True):
+        assert np.abs(deviations(pose, fused)).max() < 5.0
+
+
+def test_a_leg_that_stays_wrong_is_not_taken_in_when_the_rest_becomes_vague():
+    record = recording(np.random.default_rng(11), PLATFORM, 3000)
+    record.lengths[100:, 5] += 3e-4
+    named, returned, worst = follow(fusion_for(record), record)
+    assert named == [(100, "leg 6")] and not returned and worst < 5.0
+
+
+def test_a_redundant_leg_is_judged_like_any_other():
+    record = recording(np.random.default_rng(12), PLATFORM, 90)
+    base, point = np.array([0.2, 0.3, 0.0]), np.array([0.05, 0.0, 0.02])
+    fusion = StewartFusion(PLATFORM, record.poses[0], sensors=[DisplacementSensor("wire", base, point, 1e-5)])
+    for k, pose in enumerate(record.poses):
+        wire = np.linalg.norm(pose[:3, :3] @ point + pose[:3, 3] - base) + (1e-3 if k >= 60 else 0.0)
+        fused = fusion.update([*record.lengths[k], wire], dt=DT)
+        assert fused.named == (("wire",) if k == 60 else ())
+
+
+def test_a_hit_is_not_blamed_on_a_sensor():
+    """A jump of the velocity by 30 cm/s within a sample: far beyond the jerk of the model, and true."""
+    record = recording(np.random.default_rng(13), PLATFORM, 120, size=0.0)
+    for k in range(60, 120):
+        record.poses[k, 0, 3] += 3e-4 * (k - 59)
+    noise = record.lengths - PLATFORM.leg_lengths(record.poses[0])
+    record.lengths = PLATFORM.leg_lengths(record.poses) + noise
+    fusion = StewartFusion(PLATFORM, record.poses[0], leg_resolution=0.0)
+    found = [fusion.update(lengths, dt=DT) for lengths in record.lengths]
+    assert not any(fused.named for fused in found) and any(fused.disturbed for fused in found)
+    assert np.abs(deviations(record.poses[-1], found[-1])).max() < 5.0
+
+
+def test_a_standing_platform_has_no_stuck_sensors():
+    """Readings that all repeat are a sample sent twice; coarse encoders repeat by themselves."""
+    lengths = PLATFORM.leg_lengths(PLATFORM.home_pose)
+    exact = StewartFusion(PLATFORM, PLATFORM.home_pose, leg_resolution=0.0)
+    coarse = StewartFusion(PLATFORM, PLATFORM.home_pose, leg_noise=1e-5, leg_resolution=2e-5)
+    rng = np.random.default_rng(14)
+    for _ in range(100):
+        assert not exact.update(lengths, dt=DT).left_out
+        read = np.round((lengths + rng.normal(0, 1e-6, 6)) / 2e-5) * 2e-5
+        assert not coarse.update(read, dt=DT).left_out
