@@ -12,6 +12,7 @@ PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-r
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
+	@echo 'make demo VIEW=1                      the same, and a page in the browser that shows it live'
 	@echo 'make test                             linters and all tests'
 	@echo 'make test-all                         the same, and long studies'
 	@echo 'make matrix                           the library with the oldest and newest Python, numba and numpy'
@@ -30,7 +31,7 @@ setup:
 	@$(IN_ENV)
 
 demo:
-	@FOR=demo $(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $$DEMO_ARGS'
+	@FOR=demo $(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $(if $(filter-out 0,$(VIEW)),--view) $$DEMO_ARGS'
 
 lint:
 	@$(IN_ENV) ruff check .

@@ -27,6 +27,7 @@ from .processes import Children
 from .reports import Reports
 from .showcase import Showcase
 from .stewart.showcase import StewartShowcase
+from .view import check_view, start_view
 from .watch import watch
 
 OWN_ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
@@ -57,11 +58,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="error",
         help="what to do with links whose inertia no body can have (default: %(default)s)",
     )
+    parser.add_argument("--view", action="store_true", help="show it on a page in the browser, too (wants viser)")
     parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for pictures")
     return parser.parse_args(argv)
 
 
 def _demo(options: argparse.Namespace) -> int:
+    if options.view:
+        check_view()
     source = options.urdf if "://" in options.urdf else str(Path(options.urdf).expanduser().resolve())
     description = read_description(source)
     model = Model.from_urdf(description, inertia_check=options.inertia_check)
@@ -86,6 +90,8 @@ def _demo(options: argparse.Namespace) -> int:
             print(f"starting {names} as processes in ROS domain {reservation.domain} ...")
             for showcase in showcases:
                 showcase.start(children)
+            if options.view:
+                print(f"watch it at {start_view(showcases, children)}")
             reports = watch(showcases, children, options.seconds)
             failed = {node: code for node, code in children.stop().items() if code}
             shortfalls = reports.faults()

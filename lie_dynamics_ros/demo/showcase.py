@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from rclpy.node import Node
@@ -66,12 +67,15 @@ class Showcase(ABC):
         What it calls them when it starts them.
     recorder : Recorder
         What they published.
+    viewed : mapping
+        Topics of the node viewer that it publishes under other names.
     """
 
     title: str
     nodes: tuple[str, ...]
     processes: tuple[str, ...]
     recorder: Recorder
+    viewed: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def start(self, children: Children) -> None:

@@ -12,7 +12,8 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
-from lie_dynamics_ros.demo import interruption
+from lie_dynamics_ros.demo import interruption, view
+from lie_dynamics_ros.demo.__main__ import main
 
 DEADLINE = 600.0
 """Longest wait for a whole demo [s]; only a failing test waits that long."""
@@ -111,6 +112,34 @@ def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path):
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
     assert "control is not shown: its effort limits" in output
+
+
+def test_shows_itself_on_a_page_where_it_is_asked_to(tmp_path):
+    pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
+    from support.page_watcher import Watcher
+
+    path = tmp_path / "weak.urdf"
+    path.write_text(WEAK)
+    demo = run("--urdf", path.name, "--view", "--seconds", "600", cwd=tmp_path)
+    said = next(line for line in demo.stdout if line.startswith(("watch it at ", "demo failed")))
+    watcher = Watcher(said.split()[-1])
+    places = set()
+    while len(places) < 3 or "/platform/legs" not in watcher.nodes or "N m" not in watcher.text:
+        watcher.read(1.0)
+        assert demo.poll() is None, (watcher.text, watcher.nodes.keys())
+        places.add(str(watcher.nodes.get("/robot/1", {}).get("wxyz")))
+    watcher.close()
+    demo.send_signal(signal.SIGINT)
+    output, _ = demo.communicate(timeout=DEADLINE)
+    assert demo.returncode == 130, output
+    assert not children_of(demo.pid)
+
+
+def test_says_what_a_page_needs(monkeypatch, capsys):
+    monkeypatch.setattr(view.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(interruption, "install", lambda: None)
+    assert main(["--view"]) == 1
+    assert "pip install 'viser" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from rclpy.node import Node
@@ -47,6 +48,12 @@ class ControlShowcase(Showcase):
     title = "control"
     nodes = (f"{NAMESPACE[1:]}/simulated_robot", f"{NAMESPACE[1:]}/computed_torque")
     processes = ("control_robot", "computed_torque")
+    viewed = MappingProxyType(
+        {
+            topic: f"{NAMESPACE}/{topic}"
+            for topic in ("joint_states", "robot_description", "computed_torque/joint_efforts")
+        }
+    )
 
     def __init__(self, model: Model, source: str, inertia_check: str, seconds: float, known: bool) -> None:
         self.play = Play(model, seconds, known)

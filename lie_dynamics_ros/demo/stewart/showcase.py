@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -32,6 +33,9 @@ class StewartShowcase(Showcase):
     title = "stewart"
     nodes = (f"{NAMESPACE[1:]}/simulated_stewart", f"{NAMESPACE[1:]}/stewart_pose")
     processes = ("simulated_stewart", "stewart_pose")
+    viewed = MappingProxyType(
+        {topic: f"{NAMESPACE}/{topic}" for topic in ("stewart_pose/pose", "stewart_pose/status")}
+    )
 
     def __init__(self, rate: float) -> None:
         self._rate = rate

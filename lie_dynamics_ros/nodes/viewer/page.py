@@ -47,7 +47,7 @@ class Page:
             import viser
         except ImportError:
             raise ConfigurationError(MISSING) from None
-        port = _free_port(address, port)
+        port = free_port(address, port)
         # The node's log says where the page is; what strangers send is not to fill any log.
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
         rich.get_console().quiet = True
@@ -188,7 +188,7 @@ class Page:
         ellipsoid.scale, ellipsoid.wxyz, ellipsoid.position = tuple(view.radii.tolist()), turn, at
 
 
-def _free_port(address: str, port: int) -> int:
+def free_port(address: str, port: int) -> int:
     """Return the first port that is free; raises ConfigurationError. viser would look for one for ever."""
     reason = ""
     for candidate in range(port, min(port + PORTS, 65536)):
