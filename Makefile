@@ -30,8 +30,11 @@ help:
 setup:
 	@$(IN_ENV)
 
+VIEWED := $(filter-out 0,$(VIEW))
+GET_VIEWER := python -c "import viser" 2>/dev/null || python -m pip --disable-pip-version-check install -q "viser>=1.1,<2" || exit 1;
+
 demo:
-	@FOR=demo $(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $(if $(filter-out 0,$(VIEW)),--view) $$DEMO_ARGS'
+	@FOR=demo $(IN_ENV) sh -c '$(if $(VIEWED),$(GET_VIEWER)) exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $(if $(VIEWED),--view) $$DEMO_ARGS'
 
 lint:
 	@$(IN_ENV) ruff check .
