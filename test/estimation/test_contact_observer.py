@@ -16,7 +16,7 @@ from lie_dynamics_ros.lie_dynamics import (
     gravity_force,
     jacobian,
 )
-from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
+from lie_dynamics_ros.lie_dynamics.control import VelocityFilter, velocity_noise
 from lie_dynamics_ros.lie_dynamics.estimation import ContactObserver, SensorNoise, contact_wrench
 from lie_dynamics_ros.lie_dynamics.estimation.sensor_noise import WINDOWS
 from lie_dynamics_ros.lie_dynamics.simulation import integrate_motion
@@ -217,12 +217,14 @@ def test_late_efforts_are_held_against_the_states_they_belong_to():
 
 
 def test_positions_alone_are_enough_for_a_touch():
-    """Steps of 2^-18 turns, velocities by the filter of the nodes, which expects what efforts lead to."""
-    rng, step = np.random.default_rng(6), 2.0 * np.pi / 2**18
+    """Steps of 2^-18 turns, which do not show at rest; velocities by the filter of the nodes, which expects efforts."""
+    rng, step, n = np.random.default_rng(6), 2.0 * np.pi / 2**18, np.zeros(7)
+    held_up = gravity_force(panda(), REST) + EFFORT_NOISE * rng.normal(size=(1000, 7))
+    still = SensorNoise.from_rest(panda(), np.tile(REST, (1000, 1)), np.zeros((1000, 7)), held_up, PERIOD)
+    noise = still.with_resolution(n + velocity_noise(0.005, PERIOD) * step, n)
     for _ in range(4):
         arm = TouchedArm(rng)
         filter_ = VelocityFilter(7, 0.005)
-        noise = SensorNoise.white(arm.model, 3.0 * VELOCITY_NOISE, EFFORT_NOISE, PERIOD)
         observer = ContactObserver(arm.model, noise, held=True)
         found = None
         for k in range(400):
@@ -240,7 +242,28 @@ def test_positions_alone_are_enough_for_a_touch():
             elif state is not None and state.begun and found is None:
                 found = k - 300
             arm.step()
-        assert found is not None and 0 < found <= 25
+        assert found is not None and 0 < found <= 10
+
+
+def test_the_acceleration_that_filters_are_to_expect_is_that_of_the_motion():
+    q, qd, tau = to_and_fro(1.0, 0.6, 4.0)
+    observer = ContactObserver(panda(), published())
+    for k, state in enumerate(zip(q, qd, tau, strict=True)):
+        observer.update(*state)
+        np.testing.assert_allclose(observer.acceleration, -16.0 * (q[k] - REST), rtol=0, atol=1e-6)
+
+
+def test_steps_of_readings_count_as_noise_over_a_twelfth_of_their_square():
+    """Readings that move through steps of their own, against the statistics of what rounding leaves."""
+    rng, step, force = np.random.default_rng(9), 0.01, 0.3
+    noise = SensorNoise.white(panda(), 1e-9, 1e-9, PERIOD).with_resolution(np.full(7, step), np.full(7, force))
+    off = rng.uniform(0.0, step, (20000, 7))
+    error = step * np.round(off / step) - off
+    np.testing.assert_allclose(np.diag(noise.velocity[0]), 2.0 * error.var(axis=0), rtol=0.05)
+    off = rng.uniform(0.0, force, (20000, 64, 7))
+    over = PERIOD * (force * np.round(off / force) - off).sum(axis=1)
+    np.testing.assert_allclose(np.diag(noise.impulse[-1]), over.var(axis=0), rtol=0.06)
+    assert np.array_equal(noise.velocity[0], np.diag(np.diag(noise.velocity[0])))
 
 
 def test_a_contact_ends_after_a_while_without_it():

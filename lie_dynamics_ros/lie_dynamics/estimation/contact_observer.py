@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..control.momentum_observer import momentum_terms
 from ..control.tracking_error import gains
+from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.joint_friction import SMOOTHING_SPEED, JointFriction
 from ..errors import InputError
 from ..model.arguments import require_model
@@ -210,7 +211,7 @@ class ContactObserver:
             x, v = earlier
         mass, momentum, known = momentum_terms(model, x, v)
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
-        self.acceleration = np.asarray(np.linalg.solve(mass, effort + known), np.float64)
+        self.acceleration = forward_dynamics(model, x, v, effort)
         side = v / np.sqrt(v**2 + self._smoothing**2)
         rates = np.empty((n, _COLUMNS))
         rates[:, _IMPULSE], rates[:, _OFFSET], rates[:, _DRY] = effort + known, 1.0, side

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -102,8 +102,7 @@ class SensorNoise:
         period : float
             Between them [s].
         velocity_resolution, effort_resolution : array-like, shape () or (nv,)
-            Steps of the readings, which show no noise at rest where they are larger than it [rad/s, m/s, N m, N]; each
-            reading gets the variance of its step besides, a twelfth of its square.
+            Steps of the readings, which show no noise at rest where they are larger than it; see `with_resolution`.
 
         Raises
         ------
@@ -122,7 +121,7 @@ class SensorNoise:
             most = moved[model.joint(joint).v_slice].max(initial=0.0)
             if most > MOVED:
                 raise InputError(f"joint {joint!r} moves by {most:.3g}; a robot at rest is expected", name="q")
-        steps = [gains(model, x, name) for x, name in (
+        resolution = [gains(model, x, name) for x, name in (
             (velocity_resolution, "velocity_resolution"), (effort_resolution, "effort_resolution")
         )]  # fmt: skip
         pushed = tau - gravity_force(model, q)
@@ -130,12 +129,24 @@ class SensorNoise:
         velocity, impulse = [], []
         for size in WINDOWS:
             apart = qd[size:] - qd[:-size]
-            velocity.append(apart.T @ apart / len(apart) + np.diag(steps[0] ** 2 / 6.0))
+            velocity.append(apart.T @ apart / len(apart))
             near = min(size, CORRELATED)
             over = sums[near:] - sums[:-near]
-            found = over.T @ over / len(over) + np.diag(near * period**2 * steps[1] ** 2 / 12.0)
-            impulse.append(found * (size / near))
-        return cls(np.array(velocity), np.array(impulse), period, float(len(q) // CORRELATED), pushed.mean(axis=0))
+            impulse.append(over.T @ over / len(over) * (size / near))
+        samples = float(len(q) // CORRELATED)
+        found = cls(np.array(velocity), np.array(impulse), period, samples, pushed.mean(axis=0))
+        return found.with_resolution(*resolution)
+
+    def with_resolution(self, velocity: Array, effort: Array) -> SensorNoise:
+        """Return the noise of readings in steps: each gets the variance of its step besides, a twelfth of its square.
+
+        Parameters
+        ----------
+        velocity, effort : ndarray, shape (nv,)
+            Steps of measured velocities and efforts; zero for none [rad/s, m/s, N m, N].
+        """
+        spread = np.array(WINDOWS)[:, None, None] * self.period**2 * np.diag(effort**2 / 12.0)
+        return replace(self, velocity=self.velocity + np.diag(velocity**2 / 6.0), impulse=self.impulse + spread)
 
     def threshold(self, probability: float) -> float:
         """Return what x^T C^-1 x of normal noise (n,) with one of these covariances exceeds with a probability.

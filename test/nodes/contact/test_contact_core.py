@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from support.arms import load
+from support.arms import load, physics
 from support.compare import relative
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import JointFriction, frame_pose, gravity_force, inverse_dynamics, jacobian
+from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
 from lie_dynamics_ros.nodes.contact.core import ContactCore
 from lie_dynamics_ros.nodes.contact.options import CONTACT_SETTINGS, ContactOptions
 from lie_dynamics_ros.nodes.contact.report import make_report
@@ -65,6 +66,29 @@ def test_noise_of_a_robot_that_moves_is_not_taken_and_the_reason_is_told():
     assert core.noise is not None and not core.problem
     core.measure_noise()
     assert core.noise is None and resting(core, rng, 1, 1100) == [None]
+
+
+@pytest.mark.parametrize("bits", [12, 14, 18])
+def test_steps_of_positions_that_do_not_show_at_rest_do_not_ring_in_motion(bits):
+    """Brakes on while noise is measured, then all joints move; velocities are found in positions, 2^bits a turn."""
+    core, filter_, judge = core_of(noise_time=0.5), VelocityFilter(7, 0.005), physics("panda_arm")
+    most, begun, rng, step = 0.0, None, np.random.default_rng(3), 2.0 * np.pi / 2**bits
+    t = 1e-3 * np.arange(-702, 1802)[:, None]
+    swell = (t > 0.0) * (1.0 - np.exp(-((3.0 * t) ** 3)))
+    motion = 0.2 * swell * np.sin(np.array([2.0, 3.0, 2.5, 3.5, 4.0, 3.0, 5.0]) * t)
+    rates = np.gradient(motion, 1e-3, axis=0)
+    for k, (x, qd, qdd) in enumerate(zip(motion, rates, np.gradient(rates, 1e-3, axis=0), strict=True)):
+        effort = judge.inverse_dynamics(REST + x, qd, qdd) + 0.02 * rng.normal(size=7)
+        q, found_rate = step * np.round((REST + x) / step), np.full(7, np.nan)
+        filter_.fill(S + k * 10**6, q, found_rate, core.acceleration)
+        pushed = effort - 2.0 * (k >= 2450)
+        found = core.answer(state(k, q, found_rate, pushed, filter_time=0.005))
+        if k < 2450:
+            most = max(most, 0.0 if found is None else found.found.evidence)
+        elif found.found.begun:
+            begun = k
+    assert 0.0 < most < 1.0, most
+    assert begun is not None and begun < 2460
 
 
 def test_options_change_under_way_without_measuring_again():
