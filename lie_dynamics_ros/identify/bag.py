@@ -143,6 +143,9 @@ def read_bag(
     there = "; ".join(f"{topic} ({kind})" for topic, kind in kinds.items()) or "none"
     q = _chosen(positions, names, "positions", there, {})
     tau = _chosen(pushes, names, "efforts", there, {name: topic for name, (topic, _, _) in q.items()})
+    others = sorted({topic for topic, name in positions if name in q} - set(_topics(q)))
+    if others:
+        remarks.append(f"joints of the robot are told by {listed(others)}, too: --states takes another topic")
     for (_, name), own in positions.items():
         low, high = min(own.value), max(own.value)
         if name in welds and max(high - welds[name], welds[name] - low) > AWAY:
@@ -179,7 +182,10 @@ def _messages(path: str | Path, kinds: dict[str, str]) -> Iterator[tuple[str, st
     except BagError:
         raise
     except Exception as error:  # whatever a damaged file does to a reader
-        raise BagError(f"bag {str(path)!r} cannot be read: {type(error).__name__}: {error}") from error
+        raise BagError(
+            f"bag {str(path)!r} cannot be read: {type(error).__name__}: {error}; "
+            "where a recording was cut off, `ros2 bag reindex` may mend it"
+        ) from error
 
 
 def _chosen(

@@ -81,7 +81,23 @@ def test_states_of_several_publishers_with_other_joints_gaps_and_commands_apart(
     held = effort[4 * np.floor((at + 1e-6) / 0.02).astype(int)]
     assert np.mean(found.effort == held) > 0.99
     said = " ".join(found.remarks)
-    assert "/effort_controller/commands" in said and "missing in between" in said and "200 states" in said
+    assert "--states" not in said and "/effort_controller/commands" in said
+    assert "missing in between" in said and "200 states" in said
+
+
+def test_another_topic_with_the_same_joints_is_told(made, tmp_path):
+    """As where two robots were recorded; the one is not mixed with the other."""
+    model, time, q, effort = made
+    with Bag(tmp_path / "bag") as bag:
+        for k, t in enumerate(time):
+            bag.state("/right/joint_states", t, NAMES, q[k], (), effort[k])
+            bag.state("/left/joint_states", t + 1e-4, NAMES, -q[k], (), -effort[k])
+    for given, sign, other in (("", 1.0, "left"), ("/left/joint_states", -1.0, "")):
+        found = read_bag(tmp_path / "bag", model, given)
+        np.testing.assert_allclose(found.q, sign * q, atol=1e-9)
+        np.testing.assert_allclose(found.effort, sign * effort, atol=1e-9)
+        told = [remark for remark in found.remarks if "--states" in remark]
+        assert [f"'/{other}/joint_states'" in remark for remark in told] == [True] * bool(other)
 
 
 def test_simulated_clocks_and_states_without_stamps(made, tmp_path):
