@@ -260,9 +260,9 @@ def test_steps_of_readings_count_as_noise_over_a_twelfth_of_their_square():
     off = rng.uniform(0.0, step, (20000, 7))
     error = step * np.round(off / step) - off
     np.testing.assert_allclose(np.diag(noise.velocity[0]), 2.0 * error.var(axis=0), rtol=0.05)
-    off = rng.uniform(0.0, force, (20000, 64, 7))
+    off = rng.uniform(0.0, force, (4000, 64, 7))
     over = PERIOD * (force * np.round(off / force) - off).sum(axis=1)
-    np.testing.assert_allclose(np.diag(noise.impulse[-1]), over.var(axis=0), rtol=0.06)
+    np.testing.assert_allclose(np.diag(noise.impulse[-1]), over.var(axis=0), rtol=0.1)
     assert np.array_equal(noise.velocity[0], np.diag(np.diag(noise.velocity[0])))
 
 
