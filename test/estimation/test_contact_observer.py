@@ -264,6 +264,9 @@ def test_steps_of_readings_count_as_noise_over_a_twelfth_of_their_square():
     over = PERIOD * (force * np.round(off / force) - off).sum(axis=1)
     np.testing.assert_allclose(np.diag(noise.impulse[-1]), over.var(axis=0), rtol=0.1)
     assert np.array_equal(noise.velocity[0], np.diag(np.diag(noise.velocity[0])))
+    for steps, reason in ((([1.0], 0.0), "velocity"), ((0.0, -1.0), "effort"), ((np.nan, 0.0), "velocity")):
+        with pytest.raises(InputError, match=reason):
+            noise.with_resolution(*steps)
 
 
 def test_a_contact_ends_after_a_while_without_it():

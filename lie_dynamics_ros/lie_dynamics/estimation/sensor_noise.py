@@ -137,14 +137,25 @@ class SensorNoise:
         found = cls(np.array(velocity), np.array(impulse), period, samples, pushed.mean(axis=0))
         return found.with_resolution(*resolution)
 
-    def with_resolution(self, velocity: Array, effort: Array) -> SensorNoise:
+    def with_resolution(self, velocity: npt.ArrayLike, effort: npt.ArrayLike) -> SensorNoise:
         """Return the noise of readings in steps: each gets the variance of its step besides, a twelfth of its square.
 
         Parameters
         ----------
-        velocity, effort : ndarray, shape (nv,)
+        velocity, effort : array-like, shape () or (nv,)
             Steps of measured velocities and efforts; zero for none [rad/s, m/s, N m, N].
+
+        Raises
+        ------
+        InputError
+            For arrays that do not fit, and steps that are negative or not finite.
         """
+        n = len(self.offset)
+        velocity, effort = numbers(velocity), numbers(effort)
+        for name, step in (("velocity", velocity), ("effort", effort)):
+            if step.shape not in ((), (n,)) or not (np.isfinite(step) & (step >= 0.0)).all():
+                raise InputError(f"{name}: a step, or {n}, not negative, is expected, got {step.tolist()}", name=name)
+        velocity, effort = (np.broadcast_to(step, (n,)) for step in (velocity, effort))
         spread = np.array(WINDOWS)[:, None, None] * self.period**2 * np.diag(effort**2 / 12.0)
         return replace(self, velocity=self.velocity + np.diag(velocity**2 / 6.0), impulse=self.impulse + spread)
 
