@@ -34,6 +34,8 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
         (f"share/{PACKAGE}/launch", glob("launch/*.launch.py")),
         (f"share/{PACKAGE}/config", glob("config/*.yaml")),
+        (f"share/{PACKAGE}/config/rviz", glob("config/rviz/*.rviz")),
+        (f"share/{PACKAGE}/config/foxglove", glob("config/foxglove/*.json")),
         (f"share/{PACKAGE}/config/policies", glob("config/policies/*.xml")),
         (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf")),
         (f"share/{PACKAGE}/platforms", glob(f"{PACKAGE}/platforms/*.yaml")),

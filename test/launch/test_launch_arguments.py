@@ -1,5 +1,6 @@
 """What the launch files make of their arguments; runs without launch, whose few classes in use are stood in for."""
 
+import json
 import sys
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -7,9 +8,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+from lie_dynamics_ros.nodes.interfaces import INTERFACES
 from lie_dynamics_ros.ros.launch.launch_arguments import LAUNCHED_NODES, arguments_of, node_options
 
 FOLDER = Path(__file__).parents[2] / "launch"
@@ -125,7 +128,8 @@ def test_a_node_file_says_what_its_node_has(node, monkeypatch):
     settings = {setting.name: setting for setting in module.SETTINGS}
     parts, defaults = parts_of(node, monkeypatch)
     arguments = arguments_of(parts, defaults)
-    assert set(arguments) == {"namespace", "config", *LAUNCHED_NODES[node].parameters, *LAUNCHED_NODES[node].topics}
+    every = {"namespace", "config", *LAUNCHED_NODES[node].parameters, *LAUNCHED_NODES[node].topics}
+    assert set(arguments) == every | ({"view"} if node != "viewer" else set())
     for name in LAUNCHED_NODES[node].parameters:
         if name in ("use_sim_time", "autostart") or (name not in settings and name == "robot_description"):
             continue
@@ -174,7 +178,7 @@ def test_a_composite_file_hands_each_argument_to_the_nodes_it_concerns(composite
     assert list(before) == COMPOSITES[composite]
     parts, defaults = parts_of(composite, monkeypatch)
     reaches = REACHES[composite] | dict.fromkeys(EVERY, COMPOSITES[composite])
-    assert set(arguments_of(parts, defaults)) == {*reaches, *switch}
+    assert set(arguments_of(parts, defaults)) == {*reaches, *switch, "view"}
     for name, expected in reaches.items():
         value = str(config) if name == "config" else VALUES[name]
         after = options_of(composite, monkeypatch, **switch, **{name: value})
@@ -261,6 +265,8 @@ BAD = [
     ("arms", {"arms": "left"}, "arms has 'left'; expected words namespace=base_link"),
     ("arms", {"joint_prefix": "x_"}, "joint_prefix is 'x_' for several arms; expected {arm} in it"),
     ("arms", {"joint_prefix": "{arm}_", "publish_clock": "true"}, "publish_clock is true with joint_prefix"),
+    ("arms", {"joint_prefix": "{arm}_", "view": "true"}, "view is true with joint_prefix"),
+    ("arms", {"view": "1"}, "view is '1'; expected true or false"),
     ("arms", {"arms": "a-b=link"}, "arms has 'a-b=link'"),
     ("arms", {"arms": "a=x a=y"}, "arms names a twice"),
     ("stewart_bringup", {"length_noise": "-1"}, "length_noise is '-1'; expected a number from 0 to 1"),
@@ -327,7 +333,7 @@ def test_what_launch_is_told(name, monkeypatch):
     *declared, start = loaded(name).generate_launch_description().args[0]
     texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
     for argument in declared:
-        boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics", "simulated")
+        boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics", "simulated", "view")
         assert boolean == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
         assert argument.kwargs["description"].endswith(".")
         as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")
@@ -347,3 +353,52 @@ def test_what_launch_is_told(name, monkeypatch):
         for key, value in parameters.items():
             if key in given and key != "use_sim_time":  # as a text, not as the YAML that it looks like
                 assert (value.args, value.kwargs) == ((given[key],), {"value_type": str})
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "viewer"])
+def test_view_starts_the_viewer_which_sees_what_the_others_do(name, monkeypatch):
+    given = {"view": "true", "namespace": "cell"}
+    arguments = arguments_of(*parts_of(name, monkeypatch))
+    given |= {key: VALUES[key] for key in ("robot_description", "platform") if key in arguments}
+    options = options_of(name, monkeypatch, **given)
+    viewer = options.pop("viewer")
+    assert options == {k: v for k, v in options_of(name, monkeypatch, **{**given, "view": "false"}).items()}
+    assert (viewer["namespace"], viewer["remappings"]) == ("cell", [])
+    assert viewer["parameters"] == {k: v for k, v in given.items() if k in ("robot_description", "platform")}
+
+
+@pytest.mark.parametrize(("name", "settings"), [("control", "robot"), ("stewart_bringup", "stewart"), ("viewer", "")])
+@pytest.mark.parametrize("installed", [True, False])
+def test_view_starts_rviz_where_it_is_installed(name, settings, installed, monkeypatch):
+    import ament_index_python.packages as index
+
+    def prefix(package):
+        if package != "rviz2" or not installed:
+            raise index.PackageNotFoundError(package)
+        return "/opt"
+
+    stand_in(monkeypatch)
+    monkeypatch.setattr(index, "get_package_prefix", prefix)
+    *declared, start = loaded(name).generate_launch_description().args[0]
+    texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
+    wanted = {"view": "true"} if "view" in texts else {}
+    nodes = start.kwargs["function"](SimpleNamespace(texts=texts | wanted))
+    shown = [node.kwargs["arguments"][1].args[0][1:] for node in nodes if node.kwargs["package"] == "rviz2"]
+    assert shown == ([["config", "rviz", f"{settings}.rviz"]] if installed and settings else [])
+    assert [node.kwargs["executable"] for node in nodes].count("viewer") == 1
+    assert not [n for n in start.kwargs["function"](SimpleNamespace(texts=texts)) if n.kwargs["package"] == "rviz2"]
+
+
+def test_settings_of_other_viewers_name_topics_that_there_are():
+    config = FOLDER.parent / "config"
+    outputs = {topic.replace("~", node) for node, i in INTERFACES.items() for topic in i.publishes}
+    for path in sorted(config.glob("rviz/*.rviz")):
+        displays = yaml.safe_load(path.read_text())["Visualization Manager"]["Displays"]
+        topics = {part["Value"] for one in displays for key, part in one.items() if key.endswith("Topic")}
+        assert topics and topics <= outputs, path
+    layout = json.loads((config / "foxglove" / "arm.json").read_text())
+    panels = layout["configById"]
+    topics = {p["value"].partition(".")[0] for one in panels.values() for p in one.get("paths", ())}
+    topics |= set(panels["3D!robot"]["topics"])
+    assert topics and {topic.lstrip("/") for topic in topics} <= outputs
+    assert all(f'"{name}"' in json.dumps(layout["layout"]) for name in panels)

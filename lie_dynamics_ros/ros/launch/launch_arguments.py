@@ -183,8 +183,22 @@ def whole(node: str) -> Part:
     return Part(node, (*LAUNCHED_NODES[node].parameters, *LAUNCHED_NODES[node].topics))
 
 
+def with_view(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return the parts and, with ``view:=true``, the viewer, which takes of their arguments those that it has.
+
+    It looks at one robot: arms of several have a prefix each, which it does not take.
+    """
+    if any(part.node == "viewer" for part in parts):
+        return tuple(parts)
+    taken = {name for part in parts for name in part.takes}
+    if any(part.each for part in parts):
+        taken -= {"joint_prefix", "frame_prefix"}
+    return *parts, Part("viewer", tuple(n for n in LAUNCHED_NODES["viewer"].parameters if n in taken), when="view")
+
+
 def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str, Argument]:
     """Return the arguments of a launch file that starts these parts, with these defaults."""
+    parts = with_view(parts)
     found = {
         "namespace": Argument("Namespace of the nodes.", "name", empty="none"),
         "config": Argument("Parameter file for all nodes.", "file", empty="those of the package"),
@@ -219,6 +233,7 @@ def node_options(
     ValueError
         Names every argument with a value that cannot be, the value, and what was expected.
     """
+    parts = with_view(parts)
     values, problems = {}, []
     for name, argument in arguments.items():
         text = texts[name].strip() if argument.kind != "text" else texts[name]
@@ -259,6 +274,8 @@ def _problems_of_arms(name: str, values: Mapping[str, Any]) -> list[str]:
         return [f"joint_prefix is {quoted(prefix)} for several arms; expected {ARM} in it, which stands for each"]
     if "joint_prefix" in values and values.get("publish_clock"):
         return ["publish_clock is true with joint_prefix; expected one simulated robot, and each arm has its own"]
+    if "joint_prefix" in values and values.get("view"):
+        return ["view is true with joint_prefix; expected one robot, and each arm is one of its own"]
     return []
 
 

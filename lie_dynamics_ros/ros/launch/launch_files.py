@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .launch_arguments import Part, arguments_of, node_options
@@ -20,7 +20,8 @@ def launch_description(*parts: Part, **defaults: str) -> Any:
 
     def start(context: Any) -> list[Any]:
         texts = {name: LaunchConfiguration(name).perform(context) for name in arguments}
-        return [_node(options) for options in node_options(parts, arguments, texts)]
+        nodes = [_node(options) for options in node_options(parts, arguments, texts)]
+        return [*nodes, *_rviz(parts, texts)]
 
     declared = []
     for name, argument in arguments.items():
@@ -32,6 +33,24 @@ def launch_description(*parts: Part, **defaults: str) -> Any:
             )
         )
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
+
+
+def _rviz(parts: Sequence[Part], texts: Mapping[str, str]) -> list[Any]:
+    """Return RViz with the settings of this package, where it is wanted and installed."""
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+    from launch.substitutions import PathJoinSubstitution
+    from launch_ros.actions import Node
+    from launch_ros.substitutions import FindPackageShare
+
+    if texts.get("view", "").strip() != "true":
+        return []
+    try:
+        get_package_prefix("rviz2")
+    except (PackageNotFoundError, OSError):  # OSError: AMENT_PREFIX_PATH is not set
+        return []
+    kind = "stewart" if any(part.node.endswith(("stewart", "stewart_pose")) for part in parts) else "robot"
+    settings = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "rviz", f"{kind}.rviz"])
+    return [Node(package="rviz2", executable="rviz2", namespace=texts["namespace"], arguments=["-d", settings])]
 
 
 def _node(options: Mapping[str, Any]) -> Any:
