@@ -333,8 +333,8 @@ def test_what_launch_is_told(name, monkeypatch):
     *declared, start = loaded(name).generate_launch_description().args[0]
     texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
     for argument in declared:
-        boolean = argument.args[0] in ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics", "simulated", "view")
-        assert boolean == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
+        switches = ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics", "simulated", "view")
+        assert (argument.args[0] in switches) == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
         assert argument.kwargs["description"].endswith(".")
         as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")
         topic = argument.args[0] in ("commands", "accelerations", "joint_states", "touching", "wrench")

@@ -26,7 +26,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--window-size=1280,800",
+    "--window-size=1000,700",
     "--remote-debugging-port=0",
 )
 DEADLINE = 120.0
@@ -119,4 +119,4 @@ class Browser:
         from PIL import Image
 
         pixels = np.asarray(Image.open(io.BytesIO(self.picture())).convert("RGB"), dtype=int)
-        return pixels[160:, : int(0.66 * pixels.shape[1])]
+        return pixels[160:, : pixels.shape[1] - 400]
