@@ -5,8 +5,8 @@ import signal
 
 import numpy as np
 import pytest
-from node_robots import ARM, ARM_JOINTS
 from browser import Browser, needs_chromium
+from node_robots import ARM, ARM_JOINTS
 
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 
