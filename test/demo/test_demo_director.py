@@ -1,5 +1,6 @@
 """The director of the demo: what it does where a trajectory is refused. Its node is a stand-in without DDS."""
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 
 from lie_dynamics_interfaces import msg
-from lie_dynamics_ros.demo.control.director import AHEAD, TRIES, Director
+from lie_dynamics_ros.demo.control.director import AHEAD, PATIENCE, TRIES, Director
 from lie_dynamics_ros.demo.control.play import Play
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.lie_dynamics import Model
@@ -46,6 +47,9 @@ class Stage:
         self.heard["clock"](clock)
         self.director.proceed()
 
+    def accept(self):
+        self.heard["trajectory_status"](msg.TrajectoryStatus(header=self.sent[-1].header, accepted=True))
+
     def refuse(self):
         self.heard["trajectory_status"](msg.TrajectoryStatus(header=self.sent[-1].header, reason="too fast"))
 
@@ -78,8 +82,31 @@ def test_sends_a_refused_trajectory_further_ahead_before_it_gives_up(stage, hear
 
 
 def test_takes_no_notice_of_what_became_of_others(stage):
-    stage.heard["trajectory_status"](msg.TrajectoryStatus(header=stage.sent[-1].header, accepted=True))
+    stage.accept()
     other = msg.TrajectoryStatus(reason="another")
     stage.heard["trajectory_status"](other)
     stage.at(stage.start + 1)
     assert len(stage.sent) == 1
+
+
+def test_no_act_begins_before_it_is_known_that_the_last_one_was_taken(stage):
+    """A busy machine may tell it when the clock says that the act is over."""
+    long_after = stage.start + 10**12
+    stage.at(long_after)
+    stage.at(long_after)
+    assert len(stage.sent) == 1
+    stage.refuse()
+    stage.at(long_after)
+    assert len(stage.sent) == 2 and stage.director.starts == [stage.start] and stage.start > long_after
+    stage.accept()
+    for _ in range(2):
+        stage.at(stage.start + 10**12)
+    assert len(stage.sent) == 3 and len(stage.director.starts) == 2
+
+
+def test_gives_up_where_nothing_tells_what_became_of_a_trajectory(stage, monkeypatch):
+    stage.at(stage.start)
+    later = time.monotonic() + 2.0 * PATIENCE
+    monkeypatch.setattr("time.monotonic", lambda: later)
+    with pytest.raises(ShortfallError, match="act exact: the nodes did not say what became of the trajectory"):
+        stage.at(stage.start)

@@ -22,12 +22,12 @@ from .recorder import NAMESPACE
 
 AHEAD = 0.3
 """Between sending a trajectory and its start, in simulated time [s]; four times that whenever it was refused."""
-TRIES = 3
+TRIES = 5
 """How often a trajectory is sent: a busy machine may read it too late."""
 PAUSE = 0.2
 """Rest after each act, in simulated time [s]."""
 PATIENCE = 60.0
-"""How long a node may take to change its parameters [s]; a busy machine makes it slow."""
+"""How long a node may take to change its parameters, or to tell what became of a trajectory [s]: on a busy machine."""
 LOST = 2.0
 """After how long parameters are sent again [s]: an answer is lost where the node has not discovered our reader yet."""
 
@@ -49,6 +49,7 @@ class Director:
         self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
         self._pause = 0  # until when nothing is to be done [ns]
         self._refusal = ""  # why the last trajectory was refused
+        self._told = True  # what became of it
         self._late = 0  # how often it was refused
 
     def listen(self, node: Node) -> None:
@@ -60,17 +61,18 @@ class Director:
             for who, name in names.items()
         }
         self._publisher = node.create_publisher(JointTrajectory, f"{NAMESPACE}/computed_torque/joint_trajectory", 10)
-        status = getattr(interfaces("msg"), "TrajectoryStatus", None)
-        if status:
+        self._status = getattr(interfaces("msg"), "TrajectoryStatus", None)
+        if self._status:
             topic = f"{NAMESPACE}/computed_torque/trajectory_status"
-            node.create_subscription(status, topic, self._on_status, qos.DESCRIPTION)
+            node.create_subscription(self._status, topic, self._on_status, qos.DESCRIPTION)
 
     def _on_clock(self, message: Clock) -> None:
         self._now = nanoseconds(message.clock)
 
     def _on_status(self, message: Any) -> None:
-        if not message.accepted and self.starts and nanoseconds(message.header.stamp) == self.starts[-1]:
-            self._refusal = message.reason
+        if self.starts and nanoseconds(message.header.stamp) == self.starts[-1]:
+            self._told, self._deadline = True, None
+            self._refusal = "" if message.accepted else message.reason
 
     @property
     def act(self) -> Act | None:
@@ -80,7 +82,7 @@ class Director:
     @property
     def end(self) -> int:
         """Time stamp at which the last act ends [ns]; 0 while it has not begun."""
-        if len(self.starts) < len(self.play.acts):
+        if len(self.starts) < len(self.play.acts) or not self._told:
             return 0
         return self.starts[-1] + round((LEAD + self.play.acts[-1].duration) * 1e9)
 
@@ -89,6 +91,9 @@ class Director:
         acts = self.play.acts
         if self._refusal:
             self._send_again()
+        if not self._told:
+            self._check_patience(self.play.acts[len(self.starts) - 1])
+            return
         if len(self.starts) == len(acts) or not self._now or self._now < self._pause:
             return
         act = acts[len(self.starts)]
@@ -110,7 +115,7 @@ class Director:
         refused = [result.reason for result in done.values() if not result.successful]
         if refused:
             raise ShortfallError(f"act {act.name}: parameters were refused: {'; '.join(refused)}")
-        self._answers = self._deadline = None
+        self._answers = None
         self._late = 0
         self._send(act)
 
@@ -131,7 +136,8 @@ class Director:
         now = time.monotonic()
         self._deadline = self._deadline or now + PATIENCE
         if now > self._deadline:
-            raise ShortfallError(f"act {act.name}: the nodes did not take their parameters within {PATIENCE:g} s")
+            what = "did not take their parameters" if self._told else "did not say what became of the trajectory"
+            raise ShortfallError(f"act {act.name}: the nodes {what} within {PATIENCE:g} s")
 
     def _ask(self, requests: Mapping[str, SetParametersAtomically.Request]) -> None:
         assert self._answers is not None
@@ -156,6 +162,7 @@ class Director:
             )
         self._publisher.publish(message)
         self.starts.append(start)
+        self._told, self._deadline = not self._status, None
         self._pause = start + round((float(times[-1]) + PAUSE) * 1e9)
 
 
