@@ -38,9 +38,9 @@ class MujocoMechanism:
                 turn = np.roll(quaternion.from_matrix(place[:3, :3]), 1)
                 sites.append(f"{loop.name}_{side}")
                 spec.body(getattr(loop, side)).add_site(name=sites[-1], pos=place[:3, 3], quat=turn)
-            kind = "WELD" if loop.kind.startswith("welded") else "CONNECT"
+            kind = getattr(mujoco.mjtEq, "mjEQ_WELD" if loop.kind.startswith("welded") else "mjEQ_CONNECT")
             spec.add_equality(
-                type=getattr(mujoco.mjtEq, f"mjEQ_{kind}"), objtype=mujoco.mjtObj.mjOBJ_SITE, name1=sites[0], name2=sites[1],
+                type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=sites[0], name2=sites[1],
                 solref=[2.0 * step, 1.0], solimp=[0.9999, 0.9999, 1e-3, 0.5, 2.0],
             )  # fmt: skip
             self._ends.append(sites)
