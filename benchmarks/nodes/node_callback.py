@@ -45,7 +45,8 @@ def measure(subject: Subject) -> tuple[list[Figure], Any]:
     """Measure one node."""
     with ros():
         relay = Relay(subject)
-        node = NODES[subject.node](parameter_overrides=[Parameter(k, value=v) for k, v in subject.parameters.items()])
+        values = {**subject.parameters, "state_timeout": 10.0}  # states of a batch grow old on a busy machine
+        node = NODES[subject.node](parameter_overrides=[Parameter(k, value=v) for k, v in values.items()])
         node.trigger_configure()
         node.trigger_activate()
         listener: Node = rclpy.create_node("listener")

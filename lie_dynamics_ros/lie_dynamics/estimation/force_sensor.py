@@ -13,9 +13,7 @@ from scipy import special
 from ..dynamics.jacobians import jacobian, jacobian_rate
 from ..dynamics.kinematics import frame_pose
 from ..errors import InputError
-from ..lie import SpatialInertia
 from ..lie._arrays import numbers
-from ..lie._skew import hat
 from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
@@ -85,7 +83,7 @@ class ForceSensorCalibration:
         """
         g = _vector(gravity, 3, "gravity")
         rows = _rows(g)
-        weight = np.concatenate([self.mass * np.cross(self.com, g), self.mass * g])
+        weight = np.concatenate([self.mass * _cross(self.com, g), self.mass * g])
         return self.sign * _vector(reading, 6, "reading") - self.bias - weight, rows @ self.covariance @ rows.T
 
 
@@ -201,16 +199,30 @@ def tool_contact(
     about = np.zeros((3, 3)) if inertia is None else numbers(inertia)
     if about.shape != (3, 3):
         raise InputError(f"inertia: shape (3, 3) is expected, got {about.shape}", name="inertia")
-    turning = SpatialInertia(calibration.mass, calibration.com, about).force(V, np.concatenate([A[:3], np.zeros(3)]))
-    return found + turning, cover
+    return found + _turning(calibration.mass, calibration.com, about, V, A[:3]), cover
+
+
+def _turning(mass: float, com: Array, about: Array, V: Array, turn: Array) -> Array:
+    """Return G A - ad_V^T G V of a body for a twist (6,), and A of angular acceleration (3,) alone."""
+    w, v, lever = V[:3], V[3:], mass * com
+    inertia = about + lever @ com * np.eye(3) - np.outer(lever, com)
+    push = mass * v + _cross(w, lever)
+    moment = inertia @ turn + _cross(w, inertia @ w + _cross(lever, v)) + _cross(v, push)
+    return np.concatenate([moment, _cross(turn, lever) + _cross(w, push)])
 
 
 def _rows(g: Array) -> Array:
     """Return the matrix (6, 10) of readings under gravity (3,), over bias, mass, mass times centre of mass."""
     found = np.zeros((6, 10))
-    found[:, :6] = np.eye(6)
-    found[3:, 6], found[:3, 7:] = g, -hat(g)
+    found[range(6), range(6)] = 1.0
+    found[3:, 6], found[:3, 7:] = g, [[0.0, g[2], -g[1]], [-g[2], 0.0, g[0]], [g[1], -g[0], 0.0]]
     return found
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Return a x b of vectors (3,), without the cost of arrays of any shape."""
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
 def _scaled(A: Array) -> Array:
