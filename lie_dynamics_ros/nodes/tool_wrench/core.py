@@ -160,10 +160,12 @@ class ToolWrenchCore(RobotCore):
     def _take_pose(self) -> Pose:
         """Return the pose at which the robot rests; raises RequestError where that is none."""
         recent, options = self._recent, self.options
-        if self._position is None or len(recent) < FEWEST or recent[-1][0] - recent[0][0] < 0.8e9 * options.pose_time:
+        long = bool(recent) and recent[-1][0] - recent[0][0] >= 0.8e9 * options.pose_time
+        if self._position is None or len(recent) < FEWEST or not long:
             raise RequestError(
                 f"the robot is to rest for {options.pose_time:g} s with {FEWEST} readings or more; "
                 f"there are {len(recent)} since it last moved"
+                + ("; a slow sensor needs a longer pose_time" if long and self._position is not None else "")
             )
         values = np.array([reading for _, reading in recent])
         return Pose(self._gravity(self._position), values.mean(axis=0), np.cov(values.T), len(values))
@@ -176,6 +178,8 @@ class ToolWrenchCore(RobotCore):
         RequestError
             The robot does not rest, there are no readings, or the pose is one of those before.
         """
+        if not self.dynamics.gravity.any():
+            raise RequestError("there is no gravity, by which a tool is weighed: gravity is [0, 0, 0]")
         pose = self._take_pose()
         for k, other in enumerate(self.poses):
             cosine = pose.gravity @ other.gravity / (np.linalg.norm(pose.gravity) * np.linalg.norm(other.gravity))

@@ -58,6 +58,11 @@ def test_poses_lead_to_a_calibration_as_good_as_told(wrist):
     assert not any(cell.rest(POSES[0], count=50))
     with pytest.raises(RequestError, match="is to rest for"):
         cell.core.add_pose()
+    for _ in range(10):
+        cell.now += 24 * MS  # a slow sensor
+        cell.rest(POSES[0], count=1)
+    with pytest.raises(RequestError, match="longer pose_time"):
+        cell.core.add_pose()
     found, text = cell.calibrate()
     assert found.sign == -1 and "mass 1.3" in text and "points down" in text
     assert abs(found.mass - MASS) < 4.0 * found.mass_deviation < 0.1
@@ -120,6 +125,10 @@ def test_what_cannot_be_used_is_refused_and_silence_tells_nothing(wrist):
     assert cell.send(POSES[0], np.zeros(7), np.zeros(6)) is not None
     late = RobotState(cell.now + S, POSES[0], np.zeros(7), arrival=cell.now + S)
     assert cell.core.answer(late) is None
+    afloat = Cell(wrist, gravity=[0.0, 0.0, 0.0])
+    afloat.rest(POSES[0])
+    with pytest.raises(RequestError, match="no gravity"):
+        afloat.core.add_pose()
     for name, value in (("sensor_bias", [1.0, 2.0]), ("reading_sign", 0), ("sensor_frame", "nowhere")):
         with pytest.raises(ParameterError, match=name):
             Cell(wrist, **{name: value})
