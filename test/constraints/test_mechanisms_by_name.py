@@ -12,6 +12,7 @@ from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
     InputError,
     Model,
+    StewartPlatform,
     UserConstraint,
     assemble,
     constraint_error,
@@ -179,20 +180,28 @@ def test_functions_are_not_written():
 
 
 def test_names_and_dimensions():
+    homeless = StewartPlatform(*np.random.default_rng(0).normal(size=(2, 6, 3)))
     assert type(mechanism("6 rus")) is type(mechanism("6-RUS"))
     for arguments, what in (
         (("gamma", {}), "'gamma' is unknown, known are .*'linear delta'"),
         (("delta", {"reach": 1.0}), "unknown dimension 'reach'; known are .*'forearm'"),
         (("delta", {"arm": -0.3}), "arm: a number above zero is expected, got -0.3"),
         (("delta", {"arm": "long"}), "arm: a number above zero"),
-        (("delta", {"angle": "level"}), "numbers are expected"),
+        (("delta", {"angle": "level"}), "angle: a number is expected"),
+        (("delta", {"rod_mass": np.nan}), "rod_mass: a number, 0 or more, is expected"),
+        (("five-bar", {"cranks": [1.0]}), "cranks: 2 numbers are expected"),
+        (("four-bar", {"lengths": [1.0, 0.3, -0.9, 0.7]}), "lengths: 4 numbers above zero are expected"),
+        (("four-bar", {"spatial": 1.0}), "True or False is expected"),
+        (("four-bar", {"crank": 10**400}), "crank: a number is expected"),
+        (("6-UPS", {"platform_inertia": 3.0}), "a SpatialInertia is expected"),
+        (("6-UPS", {"geometry": homeless}), "has no home_pose"),
         (("linear delta", {"base_radius": 1.0}), r"rods of 0.35 m do not reach over 0.95 m"),
         (("6-RUS", {"rod_length": 0.01}), "do not reach over"),
         (("6-RUS", {"crank_mass": np.nan}), "crank_mass: a number above zero"),
         (("3-RPS", {"height": 0.0}), "height: a number above zero"),
         (("planar 3-RRR", {"crank": 0.01}), "out of reach"),
         (("four-bar arm", {"link": 2.0}), "out of reach of the crank"),
-        (("6-UPS", {"geometry": 3}), "numbers are expected|home"),
+        (("6-UPS", {"geometry": 3}), "geometry: a StewartPlatform is expected"),
     ):  # fmt: skip
         with pytest.raises(DescriptionError, match=what):
             mechanism(arguments[0], **arguments[1])

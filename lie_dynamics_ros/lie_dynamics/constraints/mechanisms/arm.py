@@ -14,7 +14,7 @@ from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, real_numbers, require_positive, require_reach, rod, shifted
+from .base import Array, Mechanism, dimensions, real_numbers, require_reach, rod, shifted
 from .crossings import Points, circles, side_of
 
 #: Hinges turn about -y, so that positive angles go up from x; points of the arm's plane are x + i z.
@@ -81,6 +81,7 @@ class FourBarArm(Mechanism):
         return Candidates(self._joints(turret, elbow, tails[np.isfinite(tails)], knee), 2, "two circles")
 
 
+@dimensions(signed="shoulder_offset shoulder_height angles")
 def four_bar_arm(
     shoulder_offset: float = 0.05,
     shoulder_height: float = 0.3,
@@ -123,11 +124,8 @@ def four_bar_arm(
     Raises
     ------
     DescriptionError
-        For a length or mass that is not above zero, or a link that does not reach the crank.
+        For what is no dimension, or a link that does not reach the crank.
     """
-    lengths = {"upper_arm": upper_arm, "forearm": forearm, "crank": crank, "link": link, "tail": tail}
-    masses = {"upper_arm_mass": upper_arm_mass, "forearm_mass": forearm_mass, "crank_mass": crank_mass}
-    require_positive("four-bar arm", **lengths, **masses, link_mass=link_mass, turret_mass=turret_mass)
     pivot = shifted(shoulder_offset, 0.0, shoulder_height)
     builder = ModelBuilder(gravity)
     # Where the shoulder's height ends there is the turret's ball.

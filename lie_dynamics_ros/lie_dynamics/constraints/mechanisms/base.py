@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from os import PathLike
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +25,8 @@ from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
 
 Array = npt.NDArray[np.float64]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: Shortest and longest sliding leg, in lengths of the home configuration; URDF wants limits of slides.
 STROKE = 0.5, 1.5
@@ -167,14 +173,51 @@ def add_universal(
     builder.add(body, f"{body}_cross", jt.revolute(axes[1]), None, inertia, f"{joint}_2")
 
 
-def require_positive(mechanism: str, **values: npt.ArrayLike) -> None:
-    """Raise a DescriptionError that names the first dimension that is no finite number above zero."""
-    for name, value in values.items():
+def dimensions(signed: str = "", from_zero: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function refuse, by a DescriptionError, what is no dimension: all are above zero but those named here.
+
+    What kind of thing is expected follows from what stands there when it is left out: a number, so many numbers, a
+    truth value. None says nothing.
+    """
+
+    def decorated(make: Callable[P, T]) -> Callable[P, T]:
+        parameters = inspect.signature(make).parameters
+
+        @wraps(make)
+        def call(*args: P.args, **named: P.kwargs) -> T:
+            for key, value in (*zip(parameters, args, strict=False), *named.items()):
+                if key not in parameters:
+                    text = f"{make.__name__}: unknown dimension {key!r}; known are {list(parameters)}"
+                    raise DescriptionError(text, name=key, value=value)
+                default = parameters[key].default
+                if isinstance(default, bool):
+                    wanted = "" if isinstance(value, (bool, np.bool_)) else "True or False is"
+                elif isinstance(default, (float, tuple)) and key != "gravity":
+                    least = -np.inf if key in signed.split() else 0.0
+                    wanted = _wanted(value, np.shape(default), least, key in from_zero.split())
+                else:
+                    continue
+                if wanted:
+                    text = f"{make.__name__}: {key}: {wanted} expected, got {value!r}"
+                    raise DescriptionError(text, name=key, value=value)
+            return make(*args, **named)
+
+        return call
+
+    return decorated
+
+
+def _wanted(value: object, shape: tuple[int, ...], least: float, with_least: bool) -> str:
+    """Return what is wanted in place of a value; nothing where it is good."""
+    try:
         array = np.asarray(value)
-        if not (array.shape == () and array.dtype.kind in "fiu" and 0.0 < array < np.inf):
-            raise DescriptionError(
-                f"{mechanism}: {name}: a number above zero is expected, got {value!r}", name=name, value=value
-            )
+    except ValueError:
+        array = np.asarray("")
+    good = array.shape == shape and array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+    if good and bool((array >= least if with_least else array > least).all()):
+        return ""
+    kind = "" if least < 0.0 else ", 0 or more," if with_least else " above zero"
+    return f"{shape[0]} numbers{kind} are" if shape else f"a number{kind} is"
 
 
 def require_reach(there: npt.ArrayLike, mechanism: str, leg: object, exception: type[Exception] = InputError) -> None:

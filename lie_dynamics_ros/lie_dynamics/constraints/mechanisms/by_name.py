@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -56,14 +55,4 @@ def mechanism(name: str, **dimensions: Any) -> Mechanism:
     key = known.get(file_name(name)) if isinstance(name, str) else None
     if key is None:
         raise DescriptionError(f"mechanism {name!r} is unknown, known are {list(MECHANISMS)}", name=str(name))
-    make = MECHANISMS[key]
-    wanted = list(inspect.signature(make).parameters)
-    for given, value in dimensions.items():
-        if given not in wanted:
-            raise DescriptionError(f"{key}: unknown dimension {given!r}; known are {wanted}", name=given, value=value)
-    try:
-        return make(**dimensions)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, DescriptionError):
-            raise
-        raise DescriptionError(f"{key}: numbers are expected, got {dimensions!r}: {error}", name=key) from None
+    return MECHANISMS[key](**dimensions)

@@ -19,10 +19,10 @@ from .base import (
     Array,
     Mechanism,
     add_universal,
+    dimensions,
     disc,
     placed,
     real_numbers,
-    require_positive,
     require_reach,
     rod,
     shifted,
@@ -172,6 +172,7 @@ class LinearDelta(Delta):
         return np.asarray(along + np.where(self.motors(self.q) > home, 1.0, -1.0) * half)
 
 
+@dimensions(signed="angle", from_zero="platform_radius rod_mass")
 def delta_robot(
     base_radius: float = 0.2,
     platform_radius: float = 0.05,
@@ -206,9 +207,8 @@ def delta_robot(
     Raises
     ------
     DescriptionError
-        For a length or mass that is not above zero (but that of the rods), or rods that do not reach the platform.
+        For what is no dimension, or rods that do not reach the platform.
     """
-    require_positive("delta robot", base_radius=base_radius, arm=arm, arm_mass=arm_mass)
     builder = ModelBuilder(gravity)
     _add_platform(builder, platform_radius, platform_mass)
     loops: list[Loop] = []
@@ -224,6 +224,7 @@ def delta_robot(
     return replace(made, q=_home(made, angle))
 
 
+@dimensions(signed="rail_angle slide", from_zero="platform_radius rod_mass")
 def linear_delta(
     base_radius: float = 0.25,
     platform_radius: float = 0.05,
@@ -263,7 +264,6 @@ def linear_delta(
     DescriptionError
         As `delta_robot`.
     """
-    require_positive("linear delta", base_radius=base_radius, rail=rail, carriage_mass=carriage_mass)
     builder = ModelBuilder(gravity)
     _add_platform(builder, platform_radius, platform_mass)
     along = [float(np.cos(rail_angle)), 0.0, float(np.sin(rail_angle))]
@@ -291,7 +291,6 @@ def _home(made: Delta, position: float) -> Array:
 
 
 def _add_platform(builder: ModelBuilder, radius: float, mass: float) -> None:
-    require_positive("delta robot", platform_mass=mass)
     builder.add("platform", None, jt.free(), None, disc(max(radius, 0.01), mass), "platform")
 
 
@@ -299,7 +298,6 @@ def _add_rods(
     builder: ModelBuilder, leg: int, body: str, x: float, radius: float, length: float, spacing: float, mass: float
 ) -> list[Loop]:
     """Add the two rods of a leg at a distance along x of its body's frame; return the loops to the platform."""
-    require_positive("delta robot", forearm=length, rod_spacing=spacing)
     loops = []
     for side, y in (("left", 0.5 * spacing), ("right", -0.5 * spacing)):
         end, name = shifted(*(_TURNS[leg - 1] @ [radius, y, 0.0])), f"rod_{leg}_{side}"

@@ -24,10 +24,10 @@ from .base import (
     Mechanism,
     about_z,
     add_universal,
+    dimensions,
     disc,
     placed,
     real_pose,
-    require_positive,
     require_reach,
     rod,
     shifted,
@@ -160,6 +160,7 @@ class RotaryLegs(SixLegs):
         return replace(found, q=self._joints(poses, legs))
 
 
+@dimensions(from_zero="cylinder_mass piston_mass")
 def gough_stewart(
     geometry: Geometry | None = None,
     home: npt.ArrayLike | None = None,
@@ -195,14 +196,17 @@ def gough_stewart(
     Raises
     ------
     DescriptionError
-        If there is no home pose.
+        For what is no dimension, and where there is no home pose.
     """
     geometry = reference_platform() if geometry is None else geometry
     T = _home(geometry, home)
     legs = geometry.platform_points @ T[:3, :3].T + T[:3, 3] - geometry.base_points
     frames = np.empty((6, 3, 3))
     builder = ModelBuilder(gravity)
-    builder.add("platform", None, jt.free(), None, platform_inertia or disc(0.2, 3.0), "platform")
+    plate = disc(0.2, 3.0) if platform_inertia is None else platform_inertia
+    if not isinstance(plate, SpatialInertia):
+        raise DescriptionError(f"gough_stewart: platform_inertia: a SpatialInertia is expected, got {plate!r}")
+    builder.add("platform", None, jt.free(), None, plate, "platform")
     loops = []
     for k in range(6):
         z = legs[k] / np.linalg.norm(legs[k])
@@ -223,6 +227,7 @@ def gough_stewart(
     return replace(made, q=made.configuration(T))
 
 
+@dimensions(signed="base_half_angle platform_half_angle angle")
 def rotary_legs(
     base_radius: float = 0.15,
     platform_radius: float = 0.1,
@@ -262,10 +267,8 @@ def rotary_legs(
     Raises
     ------
     DescriptionError
-        For a length or mass that is not above zero, or rods that do not reach the platform.
+        For what is no dimension, or rods that do not reach the platform.
     """
-    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "crank": crank, "rod_length": rod_length}
-    require_positive("6-RUS", **lengths, crank_mass=crank_mass, rod_mass=rod_mass, platform_mass=platform_mass)
     geometry = _Points(*_pairs(base_radius, base_half_angle, platform_radius, platform_half_angle))
     frames = np.empty((6, 3, 3))
     builder = ModelBuilder(gravity)
@@ -291,7 +294,9 @@ def rotary_legs(
     gap = geometry.platform_points[0] - made.knees(np.full(6, angle))[0]
     square = rod_length**2 - gap[0] ** 2 - gap[1] ** 2
     if not square > 0.0:
-        raise DescriptionError(f"6-RUS: rods of {rod_length} m do not reach over {np.hypot(gap[0], gap[1]):.6g} m")
+        raise DescriptionError(
+            f"rotary_legs: rods of {rod_length} m do not reach over {np.hypot(gap[0], gap[1]):.6g} m"
+        )
     T = shifted(0.0, 0.0, float(np.sqrt(square) - gap[2]))
     return replace(made, q=made._joints(T, made._with_rods(np.full(6, float(angle)), made._seen(T))))
 
@@ -312,7 +317,9 @@ def _pairs(base: float, base_half: float, platform: float, platform_half: float)
 
 
 def _home(geometry: Geometry, home: npt.ArrayLike | None) -> Array:
+    if not all(np.shape(getattr(geometry, key, 0.0)) == (6, 3) for key in ("base_points", "platform_points")):
+        raise DescriptionError(f"gough_stewart: geometry: a StewartPlatform is expected, got {geometry!r}")
     pose = getattr(geometry, "home_pose", None) if home is None else home
     if pose is None:
-        raise DescriptionError("Gough-Stewart platform: home: a pose is expected, the geometry has no home_pose")
+        raise DescriptionError("gough_stewart: home: a pose is expected, the geometry has no home_pose")
     return se3.check(pose, "home").real

@@ -15,12 +15,13 @@ from ...model.builder import ModelBuilder
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, real_numbers, require_reach, rod, shifted
+from .base import Array, Mechanism, dimensions, real_numbers, require_reach, rod, shifted
 from .crossings import Points, circles, side_of
 
 _DOWN = (0.0, -9.81, 0.0)
 
 
+@dimensions(signed="crank")
 def four_bar(
     lengths: Sequence[float] = (1.0, 0.3, 0.9, 0.7),
     masses: Sequence[float] = (1.0, 1.0, 1.0),
@@ -46,10 +47,8 @@ def four_bar(
     Raises
     ------
     DescriptionError
-        If a length is not above zero, or the rods do not reach each other at this crank angle.
+        For what is no dimension, or where the rods do not reach each other at this crank angle.
     """
-    _positive("lengths", lengths, 4)
-    _positive("masses", masses, 3)
     ground, a, b, c = lengths
     model = (
         ModelBuilder(gravity)
@@ -121,6 +120,7 @@ class FiveBar(Mechanism):
         return np.stack(turns, axis=-1)
 
 
+@dimensions(signed="cranks")
 def five_bar(
     lengths: Sequence[float] = (0.4, 0.3, 0.5, 0.5, 0.3),
     masses: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
@@ -146,10 +146,8 @@ def five_bar(
     Raises
     ------
     DescriptionError
-        If a length is not above zero, or the couplers do not reach each other.
+        For what is no dimension, or where the couplers do not reach each other.
     """
-    _positive("lengths", lengths, 5)
-    _positive("masses", masses, 4)
     ground, a, b, c, d = lengths
     model = (
         ModelBuilder(gravity)
@@ -178,9 +176,3 @@ def five_bar(
         )
     object.__setattr__(made, "q", made._joints(first, second, tip))
     return made
-
-
-def _positive(name: str, values: Sequence[float], count: int) -> None:
-    array = np.asarray(values, dtype=float)
-    if array.shape != (count,) or not (np.isfinite(array) & (array > 0.0)).all():
-        raise DescriptionError(f"{name}: {count} numbers above zero are expected, got {values!r}", name=name)

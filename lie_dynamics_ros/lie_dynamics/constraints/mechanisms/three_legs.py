@@ -19,11 +19,11 @@ from .base import (
     STROKE,
     Array,
     Mechanism,
+    dimensions,
     disc,
     placed,
     real_numbers,
     real_pose,
-    require_positive,
     require_reach,
     rod,
     shifted,
@@ -146,6 +146,7 @@ class ThreeRps(Mechanism):
         return product.real, z
 
 
+@dimensions()
 def three_rps(
     base_radius: float = 0.3,
     platform_radius: float = 0.15,
@@ -179,12 +180,8 @@ def three_rps(
     Raises
     ------
     DescriptionError
-        For a length or mass that is not above zero.
+        For what is no dimension.
     """
-    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "height": height}
-    lengths |= {"cylinder_length": cylinder_length, "piston_length": piston_length}
-    masses = {"cylinder_mass": cylinder_mass, "piston_mass": piston_mass, "platform_mass": platform_mass}
-    require_positive("3-RPS", **lengths, **masses)
     builder = ModelBuilder(gravity)
     builder.add("platform", None, jt.free(), None, disc(platform_radius, platform_mass), "platform")
     loops, home = [], float(np.hypot(base_radius - platform_radius, height))
@@ -292,6 +289,7 @@ class PlanarThreeRrr(Mechanism):
         return Candidates(q, 6, "a polynomial of degree 6", settled)
 
 
+@dimensions(signed="angle")
 def planar_3rrr(
     base_radius: float = 0.4,
     platform_radius: float = 0.1,
@@ -324,10 +322,8 @@ def planar_3rrr(
     Raises
     ------
     DescriptionError
-        For a length or mass that is not above zero, or legs that do not reach the platform.
+        For what is no dimension, or legs that do not reach the platform.
     """
-    lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "crank": crank, "coupler": coupler}
-    require_positive("3-RRR", **lengths, crank_mass=crank_mass, coupler_mass=coupler_mass, platform_mass=platform_mass)
     builder, z = ModelBuilder(gravity), np.array([0.0, 0.0, 1.0])
     for k, turn in enumerate(_TURNS, start=1):
         pivot = shifted(*(turn @ [base_radius, 0.0, 0.0]))
