@@ -28,7 +28,7 @@ class RobotCore(ABC):
     Parameters
     ----------
     model : Model
-        Every joint must have one coordinate, because a JointState has one position per joint.
+        Every joint must have one coordinate, because a JointState has one position per joint, unless `SCALAR` is False.
     friction : JointFriction, optional
         Of its drives, besides the losses that the options include.
 
@@ -63,15 +63,18 @@ class RobotCore(ABC):
 
     options: RobotOptions
     dynamics: Model
+    SCALAR = True
+    """Whether every joint must have one coordinate."""
 
     def __init__(self, model: Model, friction: JointFriction | None = None) -> None:
-        check_coordinates(model)
+        if self.SCALAR:
+            check_coordinates(model)
         self.model, self.friction = model, friction
         self.measured_gravity: Array | None = None
         self._turned: Array | None = None  # gravity in the axes of the model, where it is another than that of options
         self.base: MovingBase | None = None
         self.root_gravity = np.zeros(3)
-        n = len(model.joint_names)
+        n = model.nv
         self.zero = self.acceleration = np.zeros(n)
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
         limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)

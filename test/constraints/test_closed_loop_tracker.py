@@ -281,6 +281,7 @@ def test_hostile_arguments():
             lambda v: tracker.update(v, dt=1e-3),
             lambda v: tracker.update_many(v[None] if isinstance(v, np.ndarray) else [v], dt=1e-3),
             state.rates,
+            tracker.time_to_singularity,
             lambda v: state.twist("crank_1", v),
         ):
             with pytest.raises(InputError):
@@ -289,6 +290,13 @@ def test_hostile_arguments():
         for call in (lambda dt: tracker.update(y, dt=dt), lambda dt: tracker.update_many([y], dt=dt)):
             with pytest.raises(InputError, match="dt"):
                 call(dt)
+    for bad in (0.0, -1.0, np.nan, np.inf, "1", None):
+        with pytest.raises(InputError, match="horizon"):
+            tracker.time_to_singularity(y, bad)
+    qd = state.rates(y)
+    for given in ((qd, y + 1j), (y, y), (qd, [y]), (qd, y, ["joint_1"]), (qd, y, "joint_1"), (qd, y, ["nobody", "x"])):
+        with pytest.raises(InputError):
+            state.accelerations(*given)
     assert np.array_equal(tracker._memory, before)
     for rates in ([np.nan, 1.0], [1.0, np.inf]):
         with pytest.raises(InputError, match="measured"):
@@ -313,3 +321,51 @@ def test_what_was_measured_is_kept(many):
     state = tracker.update_many(given[None])[0] if many else tracker.update(given)
     given[:] = 7.0
     assert np.array_equal(state.measured, y) and not state.sensor_residuals.any()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_accelerations_are_those_along_a_motion(name):
+    """Second differences of tracked configurations, and the constraints' own equation."""
+    made = MADE[name]()
+    model, h = made.model, 1e-4
+    y, rng = made.q[places(made)], np.random.default_rng(3)
+    yd, ydd = rng.normal(size=(2, len(y)))
+    tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated)
+    ahead, behind, state = (tracker.update(y + t * yd + 0.5 * t * t * ydd) for t in (h, -h, 0.0))
+    rates = state.rates(yd)
+    found = state.accelerations(rates, ydd)
+    forward, backward = model.difference(state.q, ahead.q), model.difference(state.q, behind.q)
+    assert np.abs((forward - backward) / (2.0 * h) - rates).max() < 1e-5
+    assert np.abs((forward + backward) / h**2 - found).max() < 1e-3 * np.abs(found).max()
+    exact = constraint_quantities(model, made.constraints, state.q, rates)
+    assert np.abs(exact.jacobian @ found + exact.bias).max() < 1e-9 * np.abs(found).max()
+    last = [made.actuated[-1]]  # too few: the smallest that have it
+    part = state.accelerations(rates, ydd[-1:], last)
+    assert abs(part[model.joint(last[0]).v_slice][0] - ydd[-1]) < 1e-9
+    assert np.abs(exact.jacobian @ part + exact.bias).max() < 1e-9 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("rates", [(1.0, -1.0), (0.3, -2.0), (0.9, 0.2)])
+def test_time_to_singularity_is_when_the_couplers_are_in_line(rates):
+    made = five_bar()
+    y = made.q[places(made)]
+    tracker = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated)
+    before = tracker._memory.copy()
+
+    def stretched(t):
+        first, second = y + t * np.array(rates)
+        return abs(0.4 + 0.3 * np.exp(1j * second) - 0.3 * np.exp(1j * first)) - 1.0
+
+    times = np.linspace(0.0, 3.0, 30001)
+    over = np.flatnonzero([stretched(t) >= 0.0 for t in times])
+    left = tracker.time_to_singularity(rates, 3.0)
+    if over.size:
+        assert times[over[0]] - 3e-3 < left <= times[over[0]]
+        near = tracker.update(y + 0.99 * left * np.array(rates))
+        assert near.valid and near.amplification > 5.0
+        tracker.reset(made.q)
+        assert np.isinf(tracker.time_to_singularity(rates, 0.9 * left))
+    else:
+        assert np.isinf(left)
+    assert np.isinf(tracker.time_to_singularity([0.0, 0.0]))
+    assert np.array_equal(tracker._memory, before)

@@ -25,7 +25,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import (
     EffortCommands,
     JointEfforts,
-    JointErrors,
+    JointMotions,
     JointOutput,
     PointSetpoints,
     StateSetpoints,
@@ -70,7 +70,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         super().__init__("computed_torque", SETTINGS, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
-        self._errors = JointErrors(self, "~/tracking_error")
+        self._errors = JointMotions(self, "~/tracking_error")
         kind = SETPOINTS[self.settings["outputs"]]
         self._setpoints = kind and kind(self, "~/setpoint")
         self._setpoint: Setpoint | None = None

@@ -72,10 +72,10 @@ class BaseInput:
     def __init__(self, node: RobotNode[Any]) -> None:
         self._node = node
         self._subscription = None
-        if node.settings["base_motion"] == "odometry" and OdometryMessage is not None:
+        if node.settings.get("base_motion") == "odometry" and OdometryMessage is not None:
             self._subscription = node.listen(OdometryMessage, "odometry", self._on_odometry, qos.STREAM_INPUT)
             node.listen(AccelStamped, "~/desired_base_acceleration", self._on_acceleration)
-        if node.settings["carrying_joints"] == "states":
+        if node.settings.get("carrying_joints") == "states":
             node.listen(JointTrajectory, "~/carrying_accelerations", self._on_carrying)
 
     @property
@@ -114,7 +114,7 @@ class BaseInput:
     def describe(self, report: Report) -> None:
         """Fill in how the base moves, and who tells where several do."""
         core = self._node.core
-        report.values["base"] = self._node.settings["base_motion"]
+        report.values["base"] = self._node.settings.get("base_motion", "fixed")
         if core is not None and core.base is not None and core.base.joints:
             report.values["carried by"] = ", ".join(core.base.joints)
         if self._subscription is None or self._node.answering is None:

@@ -69,6 +69,8 @@ class RobotInputs:
         Joints of the outputs, and of inputs without names, in this order; none stands for all, in model order.
     base : MovingBase, optional
         What carries the robot, where that moves: its joints are read besides the robot's own, and odometry.
+    commanded, measured : sequence of str, optional
+        Joints that other messages tell of, and those that states do; both are all joints where they are left out.
 
     Raises
     ------
@@ -109,16 +111,23 @@ class RobotInputs:
         That the robot is expected to have had since the last state [rad/s^2, m/s^2].
     """
 
-    def __init__(self, model: Model, joints: Sequence[str], base: MovingBase | None = None) -> None:
-        names = model.joint_names
+    def __init__(
+        self,
+        model: Model,
+        joints: Sequence[str],
+        base: MovingBase | None = None,
+        commanded: Sequence[str] = (),
+        measured: Sequence[str] = (),
+    ) -> None:
+        names = tuple(commanded) or model.joint_names
         _check_joints(names, joints)
         self.joints = tuple(joints) or names
         self.order: NDArray[np.intp] | None = None
         if self.joints != names:
             self.order = np.array([names.index(joint) for joint in self.joints], dtype=np.intp)
         self._base, whole = base, model if base is None else base.whole
-        self._names = names if base is None else (*base.joints, *names)
-        self._carriers, self._bodies = len(self._names) - len(names), model.n_bodies
+        self._names = (tuple(measured) or names) if base is None else (*base.joints, *names)
+        self._carriers, self._bodies = 0 if base is None else len(base.joints), model.n_bodies
         self._states, self.commands = JointMapping(self._names), JointMapping(names)
         self.unnamed = JointMapping(names).match(self.joints)
         self._carrying = JointMapping(self._names[: self._carriers])

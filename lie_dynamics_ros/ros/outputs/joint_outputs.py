@@ -84,7 +84,7 @@ class JointAccelerations(JointOutput):
         self.send_serialized(self._form.stamped(stamp))
 
 
-class JointErrors(JointOutput):
+class JointMotions(JointOutput):
     """Publishes errors of position and velocity by name as a JointState whose effort stays empty."""
 
     TYPE = JointState

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +10,14 @@ import numpy.typing as npt
 
 from ...dynamics.jacobians import jacobian
 from ...dynamics.kinematics import frame_pose
-from ...errors import SingularityError
+from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
 from ...model.model import Model
 from ...stewart.tracking.status import TrackingStatus
 from ..constraint_set import ConstraintSet
 from ..kernels import tracking as tk
-from ..quantities import ConstraintQuantities, constraint_quantities
-from ..resolution import RANK_CUT
+from .joints import single_places
+from .motion import ClosedMotion
 
 Array = npt.NDArray[np.float64]
 
@@ -85,10 +86,11 @@ class TrackedState:
         The sample.
     """
 
-    __slots__ = ("_row", "_setup", "measured")
+    __slots__ = ("_known", "_row", "_setup", "measured")
 
     def __init__(self, setup: Setup, row: Array, measured: Array) -> None:
         self._setup, self._row, self.measured = setup, row, measured
+        self._known: tuple[ClosedMotion, Array] | None = None  # and the gain of the measured joints
 
     @property
     def q(self) -> Array:
@@ -131,27 +133,27 @@ class TrackedState:
         """
         return float(self._row[tk.RADIUS])
 
-    def _quantities(self) -> ConstraintQuantities:
-        model = self._setup.model
-        return constraint_quantities(model, self._setup.constraints, self.q, np.zeros(model.nv))
+    def _motion(self) -> tuple[ClosedMotion, Array]:
+        if self._known is None:
+            setup = self._setup
+            motion = ClosedMotion(setup.model, setup.constraints, self.q)
+            self._known = motion, motion.gain(setup.places, setup.noise)
+        return self._known
 
     @property
     def residuals(self) -> Array:
         """Errors of the constraints at `q` (m,) [m, rad]."""
-        return self._quantities().error
+        return self._motion()[0].residuals.copy()
+
+    @property
+    def amplification(self) -> float:
+        """Largest rate of all coordinates for measured joints at a rate of 1, as norms [rad, m]; grows at singularities."""
+        return float(np.linalg.norm(self._motion()[1], 2))
 
     @property
     def sensor_residuals(self) -> Array:
         """What is left of the sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
         return self.measured - self.q[self._setup.positions]
-
-    def _gain(self) -> Array:
-        """Return the changes of q that those of the measured joints make (nv, k), by least squares."""
-        setup = self._setup
-        A = self._quantities().jacobian
-        _, s, vt = np.linalg.svd(A)
-        free = vt[int((s > RANK_CUT * s.max(initial=0.0)).sum()) :].T
-        return np.asarray(free @ np.linalg.pinv(free[setup.places] / setup.noise[:, None]) / setup.noise)
 
     def rates(self, measured: npt.ArrayLike) -> Array:
         """Return the rates of all coordinates (..., nv) from those of the measured joints (..., k).
@@ -162,12 +164,38 @@ class TrackedState:
             For a wrong shape, NaN and infinity.
         """
         given = as_real(measured, (len(self._setup.names),), "measured")
-        return np.asarray(given @ self._gain().T)
+        return np.asarray(given @ self._motion()[1].T)
+
+    def accelerations(
+        self, rates: npt.ArrayLike, given: npt.ArrayLike, joints: Sequence[str] | None = None
+    ) -> Array:
+        """Return the accelerations of all coordinates (nv,) that come nearest to those given of some joints.
+
+        Parameters
+        ----------
+        rates : array-like, shape (nv,)
+            Of all coordinates, as `rates` returns them [rad/s, m/s].
+        given : array-like, shape (k,)
+            Accelerations of the joints [rad/s^2, m/s^2].
+        joints : sequence of str, optional
+            Joints of one coordinate; the measured ones when left out.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN and infinity, and joints that are not there.
+        """
+        setup = self._setup
+        places = setup.places if joints is None else single_places(setup.model, joints, "joints")
+        qd, qdd = as_real(rates, (setup.model.nv,), "rates"), as_real(given, (len(places),), "given")
+        if qd.ndim != 1 or qdd.ndim != 1:
+            raise InputError("rates, given: one state is expected, got a batch", name="rates")
+        return self._motion()[0].accelerations(qd, places, qdd)
 
     @property
     def covariance(self) -> Array:
         """Covariance of all coordinates from the sensors' noise (nv, nv), along `Model.integrate`."""
-        spread = self._gain() * self._setup.noise
+        spread = self._motion()[1] * self._setup.noise
         return np.asarray(spread @ spread.T)
 
     def pose(self, frame: str) -> Array:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError, SingularityError
-from ...lie._arrays import count_of, real_numbers
+from ...lie._arrays import as_real, count_of, number_of, real_numbers
 from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...stewart.tracking.status import TrackingStatus
 from ..assembly import constraint_rank
 from ..constraint_set import ConstraintSet
 from ..kernels import tracking as tk
 from ..quantities import constraint_quantities
 from .chains import coordinate_groups, largest_rates, loop_chains
+from .joints import single_names
 from .result import Setup, TrackedMotion, TrackedState
 
 Array = npt.NDArray[np.float64]
@@ -94,13 +96,8 @@ class ClosedLoopTracker:
                 f"model {model.name!r}: user constraints and user-defined joints have no known bounds of second "
                 "derivatives; loops and couplings of the library's own joints are expected"
             )
-        names = tuple(measured) if isinstance(measured, Iterable) and not isinstance(measured, str) else ()
+        names = single_names(model, measured, "measured")
         joints = [model.joint(name) for name in names]
-        for joint in joints:
-            if joint.type.nq != 1:
-                raise InputError(f"measured: joint {joint.name!r} has {joint.type.nq} coordinates, one is expected")
-        if not names or len(set(names)) < len(names):
-            raise InputError(f"measured: names of joints, each once, are expected, got {measured!r}", name="measured")
         max_steps = count_of("max_steps", max_steps, 1, 10**9)
         count = len(names)
         noise = _each(sensor_noise, count, "sensor_noise", least=1e-300)
@@ -122,10 +119,10 @@ class ClosedLoopTracker:
                 constraints.size + len(weights), count,
             )
         )  # fmt: skip
+        self._settings = np.array([self._bounded, max_steps, *errors], float)
         self._fixed = (
             model._table, constraints._packed, constraints._offsets, chains, links, coordinate_groups(model, rates),
-            others.astype(float), rows.astype(float), weights, np.array([self._bounded, max_steps, *errors], float),
-            self._memory,
+            others.astype(float), rows.astype(float), weights, self._settings, self._memory,
         )  # fmt: skip
         self._track = tk.tracking_kernel()
         self._width = tk.RESULT + model.nq
@@ -184,6 +181,33 @@ class ClosedLoopTracker:
         except (TypeError, ValueError, OverflowError):
             pass
         return self.update_many(real_numbers(positions, "positions")[None], dt=dt)[0]
+
+    def time_to_singularity(self, rates: npt.ArrayLike, horizon: float = 1.0) -> float:
+        """Return when the measured joints come to a singular configuration if they keep their rates [s].
+
+        Looked for from the last good configuration on, in `max_steps` proven steps at most; infinity where none is
+        found before the `horizon` [s]. Changes nothing.
+
+        Parameters
+        ----------
+        rates : array-like, shape (k,)
+            Of the measured joints [rad/s, m/s].
+
+        Raises
+        ------
+        InputError
+            For rates of a wrong shape, NaN and infinity; a horizon that is not above zero.
+        """
+        given = as_real(rates, self._shape, "rates")
+        time = number_of("horizon", horizon, "a finite number above zero", lambda x: 0.0 < x < np.inf)
+        if given.ndim != 1:
+            raise InputError(f"rates: shape {self._shape} is expected, got {given.shape}", name="rates")
+        nq = self.setup.model.nq
+        memory, settings, out = self._memory.copy(), self._settings.copy(), np.empty((1, self._width))
+        settings[tk.BOUNDED] = 0.0
+        end = memory[tk.MEMORY + nq : tk.MEMORY + nq + len(given)] + time * given
+        self._track(*self._fixed[:-2], settings, memory, end[None], _NO_TIMES, self._space.copy(), out)
+        return float(out[0, tk.COVERED] * time) if out[0, tk.STATUS] == TrackingStatus.SINGULAR else np.inf
 
     def update_many(self, positions: npt.ArrayLike, *, dt: npt.ArrayLike | None = None) -> TrackedMotion:
         """Go through many positions (n, k) of the measured joints in turn, in one compiled loop.

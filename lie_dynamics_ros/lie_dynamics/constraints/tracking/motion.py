@@ -1,0 +1,49 @@
+"""Rates and accelerations of all coordinates of a closed mechanism from those of some, at one configuration."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...model.model import Model
+from ..constraint_set import ConstraintSet
+from ..quantities import constraint_quantities
+from ..resolution import RANK_CUT
+
+Array = npt.NDArray[np.float64]
+
+
+class ClosedMotion:
+    """Motions that keep loops closed: q' = F z and q'' = F z + p, with A F = 0 and A p + dA/dt q' = 0.
+
+    Parameters
+    ----------
+    model : Model
+    constraints : ConstraintSet
+    q : ndarray, shape (nq,)
+        A closed configuration.
+
+    Attributes
+    ----------
+    residuals : ndarray, shape (m,)
+        Errors of the constraints there [m, rad].
+    """
+
+    def __init__(self, model: Model, constraints: ConstraintSet, q: Array) -> None:
+        self._model, self._constraints, self._q = model, constraints, q
+        found = constraint_quantities(model, constraints, q, model._zero)
+        self.residuals = found.error
+        self._u, self._s, vt = np.linalg.svd(found.jacobian)
+        rank = int((self._s > RANK_CUT * self._s.max(initial=0.0)).sum())
+        self._held, self._free = vt[:rank], vt[rank:].T
+        self._u, self._s = self._u[:, :rank], self._s[:rank]
+
+    def gain(self, places: npt.NDArray[np.intp], noise: Array) -> Array:
+        """Return the rates (nv, k) that unit rates at places make, by least squares weighted by their noise (k,)."""
+        return np.asarray(self._free @ np.linalg.pinv(self._free[places] / noise[:, None]) / noise)
+
+    def accelerations(self, rates: Array, places: npt.NDArray[np.intp], given: Array) -> Array:
+        """Return accelerations (nv,) at rates (nv,) that come nearest to those given at places (k,)."""
+        bias = constraint_quantities(self._model, self._constraints, self._q, rates).bias
+        found = -self._held.T @ ((self._u.T @ bias) / self._s)
+        return np.asarray(found + self._free @ (np.linalg.pinv(self._free[places]) @ (given - found[places])))
