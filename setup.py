@@ -25,6 +25,7 @@ setup(
             "lie_dynamics/stewart/assembly/*.npz",
             "ros/*/*.xml",
             "urdf/*.urdf",
+            "urdf/*.yaml",
             "platforms/*.yaml",
             "mechanisms/*",
         ]
@@ -37,7 +38,7 @@ setup(
         (f"share/{PACKAGE}/config/rviz", glob("config/rviz/*.rviz")),
         (f"share/{PACKAGE}/config/foxglove", glob("config/foxglove/*.json")),
         (f"share/{PACKAGE}/config/policies", glob("config/policies/*.xml")),
-        (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf")),
+        (f"share/{PACKAGE}/urdf", glob(f"{PACKAGE}/urdf/*.urdf") + glob(f"{PACKAGE}/urdf/*.yaml")),
         (f"share/{PACKAGE}/platforms", glob(f"{PACKAGE}/platforms/*.yaml")),
         (f"share/{PACKAGE}/mechanisms", glob(f"{PACKAGE}/mechanisms/*")),
     ],
@@ -84,6 +85,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"contact = {PACKAGE}.nodes.contact.node:main",
+            f"closed_loop = {PACKAGE}.nodes.closed_loop.node:main",
             f"computed_torque = {PACKAGE}.nodes.computed_torque.node:main",
             f"hybrid_dynamics = {PACKAGE}.nodes.hybrid_dynamics.node:main",
             f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics.node:main",

@@ -3,6 +3,7 @@
 from ..core.quiet_imports import end_quietly_while_importing
 
 PROGRAMS = (
+    "closed_loop",
     "computed_torque",
     "contact",
     "hybrid_dynamics",

@@ -32,6 +32,7 @@ VALUES = {
     "mode": "adaptive",
     "rate": "250.0",
     "length_noise": "0.001",
+    "loops": "loops: []",
     "platform": "semi_regular: {}",
     "base_frame": "floor",
     "platform_frame": "top",

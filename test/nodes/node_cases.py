@@ -212,6 +212,17 @@ def _true_pose() -> np.ndarray:
 
 CASES = (
     Case(
+        module="closed_loop",
+        parameters={"robot_description": ARM, **AT_REST},  # without loops it is a tree
+        answer=JointState,
+        topic="joint_efforts",
+        names=ARM_JOINTS,
+        position=ARM_POSITION,
+        numbers=lambda answer: answer.effort,
+        expected=lambda: oracle(ARM, ARM_POSITION),
+        noise=_hybrid_noise,
+    ),
+    Case(
         module="inverse_dynamics",
         parameters={"robot_description": ARM, **AT_REST},
         answer=JointState,

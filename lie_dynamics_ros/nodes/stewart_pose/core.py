@@ -13,23 +13,9 @@ from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError
 from ...core.leg_state import LEGS, LegState
 from ...core.poses import numbers_to_matrix
+from ...core.tracking import KINDS, PUBLISH
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
-
-KINDS = {
-    TrackingStatus.NOT_FINITE: "not finite",
-    TrackingStatus.NOT_POSITIVE: "not positive",
-    TrackingStatus.LEG_LIMIT: "outside leg limits",
-    TrackingStatus.SINGULAR: "singularity",
-    TrackingStatus.NO_POSE: "no such pose",
-    TrackingStatus.TOO_FAR: "too far",
-    TrackingStatus.AMBIGUOUS: "ambiguous",
-    TrackingStatus.OUT_OF_REACH: "out of reach",
-}
-"""Names under which lengths that are not answered are counted."""
-
-WITHHOLD, PUBLISH = "withhold", "publish"
-"""What may become of a pose whose status is AMBIGUOUS."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from ...core.errors import MessageError
 from ...core.setting import Setting
+from ...core.tracking import PUBLISH, WITHHOLD
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import (
     StewartPlatform,
@@ -36,11 +37,11 @@ from ...ros.model.platform_loading import (
 from ...ros.node.answering_node import ANSWER_SETTINGS, AnsweringNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
+from ...ros.outputs.certainty import Certainty, word_for
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.wire.messages import LINEAR_FIRST
-from .certainty import Certainty, word_for
-from .core import PUBLISH, WITHHOLD, PoseAnswer, StewartPoseCore, StewartPoseOptions
+from .core import PoseAnswer, StewartPoseCore, StewartPoseOptions
 from .markers import StewartMarkers
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 
@@ -120,6 +121,10 @@ SETTINGS = (
         high=100.0,
     ),
 )
+
+
+HORIZON = 60.0
+"""Furthest that the diagnostics look ahead for a singular pose [s]."""
 
 
 class StewartPoseNode(AnsweringNode[StewartPoseCore]):
@@ -221,7 +226,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         outputs, tracked = self._outputs, answer.tracked
         if not (stamp.sec or stamp.nanosec):
             stamp = Time(nanoseconds=answer.state.stamp).to_msg()
-        self._certainty.report(tracked, stamp, self.settings["singularity_warning"])
+        self._certainty.report(tracked, stamp, self.settings["singularity_warning"], tracked.time_to_singularity)
         if answer.refusal is not None:
             raise answer.refusal
         if not tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST):
@@ -305,7 +310,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         leg = int(margins.argmin())
         if margins[leg] < float("inf"):
             values["nearest leg limit [m]"] = f"{margins[leg]:.4g} at {core.legs[leg]}"
-        left = self._certainty.time_left(tracked)
+        left = tracked.time_to_singularity(HORIZON)
         values["time to singularity [s]"] = f"{left:.3g}" if left < math.inf else "none ahead"
         if left < self.settings["singularity_warning"]:
             report.add(diagnostics.WARN, f"{left:.2g} s to a singular pose at the present speed")

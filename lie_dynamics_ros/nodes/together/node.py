@@ -22,6 +22,7 @@ from ...ros.node.spinning import run_all
 
 NODES_PACKAGE = __package__.rpartition(".")[0]
 NODE_CLASSES = {
+    "closed_loop": "ClosedLoopNode",
     "computed_torque": "ComputedTorqueNode",
     "contact": "ContactNode",
     "hybrid_dynamics": "HybridDynamicsNode",

@@ -83,6 +83,7 @@ _BOOLEAN = {"kind": "boolean", "choices": BOOLEANS}
 #: Arguments that set the parameter of the same name.
 PARAMETERS = {
     "robot_description": Argument("The robot: URDF text, file path, file:// or package:// URI."),
+    "loops": Argument("What closes the robot's loops: YAML text, file path, file:// or package:// URI."),
     "platform": Argument("Geometry of the platform: YAML text, file path, file:// or package:// URI."),
     "base_frame": Argument("Frame of the base joints."),
     "platform_frame": Argument("Frame of the platform joints."),
@@ -124,6 +125,10 @@ LAUNCHED_NODES = {
         (*_ROBOT, "mode", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands.")},
         ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", "operational_space", "impedance"),
+    ),
+    "closed_loop": NodeFile(
+        ("robot_description", "loops", "joint_prefix", "frame_prefix", *_COMMON),
+        {"commands": ("~/commands", "Topic of the effort commands.")},
     ),
     "contact": NodeFile(
         (*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}

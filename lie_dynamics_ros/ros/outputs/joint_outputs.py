@@ -85,7 +85,7 @@ class JointAccelerations(JointOutput):
 
 
 class JointMotions(JointOutput):
-    """Publishes errors of position and velocity by name as a JointState whose effort stays empty."""
+    """Publishes positions and velocities, or errors of them, by name as a JointState whose effort stays empty."""
 
     TYPE = JointState
     RUNS = 2
@@ -95,7 +95,7 @@ class JointMotions(JointOutput):
         return JointState(name=joints, position=values[0], velocity=values[1])
 
     def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
-        """Publish errors [rad or m, and per s], in model order, under the stamp of their state."""
+        """Publish them [rad or m, and per s], in model order, under the stamp of their state."""
         self.fill(position, velocity)
         self.send_serialized(self._form.stamped(stamp))
 

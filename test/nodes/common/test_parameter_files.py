@@ -8,6 +8,7 @@ import pytest
 import yaml
 from node_robots import ARM
 
+from lie_dynamics_ros.nodes.closed_loop import node as closed_loop
 from lie_dynamics_ros.nodes.computed_torque import node as computed_torque
 from lie_dynamics_ros.nodes.contact import node as contact
 from lie_dynamics_ros.nodes.hybrid_dynamics import node as hybrid_dynamics
@@ -26,6 +27,7 @@ from lie_dynamics_ros.ros.node.parameters import make_descriptor
 ROOT = Path(__file__).resolve().parents[3]
 OF_THE_VIEWER = {s.name: s for s in (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *viewer.SETTINGS)}
 NODES = {
+    "closed_loop": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *closed_loop.SETTINGS),
     "computed_torque": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *computed_torque.SETTINGS),
     "contact": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *contact.SETTINGS),
     "hybrid_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *hybrid_dynamics.SETTINGS),
@@ -79,7 +81,7 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
     side = "publisher" if name.startswith("simulated") else "subscription"
     depth = {f"qos_overrides.{bench.namespace}/joint_states.{side}.depth": 7}
     node = bench.start(name, arguments=["--params-file", str(file)], fresh=True, **depth)  # as users start it
-    if name in ("computed_torque", "contact", "hybrid_dynamics", "inverse_dynamics", "tool_wrench"):
+    if name in ("closed_loop", "computed_torque", "contact", "hybrid_dynamics", "inverse_dynamics", "tool_wrench"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")
     for setting in NODES[name]:

@@ -147,7 +147,7 @@ class TrackedState:
 
     @property
     def amplification(self) -> float:
-        """Largest rate of all coordinates for measured joints at a rate of 1, as norms [rad, m]; grows at singularities."""
+        """Largest rate of all coordinates for measured joints at a rate of 1, as norms; grows at singularities."""
         return float(np.linalg.norm(self._motion()[1], 2))
 
     @property
@@ -166,9 +166,7 @@ class TrackedState:
         given = as_real(measured, (len(self._setup.names),), "measured")
         return np.asarray(given @ self._motion()[1].T)
 
-    def accelerations(
-        self, rates: npt.ArrayLike, given: npt.ArrayLike, joints: Sequence[str] | None = None
-    ) -> Array:
+    def accelerations(self, rates: npt.ArrayLike, given: npt.ArrayLike, joints: Sequence[str] | None = None) -> Array:
         """Return the accelerations of all coordinates (nv,) that come nearest to those given of some joints.
 
         Parameters

@@ -14,7 +14,6 @@ from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ...stewart.tracking.status import TrackingStatus
 from ..assembly import constraint_rank
 from ..constraint_set import ConstraintSet
 from ..kernels import tracking as tk
@@ -30,6 +29,8 @@ _NO_TIMES = np.zeros(0)
 _WEIGHT = 1e-3
 #: Singular values of constraints and sensors together that are smaller, relative to the largest, determine nothing.
 _DETERMINED = 1e-6
+#: Looking ahead, a piece of the way that takes more steps is cut, down to this part of the way.
+_STEPS_OF_A_PIECE, _SMALLEST_PIECE = 40, 0.004
 #: Errors of constraints that the first configuration may have [m, rad].
 _CLOSED = 1e-8
 
@@ -185,8 +186,9 @@ class ClosedLoopTracker:
     def time_to_singularity(self, rates: npt.ArrayLike, horizon: float = 1.0) -> float:
         """Return when the measured joints come to a singular configuration if they keep their rates [s].
 
-        Looked for from the last good configuration on, in `max_steps` proven steps at most; infinity where none is
-        found before the `horizon` [s]. Changes nothing.
+        The way from the last good configuration until then is proven to be regular. A singularity follows within some
+        hundredths of the `horizon` [s], or is missed by so little that the proof would take many steps. Infinity where
+        the way is regular as far as the horizon. Changes nothing.
 
         Parameters
         ----------
@@ -202,12 +204,22 @@ class ClosedLoopTracker:
         time = number_of("horizon", horizon, "a finite number above zero", lambda x: 0.0 < x < np.inf)
         if given.ndim != 1:
             raise InputError(f"rates: shape {self._shape} is expected, got {given.shape}", name="rates")
-        nq = self.setup.model.nq
+        first = tk.MEMORY + self.setup.model.nq
         memory, settings, out = self._memory.copy(), self._settings.copy(), np.empty((1, self._width))
-        settings[tk.BOUNDED] = 0.0
-        end = memory[tk.MEMORY + nq : tk.MEMORY + nq + len(given)] + time * given
-        self._track(*self._fixed[:-2], settings, memory, end[None], _NO_TIMES, self._space.copy(), out)
-        return float(out[0, tk.COVERED] * time) if out[0, tk.STATUS] == TrackingStatus.SINGULAR else np.inf
+        settings[tk.BOUNDED], settings[tk.MAX_STEPS] = 0.0, _STEPS_OF_A_PIECE
+        start, space = memory[first : first + len(given)].copy(), self._space.copy()
+        done, piece = 0.0, time
+        while done < time:
+            piece = min(piece, time - done)
+            trial, ahead = memory.copy(), (start + (done + piece) * given)[None]
+            self._track(*self._fixed[:-2], settings, trial, ahead, _NO_TIMES, space, out)
+            if out[0, tk.CONTINUED] > 0.0:
+                memory, done, piece = trial, done + piece, 2.0 * piece
+            elif piece <= _SMALLEST_PIECE * time:
+                return done
+            else:
+                piece = max(0.25 * piece, _SMALLEST_PIECE * time)
+        return np.inf
 
     def update_many(self, positions: npt.ArrayLike, *, dt: npt.ArrayLike | None = None) -> TrackedMotion:
         """Go through many positions (n, k) of the measured joints in turn, in one compiled loop.

@@ -1,0 +1,8 @@
+"""Start the node closed_loop beside a driver that publishes joint_states of motors, and robot_description."""
+
+from lie_dynamics_ros.ros.launch.launch_arguments import whole
+from lie_dynamics_ros.ros.launch.launch_files import launch_description
+
+
+def generate_launch_description():
+    return launch_description(whole("closed_loop"))

@@ -1,0 +1,238 @@
+"""What the node closed_loop computes: measured joints in; all joints, and the efforts of the motors, out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.arrays import Array, all_finite
+from ...core.commands import HybridCommand
+from ...core.errors import ConfigurationError, MessageError
+from ...core.latest import Latest
+from ...core.robot_core import RobotCore
+from ...core.robot_state import RobotState
+from ...core.tracking import KINDS
+from ...lie_dynamics import (
+    JointFriction,
+    LieDynamicsError,
+    Model,
+    constrained_hybrid_dynamics,
+    constrained_inverse_dynamics,
+)
+from ...lie_dynamics.constraints.tracking.result import TrackedState
+from ...lie_dynamics.stewart import TrackingStatus
+from .mechanism import TrackedMechanism, single_joints
+from .options import ClosedLoopOptions
+
+
+@dataclass(eq=False, slots=True)
+class LoopAnswer:
+    """The answer to one state.
+
+    Attributes
+    ----------
+    state : RobotState
+        Of the measured joints.
+    tracked : TrackedState
+        What became of it.
+    refusal : MessageError or None
+        Why nothing is to be published; None where it is.
+    rates : ndarray, shape (nv,)
+        Of all coordinates [rad/s, m/s].
+    acceleration : ndarray, shape (nv,), or None
+        Of all coordinates, as commands and efforts make it [rad/s^2, m/s^2].
+    effort : ndarray, or None
+        Of the motors [N m or N]; None, as the acceleration, where there is a problem.
+    problem : MessageError or None
+        Why there are no efforts.
+    """
+
+    state: RobotState
+    tracked: TrackedState
+    refusal: MessageError | None
+    rates: Array
+    acceleration: Array | None = None
+    effort: Array | None = None
+    problem: MessageError | None = None
+
+
+class ClosedLoopCore(RobotCore):
+    """Follows one closed mechanism and answers for its motors; see `RobotCore`.
+
+    Attributes
+    ----------
+    mechanism : TrackedMechanism
+    joints : tuple of str
+        All joints of one coordinate.
+    positions, places : ndarray of int
+        Where they stand in q and among rates.
+    command : Latest
+        The `HybridCommand` last received, of the motors.
+    last : TrackedState or None
+        What became of the last state; None before the first.
+    """
+
+    SCALAR = False
+    options: ClosedLoopOptions
+
+    def __init__(
+        self, model: Model, options: ClosedLoopOptions, friction: JointFriction | None, mechanism: TrackedMechanism
+    ) -> None:
+        super().__init__(model, friction)
+        self.mechanism, self.acceleration = mechanism, np.zeros(len(mechanism.measured))
+        measured = [model.joint(name) for name in mechanism.measured]
+        self._measured = np.array([joint.q_slice.start for joint in measured], dtype=np.intp)
+        self._turns = np.where([joint.kind == "continuous" for joint in measured], 2.0 * np.pi, 0.0)
+        self.joints = single_joints(model)
+        joints = [model.joint(name) for name in self.joints]
+        self.positions = np.array([joint.q_slice.start for joint in joints], dtype=np.intp)
+        self.places = np.array([joint.v_slice.start for joint in joints], dtype=np.intp)
+        self._motors = np.array([model.joint(name).v_slice.start for name in mechanism.motors], dtype=np.intp)
+        self.command: Latest[HybridCommand] = Latest()
+        self.last: TrackedState | None = None
+        self._since: int | None = None  # time of the last state that was followed [ns]
+        self._velocity = self.acceleration  # of the measured joints there
+        self._tracker = mechanism.tracker(model, bounded=mechanism.start_known)
+        self._approach = mechanism.tracker(model, bounded=False)
+        self.set_options(options)
+        self._check_motors()
+        self.forget()
+
+    def _check_motors(self) -> None:
+        """Answer once, so that nothing is compiled while states come in; raises where the motors hold nothing."""
+        y = self.mechanism.start[self._measured]
+        count = len(self.mechanism.motors)
+        none = np.zeros(count, dtype=bool)
+        for prescribed in (~none, none):
+            named = HybridCommand(~none, prescribed, np.zeros(count))
+            state = RobotState(0, y, np.zeros(len(y)), np.zeros((self.model.n_bodies, 6)))
+            answer = self._answer(state, named)
+            if prescribed.all() and answer.problem is not None:
+                raise ConfigurationError(f"motors {', '.join(self.mechanism.motors)}: {answer.problem}")
+        self.time_to_singularity(1.0)
+        self.take_saturated()
+
+    # Following.
+
+    @property
+    def start_from(self) -> str:
+        """Which configuration tracking starts from."""
+        return "parameter start_positions" if self.mechanism.start_known else "where loops close first, assumed"
+
+    def forget(self) -> None:
+        """Forget where the mechanism is, and commands: the next state is followed from the start."""
+        self.last = self._since = None
+        self._tracker.reset(self.mechanism.start)
+        self.command.clear()
+
+    def withheld(self, tracked: TrackedState) -> bool:
+        """Tell whether a configuration is not to be published."""
+        if not tracked.valid:
+            return True
+        return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
+
+    def time_to_singularity(self, horizon: float) -> float:
+        """Return when the measured joints come to a singular configuration at their present rates, see the tracker."""
+        return self._tracker.time_to_singularity(self._velocity, horizon)
+
+    def _unwound(self, position: Array) -> Array:
+        """Return measured positions, those of joints that turn without end less the turns that a driver drops."""
+        if not self._turns.any():
+            return position
+        before = self._tracker.q[self._measured]
+        return position + self._turns * np.round((before - position) / (2.0 * np.pi))
+
+    def _follow(self, state: RobotState) -> TrackedState:
+        position = self._unwound(state.position)
+        if self._since is None and self.mechanism.max_speed is not None:
+            # Where the straight line from the start leads to, there it is known to be.
+            self._approach.reset(self.mechanism.start)
+            first = self._approach.update(position)
+            if first.valid:
+                self._tracker.reset(first.q)
+        dt = 0.0 if self._since is None else max(0.0, 1e-9 * (state.stamp - self._since))
+        tracked = self.last = self._tracker.update(position, dt=dt)
+        if tracked.valid or self._since is not None:
+            self._since = state.stamp
+        self._velocity = state.velocity.copy()
+        return tracked
+
+    # Answering.
+
+    def answer(self, state: RobotState) -> LoopAnswer:
+        """Go to the configuration for a state, and return what the motors are to exert there.
+
+        Raises
+        ------
+        MessageError
+            The rates are so large that those of other joints are not finite.
+        """
+        return self._answer(state, self.command.at(state.arrival, self.options.command_timeout))
+
+    def _answer(self, state: RobotState, command: HybridCommand | None) -> LoopAnswer:
+        tracked = self._follow(state)
+        if self.withheld(tracked):
+            return LoopAnswer(state, tracked, MessageError(KINDS[tracked.status], tracked.message), self.zero)
+        rates = tracked.rates(state.velocity)
+        if not all_finite(rates):
+            raise MessageError("not finite", "the state leads to rates that are not finite")
+        answer = LoopAnswer(state, tracked, None, rates)
+        try:
+            answer.acceleration, answer.effort = self._within_limits(answer, command)
+        except MessageError as problem:
+            answer.problem = problem
+        except LieDynamicsError as error:
+            answer.problem = MessageError("no efforts", str(error))
+        return answer
+
+    def _within_limits(self, answer: LoopAnswer, command: HybridCommand | None) -> tuple[Array, Array]:
+        """Return accelerations (nv,) and efforts of the motors, limited where that is asked for."""
+        count, limit = len(self._motors), self.limit[self._motors]
+        prescribed, value = np.ones(count, dtype=bool), np.zeros(count)
+        if command is not None:
+            prescribed, value = command.prescribed | ~command.named, command.input
+        # Each round gives at least one motor its limit, so there are at most as many as motors.
+        while True:
+            acceleration, effort = self._solve(answer, prescribed, value)
+            if not (all_finite(acceleration) and all_finite(effort)):
+                raise MessageError("not finite", "the state leads to efforts that are not finite")
+            over = prescribed & (np.abs(effort) > limit) if self.options.saturate else np.zeros(count, dtype=bool)
+            over |= self.options.saturate & ~prescribed & (np.abs(value) > limit)
+            if not over.any():
+                return acceleration, effort
+            self.saturated[self._motors[over]] = True
+            value = np.where(over, np.clip(effort, -limit, limit), value)
+            prescribed = prescribed & ~over
+
+    def _solve(self, answer: LoopAnswer, prescribed: NDArray[np.bool_], value: Array) -> tuple[Array, Array]:
+        """Return accelerations (nv,) and efforts of the motors, of which one is given for each."""
+        dynamics, q, rates, wrenches = self.dynamics, answer.tracked.q, answer.rates, answer.state.wrenches
+        constraints, n = self.mechanism.constraints, dynamics.nv
+        acceleration, given = np.zeros(n), np.zeros(n)
+        at, rest = self._motors[prescribed], self._motors[~prescribed]
+        if prescribed.any():
+            names = [name for name, one in zip(self.mechanism.motors, prescribed, strict=True) if one]
+            acceleration = answer.tracked.accelerations(rates, value[prescribed], names)
+        mask = np.zeros(n, dtype=bool)
+        mask[at] = True
+        if prescribed.all():
+            found = constrained_inverse_dynamics(
+                dynamics, constraints, q, rates, acceleration, wrenches,
+                actuated=mask, resolution=self.options.resolution,
+            )  # fmt: skip
+        else:
+            given[rest] = value[~prescribed]
+            found = constrained_hybrid_dynamics(
+                dynamics, constraints, q, rates, acceleration, self.body_effort(rates, given), mask, wrenches,
+                resolution=self.options.resolution,
+            )  # fmt: skip
+        effort = self.drive_effort(rates, found.tau)[self._motors]
+        return np.asarray(found.qdd), np.where(prescribed, effort, value)
+
+    def take_saturated(self) -> tuple[str, ...]:
+        """Return the motors whose efforts were limited since the last call."""
+        names = tuple(name for name, at in zip(self.mechanism.motors, self._motors, strict=True) if self.saturated[at])
+        self.saturated[:] = False
+        return names

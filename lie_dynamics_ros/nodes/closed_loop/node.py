@@ -1,0 +1,249 @@
+"""Node that answers the measured joints of a closed mechanism with all others, its platform, and efforts of its motors.
+
+See doc/nodes/closed_loop.md for topics, services, parameters, units, frames and signs.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.time import Time as RclpyTime
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from ...core.commands import HybridCommand
+from ...core.errors import ConfigurationError
+from ...core.frame_names import check_prefix
+from ...core.joint_mapping import JointMapping
+from ...core.robot_options import Payload
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics.lie import so3
+from ...lie_dynamics.stewart import TrackingStatus
+from ...ros.inputs.base_input import BASE_SETTINGS
+from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
+from ...ros.inputs.robot_inputs import RobotInputs
+from ...ros.model.friction_loading import load_friction
+from ...ros.model.loop_loading import load_constraints
+from ...ros.model.model_loading import load_model
+from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.spinning import run
+from ...ros.outputs import diagnostics
+from ...ros.outputs.certainty import Certainty, word_for
+from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions, JointOutput
+from ...ros.outputs.pose_outputs import PoseOutputs
+from ...ros.wire.interface_package import interfaces
+from ...ros.wire.messages import LINEAR_FIRST
+from .core import ClosedLoopCore, LoopAnswer
+from .mechanism import TrackedMechanism
+from .options import CLOSED_LOOP_SETTINGS, ClosedLoopOptions
+
+_NOT_HERE = {"joints", *(setting.name for setting in BASE_SETTINGS)}
+SETTINGS = (*(setting for setting in ROBOT_SETTINGS if setting.name not in _NOT_HERE), *CLOSED_LOOP_SETTINGS)
+WHAT = "configuration"
+LOOKS = 50_000_000
+"""Time between looks for a singularity ahead [ns]: one takes some 0.2 ms."""
+AHEAD = 2.0
+"""Furthest that the diagnostics look ahead [s]."""
+
+
+class ClosedLoopNode(RobotNode[ClosedLoopCore]):
+    """Measured joints in; all joints, the platform's pose and the motors' efforts out."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("closed_loop", SETTINGS, **kwargs)
+        self._states = JointMotions(self, "~/joint_states")
+        self._accelerations = JointAccelerations(self, "~/joint_accelerations")
+        self._efforts = JointEfforts(self, "~/joint_efforts")
+        self._commands = EffortCommands(self, "~/commands")
+        self._poses = PoseOutputs(self, self.settings["publish_tf"])
+        self._certainty = Certainty(self, WHAT, LOOKS)
+        self._quaternion = np.zeros(4)
+        messages = interfaces("msg")
+        if messages is not None:
+            self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
+        self.listen(JointTrajectory, "~/joint_trajectory", lambda m: self._on_command(read_trajectory_command, m))
+        self.create_service(Trigger, "~/reset", self._reset)
+
+    # Configuration.
+
+    def read_options(self, values: Mapping[str, Any]) -> ClosedLoopOptions:
+        """Make options of parameter values; raises ParameterError where they make no sense together."""
+        return ClosedLoopOptions(**ClosedLoopOptions.read(values))
+
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ClosedLoopCore:
+        """Refuse: a core takes a mechanism besides, see `build`."""
+        raise NotImplementedError
+
+    def outputs(self) -> tuple[JointOutput | None, ...]:
+        """Return the outputs with a number for each joint of `RobotInputs`: none."""
+        return ()
+
+    def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ClosedLoopCore]:
+        """Prepare the mechanism of a description; raises with the reason where that cannot be done."""
+        prefix = values["joint_prefix"]
+        check_prefix(values["frame_prefix"])
+        model = load_model(description, values, self.get_logger())
+        friction = load_friction(description, values, model)
+        options = self.options_of(values)
+        Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
+        constraints = load_constraints(values["loops"], model, prefix)
+        model = model.with_joint_prefix(prefix)
+        frame = values["platform_frame"]
+        if frame and frame not in model.frames:
+            raise ConfigurationError(f"platform_frame: the robot has no link or frame {frame!r}")
+        try:
+            mechanism = TrackedMechanism.from_values(model, constraints, values)
+            core = ClosedLoopCore(model, options, friction, mechanism)
+        except LieDynamicsError as error:
+            raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
+        return RobotInputs(model, (), None, mechanism.motors, mechanism.measured), core
+
+    def use(self, robot: tuple[RobotInputs, ClosedLoopCore]) -> None:
+        """Answer for this robot from now on."""
+        core = robot[1]
+        mechanism, frames = core.mechanism, core.model.frames
+        for output, joints in (
+            (self._states, core.joints),
+            (self._accelerations, core.joints),
+            (self._efforts, mechanism.motors),
+            (self._commands, mechanism.motors),
+        ):
+            output.set_joints(joints)
+        level = [name for name, f in frames.items() if f.body < 0 and np.array_equal(f.placement, np.eye(4))]
+        self._poses.set_frames(self.frame_of(level[:2][-1]), self.frame_of(self.settings["platform_frame"]))
+        self._certainty.restart()
+        super().use(robot)
+        if not mechanism.start_known:
+            self.get_logger().warning("start_positions is not given: tracking starts where the loops close first")
+
+    def activate(self) -> None:
+        """Begin to answer; the first state is followed from the start."""
+        self._certainty.restart()
+        super().activate()
+
+    def restart(self) -> None:
+        """Forget where the mechanism is: the next state is followed from the start."""
+        self._certainty.restart()
+        super().restart()
+
+    # Messages.
+
+    def publish(self, core: ClosedLoopCore, answer: LoopAnswer, stamp: Time) -> None:
+        """Publish what is known of a state."""
+        tracked = answer.tracked
+        if not (stamp.sec or stamp.nanosec):
+            stamp = RclpyTime(nanoseconds=answer.state.stamp).to_msg()
+        self._certainty.report(
+            tracked,
+            stamp,
+            self.settings["singularity_warning"],
+            core.time_to_singularity,
+            lambda: residuals(core, answer),
+        )
+        if answer.refusal is not None:
+            raise answer.refusal
+        self._states.publish(tracked.q[core.positions], answer.rates[core.places], stamp)
+        if answer.acceleration is not None and answer.effort is not None:
+            self._efforts.publish(answer.effort, stamp)
+            self._commands.publish(answer.effort)
+            if self._accelerations.heard:
+                self._accelerations.publish(answer.acceleration[core.places], stamp)
+        if self.settings["platform_frame"]:
+            self._publish_platform(answer, stamp)
+        if answer.problem is not None:
+            raise answer.problem
+
+    def _publish_platform(self, answer: LoopAnswer, stamp: Time) -> None:
+        frame, tracked, poses = self.settings["platform_frame"], answer.tracked, self._poses
+        pose = tracked.pose(frame)
+        quaternion = so3.to_quaternion(pose[:3, :3])
+        if quaternion @ self._quaternion < 0.0:
+            quaternion = -quaternion
+        self._quaternion = quaternion
+        poses.covariance_matrix[0] = tracked.pose_covariance(frame)[np.ix_(LINEAR_FIRST, LINEAR_FIRST)]
+        poses.publish_pose(pose[:3, 3].tolist(), quaternion.tolist(), stamp)
+        if poses.twist_wanted:
+            poses.publish_twist(tracked.twist(frame, answer.state.velocity), pose[:3, :3], stamp)
+
+    def _on_command(self, read: Callable[[Any, JointMapping], HybridCommand], message: Any) -> None:
+        core, inputs = self.answering, self.inputs
+        if core is not None and inputs is not None:
+            self.stream.accept(lambda: core.command.put(read(message, inputs.commands), self.ros_time()))
+
+    # Services.
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        core = self.core
+        if core is None:
+            response.success, response.message = False, "the node is not configured"
+            return response
+        self.restart()
+        response.success, response.message = True, f"the next state is followed from the start: {core.start_from}"
+        return response
+
+    # Diagnostics.
+
+    def describe(self, report: Report, period: float) -> None:
+        """Fill in a diagnostic report over the last ``period`` seconds."""
+        super().describe(report, period)
+        core, values = self.core, report.values
+        if core is None:
+            return
+        mechanism = core.mechanism
+        values["measured joints"] = ", ".join(mechanism.measured)
+        values["motors"] = ", ".join(mechanism.motors)
+        values["starts from"] = core.start_from
+        values["TF"] = "published" if self._poses.tf and self.settings["platform_frame"] else "not published"
+        if self.answering is None:
+            return
+        if core.command.is_stale(self.ros_time(), core.options.command_timeout):
+            report.add(diagnostics.WARN, "the command is stale; accelerations of motors are taken as zero")
+        if not mechanism.start_known and mechanism.constraints.size:
+            report.add(diagnostics.WARN, "start_positions is not given: tracking started where the loops close first")
+        last = core.last
+        if last is None:
+            values["tracking"] = "not started"
+            return
+        values["tracking"] = word_for(last, WHAT)
+        if core.withheld(last):
+            report.add(diagnostics.ERROR, f"not published: {last.message}")
+            return
+        if last.status is TrackingStatus.AMBIGUOUS:
+            report.add(diagnostics.WARN, f"AMBIGUOUS: {last.message}")
+        amplification, left = last.amplification, core.time_to_singularity(AHEAD)
+        values["proven steps"] = last.steps
+        values["amplification"] = f"{amplification:.4g}"
+        values["no singularity within [s]"] = f"{last.regular_for:.3g}"
+        values["time to singularity [s]"] = f"{left:.3g}" if left < math.inf else f"above {AHEAD:g}"
+        if left < self.settings["singularity_warning"]:
+            report.add(diagnostics.WARN, f"{left:.2g} s to a singular {WHAT} at the present speed")
+        if amplification > self.settings["amplification_warning"]:
+            report.add(diagnostics.WARN, f"close to a singular {WHAT}: amplification {amplification:.3g}")
+
+
+def residuals(core: ClosedLoopCore, answer: LoopAnswer) -> dict[str, str]:
+    """Return what is left of each loop, and of each sensor where they are redundant, for ``~/status``."""
+    tracked, constraints = answer.tracked, core.mechanism.constraints
+    found = {
+        f"residual of {name} [m, rad]": f"{np.abs(tracked.residuals[part]).max():.3g}"
+        for name, part in constraints.slices.items()
+    }
+    if tracked.valid:
+        for name, left in zip(core.mechanism.measured, tracked.sensor_residuals.tolist(), strict=True):
+            found[f"residual of {name} [m, rad]"] = f"{left:.3g}"
+    return found
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node."""
+    return run(ClosedLoopNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""The node closed_loop as a process: the five-bar of the package, as its page starts it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from diagnostic_msgs.msg import DiagnosticArray
+from five_bar_machine import JOINTS, MOTORS, START, URDF, closed, derivative, efforts, tip
+from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped, WrenchStamped
+from node_harness import stamp_of
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+PAGE = (Path(__file__).resolve().parents[3] / "doc" / "nodes" / "closed_loop.md").read_text()
+(PARAMETERS,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+VALUES = yaml.safe_load(PARAMETERS)["/**"]["closed_loop"]["ros__parameters"]
+
+
+@pytest.fixture
+def node(bench):
+    name = bench.start("closed_loop", **{**VALUES, "state_timeout": 60.0})
+    bench.wait_state(name, "active")
+    return name
+
+
+def state(bench, y, yd=(0.0, 0.0)):
+    return bench.make_state(("gripper", *MOTORS[::-1]), [0.0, *y[::-1]], [np.nan, *yd[::-1]])
+
+
+def test_all_joints_the_tip_and_efforts_are_told(bench, node):
+    states = bench.listen(JointState, f"{node}/joint_states")
+    torques = bench.listen(JointState, f"{node}/joint_efforts")
+    poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+    twists = bench.listen(TwistStamped, f"{node}/twist")
+    words = bench.listen(DiagnosticArray, f"{node}/status")
+    commands = bench.publisher(JointTrajectory, f"{node}/joint_trajectory")
+    yd, ydd = np.array([0.3, -0.2]), np.array([4.0, 7.0])
+    point = JointTrajectoryPoint(accelerations=ydd[::-1].tolist())
+
+    def ask():
+        commands.publish(JointTrajectory(joint_names=MOTORS[::-1], points=[point]))
+        return state(bench, START, yd)
+
+    answer = bench.ask(ask, states)
+    assert tuple(answer.name) == JOINTS and not answer.effort
+    np.testing.assert_allclose(answer.position, closed(START), atol=1e-10)
+    np.testing.assert_allclose(answer.velocity, derivative(closed, START) @ yd, atol=1e-6)
+    expected = efforts(START, yd, ydd)
+
+    def told():
+        message = bench.ask(ask, torques)
+        return message if np.allclose(message.effort, expected, atol=1e-4) else None
+
+    assert tuple(bench.wait(told, "efforts for the accelerations").name) == MOTORS
+    pose = bench.ask(ask, poses)
+    assert pose.header.frame_id == "base"
+    p, q = pose.pose.pose.position, pose.pose.pose.orientation
+    np.testing.assert_allclose([p.x, p.z], tip(START), atol=1e-10)
+    rod = np.sum(closed(START)[:2])
+    assert abs(abs(q.y) - abs(np.sin(rod / 2))) < 1e-10 and abs(q.x) + abs(q.z) < 1e-10
+    covariance = np.reshape(pose.pose.covariance, (6, 6))
+    J = derivative(tip, START)
+    np.testing.assert_allclose(covariance[np.ix_([0, 2], [0, 2])], 1e-10 * J @ J.T, rtol=1e-5, atol=1e-15)
+    twist = bench.ask(ask, twists).twist.linear
+    np.testing.assert_allclose([twist.x, twist.y, twist.z], np.insert(J @ yd, 1, 0.0), atol=1e-6)
+    (status,) = bench.ask(ask, words).status
+    values = {pair.key: pair.value for pair in status.values}
+    assert status.message == "continued" and float(values["residual of hinge [m, rad]"]) < 1e-12
+
+
+def test_wrenches_at_the_tip_and_what_cannot_be(bench, node):
+    torques = bench.listen(JointState, f"{node}/joint_efforts")
+    words = bench.listen(DiagnosticArray, f"{node}/status")
+    wrenches = bench.publisher(WrenchStamped, f"{node}/external_wrench")
+    push = WrenchStamped()
+    push.header.frame_id = "base"  # which does not move
+    bench.ask(lambda: state(bench, START), torques)
+    wrenches.publish(push)
+    bench.wait_status(node, lambda s, v: int(v.get("dropped: external wrenches") or 0) > 0, "a wrench that is dropped")
+    push.header.frame_id = "tip"
+    push.wrench.force.x = 10.0
+    rod = np.sum(closed(START)[:2])
+    expected = efforts(START, np.zeros(2), np.zeros(2), 10.0 * np.array([np.cos(rod), np.sin(rod)]))
+
+    def ask():
+        wrenches.publish(push)
+        return state(bench, START)
+
+    def told():
+        return np.allclose(bench.ask(ask, torques).effort, expected, atol=1e-5) or None
+
+    bench.wait(told, "efforts that balance the wrench")
+    before = len(torques)
+    jump = state(bench, [0.2, 2.9])  # cranks that cross
+    bench.states.publish(jump)
+    found = bench.wait(lambda: next((w for w in words if stamp_of(w) == stamp_of(jump)), None), "a word on the jump")
+    assert found.status[0].message.startswith("kept at the last good configuration: ")
+    assert all(stamp_of(t) != stamp_of(jump) for t in torques[before:])
+    assert bench.call_once(Trigger, node, "reset", Trigger.Request()).success
+    bench.ask(lambda: state(bench, START), torques)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"motors": ["left_motor"]}, "motors left_motor"),
+        ({"measured_joints": ["left_motor"]}, "2 freedoms"),
+        ({"loops": "loops: [{kind: hinge, first: tip, second: right_rod_end}]"}, "loops:"),
+        ({"platform_frame": "top"}, "platform_frame"),
+        ({"loops": "/nowhere.yaml"}, "loops:"),
+    ],
+)
+def test_what_cannot_be_tracked_is_refused_with_the_reason(bench, changes, words):
+    node = bench.start("closed_loop", **{**VALUES, **changes})
+    bench.wait_status(node, lambda s, v: words in s.message, words)
+
+
+def test_joints_and_frames_may_have_prefixes(bench):
+    loops = "loops: [{name: hinge, kind: point_on_line, first: tip, second: right_rod_end, axis: [0, 1, 0]}]\n"
+    node = bench.start(
+        "closed_loop",
+        **{**VALUES, "joint_prefix": "a_", "frame_prefix": "a/", "state_timeout": 60.0, "loops": loops},
+    )
+    states = bench.listen(JointState, f"{node}/joint_states")
+    poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+    names = [f"a_{name}" for name in MOTORS]
+    answer = bench.ask(lambda: bench.make_state(names, START, np.zeros(2)), states)
+    assert tuple(answer.name) == tuple(f"a_{name}" for name in JOINTS)
+    np.testing.assert_allclose(answer.position, closed(START), atol=1e-10)
+    assert bench.ask(lambda: bench.make_state(names, START, np.zeros(2)), poses).header.frame_id == "a/base"
+    assert URDF.count("left_motor") == 1
