@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from support.cores import options
 
 import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
@@ -23,7 +24,7 @@ from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.answer import PHASES
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, POLICIES, ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions, default_options
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import Goal, Tolerance, read_bounds
 from lie_dynamics_ros.ros.inputs.trajectories import read_joint_trajectory
 
@@ -59,7 +60,7 @@ def random_options(rng: np.random.Generator) -> ComputedTorqueOptions:
     if rng.random() < 0.3:
         changes |= {"payload_frame": "panda_link7", "payload_mass": float(rng.choice([0.1, 3.0, 1e3, 1e6]))}
     changes["effort_policy"] = str(rng.choice(POLICIES))
-    return default_options(**changes)
+    return options(**changes)
 
 
 def _between(rng: np.random.Generator, setting: Any) -> float:

@@ -20,7 +20,6 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
 
 RNG = np.random.default_rng(11)
 BASE, TOP = RNG.normal(size=(2, 6, 3))
-FLAT = np.hstack([RNG.normal(size=(6, 2)), np.zeros((6, 1))])
 CIRCLE_ANGLES = np.deg2rad([10, 50, 130, 170, 250, 290])
 CIRCLE = np.stack([np.cos(CIRCLE_ANGLES), np.sin(CIRCLE_ANGLES), np.zeros(6)], axis=1)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, MODEL_SETTINGS, ComputedTorqueOptions
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
 DEFAULTS = {setting.name: setting.default for setting in (*CONTROL_SETTINGS, *MODEL_SETTINGS)}
@@ -14,7 +15,7 @@ DEFAULTS = {setting.name: setting.default for setting in (*CONTROL_SETTINGS, *MO
 
 def options(**values) -> ComputedTorqueOptions:
     """Return options of parameter values."""
-    unknown = set(values) - set(DEFAULTS)
+    unknown = set(values) - set(DEFAULTS) - {"state_timeout"}
     assert not unknown, f"no parameter {unknown}"
     found = ComputedTorqueOptions.from_values({**DEFAULTS, "state_timeout": 0.1, **values})
     assert isinstance(found, ComputedTorqueOptions)

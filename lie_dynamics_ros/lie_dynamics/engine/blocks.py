@@ -11,7 +11,6 @@ from .simd import LANES_T, WIDTH
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_MASK = ir.VectorType(ir.IntType(1), WIDTH)
 _ZERO = ir.Constant(_VECTOR, [0.0] * WIDTH)
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...core.errors import ParameterError
-from ...core.robot_options import MODEL_SETTINGS, RobotOptions
+from ...core.robot_options import RobotOptions
 from ...core.setting import Setting, per_joint
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
@@ -271,15 +271,6 @@ class ComputedTorqueOptions(RobotOptions):
         if unknown:
             raise ParameterError(f"adapted_bodies: the robot has no link {', '.join(unknown)}")
         return super().apply(model)
-
-
-def default_options(**changes: Any) -> ComputedTorqueOptions:
-    """Return the options of the node's defaults, with some parameters changed."""
-    values = {setting.name: setting.default for setting in (*MODEL_SETTINGS, *CONTROL_SETTINGS)}
-    unknown = set(changes) - set(values) - {"state_timeout"}
-    if unknown:
-        raise ParameterError(f"there is no parameter {', '.join(sorted(unknown))}")
-    return ComputedTorqueOptions.from_values({**values, "state_timeout": 0.1, **changes})
 
 
 def _check_gains(numbers: Mapping[str, tuple[float, ...]], rate: float, delay: float) -> None:

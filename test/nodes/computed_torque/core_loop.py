@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from support.cores import options
 
 import lie_dynamics_ros
 from lie_dynamics_ros.core.joint_points import JointPoints
@@ -14,7 +15,6 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import default_options
 
 S = 10**9
 MIDDLE = np.array([0.0, 0.0, 0.0, -1.7, 0.0, 1.8, 0.5])
@@ -32,7 +32,7 @@ class Loop:
 
     def __init__(self, q=MIDDLE, qd=ZERO, true=None, rate=500.0, delay=1, method="semi_implicit", **parameters):
         self.parameters = parameters
-        self.core = ComputedTorqueCore(panda(), default_options(**parameters))
+        self.core = ComputedTorqueCore(panda(), options(**parameters))
         self.core.start()
         self.period, self.k = 1.0 / rate, 0
         self.arm = Simulator(true or panda(), q, qd, step=0.25 * self.period, method=method)
@@ -54,7 +54,7 @@ class Loop:
 
     def change(self, **parameters):
         self.parameters |= parameters
-        self.core = self.core.with_options(default_options(**self.parameters))
+        self.core = self.core.with_options(options(**self.parameters))
 
     def follow(self, times, position, *others, start=0):
         others = [None if x is None else np.array(x, float) for x in others]

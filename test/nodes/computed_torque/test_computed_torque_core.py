@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from core_loop import EVERY, MIDDLE, ZERO, Loop, S, panda
+from support.cores import options
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
@@ -20,7 +21,6 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.efforts import EffortStage
-from lie_dynamics_ros.nodes.computed_torque.options import default_options
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
 from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
 
@@ -67,7 +67,7 @@ WRIST = """<robot name="wrist"><link name="base"/><link name="ring"/><link name=
 @pytest.mark.parametrize("mode", CONTROL_MODES)
 def test_massless_links_whose_axes_line_up_are_controlled_and_stopped(mode):
     """No effort has a finite acceleration there: what asks for one does without."""
-    core = ComputedTorqueCore(Model.from_urdf(WRIST), default_options(mode=mode))
+    core = ComputedTorqueCore(Model.from_urdf(WRIST), options(mode=mode))
     core.start()
     rest, stamps = np.zeros(3), iter(range(S, 4 * S, S // 1000))
     core.answer(RobotState(next(stamps), rest, rest))
@@ -134,14 +134,14 @@ def test_too_large_an_error_too_high_a_speed_and_leaving_the_range_stop():
         (MIDDLE + 0.6 * np.eye(7)[2], ZERO, "panda_joint3 is farther from its desired position"),
         (MIDDLE, 4.0 * np.eye(7)[5], "panda_joint6 moves faster"),
     ):
-        core = ComputedTorqueCore(panda(), default_options())
+        core = ComputedTorqueCore(panda(), options())
         core.start()
         core.answer(RobotState(S, MIDDLE, ZERO))
         answer = core.answer(RobotState(S + 10**6, q, qd))
         assert answer.phase in ("stopping", "stopped") and reason in answer.reason
         with pytest.raises(MessageError, match="trajectory"):
             core.follow(JointPoints(EVERY, np.array([1.0]), MIDDLE[None]))
-    core = ComputedTorqueCore(panda(), default_options(mode="gravity_compensation"))
+    core = ComputedTorqueCore(panda(), options(mode="gravity_compensation"))
     core.start()
     out = np.where(EVERY == 0, upper + 0.06, MIDDLE)
     assert core.answer(RobotState(S, out, ZERO)).phase == "holding"  # whoever starts there may guide the robot back
@@ -149,7 +149,7 @@ def test_too_large_an_error_too_high_a_speed_and_leaving_the_range_stop():
 
 
 def test_efforts_that_are_not_finite_become_gravity_compensation_and_a_stop():
-    core = ComputedTorqueCore(panda(), default_options(state_timeout=0.0))
+    core = ComputedTorqueCore(panda(), options(state_timeout=0.0))
     core.start()
     core.answer(RobotState(S, MIDDLE, ZERO))
     answer = core.answer(RobotState(S + 10**6, MIDDLE, ZERO, np.full((7, 6), 1e308)))
@@ -180,7 +180,7 @@ def test_no_change_at_run_time_steps_the_efforts(changes):
 def test_another_model_takes_over_smoothly():
     loop = Loop()
     last = loop.run(0.1)[-1].total
-    other = ComputedTorqueCore(panda().with_payload("panda_link7", 3.0, [0, 0, 0.1]), default_options())
+    other = ComputedTorqueCore(panda().with_payload("panda_link7", 3.0, [0, 0, 0.1]), options())
     other.start()
     other.succeed(loop.core)
     np.testing.assert_allclose(other.answer(RobotState(loop.k * S, MIDDLE, ZERO)).total, last, atol=1e-6)
@@ -214,9 +214,9 @@ def test_adaptive_mode_on_defaults_learns_a_payload_without_a_step():
 
 def test_gains_that_the_loop_cannot_carry_are_refused_or_brought_down():
     with pytest.raises(ParameterError, match="a loop of 100 Hz with a delay of 1 periods cannot carry"):
-        default_options(kp=[2500.0], kd=[100.0], rate=100.0)
+        options(kp=[2500.0], kd=[100.0], rate=100.0)
     with pytest.raises(ParameterError, match="unstable at any rate"):
-        default_options(kp=[100.0], kd=[0.0])
+        options(kp=[100.0], kd=[0.0])
     loop = Loop(rate=50.0, kp=[2500.0], kd=[100.0], error_limit=0.0, state_timeout=1.0)
     loop.run(0.5)
     gains, report = loop.core.gains, loop.core.loop()
@@ -229,7 +229,7 @@ def test_gains_that_the_loop_cannot_carry_are_refused_or_brought_down():
 @pytest.mark.parametrize("mode", CONTROL_MODES)
 def test_the_loop_is_stable_at_random_and_at_aligned_poses(mode):
     rng = np.random.default_rng(5)
-    core = ComputedTorqueCore(panda(), default_options(mode=mode))
+    core = ComputedTorqueCore(panda(), options(mode=mode))
     for rate in (250.0, 500.0, 1000.0):
         core.start()
         for k in range(12):

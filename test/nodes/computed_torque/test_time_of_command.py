@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from core_loop import MIDDLE, ZERO, Loop, S, panda
+from support.cores import options
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import default_options
 
 
 def swing_errors(delay, **parameters):
@@ -35,7 +35,7 @@ def test_what_is_desired_is_commanded_for_the_time_at_which_efforts_act(mode):
 def test_at_rest_the_delay_changes_no_effort(mode):
     efforts = []
     for least in (0.0, 1.0):
-        core = ComputedTorqueCore(panda(), default_options(mode=mode, least_delay=least))
+        core = ComputedTorqueCore(panda(), options(mode=mode, least_delay=least))
         core.answer(RobotState(S, MIDDLE, ZERO))
         efforts.append(core.answer(RobotState(S + 2_000_000, MIDDLE + 0.01, ZERO + 0.02)).total)
     np.testing.assert_array_equal(*efforts)
@@ -43,11 +43,11 @@ def test_at_rest_the_delay_changes_no_effort(mode):
 
 def test_a_least_delay_beyond_the_delay_is_refused():
     with pytest.raises(ParameterError, match="least_delay: at most delay, 1, got 2"):
-        default_options(least_delay=2.0)
+        options(least_delay=2.0)
 
 
 def test_states_older_than_declared_move_the_time_for_which_is_commanded():
-    core = ComputedTorqueCore(panda(), default_options())
+    core = ComputedTorqueCore(panda(), options())
     for k in range(40):
         core.answer(RobotState(S + k * 2_000_000, MIDDLE, ZERO, age=0.0036))
     assert core.lead == pytest.approx(2e6 * (0.5 + 0.5 * (1.75 + 2.0)))

@@ -92,11 +92,6 @@ def start_systems() -> tuple[StartSystem, ...]:
     )
 
 
-def general_start(flat: bool) -> StartSystem:
-    """Return the start system of general platforms, 40 poses, spatial or with both sides flat."""
-    return next(s for s in start_systems() if s.count == 40 and s.flat == flat)
-
-
 @lru_cache(maxsize=256)
 def _placement(points: bytes, tolerance: float) -> Placement:
     base, platform = np.frombuffer(points).reshape(2, 6, 3)
