@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...engine.compile import inline
+from ...engine.compile import outline
 
 
-@inline
+@outline
 def along(values, turn, out):
     """Write the matrix of numbers along and about axes: the rows of `turn`, as the frame sees them."""
     for i in range(6):
@@ -20,7 +20,7 @@ def along(values, turn, out):
                 out[part + i, part + j] = x
 
 
-@inline
+@outline
 def multiply(a, b, out):
     """Write a b."""
     for i in range(6):
@@ -31,7 +31,7 @@ def multiply(a, b, out):
             out[i, j] = x
 
 
-@inline
+@outline
 def spread(a, values, out):
     """Write a diag(values) a^T, exactly symmetric."""
     for i in range(6):
@@ -42,7 +42,7 @@ def spread(a, values, out):
             out[i, j] = out[j, i] = x
 
 
-@inline
+@outline
 def add(factor, a, x, out):
     """Add factor a x to `out`."""
     for i in range(out.shape[0]):
