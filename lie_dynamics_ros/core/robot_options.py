@@ -52,6 +52,15 @@ MODEL_SETTINGS = (
         high=1e9,
     ),
 )
+EFFORT_SETTINGS = (
+    Setting(
+        "driver_compensates_gravity",
+        False,
+        "Leave gravity out of ~/joint_efforts and ~/commands, for drivers that add it themselves.",
+    ),
+    Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
+)
+"""Of nodes that command efforts."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...core.errors import ParameterError
-from ...core.robot_options import RobotOptions
+from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
 from ...core.setting import Setting, per_joint
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
@@ -97,12 +97,7 @@ CONTROL_SETTINGS = (
     ),
     Setting("blend_time", 0.5, "In which efforts pass over to another mode, gains or model [s].", high=60.0),
     per_joint("effort_rate_limit", 0.0, "Largest change of commanded efforts [N m/s, N/s]; 0: no limit.", high=1e9),
-    Setting(
-        "driver_compensates_gravity",
-        False,
-        "Leave gravity out of ~/joint_efforts and ~/commands, for drivers that add it themselves.",
-    ),
-    Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
+    *EFFORT_SETTINGS,
     Setting(
         "effort_policy",
         POLICIES[0],

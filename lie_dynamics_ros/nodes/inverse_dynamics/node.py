@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...core.dynamics_answer import DynamicsAnswer
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import RobotOptions
+from ...core.robot_options import EFFORT_SETTINGS
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
@@ -31,12 +32,7 @@ from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions
 SETTINGS = (
     *ROBOT_SETTINGS,
     Setting("gravity_only", False, "Answer with the efforts that hold the robot against gravity, and nothing else."),
-    Setting(
-        "driver_compensates_gravity",
-        False,
-        "Leave gravity out of ~/joint_efforts and ~/commands, for drivers that add it themselves.",
-    ),
-    Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
+    *EFFORT_SETTINGS,
     Setting(
         "acceleration_timeout",
         0.5,
