@@ -14,8 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...core.dynamics_answer import DynamicsAnswer
 from ...core.joint_mapping import JointMatch
-from ...core.robot_options import RobotOptions
-from ...core.robot_options import EFFORT_SETTINGS
+from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
