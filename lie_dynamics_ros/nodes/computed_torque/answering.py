@@ -88,6 +88,7 @@ class Answering(RobotCore):
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
         self._give_way = 0.0  # how long the stop under way is to go on without a spring [s]
+        self._gave_way = False  # whether it did so already
         self._moved = False  # whether the mode changed and the robot is to stay where it is
 
     def gravity(self, position: Array) -> Array:
@@ -316,7 +317,7 @@ class Answering(RobotCore):
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
         if self.phase not in (STOPPING, STOPPED):
             self._plan = None  # made at the next state, from where the robot is then
-            self._give_way = GIVING_WAY if self._reacts else 0.0
+            self._give_way, self._gave_way = (GIVING_WAY if self._reacts else 0.0), self._reacts
             self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")

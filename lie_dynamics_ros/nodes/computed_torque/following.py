@@ -61,8 +61,8 @@ class Following(Answering):
         """Take in whether something touches the robot; where that is new, react as `contact_reaction` says."""
         new, self._touched = touching and not self._touched, touching
         reaction, mode = self.options.contact_reaction, self.options.mode
-        if new and self._reacts and self.phase == STOPPING:
-            self._give_way = GIVING_WAY
+        if new and self._reacts and self.phase == STOPPING and not self._gave_way:
+            self._give_way, self._gave_way = GIVING_WAY, True
         if not new or reaction == "none" or self._last is None or self.phase in UNTIL_HOLD:
             return
         if reaction == "retract" and self.player is not None and self.player.holds(self._way_back):

@@ -210,6 +210,7 @@ def test_a_path_that_was_left_is_no_way_back():
     ("reaction", "touching", "given"), [("stop", True, 300), ("stop", False, 0), ("none", True, 0)]
 )
 def test_a_stop_gives_way_for_a_while_then_holds_what_sinks(reaction, touching, given):
+    """Once, however often the flag flickers."""
     arm = Ideal(contact_reaction=reaction)
     arm.control.touched(touching)
     arm.control.stop("a test")
@@ -218,6 +219,8 @@ def test_a_stop_gives_way_for_a_while_then_holds_what_sinks(reaction, touching, 
     for _ in range(400):
         arm.k += 1
         arm.q = arm.q + 1e-4
+        arm.control.touched(False)
+        arm.control.touched(touching)
         answer = arm.control.answer(RobotState(S + arm.k * 10**6, arm.q, arm.qd))
         assert answer.phase == "stopping" or len(errors) >= given
         errors.append(np.abs(answer.error).max())
