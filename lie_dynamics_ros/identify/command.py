@@ -59,6 +59,11 @@ def parser() -> argparse.ArgumentParser:
         help="of the plan: all links stay where nx x + ny y + nz z >= d, in the root link [m]",
     )  # fmt: skip
     found.add_argument("--clearance", type=float, default=0.1, help="of the plan, from the planes [m]")
+    found.add_argument(
+        "--capsule", nargs=8, action="append", default=[], metavar=("LINK", "X", "Y", "Z", "X2", "Y2", "Z2", "R"),
+        help="of the plan: about a link, in its axes, all within R of the line between two points [m]; --gap apart",
+    )  # fmt: skip
+    found.add_argument("--gap", type=float, default=0.02, help="of the plan, between capsules [m]")
     found.add_argument("--trials", type=int, default=2000, help="of the plan: motions that are tried")
     found.add_argument("--center", type=float, nargs="+", help="of the plan: where it starts and ends [rad, m]")
     return found
@@ -120,15 +125,23 @@ def _check_output(given: argparse.Namespace) -> None:
 def _plan(given: argparse.Namespace, model: Model) -> int:
     """Write the motion to record."""
     planes = [(tuple(plane[:3]), plane[3]) for plane in given.plane]
+    try:
+        capsules = [(link, (x, y, z), (u, v, w), r) for link, *told in given.capsule
+                    for x, y, z, u, v, w, r in [map(float, told)]]  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"--capsule: a link and seven numbers are expected: {error}") from error
     motion = exciting_motion(
-        model, given.seconds, planes=planes, clearance=given.clearance, center=given.center, trials=given.trials
-    )
+        model, given.seconds, planes=planes, clearance=given.clearance, capsules=capsules, gap=given.gap,
+        center=given.center, trials=given.trials,
+    )  # fmt: skip
     path = given.out / "plan.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(motion.to_yaml(), encoding="utf-8")
     near = f", {motion.clearance:.2f} m from the planes" if given.plane else ""
+    near += f", {motion.gap:.2f} m between capsules" if capsules else ""
     print(f"{motion.time[-1]:g} s, condition {motion.condition:.0f}{near}: {path}")
-    print("collisions of the robot with itself are not looked for: watch it once, slowly")
+    looked = "beyond its capsules" if capsules else "with itself"
+    print(f"collisions of the robot {looked} are not looked for: watch it once, slowly")
     return 0
 
 

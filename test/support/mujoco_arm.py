@@ -33,6 +33,8 @@ class MujocoArm:
         Of the integrator [s].
     ball : tuple, optional
         Link, centre (3,) in the link, radius [m]: it touches the wall, a plate that stands far away until `put_wall`.
+    capsules : sequence of tuple
+        Link, start (3,) and end (3,) in it, radius [m], for `distance`.
     integrator : str
         "euler" (semi-implicit: of first order, velocities are late by half a step), "implicitfast" or "rk4".
     """
@@ -47,6 +49,7 @@ class MujocoArm:
         armature=0.0,
         payload=None,
         ball=None,
+        capsules=(),
         stops: bool = False,
         step: float = STEP,
         integrator: str = "euler",
@@ -62,6 +65,14 @@ class MujocoArm:
             spec.body(link).add_geom(name="ball", type=geometry.mjGEOM_SPHERE, size=[radius, 0, 0], pos=center, mass=0)
             plate = spec.worldbody.add_body(name="wall", mocap=True, pos=[0.0, 0.0, -10.0])
             plate.add_geom(name="wall", type=geometry.mjGEOM_BOX, size=[0.5, 0.02, 0.5])
+        for k, (link, start, end, radius) in enumerate(capsules):
+            ends = np.array([start, end], dtype=float)
+            kind, ends = ("CAPSULE", ends) if np.ptp(ends, axis=0).any() else ("SPHERE", np.array([]))
+            place = {"fromto": ends.ravel()} if len(ends) else {"pos": start}
+            body = spec.body(link) or spec.worldbody
+            body.add_geom(
+                name=f"capsule{k}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}"), size=[radius, 0, 0], mass=0, **place
+            )
         spec.option.timestep = step
         spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
         if ball is None:
@@ -109,6 +120,11 @@ class MujocoArm:
             sense = 1.0 if contact.geom2 == ball else -1.0  # it is that of the first on the second
             total += sense * contact.frame.reshape(3, 3).T @ part[:3]
         return total
+
+    def distance(self, one: int, other: int) -> float:
+        """Distance of two capsules [m], negative inside each other."""
+        ids = [self.model.geom(f"capsule{k}").id for k in (one, other)]
+        return mujoco.mj_geomDistance(self.model, self.data, *ids, 10.0, None)
 
     def inverse_dynamics(self, q, qd, qdd) -> np.ndarray:
         """Efforts of a motion, MuJoCo's own."""

@@ -1,6 +1,7 @@
 """Identification of inertial parameters from recorded motion: what can be told apart, and bodies that can exist."""
 
 from .base_parameters import BaseParameters, base_parameters
+from .capsules import Capsule
 from .estimation import Identification, identify
 from .excitation import ExcitingMotion, Plane, exciting_motion
 from .recordings import Recording, filtered_motion
@@ -21,6 +22,7 @@ from .robot import (
 
 __all__ = [
     "BaseParameters",
+    "Capsule",
     "ExcitingMotion",
     "Identification",
     "IdentifiedRobot",

@@ -18,6 +18,7 @@ from ..model.arguments import require_model
 from ..model.coordinates import require_single_coordinates
 from ..model.model import Model
 from .base_parameters import base_parameters
+from .capsules import Capsule, CapsulePairs
 
 Array = npt.NDArray[np.float64]
 
@@ -54,6 +55,8 @@ class ExcitingMotion:
         length one: small where all are told alike.
     clearance : float
         Least distance from the planes of lines between origins of links, infinite without planes [m].
+    gap : float
+        Least distance of capsules from each other, infinite without [m].
     """
 
     joint_names: tuple[str, ...]
@@ -63,6 +66,7 @@ class ExcitingMotion:
     qdd: Array
     condition: float
     clearance: float
+    gap: float
 
     def to_yaml(self) -> str:
         """Return a trajectory_msgs/JointTrajectory, as `ros2 topic pub` takes it."""
@@ -83,6 +87,8 @@ def exciting_motion(
     *,
     planes: Sequence[Plane | tuple[npt.ArrayLike, float]] = (),
     clearance: float = 0.1,
+    capsules: Sequence[Capsule | tuple[str, npt.ArrayLike, npt.ArrayLike, float]] = (),
+    gap: float = 0.02,
     center: npt.ArrayLike | None = None,
     rate: float = 50.0,
     trials: int = 1000,
@@ -93,7 +99,7 @@ def exciting_motion(
     Every joint moves by sines about a center; their sizes are sought by random steps that make the determinant of the
     information on all parameters larger (D-optimal). Each trial is brought within the limits: joint by joint for
     positions, rates and accelerations, as a whole for efforts, of which half is left for what the model does not know,
-    and for planes. Collisions of the robot with itself are not looked for: watch it once, slowly.
+    for planes, and for capsules. Collisions of the robot with itself are looked for between these alone.
 
     Parameters
     ----------
@@ -106,6 +112,11 @@ def exciting_motion(
     clearance : float
         Least distance of the origins of all links and frames that move, and so of lines between them, from the planes:
         at least what links are thick [m].
+    capsules : sequence of Capsule
+        (frame, start (3,), end (3,), radius), about links in their axes, those of the base included [m]. Capsules of
+        links that a joint joins may overlap; all others keep their distance.
+    gap : float
+        That distance, at least [m].
     center : array-like, shape (nq,), optional
         Where it starts, ends, and what it moves about; the middle of the ranges when left out.
     rate : float
@@ -117,15 +128,17 @@ def exciting_motion(
     Raises
     ------
     InputError
-        For bad input, and a center that the robot cannot hold, or that is beyond limits or planes.
+        For bad input, and a center that the robot cannot hold, or that is beyond limits or planes, or where capsules
+        are too near to each other.
     """
     require_model(model)
     require_single_coordinates(model, "an exciting motion")
     seconds = number_of("seconds", seconds, "a time from 10 to 600 s", lambda x: 10.0 <= x <= 600.0)
     clearance = number_of("clearance", clearance, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
+    gap = number_of("gap", gap, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
     rate = number_of("rate", rate, "a rate from 1 to 1000 Hz", lambda x: 1.0 <= x <= 1000.0)
     trials, seed = count_of("trials", trials, 1, 10**6), count_of("seed", seed, 0, 2**63 - 1)
-    room = _Room(model, [_plane(p) for p in planes], clearance, center)
+    room = _Room(model, [_plane(p) for p in planes], clearance, center, CapsulePairs(model, capsules), gap)
     rng = np.random.default_rng(seed)
     judge = _Judge(model, room.effort)
     time = np.linspace(0.0, min(seconds, PERIOD + 2.0 * SWELL), _SAMPLES)
@@ -148,8 +161,9 @@ def exciting_motion(
     chosen = room.motion(best, _basis(points, points[-1]))
     every = slice(None, None, max(1, len(dense) // 400))
     return ExcitingMotion(
-        model.joint_names, points, *chosen, judge.condition(*(x[every] for x in motion)), room.distance(motion[0])
-    )
+        model.joint_names, points, *chosen, judge.condition(*(x[every] for x in motion)), room.distance(motion[0]),
+        room.gap(motion[0]),
+    )  # fmt: skip
 
 
 def _plane(given: Any) -> tuple[Array, float]:
@@ -184,7 +198,13 @@ class _Room:
     """What limits and planes leave."""
 
     def __init__(
-        self, model: Model, planes: list[tuple[Array, float]], clearance: float, center: npt.ArrayLike | None
+        self,
+        model: Model,
+        planes: list[tuple[Array, float]],
+        clearance: float,
+        center: npt.ArrayLike | None,
+        capsules: CapsulePairs,
+        gap: float,
     ) -> None:
         limits = model.limits
         bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
@@ -207,6 +227,7 @@ class _Room:
         self.hurry = np.minimum(bound(hurry, HURRY, LARGEST_HURRY), LARGEST_HURRY)
         self.effort = bound(limits.effort, WORK, np.inf)
         self._model, self._planes, self._clearance = model, planes, clearance
+        self._capsules, self._gap = capsules, gap
         rest = np.zeros((1, model.nv))
         self._frames = [f for f in model.frames.values() if f.body >= 0]
         rng = np.random.default_rng(0)
@@ -216,6 +237,10 @@ class _Room:
             raise InputError(f"center: holding it takes more than {100 * WORK:.0f} % of an effort limit", name="center")
         if self.distance(self.center[None]) < clearance:
             raise InputError(f"center: closer to a plane than {clearance:g} m", name="center")
+        if self.gap(self.center[None]) < gap:
+            pair = capsules.pairs[capsules.gaps(self.center[None])[0].argmin()]
+            names = " and ".join(repr(capsules.names[k]) for k in pair)
+            raise InputError(f"center: capsules of {names} are closer than {gap:g} m", name="center")
 
     def motion(self, sizes: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         """Return positions, rates and accelerations."""
@@ -229,7 +254,8 @@ class _Room:
         sizes = sizes / np.maximum(use, 1e-12)
         for _ in range(_SHRINKS):
             motion = self.motion(sizes, basis)
-            if self.works(*motion) and self.distance(motion[0]) >= self._clearance:
+            q = motion[0]
+            if self.works(*motion) and self.distance(q) >= self._clearance and self.gap(q) >= self._gap:
                 break
             sizes = 0.9 * sizes
         return sizes
@@ -244,6 +270,10 @@ class _Room:
             return np.inf
         places = self._places(q)
         return min(float((places @ n - d).min(initial=np.inf)) for n, d in self._planes)
+
+    def gap(self, q: Array) -> float:
+        """Return the least distance of capsules from each other."""
+        return float(self._capsules.gaps(q).min(initial=np.inf)) if len(self._capsules.pairs) else np.inf
 
     def _places(self, q: Array) -> Array:
         """Return the origins (k, frames, 3) of links and frames."""
