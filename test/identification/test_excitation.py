@@ -130,6 +130,8 @@ def test_refused():
         ({"planes": [((0.0, 0.0, 1.0), 0.9)]}, "closer to a plane"),
         ({"gap": -1.0}, "gap"),
         ({"capsules": [5]}, "capsules"),
+        ({"capsules": None}, "capsules: a sequence"),
+        ({"planes": 5}, "planes: a sequence"),
         ({"capsules": [("nowhere", (0, 0, 0), (0, 0, 0), 0.1)]}, "no link or frame 'nowhere'"),
         ({"capsules": [("panda_link0", (0, 0, 0), (0, 0, np.nan), 0.1)]}, "capsules"),
         ({"capsules": [("panda_link0", (0, 0, 0), (0, 0, 1), 0.9), CAPSULES[4]]}, "'panda_link0' and 'panda_link8'"),

@@ -138,7 +138,8 @@ def exciting_motion(
     gap = number_of("gap", gap, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
     rate = number_of("rate", rate, "a rate from 1 to 1000 Hz", lambda x: 1.0 <= x <= 1000.0)
     trials, seed = count_of("trials", trials, 1, 10**6), count_of("seed", seed, 0, 2**63 - 1)
-    room = _Room(model, [_plane(p) for p in planes], clearance, center, CapsulePairs(model, capsules), gap)
+    half_spaces, pairs = [_plane(p) for p in _each(planes, "planes")], CapsulePairs(model, _each(capsules, "capsules"))
+    room = _Room(model, half_spaces, clearance, center, pairs, gap)
     rng = np.random.default_rng(seed)
     judge = _Judge(model, room.effort)
     time = np.linspace(0.0, min(seconds, PERIOD + 2.0 * SWELL), _SAMPLES)
@@ -164,6 +165,13 @@ def exciting_motion(
         model.joint_names, points, *chosen, judge.condition(*(x[every] for x in motion)), room.distance(motion[0]),
         room.gap(motion[0]),
     )  # fmt: skip
+
+
+def _each(given: Any, name: str) -> list[Any]:
+    try:
+        return list(given)
+    except TypeError:
+        raise InputError(f"{name}: a sequence is expected, got {given!r}", name=name, value=given) from None
 
 
 def _plane(given: Any) -> tuple[Array, float]:
