@@ -91,6 +91,7 @@ setup(
             f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics.node:main",
             f"simulated_robot = {PACKAGE}.nodes.simulated_robot.node:main",
             f"simulated_stewart = {PACKAGE}.nodes.simulated_stewart.node:main",
+            f"stewart_command = {PACKAGE}.nodes.stewart_command.node:main",
             f"stewart_pose = {PACKAGE}.nodes.stewart_pose.node:main",
             f"tool_wrench = {PACKAGE}.nodes.tool_wrench.node:main",
             f"viewer = {PACKAGE}.nodes.viewer.node:main",

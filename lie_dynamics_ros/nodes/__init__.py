@@ -10,6 +10,7 @@ PROGRAMS = (
     "inverse_dynamics",
     "simulated_robot",
     "simulated_stewart",
+    "stewart_command",
     "stewart_pose",
     "together",
     "tool_wrench",

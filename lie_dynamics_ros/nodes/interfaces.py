@@ -173,6 +173,11 @@ INTERFACES = {
             "~/assembly_modes",
         ),
     ),
+    "stewart_command": Interface(
+        ("~/leg_commands", "~/commands", "~/desired_pose", "~/phase"),
+        ("joint_states", "imu", "~/target_pose", "~/target_twist", "~/path", "~/trajectory"),
+        ("~/hold", "~/level", "~/check_path"),
+    ),
     "simulated_robot": Interface(
         ("joint_states", "robot_description", "~/joint_trajectory_point", "/clock"),
         ("~/commands", "~/joint_efforts", "~/joint_trajectory"),
@@ -180,7 +185,7 @@ INTERFACES = {
     ),
     "simulated_stewart": Interface(
         ("joint_states", "~/true_pose", "~/true_twist"),
-        ("~/desired_pose",),
+        ("~/desired_pose", "~/leg_commands"),
         ("~/reset",),
     ),
 }

@@ -22,6 +22,7 @@ COMPOSITES = {
     "control": ["simulated_robot", "computed_torque"],
     "arms": ["simulated_robot", "computed_torque"],
     "stewart_bringup": ["simulated_stewart", "stewart_pose"],
+    "stewart_command_bringup": ["simulated_stewart", "stewart_command", "stewart_pose"],
 }
 #: A value for each argument, and where it is to be found in what is started.
 VALUES = {
@@ -45,6 +46,7 @@ VALUES = {
     "commands": "some/commands",
     "accelerations": "some/accelerations",
     "joint_states": "some/states",
+    "leg_commands": "some/set_points",
     "hybrid_dynamics": "true",
     "namespace": "cell/arm",
     "arms": "one=base_link",
@@ -90,6 +92,14 @@ REACHES = {
         "rate": ["simulated_stewart"],
         "length_noise": ["simulated_stewart"],
         "commands": ["simulated_stewart"],
+    },
+    "stewart_command_bringup": {
+        **{
+            name: ["simulated_stewart", "stewart_command", "stewart_pose"]
+            for name in ("platform", "base_frame", "platform_frame", "joint_prefix", "frame_prefix", "joint_states")
+        },
+        "rate": ["simulated_stewart"],
+        "length_noise": ["simulated_stewart"],
     },
 }
 EVERY = ("namespace", "config", "autostart", "use_sim_time")
@@ -157,8 +167,7 @@ def test_a_node_file_hands_everything_to_its_node(node, monkeypatch, tmp_path):
     config.write_text("/**:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n")
     launched = LAUNCHED_NODES[node]
     given = {name: VALUES[name] for name in (*launched.parameters, *launched.topics, "namespace")}
-    if node == "simulated_robot":
-        given["mode"] = "dynamics"
+    given |= {"simulated_robot": {"mode": "dynamics"}, "simulated_stewart": {"mode": "actuators"}}.get(node, {})
     options = options_of(node, monkeypatch, config=str(config), **given)[node]
     assert (options["namespace"], options["file"]) == ("cell/arm", str(config))
     expected = {name: given[name] for name in LAUNCHED_NODES[node].parameters}
@@ -338,7 +347,7 @@ def test_what_launch_is_told(name, monkeypatch):
         assert (argument.args[0] in switches) == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
         assert argument.kwargs["description"].endswith(".")
         as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")
-        topic = argument.args[0] in ("commands", "accelerations", "joint_states", "touching", "wrench")
+        topic = argument.args[0] in ("commands", "leg_commands", "accelerations", "joint_states", "touching", "wrench")
         elsewhere = topic or texts[argument.args[0]] or argument.args[0] in ("namespace", "config")
         assert as_in_the_file is not bool(elsewhere)
         assert texts[argument.args[0]] in (argument.kwargs["choices"] or (texts[argument.args[0]],))
@@ -346,7 +355,8 @@ def test_what_launch_is_told(name, monkeypatch):
     texts |= {key: value for key, value in given.items() if key in texts}
     nodes = start.kwargs["function"](SimpleNamespace(texts=texts))
     executables = dict.fromkeys(node.kwargs["executable"] for node in nodes)  # each once
-    assert list(executables) == (COMPOSITES.get(name, [name]))[: 2 if name in COMPOSITES else 1]
+    whole = COMPOSITES.get(name, [name])
+    assert list(executables) == (whole[:2] if name == "bringup" else whole)  # the third only where it is asked for
     for node in nodes:
         config, parameters = node.kwargs["parameters"]
         assert config.args[0][1:] == ["config", f"{node.kwargs['name']}.yaml"]

@@ -31,7 +31,7 @@ assert not loaded, loaded
 
 
 def test_no_core_imports_ros():
-    assert len(CORES) == 10 and len(SHARED) > 8
+    assert len(CORES) == 11 and len(SHARED) > 8
     command = [sys.executable, "-c", PROGRAM, *CORES, *SHARED]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""The answer of the node computed_torque to one state, and the phases of its state machine. No messages in here."""
+"""The answer of the node computed_torque to one state. No messages in here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from dataclasses import dataclass
 from ...core.arrays import Array
 from .laws import LawEffort
 from .trajectories.trajectory_piece import Desired
-
-OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
-YIELDING = "yielding"
-PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED, YIELDING)
-UNTIL_HOLD = (STOPPING, STOPPED, YIELDING)
-"""In which nothing is followed until ~/hold is called."""
 
 
 @dataclass(eq=False, slots=True)
@@ -24,7 +18,7 @@ class ControllerAnswer:
     stamp : int
         Of the state [ns].
     mode, phase, reason : str
-        Mode, phase of `PHASES`, and why it is in that phase.
+        Mode, phase of `core.commanding.phases`, and why it is in that phase.
     position, velocity : ndarray
         The state [rad or m, and per s].
     desired : Desired

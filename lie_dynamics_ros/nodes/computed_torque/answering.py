@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.dynamics_answer import pushes
 from ...core.errors import MessageError
 from ...core.joint_points import JointPoints
@@ -17,7 +18,7 @@ from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits,
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
-from .answer import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING, ControllerAnswer
+from .answer import ControllerAnswer
 from .efforts import EffortStage, Limited
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .guard import Guard

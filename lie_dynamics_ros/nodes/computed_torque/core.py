@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.commanding.phases import OFF, STOPPED, STOPPING
 from ...core.dynamics_answer import effort_of_wrenches
 from ...core.last_link import last_link
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, forward_dynamics, gravity_force
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
-from .answer import OFF, STOPPED, STOPPING
 from .following import Following
 from .gains import LoopReport, examine
 from .guard import Guard

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...core.commanding.phases import STOPPED, STOPPING
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from .answer import STOPPED, STOPPING
 from .core import ComputedTorqueCore
 from .tool.tool_options import TOOL_MODES
 from .tool_outputs import describe_tool

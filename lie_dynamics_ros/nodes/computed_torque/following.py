@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...core.arrays import Array
+from ...core.commanding.phases import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction, Model
-from .answer import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from .answering import GIVING_WAY, Answering
 from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS

@@ -15,6 +15,7 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
 
+from ...core.commanding.phases import STOPPING
 from ...core.errors import MessageError
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
@@ -33,7 +34,7 @@ from ...ros.outputs.joint_outputs import (
 from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
-from .answer import STOPPING, ControllerAnswer
+from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
 from .diagnosis import describe_control, describe_loop
 from .inertia_output import InertiaOutput

@@ -5,6 +5,7 @@ See doc/nodes/simulated_stewart.md for topics and parameters.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,9 @@ from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from ...core.commanding.platform_load import LOAD_SETTINGS, read_load
 from ...core.errors import ConfigurationError, MessageError
+from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...ros.model.platform_loading import (
@@ -30,11 +33,22 @@ from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import Output
-from ...ros.wire.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix
+from ...ros.wire import qos
+from ...ros.wire.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix, read_field
+from .actuators import ActuatorOptions, LegActuators
 from .core import MotionOptions, PlatformMotion
+
+MOTION, ACTUATORS = "motion", "actuators"
 
 SETTINGS = (
     *PLATFORM_SETTINGS,
+    Setting(
+        "mode",
+        MOTION,
+        "motion: moves by itself, or to a desired pose; actuators: its legs follow set points.",
+        "while unconfigured",
+        choices=(MOTION, ACTUATORS),
+    ),
     Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
     Setting(
         "translation_amplitude",
@@ -58,6 +72,27 @@ SETTINGS = (
     ),
     Setting("length_noise", 1e-5, "Standard deviation of the leg lengths [m].", high=1.0),
     Setting("rate_noise", 1e-4, "Standard deviation of the leg rates [m/s].", high=10.0),
+    Setting("max_rate", 0.0, "Of actuators: largest rate of a leg [m/s]; 0.0: no limit.", low=0.0, high=100.0),
+    Setting(
+        "max_acceleration",
+        0.0,
+        "Of actuators: largest acceleration of a leg [m/s^2]; 0.0: no limit.",
+        low=0.0,
+        high=10_000.0,
+    ),
+    Setting("max_force", 0.0, "Of actuators: largest force of a leg [N]; 0.0: no limit.", low=0.0, high=1e9),
+    Setting(
+        "backlash", 0.0, "Of actuators: way that a motor turns back before its leg follows [m].", low=0.0, high=0.1
+    ),
+    Setting("delay", 0.0, "Of actuators: from a set point to its effect [s].", low=0.0, high=1.0),
+    Setting(
+        "servo_rate",
+        50.0,
+        "Of actuators: share of the distance to its set point that a motor makes good in a second [1/s].",
+        low=0.1,
+        high=500.0,
+    ),
+    *LOAD_SETTINGS,
     Setting(
         "seed",
         0,
@@ -69,10 +104,10 @@ SETTINGS = (
 
 
 class SimulatedStewart(ManagedNode):
-    """Publishes the leg lengths of a platform that moves by itself, or to a desired pose."""
+    """Publishes leg lengths of a platform that moves by itself, to a desired pose, or as its actuators are told."""
 
     def __init__(self, **kwargs: Any) -> None:
-        self._motion: PlatformMotion | None = None
+        self._motion: PlatformMotion | LegActuators | None = None
         self._published = self._reported = 0
         self._refused = ""
         self._timer = None
@@ -81,16 +116,20 @@ class SimulatedStewart(ManagedNode):
         self._poses = Output(self, PoseStamped, "~/true_pose")
         self._twists = Output(self, TwistStamped, "~/true_twist")
         self.listen(PoseStamped, "~/desired_pose", self._on_desired)
+        self.listen(JointState, "~/leg_commands", self._on_commands, qos.STREAM_INPUT)
         self.create_service(Trigger, "~/reset", self._reset)
 
     def check_settings(self, values: Any) -> None:
         """Check names of legs and frames; raises ParameterError."""
         check_platform_settings(values)
+        read_load(values)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply what may change while it moves."""
-        if self._motion is not None:
+        if isinstance(self._motion, PlatformMotion):
             self._motion.options = self._options()
+        elif self._motion is not None:
+            self._motion.options = self._actuator_options()
         else:
             self.start()  # where autostart waits for something to be put right
 
@@ -102,6 +141,12 @@ class SimulatedStewart(ManagedNode):
             frequency=settings["frequency"],
             response=settings["response_time"],
         )
+
+    def _actuator_options(self) -> ActuatorOptions:
+        settings = self.settings
+        limits = (settings[name] or math.inf for name in ("max_rate", "max_acceleration", "max_force"))
+        own = (settings[name] for name in ("backlash", "delay", "servo_rate"))
+        return ActuatorOptions(*limits, *own, read_load(settings))
 
     def configure(self) -> None:
         """Read the platform."""
@@ -115,6 +160,9 @@ class SimulatedStewart(ManagedNode):
         if self._motion.held:
             self._motion = None
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
+        if settings["mode"] == ACTUATORS:
+            self._motion = LegActuators(self._platform, home, self._actuator_options())
+        self._mapping = JointMapping(legs_of(settings))
         self._noise = np.random.default_rng(settings["seed"] or None)
         zeros = [0.0] * LEGS
         self._state = JointState(name=legs_of(settings), position=zeros, velocity=zeros)
@@ -164,11 +212,30 @@ class SimulatedStewart(ManagedNode):
         if self._motion is None:
             return
         try:
+            if isinstance(self._motion, LegActuators):
+                raise MessageError("mode", "mode is actuators, whose legs follow ~/leg_commands")
             self._motion.go_to(self._checked(message))
         except MessageError as error:
             self._refused = f"desired pose refused: {error}"
         else:
             self._refused = ""
+
+    def _on_commands(self, message: JointState) -> None:
+        if not isinstance(self._motion, LegActuators) or self.state != "active":
+            return
+        try:
+            match = self._mapping.match(message.name)
+            if not match.complete:
+                raise MessageError("missing joints", match.problem)
+            lengths = read_field(message.position, match, "position")
+            rates = read_field(message.velocity, match, "velocity") if message.velocity else np.zeros(LEGS)
+            if not (np.isfinite(lengths).all() and np.isfinite(rates).all()):
+                raise MessageError("not finite", "numbers that are not finite")
+        except MessageError as error:
+            self._refused = f"leg commands refused: {error}"
+        else:
+            self._refused = ""
+            self._motion.command(lengths, rates)
 
     def _checked(self, message: PoseStamped) -> Any:
         frame = message.header.frame_id
@@ -187,8 +254,12 @@ class SimulatedStewart(ManagedNode):
         if self._motion is None:
             response.success, response.message = False, "the node is not configured"
             return response
-        self._motion.go_to(None)
         self._refused = ""
+        if isinstance(self._motion, LegActuators):
+            self._motion = LegActuators(self._platform, self._platform.home_pose, self._actuator_options())
+            response.success, response.message = True, "the platform is in its home pose"
+            return response
+        self._motion.go_to(None)
         response.success, response.message = True, "the platform moves by itself"
         return response
 

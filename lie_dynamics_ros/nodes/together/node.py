@@ -29,6 +29,7 @@ NODE_CLASSES = {
     "inverse_dynamics": "InverseDynamicsNode",
     "simulated_robot": "SimulatedRobot",
     "simulated_stewart": "SimulatedStewart",
+    "stewart_command": "StewartCommandNode",
     "stewart_pose": "StewartPoseNode",
     "tool_wrench": "ToolWrenchNode",
 }

@@ -144,9 +144,18 @@ LAUNCHED_NODES = {
         ("motion", "dynamics"),
     ),
     "simulated_stewart": NodeFile(
-        (*_STEWART, "rate", "length_noise", *_COMMON),
+        (*_STEWART, "mode", "rate", "length_noise", *_COMMON),
         {
             "commands": ("~/desired_pose", "Topic of the desired poses that it follows."),
+            "leg_commands": ("~/leg_commands", "Topic of the set points of legs."),
+            "joint_states": ("joint_states", "Topic of the leg lengths."),
+        },
+        ("motion", "actuators"),
+    ),
+    "stewart_command": NodeFile(
+        (*_STEWART, *_COMMON),
+        {
+            "commands": ("~/leg_commands", "Topic of the set points of legs."),
             "joint_states": ("joint_states", "Topic of the leg lengths."),
         },
     ),

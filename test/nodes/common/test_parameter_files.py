@@ -17,6 +17,7 @@ from lie_dynamics_ros.nodes.interfaces import INTERFACES
 from lie_dynamics_ros.nodes.inverse_dynamics import node as inverse_dynamics
 from lie_dynamics_ros.nodes.simulated_robot import node as simulated_robot
 from lie_dynamics_ros.nodes.simulated_stewart import node as simulated_stewart
+from lie_dynamics_ros.nodes.stewart_command import node as stewart_command
 from lie_dynamics_ros.nodes.stewart_pose import node as stewart_pose
 from lie_dynamics_ros.nodes.tool_wrench import node as tool_wrench
 from lie_dynamics_ros.nodes.viewer import node as viewer
@@ -36,6 +37,7 @@ NODES = {
     "simulated_stewart": (*COMMON_SETTINGS, *simulated_stewart.SETTINGS),
     "tool_wrench": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *tool_wrench.SETTINGS),
     "viewer": tuple(OF_THE_VIEWER.values()),
+    "stewart_command": (*COMMON_SETTINGS, *stewart_command.SETTINGS),
     "stewart_pose": (*COMMON_SETTINGS, *stewart_pose.SETTINGS),
 }
 each_node = pytest.mark.parametrize("name", NODES)

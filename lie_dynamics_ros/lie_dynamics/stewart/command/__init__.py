@@ -20,6 +20,7 @@ from .path import smooth_path as smooth_path
 from .planning import PathError as PathError
 from .planning import PathReport as PathReport
 from .planning import check_path as check_path
+from .planning import path_fault as path_fault
 from .planning import plan_motion as plan_motion
 from .planning import stopped as stopped
 from .report import PathFault as PathFault

@@ -86,6 +86,14 @@ class PosePath:
         """Of the parameter: of a path with times its duration [s]."""
         return float(self.knots[-1] - self.knots[0])
 
+    def head(self, s: float) -> PosePath:
+        """Return the part up to a parameter."""
+        count = int(np.clip(np.searchsorted(self.knots, s, "left"), 1, len(self.starts)))
+        knots, corners = self.knots[: count + 1].copy(), self.corners[: count + 1].copy()
+        knots[-1], corners[-1] = min(s, knots[-1]), False
+        starts, coefficients = self.starts[:count], self.coefficients[:count]
+        return replace(self, knots=knots, corners=corners, starts=starts, coefficients=coefficients)
+
 
 def line_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePath:
     """Return the path on which the tool's origin follows straight lines, and its axes turn about fixed ones meanwhile.

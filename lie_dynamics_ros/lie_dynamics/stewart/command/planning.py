@@ -22,6 +22,8 @@ Integers = npt.NDArray[np.intp]
 
 STEPS, LEAST_OF_SEGMENT = 300, 8
 """Steps of the grid along a path, and fewest of a segment."""
+FINER = (1, 4, 16)
+"""How many times as many are tried where limits are not kept between them."""
 SPARE, KEPT, LEAST_SPARE = 3e-3, 1e-3, 1e-4
 """Part of each limit left for what happens between the steps, what must be left of it there, and the least to leave."""
 ROUNDS = 12
@@ -96,14 +98,14 @@ def check_path(
     StewartError, InputError
         For what is no path or no limits, and for limits of force without a load.
     """
-    _check_arguments(path, limits, load, steps)
+    fault = path_fault(path, limits, load, steps)
     start_rate = number_of("start_rate", start_rate, "a number of at least 0", lambda x: 0.0 <= x < 1e9)
-    grid, segment = _grid(path, steps)
-    law = _TimeLaw.of(path, limits, load, grid, segment)
-    fine = _between(grid)
     begin, span = float(path.knots[0]), path.length
-    fault = first_fault(PathSamples.of(limits, load, path, fine), path)
-    found = None if fault is not None and fault.kind == "force" else law.fastest(start_rate**2)
+    found: PlannedMotion | float | None = None
+    for finer in FINER if fault is None or fault.kind != "force" else ():
+        found = _TimeLaw.of(path, limits, load, *_grid(path, finer * steps)).fastest(start_rate**2)
+        if found is not None:
+            break
     if isinstance(found, float):
         fault = fault or PathFault("speed at the start", 0, found, 1.0, 0.0, 0.0, path.timed)
         found = None
@@ -111,8 +113,17 @@ def check_path(
         when = None if found is None else float(np.interp(fault.parameter + begin, found.s, found.times))
         return PathReport(fault, when, None)
     if found is None:
-        raise StewartError("no time law keeps the limits between the points of the grid, more steps are expected")
+        most = FINER[-1] * steps
+        raise StewartError(f"no time law keeps the limits between {most} points, a smoother path is expected")
     return PathReport(None, None, found, found.duration / span if path.timed else 1.0)
+
+
+def path_fault(
+    path: PosePath, limits: CommandLimits, load: PlatformLoad | None = None, steps: int = STEPS
+) -> PathFault | None:
+    """Return the first limit on a path that no slower motion keeps, or None; arguments as of `check_path`."""
+    _check_arguments(path, limits, load, steps)
+    return first_fault(PathSamples.of(limits, load, path, _between(_grid(path, steps)[0])), path)
 
 
 def plan_motion(

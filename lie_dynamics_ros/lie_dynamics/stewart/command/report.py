@@ -78,7 +78,7 @@ def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
         ("stroke", found.lengths + bent, np.broadcast_to(stroke[:, 1], bent.shape), np.ones(1)),
         ("base joint", base, np.broadcast_to(limits.base_cone, bent.shape), np.ones(1)),
         ("platform joint", platform, np.broadcast_to(limits.platform_cone, bent.shape), np.ones(1)),
-        ("force", held, np.copysign(limits.force, held), np.where(held < 0.0, -1.0, 1.0)),
+        ("force", held, np.copysign(limits.force, held), np.where(np.signbit(held), -1.0, 1.0)),
         ("condition", condition[:, None], np.full((len(condition), 1), limits.condition), np.ones(1)),
     ]
     first: PathFault | None = None

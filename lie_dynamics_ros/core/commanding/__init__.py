@@ -1,0 +1,1 @@
+"""What nodes that command share: the words of their phases, what a platform carries."""

@@ -1,0 +1,292 @@
+"""What the node stewart_command computes: set points of the legs, tick by tick. No ROS in here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD
+from ...core.errors import MessageError
+from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.stewart import solve_from_home
+from ...lie_dynamics.stewart.command import LegSetpoints, PlannedMotion, stopped
+from .options import StewartCommandOptions
+from .targets import State, Target, Ways
+
+CHUNK = 50
+"""Set points that are computed at once."""
+STOP_AHEAD = 0.03
+"""When a stop begins at the earliest [s]: it has to be planned before."""
+LONGEST_TICK = 0.1
+"""Longest time that one tick lets pass [s]: a node that was held up goes on where it was."""
+
+
+@dataclass(eq=False)
+class Plan:
+    """A motion to be planned, away from the ticks, and what became of it.
+
+    Attributes
+    ----------
+    target : Target
+    begin : int
+        Tick of the present motion at which it is left.
+    state : State
+        Of the platform then.
+    serial, orders : int
+        Of the core's motion, and of orders to hold or stop, when the plan was asked for.
+    """
+
+    target: Target
+    begin: int
+    state: State
+    ways: Ways
+    serial: int
+    orders: int
+    motion: PlannedMotion | None = None
+    failure: str = ""
+
+    def make(self) -> Plan:
+        """Plan it; never raises."""
+        try:
+            self.motion = self.target.motion(self.ways, self.state)
+        except (LieDynamicsError, MessageError) as error:
+            self.failure = str(error)
+        return self
+
+
+class StewartCommandCore:
+    """Set points of one platform's legs.
+
+    Parameters
+    ----------
+    options : StewartCommandOptions
+    legs : sequence of str
+        Their names, for errors.
+
+    Attributes
+    ----------
+    phase, reason : str
+        One of off, holding, following, stopping, stopped, and why.
+    refusal : str
+        Why the last target is not followed; empty where it is.
+    """
+
+    def __init__(self, options: StewartCommandOptions, legs: Sequence[str]) -> None:
+        self.options, self.legs = options, tuple(legs)
+        self.phase, self.reason, self.refusal = OFF, "no leg lengths yet", ""
+        self.pending: Target | None = None
+        self._again: Target | None = None
+        self._ends = False  # whether what comes next is a stop
+        self._ways = options.ways()
+        self._period = 1.0 / options.rate
+        self._motion: PlannedMotion | None = None
+        self._next: tuple[int, PlannedMotion] | None = None
+        self._tick, self._serial, self._orders = 0, 0, 0
+        self._rest = np.eye(4)
+        self._chunk: LegSetpoints | None = None
+        self._chunk_begin = 0
+
+    # Beginning and end.
+
+    def begin(self, lengths: Array, rates: Array | None) -> bool:
+        """Begin to hold the platform where its legs are; return whether it can be held there, or say why not."""
+        found = ""
+        stroke = self.options.limits.stroke
+        beyond = (lengths < stroke[:, 0]) | (lengths > stroke[:, 1])
+        if not (np.isfinite(lengths).all() and (lengths > 0.0).all()):
+            found = "leg lengths that are not positive numbers"
+        elif beyond.any():
+            leg = int(np.argmax(beyond))
+            low, high = stroke[leg]
+            found = f"{self.legs[leg]} is {lengths[leg]:.6g} m long, limits {low:.6g} to {high:.6g} m"
+        elif rates is not None and np.abs(rates).max() > self.options.rest_speed:
+            leg = int(np.abs(rates).argmax())
+            found = f"{self.legs[leg]} moves at {rates[leg]:.3g} m/s; waiting for rest"
+        else:
+            try:
+                start = solve_from_home(self.options.platform, lengths)
+            except LieDynamicsError as error:
+                found = str(error)
+            else:
+                if start.converged:
+                    self._rest, self._motion = start.pose, None
+                    self._forget()
+                    self._enter(HOLDING, "holding the platform where it was found")
+                    return True
+                found = f"no pose is known for the leg lengths: {start.message}"
+        self.reason = found
+        return False
+
+    def end(self) -> None:
+        """Command nothing from now on."""
+        self._motion = None
+        self._forget()
+        self._enter(OFF, "no leg lengths yet")
+
+    # Ticks.
+
+    def step(self, elapsed: float) -> LegSetpoints:
+        """Return the set points after so long [s], in whole ticks, one at least; arrays of one state each."""
+        count = max(1, round(min(max(elapsed, 0.0), LONGEST_TICK) / self._period)) if math.isfinite(elapsed) else 1
+        self._tick += count
+        if self._next is not None and self._tick >= self._next[0]:
+            begin, self._motion = self._next
+            self._tick -= begin
+            self._next, self._chunk, self._serial = None, None, self._serial + 1
+        motion = self._motion
+        if motion is not None and self._tick * self._period >= motion.duration:
+            self._arrive(motion)
+        if self._chunk is None or not 0 <= self._tick - self._chunk_begin < len(self._chunk.lengths):
+            self._fill()
+        assert self._chunk is not None
+        at = self._tick - self._chunk_begin
+        return LegSetpoints(*(field[at] for field in self._chunk))
+
+    def _arrive(self, motion: PlannedMotion) -> None:
+        self._rest = motion.at(motion.duration).pose
+        if self._next is not None:  # what comes next counts ticks from the beginning of this motion
+            self._next = max(1, self._next[0] - self._tick), self._next[1]
+        self._motion, self._chunk, self._tick, self._serial = None, None, 0, self._serial + 1
+        if self.phase == STOPPING:
+            self._enter(STOPPED, f"{self.reason}; call ~/hold to go on")
+        elif self.phase == FOLLOWING and self._next is None:
+            self._enter(HOLDING, "at rest")
+
+    def _fill(self) -> None:
+        """Compute set points for some ticks."""
+        self._chunk_begin = self._tick
+        times = (self._tick + np.arange(CHUNK)) * self._period
+        if self._motion is not None:
+            self._chunk = self._motion.at(times)
+            return
+        points = self._ways.at_rest(self._rest)
+        self._chunk = LegSetpoints(*(np.repeat(field[None], CHUNK, axis=0) for field in points))
+
+    def use(self, options: StewartCommandOptions) -> None:
+        """Take on options for targets from now on; rate and platform stay."""
+        self.options, self._ways, self._chunk = options, options.ways(), None
+
+    @property
+    def pose(self) -> Array:
+        """Pose (4, 4) of the platform as commanded last."""
+        if self._motion is None:
+            return self._rest
+        return self._motion.at(self._tick * self._period).pose
+
+    @property
+    def state(self) -> State:
+        """Pose and rest of the platform as commanded last, for what is judged from there."""
+        return State(self.pose, np.zeros(6))
+
+    @property
+    def ways(self) -> Ways:
+        """How targets become motions."""
+        return self._ways
+
+    # Targets.
+
+    def ask(self, target: Target, lead: float) -> Plan | None:
+        """Return what is to be planned for a target, which may be taken on after a lead [s]; None where it is refused.
+
+        A moving platform that is to stop first keeps the target until it rests; see `due`.
+        """
+        self.refusal = self._not_now()
+        if self.refusal:
+            return None
+        self.pending = self._again = None
+        moving = self._motion
+        if moving is None:
+            return Plan(target, 0, State(self._rest, np.zeros(6)), self._ways, self._serial, self._orders)
+        begin = self._tick + max(1, math.ceil(lead / self._period))
+        at = moving.at(begin * self._period)
+        return Plan(target, begin, State(at.pose, at.twist), self._ways, self._serial, self._orders)
+
+    def _not_now(self) -> str:
+        if self.phase == OFF:
+            return f"nothing is followed: {self.reason}"
+        if self.phase in UNTIL_HOLD:
+            return f"nothing is followed until ~/hold is called: {self.reason}"
+        return ""
+
+    def take(self, plan: Plan) -> None:
+        """Go on with what has been planned, unless it came too late or something else came first."""
+        if plan.orders != self._orders:
+            return  # told to hold since
+        if plan.failure:
+            self.refusal = f"{plan.target.word} refused: {plan.failure}"
+            return
+        if plan.serial != self._serial or (self._motion is not None and self._tick >= plan.begin):
+            self._again = plan.target  # too late: to be planned again
+        elif plan.motion is None and not plan.state.resting:
+            self.pending = plan.target
+            self._slow_down()
+        elif plan.motion is not None:
+            self._next, self._ends = (plan.begin if self._motion is not None else self._tick + 1, plan.motion), False
+            self._enter(FOLLOWING, plan.target.word)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a target waits to be planned."""
+        return self.pending is not None or self._again is not None
+
+    def due(self) -> Target | None:
+        """Return a target that is to be planned again, or that waited until the platform rests, once it does."""
+        if self._again is not None:
+            target, self._again = self._again, None
+            return target
+        if self.pending is None or self._motion is not None or self._next is not None:
+            return None
+        target, self.pending = self.pending, None
+        return target
+
+    def hold(self, reason: str = "told to hold") -> None:
+        """Slow down on the path and hold; after a stop, be ready for targets again."""
+        if self.phase == OFF:
+            return
+        self.pending = self._again = None
+        self.refusal, self._orders = "", self._orders + 1
+        self._slow_down()
+        self._enter(HOLDING, reason)
+
+    def stop(self, reason: str) -> None:
+        """Slow down on the path, and follow nothing until told to hold."""
+        if self.phase in (OFF, *UNTIL_HOLD):
+            return
+        self.pending = self._again = None
+        self._orders += 1
+        self._slow_down()
+        self._enter(STOPPING if self._motion is not None else STOPPED, reason)
+
+    def _slow_down(self) -> None:
+        """Leave the present motion for its stop, unless that is under way."""
+        motion = self._motion
+        if motion is None:
+            self._next = None
+        elif self._next is None or not self._ends:
+            begin = self._tick + max(1, math.ceil(STOP_AHEAD / self._period))
+            self._next, self._ends = (begin, stopped(motion, begin * self._period)), True
+        self._serial += 1
+
+    def _forget(self) -> None:
+        self.pending, self._again, self._next, self._chunk, self._tick = None, None, None, None, 0
+        self.refusal, self._serial, self._orders = "", self._serial + 1, self._orders + 1
+
+    def _enter(self, phase: str, reason: str) -> None:
+        self.phase, self.reason = phase, reason
+
+    # What is measured.
+
+    def watch(self, lengths: Array) -> None:
+        """Compare measured lengths with those commanded; too far off, the platform is stopped."""
+        tolerance = self.options.following_tolerance
+        if not tolerance or self._chunk is None or self.phase in (OFF, *UNTIL_HOLD):
+            return
+        at = min(max(self._tick - self._chunk_begin, 0), len(self._chunk.lengths) - 1)
+        gap = np.abs(lengths - self._chunk.lengths[at])
+        if not (gap <= tolerance).all():
+            leg = int(np.argmax(np.nan_to_num(gap, nan=np.inf)))
+            self.stop(f"{self.legs[leg]} is {gap[leg]:.4g} m off its set point, tolerance {tolerance:g} m")

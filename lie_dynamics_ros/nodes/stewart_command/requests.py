@@ -1,0 +1,134 @@
+"""Targets of the node stewart_command from messages and requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.errors import MessageError, RequestError
+from ...lie_dynamics.stewart.command import CommandFrame, CommandFrames
+from ...ros.wire.messages import pose_to_matrix, twist_to_array
+from .targets import SHAPES, PathTarget, TwistTarget
+
+MOST_POSES = 1000
+"""In one message."""
+KIND = "targets"
+
+
+class TargetReader:
+    """Reads targets, which messages give in base, work or tool frame.
+
+    Parameters
+    ----------
+    names : mapping
+        Name of each frame in messages: "base", "work", "tool".
+    """
+
+    def __init__(self, names: dict[CommandFrame, str]) -> None:
+        self._names = names
+
+    def frame(self, name: str) -> CommandFrame:
+        """Return which frame a name is that of; an empty one is that of the base."""
+        name = name.removeprefix("/")
+        for frame, known in self._names.items():
+            if name == known or (not name and frame == "base"):
+                return frame
+        expected = ", ".join(repr(known) for known in self._names.values())
+        raise MessageError(KIND, f"its frame is {name!r}; expected one of {expected}")
+
+    def pose(self, stamped: Any, frames: CommandFrames, default: str = "") -> tuple[Array, bool]:
+        """Return the pose of the tool in the base, or its displacement, and whether it is one."""
+        frame = self.frame(stamped.header.frame_id or default)
+        pose = pose_to_matrix(stamped.pose)
+        return (frames.work @ pose if frame == "work" else pose), frame == "tool"
+
+    def single(self, message: Any, frames: CommandFrames) -> PathTarget:
+        """Return the target of a PoseStamped."""
+        pose, own = self.pose(message, frames)
+        return PathTarget(pose[None], (own,), word="a pose")
+
+    def twist(self, message: Any) -> TwistTarget:
+        """Return the target of a TwistStamped."""
+        twist = twist_to_array(message.twist)
+        if not np.isfinite(twist).all() or np.abs(twist).max() > 1e6:
+            raise MessageError(KIND, "a twist with numbers that are not finite")
+        return TwistTarget(twist, self.frame(message.header.frame_id))
+
+    def path(
+        self, poses: Sequence[Any], frames: CommandFrames, times: Sequence[float], shape: str, default: str = ""
+    ) -> PathTarget:
+        """Return the target of several PoseStamped; raises MessageError where they make none."""
+        if not 1 <= len(poses) <= MOST_POSES:
+            raise MessageError(KIND, f"{len(poses)} poses; expected 1 to {MOST_POSES}")
+        if shape not in ("", *SHAPES):
+            raise MessageError(KIND, f"shape is {shape!r}; expected one of {', '.join(SHAPES)}, or none")
+        found = [self.pose(pose, frames, default) for pose in poses]
+        wanted = None
+        if len(times):
+            wanted = np.array(times, dtype=float)
+            if len(wanted) != len(poses):
+                raise MessageError(KIND, f"{len(wanted)} times for {len(poses)} poses")
+            if not (np.isfinite(wanted).all() and wanted[0] >= 0.0 and (np.diff(wanted) > 0.0).all()):
+                raise MessageError(KIND, "times that do not rise from zero on")
+        return PathTarget(np.stack([pose for pose, _ in found]), tuple(own for _, own in found), wanted, None, shape)
+
+    def trajectory(self, message: Any, frames: CommandFrames) -> PathTarget:
+        """Return the target of a MultiDOFJointTrajectory: one transform at each point, velocities where given."""
+        points = message.points
+        if not 1 <= len(points) <= MOST_POSES:
+            raise MessageError(KIND, f"a trajectory of {len(points)} points; expected 1 to {MOST_POSES}")
+        frame = self.frame(message.header.frame_id)
+        if frame == "tool":
+            raise MessageError(KIND, "a trajectory in the tool frame; expected base or work frame")
+        work = frames.work if frame == "work" else np.eye(4)
+        poses, times, twists = [], [], np.full((len(points), 6), np.nan)
+        for k, point in enumerate(points):
+            if len(point.transforms) != 1 or len(point.velocities) > 1:
+                raise MessageError(KIND, f"point {k} has {len(point.transforms)} transforms; expected one, of the tool")
+            poses.append(work @ pose_to_matrix(_as_pose(point.transforms[0])))
+            times.append(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
+            if point.velocities:
+                twist = twist_to_array(point.velocities[0])
+                if not np.isfinite(twist).all():
+                    raise MessageError(KIND, f"point {k} has velocities that are not finite")
+                twists[k] = np.concatenate([work[:3, :3] @ twist[:3], work[:3, :3] @ twist[3:]])
+        wanted = np.array(times)
+        if wanted[0] < 0.0 or not (np.diff(wanted) > 0.0).all():
+            raise MessageError(KIND, "times_from_start that do not rise from zero on")
+        return PathTarget(np.stack(poses), (False,) * len(poses), wanted, twists, word="a trajectory")
+
+
+def _as_pose(transform: Any) -> Any:
+    """Return something with the fields of a pose and the numbers of a transform."""
+    return SimpleNamespace(position=transform.translation, orientation=transform.rotation)
+
+
+def check(reader: TargetReader, core: Any, request: Any, response: Any, legs: Sequence[str]) -> None:
+    """Fill in the response of CheckPosePath for the platform where it stands."""
+    ways = core.ways
+    try:
+        target = reader.path(request.poses, ways.frames, list(request.times), request.shape)
+    except MessageError as error:
+        raise RequestError(str(error)) from error
+    try:
+        path = target.path(ways, core.state)
+    except MessageError as error:
+        raise RequestError(str(error)) from error
+    if path is None:
+        response.feasible = True
+        return
+    report = ways.check(path)
+    response.feasible = report.feasible
+    response.time = -1.0 if report.time is None else report.time
+    if report.motion is not None:
+        response.duration, response.stretch = report.motion.duration, report.stretch
+    fault = report.fault
+    if fault is not None:
+        response.reason, response.kind = str(report), fault.kind
+        response.leg = legs[fault.leg - 1] if fault.leg else ""
+        response.value, response.limit = float(np.nan_to_num(fault.value)), float(np.nan_to_num(fault.limit))
+        response.fraction = fault.fraction
