@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from support.compare import relative
 
 import lie_dynamics_ros
@@ -23,6 +24,7 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS, assemblies_from_starts
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms.base import file_name
 
+URI = "package://lie_dynamics_ros/mechanisms"
 SHIPPED = Path(lie_dynamics_ros.__file__).parent / "mechanisms"
 INVERSE = [name for name in MECHANISMS if name != "four-bar"]
 #: Name -> how many configurations the home positions of the motors have, and over the complex numbers.
@@ -155,9 +157,9 @@ def test_a_linkage_without_algebra_is_searched():
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_shipped_files(name, tmp_path, rng):
-    """To be made anew with `mechanism(name).write("lie_dynamics_ros/mechanisms")`."""
+    """To be made anew with `mechanism(name).write("lie_dynamics_ros/mechanisms", URI)`."""
     made = mechanism(name)
-    for path in made.write(tmp_path):
+    for path in made.write(tmp_path, URI):
         assert (SHIPPED / path.name).read_text() == path.read_text()
     stem = file_name(name)
     model = Model.from_urdf(SHIPPED / f"{stem}.urdf")
@@ -167,6 +169,10 @@ def test_shipped_files(name, tmp_path, rng):
         other = made.model.joint(joint.name)
         q[joint.q_slice], qd[joint.v_slice] = made.q[other.q_slice], own[other.v_slice]
     assert constraints.names == made.constraints.names
+    parameters = yaml.safe_load((SHIPPED / f"{stem}.yaml").read_text())["/**"]["closed_loop"]["ros__parameters"]
+    assert parameters["start_positions"] == q.tolist() and parameters["measured_joints"] == list(made.actuated)
+    assert all((SHIPPED.parents[1] / uri.replace("package://", "")).is_file()
+               for uri in (parameters["robot_description"], parameters["loops"]))  # fmt: skip
     assert np.abs(constraint_error(model, constraints, q)).max() < 1e-12
     assert relative(frame_pose(model, q, made.platform), made.pose(made.q)) < 1e-14
     assert kinetic_energy(model, q, qd) == pytest.approx(kinetic_energy(made.model, made.q, own), rel=1e-12)

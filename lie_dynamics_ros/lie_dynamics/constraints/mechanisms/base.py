@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -107,19 +108,46 @@ class Mechanism:
         """Return what algebra says of the configurations; None: to be searched from many starts."""
         return None
 
-    def write(self, folder: str | PathLike[str]) -> tuple[Path, Path]:
-        """Write the URDF and the file of loops that nodes read, "NAME.urdf" and "NAME_loops.yaml"; return their paths.
+    def write(self, folder: str | PathLike[str], uri: str | None = None) -> tuple[Path, Path, Path]:
+        """Write what the node closed_loop reads: "NAME.urdf", "NAME_loops.yaml", and its parameters, "NAME.yaml".
 
-        Gravity is not in them.
+        Parameters
+        ----------
+        folder : path
+            Made where it is missing.
+        uri : str, optional
+            What the node is to call the folder, such as "package://my_robot/mechanisms"; its path when left out.
+
+        Returns
+        -------
+        tuple of Path
+            In that order.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        urdf, loops = place / f"{self.model.name}.urdf", place / f"{self.model.name}_loops.yaml"
-        home = ", ".join(f"{x:.6g}" for x in self.motors(self.q))
-        about = f"# Of {urdf.name}: motors {', '.join(self.actuated)}, at home at {home}; platform {self.platform}.\n"
-        urdf.write_text(self.model.to_urdf(), encoding="utf-8")
-        loops.write_text(about + self.constraints.to_yaml(), encoding="utf-8")
-        return urdf, loops
+        uri = place.resolve().as_uri() if uri is None else uri
+        name, urdf = self.model.name, self.model.to_urdf()
+        positions: list[float] = []
+        for joint in Model.from_urdf(urdf).joints:
+            positions += self.q[self.model.joint(joint.name).q_slice].tolist()
+        parameters = {
+            "robot_description": f"{uri}/{name}.urdf",
+            "loops": f"{uri}/{name}_loops.yaml",
+            "measured_joints": list(self.actuated),
+            "start_positions": positions,
+            "platform_frame": self.platform,
+            "gravity": self.model.gravity.tolist(),
+        }
+        lines = [f"      {key}: {json.dumps(value)}\n" for key, value in parameters.items()]
+        texts = {
+            f"{name}.urdf": urdf,
+            f"{name}_loops.yaml": self.constraints.to_yaml(),
+            f"{name}.yaml": "/**:\n  closed_loop:\n    ros__parameters:\n" + "".join(lines),
+        }
+        for file, text in texts.items():
+            (place / file).write_text(text, encoding="utf-8")
+        first, second, third = (place / file for file in texts)
+        return first, second, third
 
 
 def rod(length: float, mass: float, axis: int = 0, start: float = 0.0) -> SpatialInertia:
