@@ -85,7 +85,7 @@ class Page:
         scene.add_grid("/grid", width=6.0, height=6.0, cell_size=0.25)
         scene.add_frame("/origin", axes_length=0.15, axes_radius=0.004)
         self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
-        self._server.initial_camera.position, self._server.initial_camera.look_at = (1.9, -1.3, 1.2), (0.0, 0.1, 0.4)
+        self._server.initial_camera.position, self._server.initial_camera.look_at = (1.5, -1.0, 1.0), (0.0, 0.2, 0.4)
         self._texts = {"state": gui.add_html("")}
         for name in ("efforts", "platform", "contact", "diagnostics"):
             with gui.add_folder(name.capitalize()) as folder:

@@ -1,11 +1,8 @@
-"""Makes the picture of the page `viewer`: python test/nodes/viewer/picture.py doc/figures/viewer.png (wants chromium).
-
-What it shows is the demo, as `make demo VIEW=1` has it.
-"""
+"""Makes the picture of the page (wants chromium): python test/nodes/viewer/picture.py doc/figures/viewer.png."""
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 import tempfile
 import time
@@ -13,29 +10,41 @@ from pathlib import Path
 
 from browser import Browser
 
+from lie_dynamics_ros.demo.processes import Children
+from lie_dynamics_ros.nodes.viewer.page import free_port
+from lie_dynamics_ros.ros.node.domain import DomainReservation
+
 SHOWN_AT = 12.0
-"""Seconds of motion in the traces [s]."""
+"""Time of motion in the traces [s]."""
+NODES = {
+    "simulated_robot": ({"rate": 100.0}, {"~/joint_trajectory_point": "/inverse_dynamics/joint_trajectory_point"}),
+    "inverse_dynamics": ({}, {}),
+    "simulated_stewart": ({"rate": 100.0}, {"joint_states": "legs"}),
+    "stewart_pose": ({"max_speed": [1.0, 3.0]}, {"joint_states": "legs"}),
+}
+WITHOUT_WARNING = """
+for (const e of document.querySelectorAll("[class*=Notification-root]")) e.style.display = "none"
+"""
+"""Hides what viser says of browsers that draw without a graphics card."""
 
 
 def main(path: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "lie_dynamics_ros.demo", "--view", "--seconds", "600", "--output", folder]
-        demo = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        try:
-            url = next(line.split()[-1] for line in demo.stdout if line.startswith("watch it at"))
-            with Browser(Path(folder) / "profile") as browser:
-                browser.open(url)
-                browser.wait(lambda: "live" in browser.text, "the robot")
-                end = time.monotonic() + SHOWN_AT
-                browser.wait(lambda: time.monotonic() > end, "some motion")
-                browser.do(
-                    "Runtime.evaluate",
-                    expression="document.querySelectorAll('.mantine-Notification-root').forEach(e => e.remove())",
-                )
-                Path(path).write_bytes(browser.picture())
-        finally:
-            demo.terminate()
-            demo.wait()
+    reservation = DomainReservation()
+    reservation.apply(os.environ)
+    port = free_port("127.0.0.1", 8080)
+    with tempfile.TemporaryDirectory() as folder, Children(Path(folder)) as children:
+        os.environ["ROS_LOG_DIR"] = folder
+        for node, (parameters, topics) in NODES.items():
+            children.start(node, {"thread_priority": 0, **parameters}, topics)
+        children.start("viewer", {"port": port}, {})
+        with Browser(Path(folder) / "profile") as browser:
+            browser.wait(lambda: "page is at" in children.output("viewer"), "the page")
+            browser.open(f"http://127.0.0.1:{port}")
+            browser.wait(lambda: "live" in browser.text, "the robot")
+            end = time.monotonic() + SHOWN_AT
+            browser.wait(lambda: time.monotonic() > end, "some motion")
+            browser.do("Runtime.evaluate", expression=WITHOUT_WARNING)
+            Path(path).write_bytes(browser.picture())
 
 
 if __name__ == "__main__":
