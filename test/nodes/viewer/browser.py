@@ -114,9 +114,12 @@ class Browser:
         """What the page looks like, as PNG."""
         return base64.b64decode(self.do("Page.captureScreenshot", format="png")["data"])
 
-    def scene(self) -> np.ndarray:
-        """The part of the picture without the panel and what the browser tells of itself, (height, width, 3)."""
+    def pixels(self) -> np.ndarray:
+        """The same, (height, width, 3)."""
         from PIL import Image
 
-        pixels = np.asarray(Image.open(io.BytesIO(self.picture())).convert("RGB"), dtype=int)
-        return pixels[160:, : pixels.shape[1] - 400]
+        return np.asarray(Image.open(io.BytesIO(self.picture())).convert("RGB"), dtype=int)
+
+    def scene(self) -> np.ndarray:
+        """The part of it without the panel and what the browser tells of itself."""
+        return self.pixels()[160:, :-400]
