@@ -85,7 +85,7 @@ class Page:
         scene.add_grid("/grid", width=6.0, height=6.0, cell_size=0.25)
         scene.add_frame("/origin", axes_length=0.15, axes_radius=0.004)
         self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
-        self._server.initial_camera.position, self._server.initial_camera.look_at = (1.5, -1.0, 1.0), (0.0, 0.2, 0.4)
+        self._server.initial_camera.position, self._server.initial_camera.look_at = (1.45, -0.8, 0.95), (0.1, 0.5, 0.3)
         self._texts = {"state": gui.add_html("")}
         for name in ("efforts", "platform", "contact", "diagnostics"):
             with gui.add_folder(name.capitalize()) as folder:
@@ -182,7 +182,7 @@ class Page:
             self._platform = parts = {"root": scene.add_frame("/platform", show_axes=False, position=self._place)}
             parts["legs"] = scene.add_line_segments("/platform/legs", legs, BLUE, thickness=width)
             parts["outline"] = scene.add_line_segments("/platform/outline", outline, color, thickness=2.0 * width)
-            parts["ellipsoid"] = scene.add_icosphere("/platform/ellipsoid", 1.0, (255, 200, 0), opacity=0.5)
+            parts["ellipsoid"] = scene.add_icosphere("/platform/ellipsoid", 1.0, (190, 0, 160), opacity=0.6)
         parts["legs"].points, parts["outline"].points, parts["outline"].colors = legs, outline, color
         ellipsoid = parts["ellipsoid"]
         ellipsoid.scale, ellipsoid.wxyz, ellipsoid.position = tuple(view.radii.tolist()), turn, at

@@ -15,6 +15,8 @@ COLORS = {GOOD: "#2b8a3e", DOUBTFUL: "#e67700", BAD: "#c92a2a"}
 FADED = "#868e96"
 MOST_ROWS = 60
 """Joints in the table of efforts."""
+LONGEST_REPORT = 240
+"""Characters of what a node says that are shown."""
 _STYLE = "font: 12px/1.5 system-ui, sans-serif; padding: 0 0.8em; overflow-wrap: anywhere"
 
 
@@ -104,7 +106,9 @@ def reports(views: tuple[ReportView, ...]) -> str:
 
 
 def _report(view: ReportView) -> str:
-    return f"<b>{text(view.name)}</b> {'stale' if view.stale else text(view.message)}"
+    said = " ".join(view.message.split())
+    cut = said if len(said) <= LONGEST_REPORT else f"{said[:LONGEST_REPORT]}..."
+    return f"<b>{text(view.name)}</b> {'stale' if view.stale else html.escape(cut)}"
 
 
 def _mark(level: int | str, inner: str) -> str:

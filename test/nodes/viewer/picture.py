@@ -20,8 +20,9 @@ NODES = {
     "simulated_robot": ({"rate": 100.0}, {"~/joint_trajectory_point": "/inverse_dynamics/joint_trajectory_point"}),
     "inverse_dynamics": ({}, {}),
     "simulated_stewart": ({"rate": 100.0}, {"joint_states": "legs"}),
-    "stewart_pose": ({"max_speed": [1.0, 3.0]}, {"joint_states": "legs"}),
+    "stewart_pose": ({}, {"joint_states": "legs"}),
 }
+SIZE = {"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": False}
 WITHOUT_WARNING = """
 for (const e of document.querySelectorAll("[class*=Notification-root]")) e.style.display = "none"
 """
@@ -39,6 +40,7 @@ def main(path: str) -> None:
         children.start("viewer", {"port": port}, {})
         with Browser(Path(folder) / "profile") as browser:
             browser.wait(lambda: "page is at" in children.output("viewer"), "the page")
+            browser.do("Emulation.setDeviceMetricsOverride", **SIZE)
             browser.open(f"http://127.0.0.1:{port}")
             browser.wait(lambda: "live" in browser.text, "the robot")
             end = time.monotonic() + SHOWN_AT
