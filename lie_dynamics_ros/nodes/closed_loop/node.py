@@ -29,7 +29,7 @@ from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_co
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.model.friction_loading import load_friction
 from ...ros.model.loop_loading import load_constraints
-from ...ros.model.model_loading import load_model
+from ...ros.model.model_loading import is_mjcf, load_mjcf, load_model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -88,11 +88,12 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         """Prepare the mechanism of a description; raises with the reason where that cannot be done."""
         prefix = values["joint_prefix"]
         check_prefix(values["frame_prefix"])
-        model = load_model(description, values, self.get_logger())
+        mjcf = is_mjcf(description)
+        model = (load_mjcf if mjcf else load_model)(description, values, self.get_logger())
         friction = load_friction(description, values, model)
         options = self.options_of(values)
         Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
-        constraints = load_constraints(values["loops"], model, prefix)
+        constraints = load_constraints(values["loops"], model, prefix, description if mjcf else "")
         model = model.with_joint_prefix(prefix)
         frame = values["platform_frame"]
         if frame and frame not in model.frames:

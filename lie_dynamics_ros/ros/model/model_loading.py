@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,36 @@ def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> M
             locked=locked_positions(values),
             base_link=values["base_link"] or None,
         )
+    for warning in caught:
+        logger.warning(str(warning.message))
+    return model
+
+
+_MJCF = re.compile(r"\ufeff?\s*(<\?.*?\?>\s*)?(<!--.*?-->\s*)*<mujoco[\s/>]", re.DOTALL)
+
+
+def is_mjcf(description: str) -> bool:
+    """Tell MJCF from URDF text."""
+    return _MJCF.match(description) is not None
+
+
+def load_mjcf(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
+    """Build the model of an MJCF text, which only the parameter may hold: what it includes is read from files.
+
+    Raises
+    ------
+    ParameterError
+        It came from the topic, or with parameters that choose parts of a robot.
+    LieDynamicsError
+        MuJoCo is not installed, or refuses it; see `Model.from_mjcf`.
+    """
+    if not values["robot_description"].strip():
+        raise ParameterError("robot_description: MJCF is taken from the parameter, not from the topic")
+    if values["base_link"] or any(values["locked_joints"]):
+        raise ParameterError("base_link and locked_joints are for URDF; expected none with MJCF")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = Model.from_mjcf(description)
     for warning in caught:
         logger.warning(str(warning.message))
     return model

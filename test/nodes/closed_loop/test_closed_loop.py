@@ -134,3 +134,33 @@ def test_joints_and_frames_may_have_prefixes(bench):
     np.testing.assert_allclose(answer.position, closed(START), atol=1e-10)
     assert bench.ask(lambda: bench.make_state(names, START, np.zeros(2)), poses).header.frame_id == "a/base"
     assert URDF.count("left_motor") == 1
+
+
+MJCF = """<?xml version="1.0"?>
+<!-- the same five-bar -->
+<mujoco><compiler angle="radian"/><worldbody>
+  <body name="left_crank" pos="-0.1 0 0"><joint name="left_motor" axis="0 -1 0"/>{crank}
+    <body name="left_rod" pos="0.25 0 0"><joint name="left_elbow" axis="0 -1 0"/>{rod}
+      <site name="tip" pos="0.35 0 0"/></body></body>
+  <body name="right_crank" pos="0.1 0 0"><joint name="right_motor" axis="0 -1 0"/>{crank}
+    <body name="right_rod" pos="0.25 0 0"><joint name="right_elbow" axis="0 -1 0"/>{rod}
+      <site name="end" pos="0.35 0 0"/></body></body>
+</worldbody><equality><connect name="hinge" site1="tip" site2="end"/></equality></mujoco>""".format(
+    crank='<inertial pos="0.125 0 0" mass="0.5" diaginertia="1e-4 2.6e-3 2.6e-3"/>',
+    rod='<inertial pos="0.175 0 0" mass="0.3" diaginertia="5e-5 3.1e-3 3.1e-3"/>',
+)
+
+
+def test_mjcf_brings_its_loops(bench):
+    pytest.importorskip("mujoco", reason="what reads MJCF, mujoco, is not installed")
+    node = bench.start("closed_loop", **{**VALUES, "robot_description": MJCF, "loops": "", "state_timeout": 60.0})
+    torques = bench.listen(JointState, f"{node}/joint_efforts")
+    answer = bench.ask(lambda: state(bench, START), torques)
+    assert tuple(answer.name) == MOTORS
+    np.testing.assert_allclose(answer.effort, efforts(START, np.zeros(2), np.zeros(2)), atol=1e-5)
+
+
+def test_mjcf_is_not_taken_from_the_topic(bench):
+    node = bench.start("closed_loop", **{**VALUES, "robot_description": ""})
+    bench.publish_description(MJCF)
+    bench.wait_status(node, lambda s, v: "MJCF is taken from the parameter" in s.message, "the refusal")
