@@ -64,11 +64,11 @@ def main():
     error.semilogy(*plain, label="computed torque, model without payload")
     error.semilogy(*learned, label="adaptive")
     error.set(ylabel="largest joint error [rad]", ylim=(1e-6, 1.0))
-    error.legend()
+    error.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
     mass.plot(learned[0][:-1], masses, label="estimate")
     mass.axhline(PAYLOAD, color="black", linestyle="--", label="truth")
     mass.set(xlabel="time [s]", ylabel="mass of the payload [kg]")
-    mass.legend()
+    mass.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "adaptive_payload.png"
     figure.savefig(file, dpi=120)

@@ -51,7 +51,7 @@ def main():
     axes.set(
         xlabel="hand's distance from the vertical axis [m]", ylabel=f"largest torque of {model.joint_names[1]} [N m]"
     )
-    axes.legend()
+    figure.legend(loc="outside upper right", ncols=4)
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "batch_evaluation.png"
     figure.savefig(file, dpi=120)

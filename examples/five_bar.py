@@ -67,7 +67,7 @@ def picture(t, tip, q, results):
         right.plot(t, np.linalg.norm(found.multipliers, axis=1), label=label)
     middle.set(xlabel="t [s]", ylabel="norm of the torques [N m]", title="motors")
     right.set(xlabel="t [s]", ylabel="norm of the multipliers", title="load on the cut")
-    right.legend(fontsize="small")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=len(results))
     return figure
 
 

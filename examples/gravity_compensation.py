@@ -60,7 +60,7 @@ def main():
         axes[1, column].plot(time, force)
         axes[1, column].axvspan(0.5, 1.5, alpha=0.2)
         axes[1, column].set(xlabel="time [s]", ylabel="estimated push [N]")
-    axes[0, 0].legend(model.joint_names, fontsize="x-small")
+    figure.legend(axes[0, 0].lines, model.joint_names, loc="outside lower center", ncols=7, fontsize="x-small")
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "gravity_compensation.png"
     figure.savefig(file, dpi=120)

@@ -66,7 +66,7 @@ def main():
         below.plot(times, torques[:, k], style)
     above.set(ylabel="from the start [rad]", title="driven (solid) and loose (dashed) joints")
     below.set(xlabel="time [s]", ylabel="torque [N m]")
-    above.legend(fontsize="x-small", loc="upper left")
+    figure.legend(loc="outside right upper", fontsize="x-small")
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "hybrid_dynamics.png"
     figure.savefig(file, dpi=120)

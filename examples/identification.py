@@ -68,8 +68,8 @@ def plot(time, tau, drawn, found):
         axes.plot(time, drawn[:, k], "--", color="tab:orange", label="drawing, no friction")
         axes.plot(time, found[:, k], color="tab:blue", label="identified")
         axes.set_ylabel(f"joint {k + 1} [N m]")
-    figure.axes[0].legend(loc="upper right", ncols=3)
-    figure.axes[0].set_title("Torques of a motion that was not used for identification")
+    figure.suptitle("Torques of a motion that was not used for identification")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.axes[-1].set_xlabel("time [s]")
     return figure
 

@@ -60,7 +60,7 @@ def main():
     bottom.fill_between(t, -5e6 * deviation, 5e6 * deviation, color="0.85", label="5 standard deviations told")
     bottom.plot(t, 1e6 * error, lw=0.8, label="error of the height")
     bottom.set(xlabel="time [s]", ylabel="[um]")
-    bottom.legend(loc="lower left")
+    figure.legend(loc="outside lower center", ncols=2)
     for axes in (top, bottom):
         axes.fill_between(t, 0, 1, where=out > 0, transform=axes.get_xaxis_transform(), color="C1", alpha=0.25, lw=0)
     arguments.output.mkdir(parents=True, exist_ok=True)

@@ -45,7 +45,7 @@ def draw(paths, folder):
             axes[1].plot(path.time, path.tau[:, joint], style, color=f"C{number}")
     axes[0].set(xlabel="time [s]", ylabel="angle [rad]")
     axes[1].set(xlabel="time [s]", ylabel="torque [N m]")
-    axes[0].legend(fontsize=8)
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8)
     return save_figure(figure, folder / "torque_optimal_motion.png")
 
 

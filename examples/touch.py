@@ -82,7 +82,7 @@ def draw(time, force, deviation, evidence):
         above.fill_between(time, low, high, color=color, alpha=0.25, linewidth=0.0)
         above.plot([BEGIN, END], [TOUCH[axis]] * 2, color, linestyle="--")
     above.set(ylabel="force at the tool [N]", title="estimated with three standard deviations; dashed: the touch")
-    above.legend()
+    figure.legend(loc="outside right upper")
     below.semilogy(time, evidence)
     below.axhline(1.0, color="C3")
     below.set(xlabel="time [s]", ylabel="evidence; above 1: contact")

@@ -43,7 +43,7 @@ def main():
     for line, column in zip(lines, holding.T, strict=True):
         axes.plot(times, column, linestyle=":", linewidth=1.0, color=line.get_color())
     axes.set(xlabel="time [s]", ylabel="effort [N m, N]", title=f"{model.name}: to move, and dotted to hold")
-    axes.legend(lines, model.joint_names, fontsize="x-small", loc="right")
+    figure.legend(lines, model.joint_names, fontsize="x-small", loc="outside right upper")
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "urdf_torques.png"
     figure.savefig(file, dpi=120)

@@ -104,7 +104,7 @@ def _draw(findings: Findings, path: Path) -> None:
         memory.plot([minutes(t) for t, *_ in samples], [m for _, _, m, *_ in samples], f"k{style}", lw=0.8, label=node)
     rates.set_ylabel("answers in a second")
     memory.set_ylabel("resident memory [MB]")
-    rates.legend(loc="lower right")
+    rates.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(findings.samples))
     for kind in KINDS:
         found = [(minutes(e.due), max(t, 1e-3)) for e, _, t in findings.first_answers() if e.what.kind == kind]
         if found:
@@ -113,6 +113,6 @@ def _draw(findings: Findings, path: Path) -> None:
         first.axhline(limit, color=colors[kind], lw=0.8)
     first.set(yscale="log", ylabel="time to the first answer [s]", xlabel="time [min]")
     if findings.events:
-        first.legend(loc="upper right", ncols=3, fontsize="small")
+        first.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(KINDS), fontsize="small")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)

@@ -30,7 +30,7 @@ def draw(verdict: Verdict, play: Play, path: Path) -> None:
         error.axhline(EXACT_LIMIT, color="0.3", linewidth=0.8, linestyle="--")
         title = "tracking error of the joint farthest off [rad, m]; dashed: limit of the rms with the exact model"
         error.set_title(title, fontsize=9, loc="left")
-        error.legend(fontsize=8, loc="upper right")
+        error.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.04), ncols=3)
         names = play.model.joint_names
         shown = sorted(np.argsort(-np.abs(verdict.efforts).max(axis=0))[:SHOWN].tolist())
         for joint in shown:

@@ -90,7 +90,7 @@ def plot_geodesics(
     axes[0].set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]", aspect=1.0, title="in the world")
     axes[1].set(xlabel=model.joint_names[0], ylabel=model.joint_names[1], title="first two coordinates")
     if labels is not None:
-        axes[0].legend(fontsize=8)
+        figure.legend(loc="outside lower center", ncols=len(paths), fontsize=8)
     return figure
 
 

@@ -122,7 +122,7 @@ def plot_tracking(times: npt.ArrayLike, path: TrackedPath) -> Figure:
             ax.plot(seconds, column, linewidth=1.0, label=name or None)
         ax.set_ylabel(label, fontsize=8)
         if len(names) > 1:
-            ax.legend(fontsize=6, ncols=len(names), loc="upper right")
+            ax.legend(fontsize=6, ncols=len(names), loc="lower right", bbox_to_anchor=(1.0, 1.0))
         ax.fill_between(
             seconds,
             0.0,

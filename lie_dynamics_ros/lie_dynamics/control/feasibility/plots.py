@@ -39,5 +39,5 @@ def plot_feasibility(*found: Feasibility, titles: tuple[str, ...] = ()) -> Figur
         if column < len(titles):
             axes[0, column].set_title(titles[column], fontsize=10)
         axes[-1, column].set_xlabel("time [s]")
-    axes[0, 0].legend(fontsize=6, ncols=2)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", fontsize=7, ncols=7)
     return figure

@@ -146,7 +146,7 @@ def plot_efforts(robot: IdentifiedRobot) -> Figure:
         ax.plot(told.time, told.before[:, j], "--", color="tab:orange", lw=1.0, label="before")
         ax.plot(told.time, told.predicted[:, j], color="tab:blue", lw=1.0, label="identified")
         ax.set_ylabel(f"{name}\n[N m, N]", fontsize=8)
-    axes[0].legend(loc="upper right", ncols=3, fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, fontsize=8)
     axes[-1].set_xlabel("time [s]")
     return figure
 
@@ -173,5 +173,5 @@ def plot_friction(robot: IdentifiedRobot) -> Figure:
     for j, name in enumerate(_plain(robot.model.joint_names)):
         ax.plot(rate[:, j], force[:, j], lw=1.0, label=name)
     ax.set(xlabel="rate [rad/s, m/s]", ylabel="friction [N m, N]")
-    ax.legend(fontsize=7, ncols=2)
+    figure.legend(loc="outside right upper", fontsize=7)
     return figure

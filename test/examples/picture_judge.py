@@ -1,0 +1,62 @@
+"""Whether what is written in a figure can be read: no text lies on another, no legend on a curve."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+TOUCH = 1.0
+"""By how much boxes may overlap [pixels]: their borders are empty."""
+DENSE = 400
+"""Points into which each piece of a curve is cut at most."""
+
+
+def _texts(figure: Figure) -> list[tuple[str, Any]]:
+    """Texts of a figure and their boxes; a legend is one."""
+    renderer = figure.canvas.get_renderer()
+    found: list[tuple[str, Any]] = [("legend of the figure", legend) for legend in figure.legends]
+    found += [(f"title {text.get_text()!r}", text) for text in figure.texts]
+    for axes in figure.axes:
+        flat = axes.name != "3d"
+        parts = [axes.title, axes._left_title, axes._right_title, *axes.texts]
+        if flat:
+            parts += [axes.xaxis.label, axes.yaxis.label]
+            low, high = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+            for axis, (least, most) in ((axes.xaxis, low), (axes.yaxis, high)):
+                parts += [t.label1 for t in axis.get_major_ticks() if least <= t.get_loc() <= most]
+        found += [(repr(text.get_text()), text) for text in parts if text.get_visible() and text.get_text().strip()]
+        if axes.get_legend():
+            found.append(("legend", axes.get_legend()))
+    return [(name, artist.get_window_extent(renderer)) for name, artist in found]
+
+
+def _on_the_way(points: np.ndarray) -> np.ndarray:
+    """Points along a curve, close to each other."""
+    counts = np.clip(np.abs(np.diff(points, axis=0)).max(axis=1), 2, DENSE).astype(int)
+    pieces = [np.linspace(a, b, count) for (a, b), count in zip(pairwise(points), counts, strict=True)]
+    return np.concatenate([points, *pieces])
+
+
+def flaws(figure: Figure) -> list[str]:
+    """Say what covers what in a figure."""
+    FigureCanvasAgg(figure).draw()
+    renderer = figure.canvas.get_renderer()
+    said = []
+    for (first, a), (second, b) in combinations(_texts(figure), 2):
+        overlap = [min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)]
+        if min(overlap) > TOUCH:
+            said.append(f"{first} lies on {second}")
+    for axes in figure.axes:
+        if axes.get_legend() is None:
+            continue
+        box = axes.get_legend().get_window_extent(renderer)
+        for line in axes.lines:
+            points = line.get_transform().transform(np.column_stack(line.get_data(orig=False)).astype(float))
+            points = points[np.isfinite(points).all(axis=1)]
+            if len(points) and any(box.contains(*point) for point in _on_the_way(points)):
+                said.append(f"a legend lies on the curve {line.get_label()!r}")
+    return said
