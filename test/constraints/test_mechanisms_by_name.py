@@ -79,6 +79,25 @@ def test_assembly_modes(name, rng):
         assert all(np.abs(made.pose(x) - made.pose(y)).max() > 1e-6 for y in found.q[:k])
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1e3])
+@pytest.mark.parametrize(
+    ("name", "lengths"),
+    [
+        ("3-RPS", {"base_radius": 0.3, "platform_radius": 0.15, "height": 0.4}),
+        ("planar 3-RRR", {"base_radius": 0.4, "platform_radius": 0.1, "crank": 0.25, "coupler": 0.25}),
+        ("delta", {"base_radius": 0.2, "platform_radius": 0.05, "arm": 0.3, "forearm": 0.8, "rod_spacing": 0.1}),
+        ("five-bar", {"lengths": (0.4, 0.3, 0.5, 0.5, 0.3)}),
+    ],
+)
+def test_any_unit_of_length(name, lengths, unit):
+    made = mechanism(name, **{key: tuple(unit * np.array(x)) if isinstance(x, tuple) else unit * x
+                              for key, x in lengths.items()})  # fmt: skip
+    found = made.assembly_modes(made.motors(made.q))
+    assert (len(found), found.complete) == (COUNTS[name][0], True)
+    q = made.configuration(made.output(made.q))
+    assert np.abs(made.pose(q) - made.pose(made.q)).max() < 1e-13 * max(unit, 1.0)
+
+
 def every_mode_is_found(made, positions, starts):
     """What `assemble` reaches from random starts knows nothing of the algebra: it finds nothing else."""
     found = made.assembly_modes(positions)
@@ -231,7 +250,7 @@ def test_out_of_reach(name, output, what):
         mechanism(name).configuration(output)
 
 
-@pytest.mark.parametrize("positions", [[0.1], [0.1, 0.2, np.nan], "abc", None, np.ones((2, 3)), [1j, 0.0, 0.0]])
+@pytest.mark.parametrize("positions", [[0.1], [0.1, 0.2, np.nan], "abc", None, np.ones((2, 3)), [1j, 0, 0], [1e99, 0, 0]])
 def test_positions_that_are_none(positions):
     for name in ("delta", "3-RPS"):
         with pytest.raises(InputError):
@@ -240,6 +259,8 @@ def test_positions_that_are_none(positions):
 
 def test_no_configuration_is_an_answer():
     assert len(mechanism("3-RPS").assembly_modes([0.1, 0.1, 5.0])) == 0
+    assert len(mechanism("3-RPS").assembly_modes([1e-300, 0.4, 0.4])) == 0
+    assert len(mechanism("3-RPS").assembly_modes([1e10, 0.4, 0.4])) == 0
     assert len(mechanism("five-bar", lengths=(0.4, 0.3, 0.4, 0.4, 0.3)).assembly_modes([np.pi, 0.0])) == 0
     for name in ("3-RPS", "6-UPS"):
         made = mechanism(name)

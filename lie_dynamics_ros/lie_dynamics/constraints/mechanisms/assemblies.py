@@ -18,9 +18,9 @@ from ..quantities import constraint_quantities
 
 Array = npt.NDArray[np.float64]
 
-#: Largest error of a constraint in what counts as closed [m, rad].
+#: Largest error of a constraint in what counts as closed, in sizes of the mechanism.
 CLOSED = 1e-10
-#: Configurations whose points are nearer than this are one, and candidates may be so far off [m].
+#: Configurations whose points are nearer than this are one, and candidates may be so far off, in sizes too.
 _SAME, _NEAR = 1e-6, 1e-3
 #: Singular values of A for the joints without motor that are smaller, relative to the largest, count as zero.
 _SINGULAR = 1e-8
@@ -94,17 +94,16 @@ def verified(model: Model, constraints: ConstraintSet, held: Sequence[str], foun
             state = constraint_quantities(model, constraints, q, model._zero)
             step = np.zeros(model.nv)
             step[free] = -np.linalg.lstsq(state.jacobian[:, free], state.error, rcond=1e-10)[0]
-            if not np.abs(step).max(initial=0.0) < 1.0:
-                break
             q = model.integrate(q, step)
         residual = float(np.abs(constraint_quantities(model, constraints, q, model._zero).error).max(initial=0.0))
         place = _seen(model, constraints, q)
         # Where passive joints can move, solutions are multiple, or there is a whole family of them.
         values = np.linalg.svd(state.jacobian[:, free], compute_uv=False)
         complete &= len(values) == free.sum() and bool(values[-1] > _SINGULAR * values[0])
-        if residual > CLOSED or _distance(_seen(model, constraints, candidate), place) > _NEAR:
+        size = float(np.ptp(place, axis=0).max())
+        if not residual <= CLOSED * size or _distance(_seen(model, constraints, candidate), place) > _NEAR * size:
             complete = False
-        elif all(_distance(place, other) > _SAME for other in places):
+        elif all(_distance(place, other) > _SAME * size for other in places):
             kept.append(q)
             places.append(place)
             residuals.append(residual)
@@ -144,7 +143,8 @@ def assemblies_from_starts(
         if not found.converged:
             continue
         place = _seen(model, constraints, found.q)
-        same = next((k for k, other in enumerate(seen) if _distance(place, other) <= _SAME), None)
+        size = float(np.ptp(place, axis=0).max())
+        same = next((k for k, other in enumerate(seen) if _distance(place, other) <= _SAME * size), None)
         if same is None:
             kept.append(_turned_back(model, found.q, held))
             seen.append(place)

@@ -22,6 +22,7 @@ from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...model.model import Model
+from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
 
@@ -255,16 +256,16 @@ def require_reach(there: npt.ArrayLike, mechanism: str, leg: object, exception: 
 
 
 def real_numbers(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
-    """Return finite real numbers of shape (..., *tail); raises InputError for anything else."""
+    """Return real numbers of shape (..., *tail), none beyond LARGEST; raises InputError for anything else."""
     array = as_array(value, tail, name)
-    if np.iscomplexobj(array):
-        raise InputError(f"{name}: real numbers are expected, got {value!r}", name=name, value=value)
+    if np.iscomplexobj(array) or np.abs(array).max(initial=0.0) > LARGEST:
+        raise InputError(f"{name}: real numbers up to {LARGEST:g} are expected, got {value!r}", name=name, value=value)
     return array
 
 
 def real_pose(value: npt.ArrayLike) -> Array:
     """Return poses (..., 4, 4) of the platform that are real; raises GroupError or InputError for anything else."""
-    return real_numbers(se3.check(value, "output"), (4, 4), "output")
+    return np.asarray(se3.check(real_numbers(value, (4, 4), "output"), "output"))
 
 
 def file_name(name: str) -> str:

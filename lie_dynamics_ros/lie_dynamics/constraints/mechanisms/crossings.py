@@ -36,13 +36,15 @@ def cosine_angle(a: Any, b: Any, value: Any, side: Any) -> Array:
         return np.asarray(np.arctan2(b, a) + side * np.arccos(value / np.hypot(a, b)))
 
 
-def real_roots(function: Callable[[Array], Array], degree: int) -> Array:
+def real_roots(function: Callable[[Array], Array], degree: int) -> Array | None:
     """Return the angles at which a trigonometric polynomial of a degree, real at real angles, is zero.
 
     It has 2 `degree` complex roots z = exp(i x), of which those on the unit circle are real angles. Roots within 1e-3
-    of it are returned: whether they are real is to be verified.
+    of it are returned: whether they are real is to be verified. None where values are not finite.
     """
     count = 2 * degree + 1
     values = function(2.0 * np.pi * np.arange(count) / count)
+    if not np.isfinite(values).all():
+        return None
     roots = np.roots(np.fft.fftshift(np.fft.fft(values))[::-1])
     return np.asarray(np.angle(roots[np.abs(np.abs(roots) - 1.0) < 1e-3]))

@@ -98,7 +98,10 @@ class ThreeRps(Mechanism):
         for name, length in zip(self.actuated, positions, strict=True):
             if not length > 0.0:
                 raise InputError(f"3-RPS: {name!r}: a length above zero is expected, got {length!r}", name=name)
+        method = "a polynomial of degree 16"
         first = real_roots(lambda x: self._eliminated(positions, x)[0], 8)
+        if first is None:
+            return Candidates(np.empty((0, self.model.nq)), 16, method, False)
         others = self._eliminated(positions, first)[1].reshape(-1, 4, 2)
         angles = np.concatenate(
             [np.broadcast_to(first[:, None, None], (len(first), 4, 1)), np.angle(others)], axis=-1
@@ -114,8 +117,9 @@ class ThreeRps(Mechanism):
         x, z = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x, z))
         poses = se3.from_parts(np.stack([x, np.cross(z, x), z], axis=-1), ends.mean(axis=1))
         q = self._joints(np.asarray(poses), angles, np.broadcast_to(positions, angles.shape))
-        return Candidates(q, 16, "a polynomial of degree 16", settled)
+        return Candidates(q, 16, method, settled)
 
+    @np.errstate(all="ignore")
     def _eliminated(self, lengths: Array, angles: Array) -> tuple[Array, Points]:
         """Return the polynomial at angles (n,) of leg 1, and exp(i angle) of legs 2 and 3 on all branches (n, 4, 2).
 
@@ -278,7 +282,9 @@ class PlanarThreeRrr(Mechanism):
             p, d = first_corner(angle)
             return np.asarray(np.abs(p) ** 2 - (self.coupler * d) ** 2)
 
-        angles = real_roots(polynomial, 3)
+        method, angles = "a polynomial of degree 6", real_roots(polynomial, 3)
+        if angles is None:
+            return Candidates(np.empty((0, self.model.nq)), 6, method, False)
         p, d = first_corner(angles)
         with np.errstate(all="ignore"):
             corner = elbows[0] + p / d
@@ -286,7 +292,7 @@ class PlanarThreeRrr(Mechanism):
         angles, corner = angles[np.isfinite(corner)], corner[np.isfinite(corner)]
         ends = self._corners(corner - corners[0] * np.exp(1j * angles), angles)
         q = self._joints(np.broadcast_to(elbows, ends.shape), ends, angles)
-        return Candidates(q, 6, "a polynomial of degree 6", settled)
+        return Candidates(q, 6, method, settled)
 
 
 @dimensions(signed="angle")
