@@ -250,7 +250,7 @@ def test_out_of_reach(name, output, what):
         mechanism(name).configuration(output)
 
 
-@pytest.mark.parametrize("positions", [[0.1], [0.1, 0.2, np.nan], "abc", None, np.ones((2, 3)), [1j, 0, 0], [1e99, 0, 0]])
+@pytest.mark.parametrize("positions", [[0.1], [0.1, 0.2, np.nan], "abc", None, np.ones((2, 3)), [1j, 0, 0], [1e99] * 3])
 def test_positions_that_are_none(positions):
     for name in ("delta", "3-RPS"):
         with pytest.raises(InputError):
