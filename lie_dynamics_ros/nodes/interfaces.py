@@ -154,6 +154,8 @@ INTERFACES = {
             "joint_states",
             "robot_description",
             "computed_torque/joint_efforts",
+            "closed_loop/joint_efforts",
+            "closed_loop/joint_states",
             "inverse_dynamics/joint_efforts",
             "contact/contact_wrench",
             "tool_wrench/contact_wrench",

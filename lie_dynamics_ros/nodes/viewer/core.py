@@ -17,7 +17,7 @@ from .shapes import LARGEST, Shape
 
 LARGEST_NUMBER = 1e6
 """Positions, efforts and forces beyond this are no robot's, and are refused."""
-EFFORT_SOURCES = ("computed_torque", "inverse_dynamics", "joint_states")
+EFFORT_SOURCES = ("computed_torque", "closed_loop", "inverse_dynamics", "joint_states")
 """Where efforts come from; the first that is not stale is shown."""
 MOST_TRACED = 12
 """Joints whose efforts are drawn over time."""

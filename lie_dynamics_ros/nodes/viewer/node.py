@@ -80,6 +80,8 @@ SETTINGS = (
     ),
     Setting("force_scale", 0.01, "Length of the arrow of a contact force [m/N].", low=1e-6, high=1.0),
 )
+LOOPS = "closed_loop/joint_states"
+"""Joints of loops that no driver measures."""
 CONTACTS = ("contact", "tool_wrench")
 """Nodes whose contact wrenches are shown."""
 AS_DESCRIBED = {"inertia_check": "ignore", "base_link": "", "locked_joints": [""], "locked_positions": [0.0]}
@@ -105,6 +107,7 @@ class ViewerNode(DescribedNode):
         for source in EFFORT_SOURCES:
             topic = source if source == "joint_states" else f"{source}/joint_efforts"
             subscribe(self, JointState, topic, partial(self._keep, source), qos.STREAM_INPUT)
+        subscribe(self, JointState, LOOPS, partial(self._keep, LOOPS), qos.STREAM_INPUT)
         for node in CONTACTS:
             self._hear(WrenchStamped, f"{node}/contact_wrench", self._take_wrench)
         self._hear(Bool, "contact/touching", lambda core, m, now: core.take_touching(m.data, now))
@@ -206,7 +209,7 @@ class ViewerNode(DescribedNode):
 
     def _take_state(self, core: ViewerCore, source: str, data: bytes, now: float) -> None:
         message = self._decode(data)
-        if source == "joint_states":
+        if source in ("joint_states", LOOPS):
             core.take_states(message.name, message.position, message.effort, now)
         else:
             core.take_efforts(source, message.name, message.effort, now)

@@ -68,6 +68,9 @@ def test_shows_a_robot_its_loss_and_its_return(looking):
     efforts = bench.publisher(JointState, "inverse_dynamics/joint_efforts", heard=False)
     torques = JointState(name=ARM_JOINTS, effort=[1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0])
     looking.sees(lambda: "-6 of 12 N m" in looking.watcher.text, "the torques", lambda: efforts.publish(torques))
+    before, all_joints = looking.place(), bench.publisher(JointState, "closed_loop/joint_states")
+    closed = JointState(name=ARM_JOINTS, position=(POSITION - 0.3).tolist())
+    looking.sees(lambda: looking.place() != before, "joints of a loop", lambda: all_joints.publish(closed))
     looking.sees(lambda: "stale: no joint states" in looking.watcher.text, "that the driver is lost")
     looking.look_again()  # a reload of the page meanwhile
     looking.sees(lambda: "stale: no joint states" in looking.watcher.text and looking.place(), "the same")
