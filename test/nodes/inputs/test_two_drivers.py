@@ -28,7 +28,9 @@ def intruder(bench):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.module)
 def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, intruder, case):
-    reliable = {f"qos_overrides.{bench.namespace}/joint_states.subscription.reliability": "reliable"}
+    side = f"qos_overrides.{bench.namespace}/joint_states.subscription"
+    reliable = {f"{side}.reliability": "reliable", f"{side}.depth": 100}  # a busy node keeps what comes meanwhile
+    bench.drive(qos=100)
     node, answers = case.start(bench, state_timeout=TIMEOUT, **reliable)
     bench.ask(lambda: case.state(bench), answers)
     bench.wait(lambda: intruder.get_subscription_count() == 1, "the intruder to be heard")

@@ -291,8 +291,8 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
     if dt is None:
         raise StewartError("max_speed was given, so dt is needed: the time since the last sample [s]", name="dt")
     try:
-        times = np.array(np.broadcast_to(numbers(dt), (n,)))
-    except ValueError as error:
+        times = np.array(np.broadcast_to(np.asarray(dt, dtype=np.float64), (n,)))
+    except (TypeError, ValueError, OverflowError) as error:
         raise StewartError(f"dt is no time, nor one for each of {n} samples [s]: {error}", name="dt") from error
     bad = np.flatnonzero(~((times >= 0.0) & (times < np.inf)))
     if bad.size:
