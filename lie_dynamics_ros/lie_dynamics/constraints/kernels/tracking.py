@@ -6,23 +6,21 @@ from functools import cache
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import has_transform, row_transform
-from ...dynamics.kernels.common.manifold import move
 from ...engine.compile import kernel, outline
-from ...engine.lanes import put3, put9
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from .constrained_dynamics import HEADER
-from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS, P, R, loop_rows
-from .second_derivatives import (
-    GROUP_KIND,
-    GROUP_PLACE,
-    GROUP_ROW,
-    GROUP_SPEED,
-    ROTATION,
-    SINGLE,
-    largest,
-    put_levers,
-    second_bound,
+from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS
+from .second_derivatives import GROUP_KIND, GROUP_SPEED, ROTATION, largest, second_bound
+from .tracking_steps import (
+    apart,
+    equations,
+    errors_reach,
+    far_apart,
+    held_distance,
+    push,
+    put_change,
+    put_inverse,
+    times_inverse,
 )
 
 #: Numbers at the beginning of what a tracker remembers: time since the anchor, how exactly the anchor is known [s],
@@ -42,194 +40,6 @@ _CORRECTIONS, _EXACT, _SHORTEST = 10, 1e-13, 1e-4
 #: Rounding errors of what is proven are far below these margins; the second also covers that coordinates of free bodies
 #: are no displacements.
 _MARGIN, _SHARE, _LARGEST_TURN = 0.1, 0.95, 0.5
-
-
-@outline
-def invert(a, n, places):
-    """Replace `a` (at least n, n) by its inverse, by Gauss and Jordan with row pivots; tell whether there is one."""
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(a[i, k]) > abs(a[pivot, k]):
-                pivot = i
-        if not abs(a[pivot, k]) > 1e-12:
-            return False
-        places[k] = pivot
-        if pivot != k:
-            for j in range(n):
-                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
-        x = 1.0 / a[k, k]
-        a[k, k] = 1.0
-        for j in range(n):
-            a[k, j] *= x
-        for i in range(n):
-            x = a[i, k]
-            if i != k and x != 0.0:
-                a[i, k] = 0.0
-                for j in range(n):
-                    a[i, j] -= x * a[k, j]
-    for k in range(n - 1, -1, -1):
-        pivot = int(places[k])
-        if pivot != k:
-            for i in range(n):
-                a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
-    return True
-
-
-@outline
-def apart(groups, a, b):
-    """Return the distance of two configurations."""
-    result = 0.0
-    for g in range(groups.shape[0]):
-        j = int(groups[g, GROUP_PLACE])
-        x = 0.0
-        if groups[g, GROUP_KIND] == SINGLE:
-            x = abs(a[j] - b[j])
-        elif groups[g, GROUP_KIND] == ROTATION:
-            product = 0.0
-            for c in range(4):
-                product += a[j + c] * b[j + c]
-            for c in range(4):
-                x += (a[j + c] - (b[j + c] if product >= 0.0 else -b[j + c])) ** 2
-            x = 4.0 * np.arcsin(min(0.5 * np.sqrt(x), 1.0))
-        else:
-            for c in range(3):
-                x += (a[j + c] - b[j + c]) ** 2
-            x = np.sqrt(x)
-        result = max(result, x / groups[g, GROUP_SPEED])
-    return result
-
-
-@outline
-def equations(
-    rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, bounds,
-    work, columns, ones, matrix, values, wrenches,
-):  # fmt: skip
-    """Fill A transposed and the errors of loops, couplings and redundant sensors at q; levers, too, if `bounds`."""
-    n, ml = columns.shape[0] - 1, scalars.shape[0]
-    for i in range(1, n + 1):
-        if has_transform(rows, i):
-            r, p = row_transform(rows, i, q)
-            put9(work, i, R, r)
-            put3(work, i, P, p)
-    for i in range(n + 1):
-        for k in range(matrix.shape[1]):
-            matrix[i, k] = 0.0
-    still = ones[1]
-    if bounds:
-        for j in range(loops.shape[0]):
-            loop_rows(rows, loops[j : j + 1], scalars, q, still, work, ones[0], columns, matrix, values, wrenches)
-            put_levers(rows, loops, chains, links, j, work, columns, levers)
-    else:
-        loop_rows(rows, loops, scalars, q, still, work, ones[0], columns, matrix, values, wrenches)
-    for k in range(coupled.shape[0]):
-        total = -offsets[k]
-        for i in range(1, n + 1):
-            x = coupled[k, i - 1]
-            if x != 0.0:
-                matrix[i, ml + k] = x
-                total += x * q[int(rows[i, Q_INDEX])]
-        values[ERROR, ml + k] = total
-    first = ml + coupled.shape[0]
-    for s in range(matrix.shape[1] - first):
-        i = int(sensors[s])
-        matrix[i, first + s] = weights[s]
-        values[ERROR, first + s] = weights[s] * (q[int(rows[i, Q_INDEX])] - y[s])
-
-
-@outline
-def put_inverse(matrix, unknown, inverse, normal, places):
-    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse."""
-    n, m = unknown.shape[0], matrix.shape[1]
-    if n == m:
-        for u in range(n):
-            for k in range(m):
-                inverse[u, k] = matrix[int(unknown[u]), k]
-        return invert(inverse, n, places)
-    for u in range(n):
-        for v in range(n):
-            total = 0.0
-            for k in range(m):
-                total += matrix[int(unknown[u]), k] * matrix[int(unknown[v]), k]
-            normal[u, v] = total
-    if not invert(normal, n, places):
-        return False
-    for k in range(m):
-        for u in range(n):
-            inverse[k, u] = 0.0
-        for v in range(n):
-            x = matrix[int(unknown[v]), k]
-            for u in range(n):
-                inverse[k, u] += x * normal[v, u]
-    return True
-
-
-@outline
-def times_inverse(inverse, e, x):
-    """Fill `x` with C e."""
-    for u in range(x.shape[0]):
-        x[u] = 0.0
-    for k in range(e.shape[0]):
-        y = e[k]
-        for u in range(x.shape[0]):
-            x[u] += y * inverse[k, u]
-
-
-@outline
-def push(rows, unknown, x, factor, step, q):
-    """Move q by the unknown coordinates' steps."""
-    for i in range(step.shape[0]):
-        step[i] = 0.0
-    for u in range(unknown.shape[0]):
-        step[int(unknown[u]) - 1] = x[u]
-    move(rows, q, step, factor, q)
-
-
-@outline
-def put_change(matrix, sensors, weights, change, e):
-    """Fill `e` with what changes of the measured joints do to the equations."""
-    m = matrix.shape[1]
-    for k in range(m):
-        e[k] = 0.0
-    for s in range(sensors.shape[0]):
-        if weights.shape[0] > 0:
-            e[m - weights.shape[0] + s] = -weights[s] * change[s]
-        else:
-            for k in range(m):
-                e[k] += matrix[int(sensors[s]), k] * change[s]
-
-
-@outline
-def errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals):
-    """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates."""
-    for u in range(x.shape[0]):
-        totals[u] = 0.0
-    for s in range(sensors.shape[0]):
-        if errors[s] > 0.0:
-            for c in range(sensors.shape[0]):
-                change[c] = errors[s] if c == s else 0.0
-            put_change(matrix, sensors, weights, change, e)
-            times_inverse(inverse, e, x)
-            for u in range(x.shape[0]):
-                totals[u] += abs(x[u])
-    return largest(groups, unknown, totals)
-
-
-@outline
-def far_apart(groups, sensors, change):
-    """Return the distance that changes of the measured joints make."""
-    result = 0.0
-    for g in range(groups.shape[0]):
-        for s in range(sensors.shape[0]):
-            if sensors[s] == groups[g, GROUP_ROW]:
-                result = max(result, abs(change[s]) / groups[g, GROUP_SPEED])
-    return result
-
-
-@outline
-def held_distance(groups, sensors, weights, change):
-    """Return how far the joints that are held move; none are where sensors are redundant."""
-    return far_apart(groups, sensors, change) if weights.shape[0] == 0 else 0.0
 
 
 @outline
