@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import socket
+import re
 import time
 from collections.abc import Sequence
 
-from ..nodes.viewer.page import MISSING, free_port
+from ..nodes.viewer.page import MISSING
 from . import interruption
 from .errors import ShortfallError
 from .processes import Children
 from .showcase import Showcase
 
-HOST, PORT = "127.0.0.1", 8080
+OPENED = re.compile(r"the page is at (\S+)")
+"""What the node logs once the page is open."""
 PATIENCE = 60.0
 """Longest wait for the page [s]."""
 
@@ -35,16 +36,11 @@ def start_view(showcases: Sequence[Showcase], children: Children) -> str:
     topics: dict[str, str] = {}
     for showcase in reversed(showcases):
         topics.update(showcase.viewed)
-    port = free_port(HOST, PORT)
-    children.start("viewer", {"port": port, "address": HOST}, topics)
+    children.start("viewer", {}, topics)
     end = time.monotonic() + PATIENCE
-    while True:
+    while (said := OPENED.search(children.output("viewer"))) is None:
         interruption.check()
         if children.ended() or time.monotonic() > end:
             raise ShortfallError(f"no page was opened; the node viewer printed\n{children.output('viewer')}")
-        try:
-            socket.create_connection((HOST, port), timeout=1.0).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return f"http://{HOST}:{port}"
+        time.sleep(0.05)
+    return said[1]

@@ -114,27 +114,6 @@ def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path):
     assert "control is not shown: its effort limits" in output
 
 
-def test_shows_itself_on_a_page_where_it_is_asked_to(tmp_path):
-    pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
-    from support.page_watcher import Watcher
-
-    path = tmp_path / "weak.urdf"
-    path.write_text(WEAK)
-    demo = run("--urdf", path.name, "--view", "--seconds", "600", cwd=tmp_path)
-    said = next(line for line in demo.stdout if line.startswith(("watch it at ", "demo failed")))
-    watcher = Watcher(said.split()[-1])
-    places = set()
-    while len(places) < 3 or "/platform/legs" not in watcher.nodes or "N m" not in watcher.text:
-        watcher.read(1.0)
-        assert demo.poll() is None, (watcher.text, watcher.nodes.keys())
-        places.add(str(watcher.nodes.get("/robot/1", {}).get("wxyz")))
-    watcher.close()
-    demo.send_signal(signal.SIGINT)
-    output, _ = demo.communicate(timeout=DEADLINE)
-    assert demo.returncode == 130, output
-    assert not children_of(demo.pid)
-
-
 def test_says_what_a_page_needs(monkeypatch, capsys):
     monkeypatch.setattr(view.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(interruption, "install", lambda: None)
@@ -157,13 +136,35 @@ def test_fails_with_the_reason(tmp_path, text, reason):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finding processes needs /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])  # SIGINT: see below
 def test_leaves_no_process_behind(tmp_path, how):
     demo = run("--seconds", "600", cwd=tmp_path)
     wait_for(lambda: len(children_of(demo.pid)) == NODES, "all nodes")
     os.kill(demo.pid, how)
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130), output
+    wait_for(lambda: not children_of(demo.pid), "the nodes to end")
+
+
+def test_shows_itself_on_a_page_and_leaves_no_process_behind(tmp_path):
+    pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
+    from support.page_watcher import Watcher
+
+    demo = run("--view", "--seconds", "600", cwd=tmp_path)
+    said = next(line for line in demo.stdout if line.startswith(("watch it at ", "demo failed")))
+    watcher, places = Watcher(said.split()[-1]), set()
+
+    def shown():
+        assert demo.poll() is None, watcher.text
+        watcher.read(1.0)
+        places.add(str(watcher.nodes.get("/robot/7", {}).get("position")))
+        return len(places) > 3 and "/platform/legs" in watcher.nodes and "from computed_torque" in watcher.text
+
+    wait_for(shown, "a moving arm, its efforts and a platform")
+    watcher.close()
+    demo.send_signal(signal.SIGINT)
+    output, _ = demo.communicate(timeout=DEADLINE)
+    assert demo.returncode == 130, output
     wait_for(lambda: not children_of(demo.pid), "the nodes to end")
 
 
