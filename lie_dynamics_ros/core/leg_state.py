@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .arrays import Array
 
 LEGS = 6
@@ -21,8 +24,11 @@ class LegState:
         [m].
     rates : ndarray, shape (6,), or None
         Of the lengths [m/s]; None where not all are known.
+    present : ndarray of bool, shape (6,), or None
+        Which lengths there are, where a message may hold some; None for all.
     """
 
     stamp: int
     lengths: Array
     rates: Array | None
+    present: NDArray[np.bool_] | None = None

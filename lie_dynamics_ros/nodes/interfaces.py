@@ -167,7 +167,7 @@ INTERFACES = {
     ),
     "stewart_pose": Interface(
         ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),
-        ("joint_states",),
+        ("joint_states", "imu", "leg_temperature"),
         (
             "~/reset",
             "~/forward_kinematics",

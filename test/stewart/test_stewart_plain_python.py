@@ -5,6 +5,9 @@ import stewart_oracle as oracle
 from support.plain_python import run_in_plain_python
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
+    AngleSensor,
+    InertialSensor,
+    StewartFusion,
     StewartTracker,
     assembly_modes,
     reference_platform,
@@ -40,8 +43,23 @@ def work():
     stop = stopped(plan, 0.4 * plan.duration)
     planned = {"plan": plan.squares, "stop": stop.times}
     tracked = {"poses": path.poses, "twists": path.twists, "accelerations": path.accelerations, "pose": single.pose}
+    tracked["fused"], tracked["deviations"] = fuse(platform)
     found = {"cold": cold.pose, "modes": modes.poses, "in reach": modes_in_reach, "ahead": ahead, "counts": counts}
     return tracked | found | planned
+
+
+def fuse(platform):
+    """Pose and its deviations after five samples, the last with a leg that is left out."""
+    angle = AngleSensor("angle", platform.base_points[0], platform.platform_points[0], 1e-3, delay_deviation=1e-3)
+    fusion = StewartFusion(platform, platform.home_pose, inertial=InertialSensor(), sensors=[angle], window=2)
+    lengths = platform.leg_lengths(platform.home_pose)
+    line = platform.leg_vectors(platform.home_pose)[0]
+    for k in range(5):
+        readings = [*(lengths + 1e-5 * np.sin(np.arange(6) + k)), np.arctan2(line[1], line[0])]
+        readings[2] += 1e-2 * (k == 4)
+        fused = fusion.update(readings, [0.01, 0.0, -0.01], [0.0, 0.1, 9.8], dt=1e-3)
+    assert list(fused.left_out) == ["leg 3"]
+    return fused.pose, np.sqrt(np.diagonal(fused.covariance))
 
 
 def test_plain_python_gives_the_same(tmp_path):

@@ -10,14 +10,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.time import Time
+from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 
 from ...core.errors import MessageError
 from ...core.setting import Setting
 from ...core.tracking import PUBLISH, WITHHOLD
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import (
     StewartPlatform,
     TrackedPose,
@@ -27,6 +30,8 @@ from ...lie_dynamics.stewart import (
     solve_from_home,
 )
 from ...ros.inputs.leg_inputs import LegInputs
+from ...ros.inputs.leg_readings import LegReadings
+from ...ros.inputs.state_stream import TOPICS
 from ...ros.model.platform_loading import (
     PLATFORM_SETTINGS,
     check_platform_settings,
@@ -40,20 +45,56 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.certainty import Certainty, word_for
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.pose_outputs import PoseOutputs
-from ...ros.wire.messages import LINEAR_FIRST
+from ...ros.wire import qos
+from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
 from .core import PoseAnswer, StewartPoseCore, StewartPoseOptions
+from .fusing import FusedAnswer, FusingCore, FusionOptions
 from .markers import StewartMarkers
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 
 SETTINGS = (
     *PLATFORM_SETTINGS,
     Setting(
+        "length_scales",
+        [1.0],
+        "Lengths for each unit of the positions in joint states; one for all legs or six "
+        "[m, or m/rad for encoders that turn with a spindle].",
+        "while unconfigured",
+        low=-1e6,
+        high=1e6,
+    ),
+    Setting(
         "length_offsets",
         [0.0],
-        "Added to the positions in joint states to make them leg lengths; one for all legs or six [m].",
+        "Added to the scaled positions to make them leg lengths; one for all legs or six [m].",
         "while unconfigured",
         low=-100.0,
         high=100.0,
+    ),
+    Setting(
+        "length_corrections",
+        [0.0],
+        "Nonlinearity: rows of seven, a length and what is added there to each leg [m]; linear between. [0.0]: none.",
+        "while unconfigured",
+        low=-100.0,
+        high=100.0,
+    ),
+    Setting("use_leg_temperatures", False, "Listen to temperatures of the legs, on leg_temperature.", "at start"),
+    Setting(
+        "leg_expansions",
+        [0.0],
+        "How much longer legs are for each kelvin above reference_temperature; one for all legs or six [1/K].",
+        "while unconfigured",
+        low=-0.01,
+        high=0.01,
+    ),
+    Setting(
+        "reference_temperature",
+        20.0,
+        "Temperature at which the lengths are right, and that of legs whose own has not been heard [deg C].",
+        "while unconfigured",
+        low=-273.15,
+        high=2000.0,
     ),
     Setting(
         "start_pose",
@@ -97,6 +138,69 @@ SETTINGS = (
         low=1,
         high=100_000,
     ),
+    Setting(
+        "fusion",
+        False,
+        "Publish one estimate of legs and IMU without faulty sensors, instead of what is proven of lengths.",
+        "while unconfigured",
+    ),
+    Setting("use_imu", False, "With fusion: an IMU on the platform, by the topic imu.", "at start"),
+    Setting(
+        "imu_pose",
+        [0.0],
+        "Pose of the IMU in the platform frame: x, y, z [m], quaternion x, y, z, w. [0.0] stands for that frame.",
+        "while unconfigured",
+        low=-1000.0,
+        high=1000.0,
+    ),
+    Setting(
+        "gyroscope_noise",
+        2e-3,
+        "Standard deviation of angular velocities of the IMU [rad/s].",
+        "while unconfigured",
+        low=1e-9,
+        high=100.0,
+    ),
+    Setting(
+        "accelerometer_noise",
+        3e-2,
+        "Standard deviation of accelerations of the IMU [m/s^2].",
+        "while unconfigured",
+        low=1e-9,
+        high=1000.0,
+    ),
+    Setting(
+        "jerk",
+        [10.0, 50.0],
+        "With fusion: root of the density of the platform's linear [m/s^2.5] and angular jerk [rad/s^2.5]; "
+        "j / sqrt(2 pi f) of a motion to and fro at f Hz with a jerk of j.",
+        "while unconfigured",
+        low=1e-6,
+        high=1e9,
+    ),
+    Setting(
+        "leg_delays",
+        [0.0],
+        "With fusion: how much older than their time stamp lengths are; one for all legs or six [s].",
+        "while unconfigured",
+        high=0.1,
+    ),
+    Setting(
+        "leg_delay_deviations",
+        [0.0],
+        "With fusion: standard deviation of leg_delays, which are estimated where it is not 0; one or six [s].",
+        "while unconfigured",
+        high=0.1,
+    ),
+    Setting(
+        "leg_resolution",
+        -1.0,
+        "With fusion: step between neighbouring lengths, so that a stuck sensor is known at rest [m]. -1.0: not known.",
+        "while unconfigured",
+        low=-1.0,
+        high=1.0,
+    ),
+    TOPICS,
     *ANSWER_SETTINGS,
     Setting(
         "condition_warning",
@@ -134,11 +238,16 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     def __init__(self, **kwargs: Any) -> None:
         self._restarts = 0
+        self._faults, self._quaternion = "", np.zeros(4)
         self._marked: TrackedPose | None = None
         self._marker_timer = None
         super().__init__("stewart_pose", SETTINGS, **kwargs)
         self._outputs = PoseOutputs(self, self.settings["publish_tf"])
         self._certainty = Certainty(self)
+        if self.settings["use_imu"]:
+            self.listen(Imu, "imu", self._on_imu, qos.EVENT_INPUT)
+        if self.settings["use_leg_temperatures"]:
+            self.listen(Temperature, "leg_temperature", self._on_temperature, qos.EVENT_INPUT)
         self._markers = StewartMarkers(self)
         self.create_service(Trigger, "~/reset", self._reset)
         for type_name, name, answer in (
@@ -155,6 +264,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
     def read_options(self, values: Mapping[str, Any]) -> StewartPoseOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         check_platform_settings(values)
+        FusionOptions.from_values(values)
+        LegReadings.from_values(values)
         return StewartPoseOptions.from_values(values)
 
     def settings_changed(self, names: set[str]) -> None:
@@ -168,8 +279,12 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         settings = self.settings
         platform = load_platform(settings["platform"], self.get_logger())
         legs = legs_of(settings)
-        inputs = LegInputs(legs, settings["length_offsets"])
-        core = StewartPoseCore(platform, legs, self.read_options(settings))
+        inputs = LegInputs(legs, LegReadings.from_values(settings), settings["fusion"])
+        core: StewartPoseCore
+        if settings["fusion"]:
+            core = FusingCore(platform, legs, self.read_options(settings), FusionOptions.from_values(settings))
+        else:
+            core = StewartPoseCore(platform, legs, self.read_options(settings))
         if core.start_is_assumed:
             self.get_logger().warning(
                 "the platform has no home_pose, and start_pose is not given: tracking starts from a level pose"
@@ -221,11 +336,14 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     # Messages.
 
-    def publish(self, core: StewartPoseCore, answer: PoseAnswer, stamp: Any) -> None:
+    def publish(self, core: StewartPoseCore, answer: PoseAnswer | FusedAnswer, stamp: Any) -> None:
         """Publish the pose for one set of leg lengths, and what is known of it."""
-        outputs, tracked = self._outputs, answer.tracked
         if not (stamp.sec or stamp.nanosec):
             stamp = Time(nanoseconds=answer.state.stamp).to_msg()
+        if isinstance(answer, FusedAnswer):
+            self._publish_fused(core, answer, stamp)
+            return
+        outputs, tracked = self._outputs, answer.tracked
         self._certainty.report(tracked, stamp, self.settings["singularity_warning"], tracked.time_to_singularity)
         if answer.refusal is not None:
             raise answer.refusal
@@ -234,6 +352,48 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         outputs.publish_pose(*tracked.position_quaternion(), stamp)
         if answer.state.rates is not None and outputs.twist_wanted:
             outputs.publish_twist(tracked.twist, tracked.pose[:3, :3], stamp)
+
+    def _publish_fused(self, core: Any, answer: FusedAnswer, stamp: Any) -> None:
+        """Publish an estimate, and which sensors have no part in it."""
+        outputs, fused, faults = self._outputs, answer.fused, core.faults(answer.fused)
+        if faults != self._faults:
+            self.get_logger().warning(f"left out: {faults}" if faults else "all sensors are used again")
+            self._faults = faults
+        self._certainty.report_fused(fused, faults, stamp)
+        if answer.refusal is not None:
+            raise answer.refusal
+        outputs.covariance_matrix[0] = fused.covariance[np.ix_(LINEAR_FIRST, LINEAR_FIRST)]
+        pose = fused.pose
+        quaternion = so3.to_quaternion(pose[:3, :3])
+        if quaternion @ self._quaternion < 0.0:
+            quaternion = -quaternion
+        self._quaternion = quaternion
+        outputs.publish_pose(pose[:3, 3].tolist(), quaternion.tolist(), stamp)
+        if outputs.twist_wanted:
+            outputs.publish_twist(fused.twist, np.eye(3), stamp)
+
+    def _on_imu(self, message: Imu) -> None:
+        core = self.answering
+        if isinstance(core, FusingCore):
+            now, stamp = self.ros_time(), nanoseconds(message.header.stamp)
+            w, a = message.angular_velocity, message.linear_acceleration
+            readings = np.array([w.x, w.y, w.z]), np.array([a.x, a.y, a.z])
+            core.take_inertial(stamp or now, *readings)
+
+    def _on_temperature(self, message: Temperature) -> None:
+        inputs = self.inputs
+        if inputs is not None and self.stream.open:
+            self.stream.accept(lambda: inputs.temperatures.take(message.header.frame_id, message.temperature))
+
+    def _describe_temperatures(self, inputs: Any, report: Report) -> None:
+        """Tell the temperatures, and of which legs there is none yet."""
+        known = inputs.temperatures.values
+        if not self.settings["use_leg_temperatures"]:
+            return
+        report.values["leg temperatures [deg C]"] = ", ".join(f"{value:.1f}" for value in known)
+        missing = [leg for leg, value in zip(self.core.legs, known, strict=True) if np.isnan(value)]
+        if self.stream.open and missing:
+            report.add(diagnostics.WARN, f"no temperature of {', '.join(missing)} yet: that of reference is taken")
 
     def _mark(self) -> None:
         """Publish markers of a pose that is new since the last ones."""
@@ -280,6 +440,10 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         values["starts from"] = core.start_from
         values["restarts"] = self._restarts
         values["TF"] = "published" if self._outputs.tf else "not published"
+        self._describe_temperatures(self.inputs, report)
+        if isinstance(core, FusingCore):
+            self._describe_fusion(core, report)
+            return
         self._describe_tracking(core, report)
         if not self.stream.open:
             return
@@ -291,6 +455,27 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             report.add(diagnostics.WARN, "no home pose was given: tracking started from a level pose, assumed")
         if self.inputs.take_without_rates():
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
+
+    def _describe_fusion(self, core: FusingCore, report: Report) -> None:
+        """Tell what is left out, how sure the estimate is, and the delays found."""
+        fused, values = core.tracked, report.values
+        values["tracking"] = "not started" if fused is None else "fused"
+        late, used, core.late, core.used = core.late, core.used, 0, 0
+        if self.stream.open and core.fusion_options.inertial is not None and fused is not None and not used:
+            report.add(diagnostics.WARN, "no readings of the IMU that fit the times of the lengths")
+        if late:
+            text = f"{late} readings of the IMU came after lengths of a later time, and were not used"
+            report.add(diagnostics.WARN, text)
+        if fused is None:
+            return
+        faults = core.faults(fused)
+        values["left out"] = faults or "none"
+        deviations = np.sqrt(np.diagonal(fused.covariance))
+        values["deviation of rotation [rad]"] = f"{deviations[:3].max():.3g}"
+        values["deviation of position [m]"] = f"{deviations[3:].max():.3g}"
+        values["leg delays [s]"] = ", ".join(f"{delay:.2g}" for delay in fused.delays)
+        if self.stream.open and faults:
+            report.add(diagnostics.ERROR if fused.lost else diagnostics.WARN, f"left out: {faults}")
 
     def _describe_tracking(self, core: StewartPoseCore, report: Report) -> None:
         last, tracked, values = core.last, core.tracked, report.values

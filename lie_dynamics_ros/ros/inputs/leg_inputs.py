@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.errors import ConfigurationError
+from ...core.errors import MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS, LegState
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
+from .leg_readings import LegReadings, LegTemperatures
 from .state_reader import StateFields
 
 if TYPE_CHECKING:
@@ -24,24 +25,24 @@ class LegInputs:
     ----------
     legs : sequence of str
         Names of the legs in messages, in the order of the platform.
-    offsets : sequence of float
-        Added to what messages say, one for all legs or six [m].
+    readings : LegReadings
+        What makes lengths of what messages say.
+    partial : bool
+        Whether a message may hold some of the legs, each of whose lengths may be no number, and no rates are needed.
 
-    Raises
-    ------
-    ConfigurationError
-        There are neither one nor six offsets.
+    Attributes
+    ----------
+    temperatures : LegTemperatures
     """
 
-    def __init__(self, legs: Sequence[str], offsets: Sequence[float]) -> None:
-        if len(offsets) not in (1, LEGS):
-            raise ConfigurationError(f"length_offsets has {len(offsets)} numbers; expected one or six")
+    def __init__(self, legs: Sequence[str], readings: LegReadings, partial: bool = False) -> None:
+        self.temperatures = LegTemperatures(tuple(legs))
+        self._readings = None if readings.plain else readings
         self._legs = JointMapping(legs)
         self._fields = StateFields(LEGS)
-        self._offsets = np.broadcast_to(np.array(offsets, dtype=float), (LEGS,)).copy() if any(offsets) else None
         self._largest = np.full(LEGS, LARGEST)
         within(self._largest, self._largest)  # what needs compiling is compiled now
-        self._without_rates = False
+        self._without_rates, self._partial = False, partial
 
     def read(self, message: JointState, stamp: int, now: int, age: float) -> LegState:
         """Return the state of a time [ns] in a message; it is overwritten by the next one.
@@ -51,14 +52,29 @@ class LegInputs:
         MessageError
             Legs are missing or named twice, or a field has the wrong length.
         """
+        if self._partial:
+            return self._read_part(message, stamp)
         fields = self._fields
         fields.fill(message, self._legs.match(message.name))
         moving = within(fields.velocity, self._largest) == 1
         if not moving:
             self._without_rates = True
-        if self._offsets is not None:
-            fields.position += self._offsets
+        if self._readings is not None:
+            self._readings.apply(fields.position, fields.velocity if moving else None, self.temperatures.values)
         return LegState(stamp, fields.position, fields.velocity if moving else None)
+
+    def _read_part(self, message: JointState, stamp: int) -> LegState:
+        match = self._legs.match(message.name)
+        present = match.indices >= 0
+        if match.duplicated or not present.any():
+            raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
+        if len(message.position) != match.size:
+            raise MessageError("malformed", f"{len(message.position)} positions for {match.size} names")
+        lengths = np.full(LEGS, np.nan)
+        lengths[present] = np.asarray(message.position)[match.indices[present]]
+        if self._readings is not None:
+            self._readings.apply(lengths, None, self.temperatures.values)
+        return LegState(stamp, lengths, None, present)
 
     def forget(self) -> None:
         """Forget nothing: states do not depend on earlier ones."""

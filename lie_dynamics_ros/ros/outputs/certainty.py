@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from ...lie_dynamics.constraints.tracking.result import TrackedState
-from ...lie_dynamics.stewart import TrackedPose, TrackingStatus
+from ...lie_dynamics.stewart import FusedPose, TrackedPose, TrackingStatus
 from ..wire.messages import nanoseconds
 from .output import Output
 
@@ -69,7 +69,7 @@ class Certainty:
         That is one less than ``warning`` seconds ahead; ``time_to_singularity(horizon)`` tells when [s].
         """
         if self._output.heard:
-            self._output.send(self._message(tracked, stamp, more()))
+            self._say(tracked, stamp, more())
         now = nanoseconds(stamp)
         if not tracked.valid or abs(now - self._looked) < self._look_every or warning <= 0.0:
             return
@@ -81,7 +81,17 @@ class Certainty:
         elif not left < 2.0 * warning:
             self._warned = False
 
-    def _message(self, tracked: Tracked, stamp: Time, more: Mapping[str, str]) -> DiagnosticArray:
+    def report_fused(self, fused: FusedPose, faults: str, stamp: Time) -> None:
+        """Say what an estimate is: fused, of all sensors or without those with `faults`."""
+        if not self._output.heard:
+            return
+        level = DiagnosticStatus.ERROR if fused.lost else DiagnosticStatus.WARN if faults else DiagnosticStatus.OK
+        message = f"left out: {faults}" if faults else "all sensors are used"
+        word = "lost" if fused.lost else "fused"
+        values = {"status": word.upper(), "certified": "false", "continued": "false", "message": message}
+        self._send(level, f"{word}, {message}" if faults else word, values | {"left_out": faults}, stamp)
+
+    def _say(self, tracked: Tracked, stamp: Time, more: Mapping[str, str]) -> None:
         word = word_for(tracked, self._what)
         level = DiagnosticStatus.WARN
         if tracked.certified:
@@ -95,8 +105,11 @@ class Certainty:
             "message": tracked.message,
             **more,
         }
+        self._send(level, word, values, stamp)
+
+    def _send(self, level: bytes, word: str, values: Mapping[str, str], stamp: Time) -> None:
         status = DiagnosticStatus(level=level, name=self._name, message=word)
         status.values = [KeyValue(key=key, value=value) for key, value in values.items()]
         message = DiagnosticArray(status=[status])
         message.header.stamp = stamp
-        return message
+        self._output.send(message)

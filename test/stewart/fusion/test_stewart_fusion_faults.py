@@ -142,6 +142,22 @@ def test_a_hit_is_not_blamed_on_a_sensor():
     assert np.abs(deviations(record.poses[-1], found[-1])).max() < 5.0
 
 
+@pytest.mark.parametrize("reading", [1e300, -1e300, 1e7, np.inf, 0.0, -0.5])
+def test_readings_that_no_leg_has_are_named_at_once(reading):
+    record = recording(np.random.default_rng(16), PLATFORM, 40)
+    record.lengths[30:, 1] = reading
+    named, _, worst = follow(fusion_for(record), record)
+    assert named == [(30, "leg 2")] and worst < 5.0
+
+
+def test_a_jerk_told_too_small_by_far_ends_in_a_lost_estimate():
+    record = recording(np.random.default_rng(17), PLATFORM, 100)
+    assert follow(fusion_for(record, jerk=(1.0, 5.0)), record)[0] == []
+    fusion = fusion_for(record, jerk=(0.01, 0.05))
+    found = [fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=DT) for k in range(100)]
+    assert found[-1].lost and not found[-1].covariance[:3, :3].max() > 1e-2
+
+
 def test_a_standing_platform_has_no_stuck_sensors():
     """Readings that all repeat are a sample sent twice; coarse encoders repeat by themselves."""
     lengths = PLATFORM.leg_lengths(PLATFORM.home_pose)

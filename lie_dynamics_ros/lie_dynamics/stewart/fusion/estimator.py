@@ -20,6 +20,8 @@ from .sensors import Array, DisplacementSensor, InertialSensor, allowed_repeats,
 from .start import RATES, fit
 
 GYROSCOPE, ACCELEROMETER = "gyroscope", "accelerometer"
+#: Readings beyond are no numbers.
+LARGEST = 1e6
 #: A reading within so many standard deviations of what is expected agrees.
 _AGREES = 3.0
 #: Readings fit together when their chi-square is within so many standard deviations of its mean.
@@ -166,6 +168,7 @@ class StewartFusion:
         *,
         dt: float,
         present: npt.ArrayLike | None = None,
+        age: float = 0.0,
     ) -> FusedPose:
         """Take the readings of one moment, a time ``dt`` after those before, and return the estimate for it.
 
@@ -175,19 +178,20 @@ class StewartFusion:
         gyroscope, accelerometer : shape (3,), in the sensor's axes [rad/s, m/s^2]; ``None``: no reading now.
         dt : [s], not negative; without meaning at the first update.
         present : bool (6 + k,), which of the readings there are; those are faults where they are no numbers.
+        age : how long before this moment ``readings`` were made, beyond their delays, as where they come late [s].
 
         Raises
         ------
         StewartError : arguments of the wrong shape, or first readings that no pose near the start fits.
         """
-        dt = number("update", "dt", dt, zero=True)
+        dt, age = (number("update", key, value, zero=True) for key, value in (("dt", dt), ("age", age)))
         values, there = self._gather(readings, gyroscope, accelerometer, present)
         if not self._started:
             return self._start(values, dt)
         self._time += dt
         before = set(self._left_out)
-        self._name_lifeless(values, there)
-        self._process(Sample(dt, self._time, values, self._in_use()))
+        self._name_lifeless(values, there, dt)
+        self._process(Sample(dt, self._time, values, self._in_use(), age))
         disturbed = False
         for _ in range(len(self._channels) + 2):
             age = self._alarm()
@@ -223,7 +227,9 @@ class StewartFusion:
                 raise StewartError(f"present has shape {mask.shape}, expected ({count},)")
             values[0][~mask] = np.nan
             there[0] = mask
-        return np.concatenate(values), np.concatenate(there)
+        found = np.concatenate(values)
+        found[np.abs(found) > LARGEST] = np.inf
+        return found, np.concatenate(there)
 
     def _start(self, values: Array, dt: float) -> FusedPose:
         """Find the pose of the first readings; what is not known of it yet is what `RATES` allow."""
@@ -246,11 +252,12 @@ class StewartFusion:
             use[self._channels[name]] = False
         return use
 
-    def _name_lifeless(self, values: Array, there: Mask) -> None:
+    def _name_lifeless(self, values: Array, there: Mask, dt: float) -> None:
         """Leave out sensors whose readings are no numbers, or stay the same for longer than their noise allows."""
         count = len(self._points)
         equal = there & (values == self._last)
-        again = equal[:count][there[:count]].all()  # all of them: the platform's readings were sent twice
+        # All of them, or no later: readings that were sent twice.
+        again = equal[:count][there[:count]].all() and (there[:count].sum() > 1 or dt == 0.0)
         self._same = np.where(equal & (not again), self._same + 1, np.where(there, 1, self._same))
         self._last = np.where(there, values, self._last)
         stuck = (self._repeats > 0) & (self._same >= self._repeats)

@@ -14,6 +14,7 @@ from .sensors import Array
 NOT_FINITE, STUCK, DISAGREES = "not finite", "stuck", "disagrees"
 #: Standard deviation of a rotation from which on an estimate counts as lost [rad].
 _MOST_TURN = 0.1
+_TOO_MANY = 3
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,12 @@ class FusedPose:
 
     @property
     def lost(self) -> bool:
-        """Whether too little is left to hold the platform: the pose is off by more than first order can tell."""
-        return bool(np.diagonal(self.error_covariance)[:3].max() > _MOST_TURN**2)
+        """Whether nothing is to be built on it: too little holds the platform, or too many sensors disagree.
+
+        Where three do at once, the noise or the jerk was told too small, or the rest is no better than they are.
+        """
+        disagree = sum(fault.reason == DISAGREES for fault in self.left_out.values())
+        return disagree >= _TOO_MANY or bool(np.diagonal(self.error_covariance)[:3].max() > _MOST_TURN**2)
 
     @property
     def twist(self) -> Array:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
 from .kernels.motion import ANGULAR, DT, E_DELAY, LINEAR
+from .kernels.readings import AGE
 from .sensors import Array
 
 Mask = npt.NDArray[np.bool_]
@@ -22,13 +23,15 @@ ROOMS = (30.0, 1000.0)
 class Sample:
     """Readings (m,) a time `dt` after those before [s], at a time `time`; NaN where there is none.
 
-    `use` (m,) are those of sensors not left out; the jerk meanwhile may be `room` times that of the model.
+    `use` (m,) are those of sensors not left out; the jerk meanwhile may be `room` times that of the model. Readings of
+    geometric sensors were made `age` earlier [s].
     """
 
     dt: float
     time: float
     readings: Array
     use: Mask
+    age: float = 0.0
     room: float = 1.0
 
     def without(self, part: slice, room: float) -> Sample:
@@ -74,6 +77,7 @@ class Model:
         ``nan`` where the numbers fail.
         """
         self.constants[DT] = sample.dt
+        self.geometry[:, AGE] = sample.age
         self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
         chosen = sample.use & np.isfinite(sample.readings)
         failed = fuse(

@@ -41,7 +41,7 @@ class DisplacementSensor:
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(6)))
+        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(7)))
 
     def _points(self) -> Array:
         return np.concatenate(
@@ -71,7 +71,7 @@ class AngleSensor(DisplacementSensor):
             raise StewartError(f"{self.name}: zero {list(self.zero)} lies along axis {list(self.axis)}, or one is 0")
         towards /= size
         start = np.cross(towards, axis) / np.linalg.norm(axis)
-        return np.concatenate(([rk.ANGLE], self._points(), start, towards))
+        return np.concatenate(([rk.ANGLE], self._points(), start, towards, [0.0]))
 
 
 @dataclass(frozen=True)

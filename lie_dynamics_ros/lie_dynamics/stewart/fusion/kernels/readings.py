@@ -31,8 +31,8 @@ from .motion import (
 )
 
 # A row for each geometric sensor: its kind, base point in {N}, platform point in {B}, and for angles the directions in
-# {N} that the angle counts from and towards.
-KIND, BASE, POINT, FROM, TOWARDS, N_GEOMETRY = 0, 1, 4, 7, 10, 13
+# {N} that the angle counts from and towards; how much older than its delay the present reading is.
+KIND, BASE, POINT, FROM, TOWARDS, AGE, N_GEOMETRY = 0, 1, 4, 7, 10, 13, 14
 LENGTH, ANGLE = 0.0, 1.0
 
 
@@ -55,7 +55,7 @@ def geometric_reading(x: Array, sensor: Array, index: int, out: Array, back: Arr
     The sensor tells of a time d ago, when the platform was at exp(-(d w - d^2 w'/2)) R, p - d v + d^2 v'/2. `back` (9,)
     is room to work in.
     """
-    d = x[X_DELAY + index]
+    d = x[X_DELAY + index] + sensor[AGE]
     f = 0.5 * d * d
     w, v, dw, dv = at(x, X_W), at(x, X_V), at(x, X_DW), at(x, X_DV)
     rotation(f * dw[0] - d * w[0], f * dw[1] - d * w[1], f * dw[2] - d * w[2], back)

@@ -1,0 +1,131 @@
+"""What drivers say of legs made lengths: scale, offset, nonlinearity, temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.errors import MessageError, ParameterError
+from ...core.leg_state import LEGS
+
+COLDEST, HOTTEST = -273.15, 2000.0
+"""Temperatures that legs may have [deg C]."""
+
+
+@dataclass(frozen=True, eq=False)
+class LegReadings:
+    """Makes lengths of readings x: (s x + o + c(s x + o)) (1 + e (T - T0)), and rates of their rates.
+
+    Attributes
+    ----------
+    scales, offsets, expansions : ndarray, shape (6,)
+        s [m for each unit of the reading], o [m], e [1/K].
+    points, corrections : ndarray, shapes (k,) and (k, 6)
+        Lengths, ascending, and what is added there [m]; linear between them, constant beyond.
+    reference : float
+        T0 [deg C].
+    """
+
+    scales: Array
+    offsets: Array
+    points: Array
+    corrections: Array
+    expansions: Array
+    reference: float
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> LegReadings:
+        """Make them of parameter values; raises ParameterError where these make no sense."""
+        given = {}
+        for name in ("length_scales", "length_offsets", "leg_expansions"):
+            if len(values[name]) not in (1, LEGS):
+                raise ParameterError(f"{name} has {len(values[name])} numbers; expected one or six")
+            given[name] = np.broadcast_to(np.array(values[name], dtype=float), (LEGS,)).copy()
+        if not given["length_scales"].all():
+            raise ParameterError(f"length_scales is {list(values['length_scales'])}; expected numbers other than 0")
+        table = np.array(values["length_corrections"], dtype=float)
+        if values["length_corrections"] == [0.0] or table.tolist() == [0.0]:
+            table = np.empty((0, 1 + LEGS))
+        elif len(table) % (1 + LEGS) or not len(table):
+            raise ParameterError(
+                f"length_corrections has {len(table)} numbers; expected rows of seven (length, correction of each "
+                "leg), or [0.0] for none"
+            )
+        table = table.reshape(-1, 1 + LEGS)
+        steps = np.diff(table[:, 0])
+        if not (steps > 0.0).all() or not (np.diff(table[:, 1:], axis=0) > -steps[:, None]).all():
+            raise ParameterError("length_corrections: lengths, also corrected ones, have to grow from row to row")
+        return cls(
+            scales=given["length_scales"],
+            offsets=given["length_offsets"],
+            points=table[:, 0].copy(),
+            corrections=table[:, 1:].copy(),
+            expansions=given["leg_expansions"],
+            reference=values["reference_temperature"],
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether readings are lengths as they are."""
+        return bool((self.scales == 1.0).all()) and not (
+            self.offsets.any() or len(self.points) or self.expansions.any()
+        )
+
+    def apply(self, lengths: Array, rates: Array | None, temperatures: Array) -> None:
+        """Make lengths and rates of readings (6,) and of theirs, in place; temperatures (6,) [deg C], NaN: unknown."""
+        lengths *= self.scales
+        lengths += self.offsets
+        factors = 1.0 + self.expansions * np.nan_to_num(temperatures - self.reference)
+        slopes = self.scales * factors
+        if len(self.points):
+            slopes *= 1.0 + self._slopes(lengths)
+            columns = self.corrections.T
+            lengths += [np.interp(x, self.points, column) for x, column in zip(lengths, columns, strict=True)]
+        lengths *= factors
+        if rates is not None:
+            rates *= slopes
+
+    def _slopes(self, lengths: Array) -> Array:
+        """Return how fast corrections change with the length."""
+        below = np.searchsorted(self.points, lengths, side="right") - 1
+        inside = (below >= 0) & (below < len(self.points) - 1)
+        i = np.where(inside, below, 0)
+        if len(self.points) < 2:
+            return np.zeros(LEGS)
+        rise = np.diff(self.corrections, axis=0)[i, np.arange(LEGS)]
+        return np.where(inside, rise / np.diff(self.points)[i], 0.0)
+
+
+class LegTemperatures:
+    """The last temperatures of the legs.
+
+    Attributes
+    ----------
+    values : ndarray, shape (6,)
+        [deg C]; NaN where nothing has been heard.
+    """
+
+    def __init__(self, legs: tuple[str, ...]) -> None:
+        self._legs = legs
+        self.values = np.full(LEGS, np.nan)
+
+    def take(self, leg: str, temperature: float) -> None:
+        """Take in the temperature of a leg, or of all where its name is empty [deg C].
+
+        Raises
+        ------
+        MessageError
+            No leg has this name, or it is no temperature.
+        """
+        if leg and leg not in self._legs:
+            raise MessageError("temperature", f"{leg!r} is no leg; expected one of {', '.join(self._legs)}, or nothing")
+        if not COLDEST <= temperature <= HOTTEST:
+            raise MessageError(
+                "temperature",
+                f"{leg or 'all legs'}: {temperature} deg C; expected {COLDEST:g} to {HOTTEST:g}",
+            )
+        self.values[slice(None) if not leg else self._legs.index(leg)] = temperature
