@@ -117,7 +117,7 @@ def consistency(seed, n):
     return [left[part] @ np.linalg.solve(covariance[part, part], left[part]) for part in parts]
 
 
-@pytest.mark.parametrize("runs, samples", [(40, 60), pytest.param(400, 300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs, samples", [(24, 60), pytest.param(400, 300, marks=pytest.mark.slow)])
 def test_the_covariance_is_honest(runs, samples):
     """Sums of chi-squares stay within the bounds that all but 1 in 10,000 such studies keep."""
     sums = np.array([consistency(seed, samples) for seed in range(runs)]).sum(axis=0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,25 +10,16 @@ import numpy.typing as npt
 from ...lie import se3
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
+from .judge import Judge
 from .kernels import motion as mk
-from .kernels.filter import INFORMATION, SUPPORT
-from .result import DISAGREES, NOT_FINITE, STUCK, Fault, FusedPose
-from .samples import ROOMS, Belief, Mask, Model, Sample
+from .result import FusedPose
+from .samples import Belief, Mask, Model
 from .sensors import Array, DisplacementSensor, InertialSensor, allowed_repeats, number, vector
 from .start import RATES, fit
 
 GYROSCOPE, ACCELEROMETER = "gyroscope", "accelerometer"
 #: Readings beyond are no numbers.
 LARGEST = 1e6
-#: A reading within so many standard deviations of what is expected agrees.
-_AGREES = 3.0
-#: Readings fit together when their chi-square is within so many standard deviations of its mean.
-_TOO_FAR = 6.0
-#: A fault and a disturbance at once are that much less likely than one of them: twice a logarithm.
-_BOTH = 20.0
-#: Agreement counts where the expected reading is known to so many times its noise, or so many times sharper than the
-#: reading was off before: else a wrong reading would agree as soon as the rest has become vague enough.
-_SURE, _SHARPER = 3.0, 10.0
 
 
 class StewartFusion:
@@ -105,9 +94,11 @@ class StewartFusion:
             noises = inertial.gyroscope_noise, inertial.accelerometer_noise
             limits = [allowed_repeats(*three) for three in zip((GYROSCOPE, ACCELEROMETER), noises, steps, strict=True)]
             self._repeats = np.append(self._repeats, np.repeat(limits, 3))
-        self._threshold = number("fusion", "threshold", threshold)
-        self._window = _whole("window", window)
-        self._recovery = _whole("recovery", recovery)
+        self._settings = (
+            number("fusion", "threshold", threshold),
+            _whole("window", window),
+            _whole("recovery", recovery),
+        )
         self.reset(pose)
 
     def _tables(self, jerk: tuple[float, float], gravity: Sequence[float]) -> tuple[Array, Array, Array]:
@@ -142,7 +133,6 @@ class StewartFusion:
         se3.check(start)
         x = np.zeros(mk.X_DELAY + len(self._points))
         x[:9], x[mk.X_P : mk.X_P + 3] = start[:3, :3].ravel(), start[:3, 3]
-        n, m = mk.E_DELAY + len(self._points), len(self._model.variances)
         variances = [np.full(6, np.nan), *(np.full(3, rate**2) for rate in RATES)]
         imu = self._inertial
         for bias in (0.0, 0.0) if imu is None else (imu.gyroscope_bias, imu.accelerometer_bias):
@@ -150,15 +140,9 @@ class StewartFusion:
         for i, sensor in enumerate(self._points):
             x[mk.X_DELAY + i] = float(vector(sensor.name, "delay", [sensor.delay], 1)[0])
             variances.append(np.array([number(sensor.name, "delay_deviation", sensor.delay_deviation, zero=True) ** 2]))
-        self._belief = Belief(x, np.diag(np.concatenate(variances)))
-        self._left_out: dict[str, Fault] = {}
-        self._started, self._time = False, 0.0
-        self._history: deque[tuple[Belief, Sample]] = deque(maxlen=self._window)
-        self._bank = np.zeros((self._window, m, n)), np.zeros((self._window, m, 2))
-        self._count, self._begun = 0, np.zeros(self._window, dtype=np.int64)
-        self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
-        self._furthest = np.zeros(m)
-        self._streak = dict.fromkeys(self._channels, 0)
+        self._started = False
+        belief = Belief(x, np.diag(np.concatenate(variances)))
+        self._judge = Judge(self._model, self._channels, len(self._points), self._repeats, *self._settings, belief)
 
     def update(
         self,
@@ -188,18 +172,7 @@ class StewartFusion:
         values, there = self._gather(readings, gyroscope, accelerometer, present)
         if not self._started:
             return self._start(values, dt)
-        self._time += dt
-        before = set(self._left_out)
-        self._name_lifeless(values, there, dt)
-        self._process(Sample(dt, self._time, values, self._in_use(), age))
-        disturbed = False
-        for _ in range(len(self._channels) + 2):
-            age = self._alarm()
-            if not age:
-                break
-            disturbed |= self._diagnose(age)
-        returned = self._take_in(there)
-        named = tuple(name for name in self._left_out if name not in before)
+        named, returned, disturbed = self._judge.take(values, there, dt, age)
         return self._result(named, returned, disturbed)
 
     def _gather(
@@ -233,7 +206,7 @@ class StewartFusion:
 
     def _start(self, values: Array, dt: float) -> FusedPose:
         """Find the pose of the first readings; what is not known of it yet is what `RATES` allow."""
-        count, belief = len(self._points), self._belief
+        count, belief = len(self._points), self._judge.belief
         fastest = np.array([abs(s.delay) + s.delay_deviation for s in self._points]) * np.hypot(*RATES[:2])
         deviations = np.sqrt(self._model.variances[:count] + fastest**2)
         x = belief.x.copy()
@@ -245,128 +218,9 @@ class StewartFusion:
         self._started = True
         return self._result((), (), False)
 
-    def _in_use(self) -> Mask:
-        """Return which readings (m,) are of sensors that are not left out."""
-        use = np.ones(len(self._model.variances), dtype=np.bool_)
-        for name in self._left_out:
-            use[self._channels[name]] = False
-        return use
-
-    def _name_lifeless(self, values: Array, there: Mask, dt: float) -> None:
-        """Leave out sensors whose readings are no numbers, or stay the same for longer than their noise allows."""
-        count = len(self._points)
-        equal = there & (values == self._last)
-        # All of them, or no later: readings that were sent twice.
-        again = equal[:count][there[:count]].all() and (there[:count].sum() > 1 or dt == 0.0)
-        self._same = np.where(equal & (not again), self._same + 1, np.where(there, 1, self._same))
-        self._last = np.where(there, values, self._last)
-        stuck = (self._repeats > 0) & (self._same >= self._repeats)
-        for name, part in self._channels.items():
-            fault = self._left_out.get(name)
-            if fault is not None:
-                if fault.reason == DISAGREES and stuck[part].any():
-                    self._left_out[name] = Fault(STUCK, fault.since)
-            elif not np.isfinite(values[part])[there[part]].all():
-                self._left_out[name] = Fault(NOT_FINITE, self._time)
-            elif stuck[part].any():
-                age = min(int(self._same[part].max()) - 2, len(self._history))
-                since = self._history[-age][1].time if age else self._time
-                self._left_out[name] = Fault(STUCK, since)
-                self._replay(age, part, 1.0)
-
-    def _process(self, sample: Sample) -> None:
-        """Take one sample, and keep what it was taken from."""
-        slot = self._count % self._window
-        for table in self._bank:
-            table[slot] = 0.0
-        self._begun[slot] = self._count
-        self._count += 1
-        self._history.append((self._belief.copy(), sample))
-        if math.isnan(self._model.step(self._belief, sample, self._bank)):
-            self._belief = self._history.pop()[0]
-            raise StewartError("the estimate has become too uncertain to calculate with: reset the fusion")
-
-    def _statistics(self) -> Array:
-        """Return how well a constant error of each reading since each slot began explains the innovations, squared."""
-        evidence = self._bank[1]
-        information = evidence[:, :, INFORMATION]
-        known = information > 0.0
-        return np.where(known, evidence[:, :, SUPPORT] ** 2 / np.where(known, information, 1.0), 0.0)
-
-    def _alarm(self) -> int:
-        """Return since how many samples a reading is most likely wrong; 0 where none is."""
-        statistics = self._statistics()
-        slot = int(statistics.max(axis=1).argmax())
-        if not statistics[slot].max() > self._threshold**2:
-            return 0
-        return min(int(self._count - self._begun[slot]), len(self._history))
-
-    def _diagnose(self, age: int) -> bool:
-        """Find what explains the last samples best; return whether it is (also) a motion that was disturbed.
-
-        A sensor that is left out explains them when the rest fits together without it. Else the motion may have
-        changed more than its model allows, or a wrong sensor has been believed for longer than the window.
-        """
-        suspects = [(name, part) for name, part in self._channels.items() if name not in self._left_out]
-        tries = [(*self._try(age, part, 1.0), name, part, 1.0) for name, part in suspects]
-        best = min(tries, default=(0.0, False, "", slice(0), 1.0), key=lambda one: one[0])
-        if not best[1]:
-            for name, part in [("", slice(0)), *suspects]:
-                for room in ROOMS:
-                    cost, fits = self._try(age, part, room)
-                    tries.append((cost + (_BOTH if name else 0.0), fits, name, part, room))
-            best = min(tries, key=lambda one: one[0])
-        _, _, name, part, room = best
-        if name:
-            self._left_out[name] = Fault(DISAGREES, self._history[-age][1].time)
-        self._replay(age, part, room)
-        return room > 1.0
-
-    def _try(self, age: int, part: slice, room: float) -> tuple[float, bool]:
-        """Return the cost of the last samples without a sensor, a motion given room, and whether they fit together."""
-        belief, cost = self._history[-age][0].copy(), 0.0
-        misfit, count = 0.0, 0
-        for _, past in list(self._history)[-age:]:
-            sample = past.without(part, room)
-            cost += self._model.step(belief, sample, self._model.no_bank)
-            misfit += self._model.misfit
-            count += int((sample.use & np.isfinite(sample.readings)).sum())
-        return (math.inf, False) if math.isnan(cost) else (cost, misfit < count + _TOO_FAR * math.sqrt(2.0 * count))
-
-    def _replay(self, age: int, part: slice, room: float) -> None:
-        """Take the last samples again without a sensor, or with a motion that is given room; evidence starts afresh."""
-        for table in self._bank:
-            table[:] = 0.0
-        past = [self._history.pop() for _ in range(age)][::-1]
-        if past:
-            self._belief = past[0][0]
-        for _, sample in past:
-            self._process(sample.without(part, room))
-
-    def _take_in(self, there: Mask) -> tuple[str, ...]:
-        """Take in what has agreed for long enough with an estimate sure enough to judge it; return its names."""
-        innovations, variances, shares = self._model.judged
-        agree = innovations**2 <= _AGREES**2 * variances
-        agree &= (self._repeats == 0) | (self._same < self._repeats)
-        off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)
-        self._furthest = np.where(self._in_use(), 0.0, np.maximum(self._furthest, off))
-        sure = shares <= _SURE**2 * self._model.variances
-        sharper = _SHARPER * _AGREES * np.sqrt(variances) <= self._furthest
-        returned = []
-        for name, fault in list(self._left_out.items()):
-            part = self._channels[name]
-            judge = fault.reason != DISAGREES or sure[part].all() or sharper[part].any()
-            if there[part].any():
-                self._streak[name] = self._streak[name] + 1 if judge and agree[part].all() else 0
-            if self._streak[name] >= self._recovery:
-                self._streak[name] = 0
-                del self._left_out[name]
-                returned.append(name)
-        return tuple(returned)
-
     def _result(self, named: tuple[str, ...], returned: tuple[str, ...], disturbed: bool) -> FusedPose:
-        belief = self._belief.copy()
-        return FusedPose(belief.x, belief.covariance, dict(self._left_out), named, returned, disturbed)
+        belief = self._judge.belief.copy()
+        return FusedPose(belief.x, belief.covariance, dict(self._judge.left_out), named, returned, disturbed)
 
 
 def _whole(key: str, value: int) -> int:

@@ -1,0 +1,206 @@
+"""Which sensors are believed: the filter with its last samples, and what speaks against each sensor."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import StewartError
+from .kernels.filter import INFORMATION, SUPPORT
+from .result import DISAGREES, NOT_FINITE, STUCK, Fault
+from .samples import ROOMS, Belief, Mask, Model, Sample
+from .sensors import Array
+
+#: A reading within so many standard deviations of what is expected agrees.
+_AGREES = 3.0
+#: Readings fit together when their chi-square is within so many standard deviations of its mean.
+_TOO_FAR = 6.0
+#: A fault and a disturbance at once are that much less likely than one of them: twice a logarithm.
+_BOTH = 20.0
+#: Agreement counts where the expected reading is known to so many times its noise, or so many times sharper than the
+#: reading was off before: else a wrong reading would agree as soon as the rest has become vague enough.
+_SURE, _SHARPER = 3.0, 10.0
+
+
+class Judge:
+    """Takes samples with the sensors that are believed, and finds out which these are.
+
+    Parameters
+    ----------
+    model : takes the steps.
+    channels : which readings each sensor has.
+    n_points : number of geometric readings, which come first.
+    repeats : shape (m,), equal readings in a row that show that a sensor is stuck; 0: none do.
+    threshold, window, recovery : as `StewartFusion` has them.
+    belief : where it starts.
+
+    Attributes
+    ----------
+    belief : the present state.
+    left_out : sensors that are not believed, with why.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        channels: Mapping[str, slice],
+        n_points: int,
+        repeats: npt.NDArray[np.int64],
+        threshold: float,
+        window: int,
+        recovery: int,
+        belief: Belief,
+    ) -> None:
+        self._model, self._channels, self._n_points, self._repeats = model, channels, n_points, repeats
+        self._threshold, self._window, self._recovery = threshold, window, recovery
+        self.belief = belief
+        self.left_out: dict[str, Fault] = {}
+        n, m = len(belief.covariance), len(repeats)
+        self._time = 0.0
+        self._history: deque[tuple[Belief, Sample]] = deque(maxlen=window)
+        self._bank = np.zeros((window, m, n)), np.zeros((window, m, 2))
+        self._count, self._begun = 0, np.zeros(window, dtype=np.int64)
+        self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
+        self._furthest = np.zeros(m)
+        self._streak = dict.fromkeys(channels, 0)
+
+    def take(self, values: Array, there: Mask, dt: float, age: float) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        """Take readings (m,), of which those that are `there` count, a time `dt` after those before [s].
+
+        Returns names of sensors that are newly left out and taken in again, and whether the motion was disturbed.
+        """
+        self._time += dt
+        before = set(self.left_out)
+        self._name_lifeless(values, there, dt)
+        self._process(Sample(dt, self._time, values, self._in_use(), age))
+        disturbed = False
+        for _ in range(len(self._channels) + 2):
+            since = self._alarm()
+            if not since:
+                break
+            disturbed |= self._diagnose(since)
+        returned = self._take_in(there)
+        return tuple(name for name in self.left_out if name not in before), returned, disturbed
+
+    def _in_use(self) -> Mask:
+        """Return which readings (m,) are of sensors that are not left out."""
+        use = np.ones(len(self._model.variances), dtype=np.bool_)
+        for name in self.left_out:
+            use[self._channels[name]] = False
+        return use
+
+    def _name_lifeless(self, values: Array, there: Mask, dt: float) -> None:
+        """Leave out sensors whose readings are no numbers, or stay the same for longer than their noise allows."""
+        count = self._n_points
+        equal = there & (values == self._last)
+        # All of them, or no later: readings that were sent twice.
+        again = equal[:count][there[:count]].all() and (there[:count].sum() > 1 or dt == 0.0)
+        self._same = np.where(equal & (not again), self._same + 1, np.where(there, 1, self._same))
+        self._last = np.where(there, values, self._last)
+        stuck = (self._repeats > 0) & (self._same >= self._repeats)
+        for name, part in self._channels.items():
+            fault = self.left_out.get(name)
+            if fault is not None:
+                if fault.reason == DISAGREES and stuck[part].any():
+                    self.left_out[name] = Fault(STUCK, fault.since)
+            elif not np.isfinite(values[part])[there[part]].all():
+                self.left_out[name] = Fault(NOT_FINITE, self._time)
+            elif stuck[part].any():
+                age = min(int(self._same[part].max()) - 2, len(self._history))
+                since = self._history[-age][1].time if age else self._time
+                self.left_out[name] = Fault(STUCK, since)
+                self._replay(age, part, 1.0)
+
+    def _process(self, sample: Sample) -> None:
+        """Take one sample, and keep what it was taken from."""
+        slot = self._count % self._window
+        for table in self._bank:
+            table[slot] = 0.0
+        self._begun[slot] = self._count
+        self._count += 1
+        self._history.append((self.belief.copy(), sample))
+        if math.isnan(self._model.step(self.belief, sample, self._bank)):
+            self.belief = self._history.pop()[0]
+            raise StewartError("the estimate has become too uncertain to calculate with: reset the fusion")
+
+    def _statistics(self) -> Array:
+        """Return how well a constant error of each reading since each slot began explains the innovations, squared."""
+        evidence = self._bank[1]
+        information = evidence[:, :, INFORMATION]
+        known = information > 0.0
+        return np.where(known, evidence[:, :, SUPPORT] ** 2 / np.where(known, information, 1.0), 0.0)
+
+    def _alarm(self) -> int:
+        """Return since how many samples a reading is most likely wrong; 0 where none is."""
+        statistics = self._statistics()
+        slot = int(statistics.max(axis=1).argmax())
+        if not statistics[slot].max() > self._threshold**2:
+            return 0
+        return min(int(self._count - self._begun[slot]), len(self._history))
+
+    def _diagnose(self, age: int) -> bool:
+        """Find what explains the last samples best; return whether it is (also) a motion that was disturbed.
+
+        A sensor that is left out explains them when the rest fits together without it. Else the motion may have
+        changed more than its model allows, or a wrong sensor has been believed for longer than the window.
+        """
+        suspects = [(name, part) for name, part in self._channels.items() if name not in self.left_out]
+        tries = [(*self._try(age, part, 1.0), name, part, 1.0) for name, part in suspects]
+        best = min(tries, default=(0.0, False, "", slice(0), 1.0), key=lambda one: one[0])
+        if not best[1]:
+            for name, part in [("", slice(0)), *suspects]:
+                for room in ROOMS:
+                    cost, fits = self._try(age, part, room)
+                    tries.append((cost + (_BOTH if name else 0.0), fits, name, part, room))
+            best = min(tries, key=lambda one: one[0])
+        _, _, name, part, room = best
+        if name:
+            self.left_out[name] = Fault(DISAGREES, self._history[-age][1].time)
+        self._replay(age, part, room)
+        return room > 1.0
+
+    def _try(self, age: int, part: slice, room: float) -> tuple[float, bool]:
+        """Return the cost of the last samples without a sensor, a motion given room, and whether they fit together."""
+        belief, cost = self._history[-age][0].copy(), 0.0
+        misfit, count = 0.0, 0
+        for _, past in list(self._history)[-age:]:
+            sample = past.without(part, room)
+            cost += self._model.step(belief, sample, self._model.no_bank)
+            misfit += self._model.misfit
+            count += int((sample.use & np.isfinite(sample.readings)).sum())
+        return (math.inf, False) if math.isnan(cost) else (cost, misfit < count + _TOO_FAR * math.sqrt(2.0 * count))
+
+    def _replay(self, age: int, part: slice, room: float) -> None:
+        """Take the last samples again without a sensor, or with a motion that is given room; evidence starts afresh."""
+        for table in self._bank:
+            table[:] = 0.0
+        past = [self._history.pop() for _ in range(age)][::-1]
+        if past:
+            self.belief = past[0][0]
+        for _, sample in past:
+            self._process(sample.without(part, room))
+
+    def _take_in(self, there: Mask) -> tuple[str, ...]:
+        """Take in what has agreed for long enough with an estimate sure enough to judge it; return its names."""
+        innovations, variances, shares = self._model.judged
+        agree = innovations**2 <= _AGREES**2 * variances
+        agree &= (self._repeats == 0) | (self._same < self._repeats)
+        off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)
+        self._furthest = np.where(self._in_use(), 0.0, np.maximum(self._furthest, off))
+        sure = shares <= _SURE**2 * self._model.variances
+        sharper = _SHARPER * _AGREES * np.sqrt(variances) <= self._furthest
+        returned = []
+        for name, fault in list(self.left_out.items()):
+            part = self._channels[name]
+            judge = fault.reason != DISAGREES or sure[part].all() or sharper[part].any()
+            if there[part].any():
+                self._streak[name] = self._streak[name] + 1 if judge and agree[part].all() else 0
+            if self._streak[name] >= self._recovery:
+                self._streak[name] = 0
+                del self.left_out[name]
+                returned.append(name)
+        return tuple(returned)
