@@ -58,6 +58,7 @@ def test_inverse_kinematics(name, rng):
         assert np.abs(made.inverse_kinematics(made.output(q)) - made.motors(q)).max() < 1e-10
     batch = made.configuration(made.output(states).reshape(5, 1, *np.shape(made.output(made.q))))
     assert batch.shape == (5, 1, made.model.nq)
+    assert made.configuration(made.output(states)[:0]).shape == (0, made.model.nq)
     assert max(apart(made, a, b) for a, b in zip(batch[:, 0], states, strict=True)) < 1e-10
     assert np.abs(made.pose(states)[2] - frame_pose(made.model, states[2], made.platform)).max() < 1e-15
 

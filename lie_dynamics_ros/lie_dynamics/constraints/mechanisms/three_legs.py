@@ -69,7 +69,7 @@ class ThreeRps(Mechanism):
         seen = (ends[..., None, :] @ _TURNS)[..., 0, :] - [self.base_radius, 0.0, 0.0]
         for k, name in enumerate(self.actuated):
             away = np.abs(seen[..., k, 1]).max(initial=0.0)
-            if away > _IN_PLANE * (self.base_radius + np.abs(seen).max()):
+            if away > _IN_PLANE * (self.base_radius + np.abs(seen).max(initial=0.0)):
                 raise InputError(
                     f"3-RPS: output: the ball joint of {name!r} would be {away:.3g} m beside the plane of its leg; "
                     "tilted() makes poses that the platform can have",
