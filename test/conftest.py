@@ -69,6 +69,7 @@ EXPLAINED = (
     "not among the ROS 2 wheels",  # launch and tf2: where they are installed, these tests run
     "no network namespaces here",  # not everybody may make them
     "only root can give files away",
+    "chromium is not installed",  # a browser of the system; what it is shown is judged without one, too
     "too large to be among the tools of the tests",  # PyTorch, JAX: optional, a hundred megabytes and more
 )
 """Parts of the reasons for which a test may be skipped everywhere."""

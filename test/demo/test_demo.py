@@ -148,7 +148,7 @@ def test_leaves_no_process_behind(tmp_path, how):
 
 def test_shows_itself_on_a_page_and_leaves_no_process_behind(tmp_path):
     pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
-    from support.page_watcher import Watcher
+    from support.page.page_watcher import Watcher
 
     demo = run("--view", "--seconds", "600", cwd=tmp_path)
     said = next(line for line in demo.stdout if line.startswith(("watch it at ", "demo failed")))

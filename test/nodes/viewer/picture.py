@@ -1,4 +1,4 @@
-"""Makes the picture of the page (wants chromium): python test/nodes/viewer/picture.py doc/figures/viewer.png."""
+"""Makes the picture of the page (wants chromium): PYTHONPATH=test python test/nodes/viewer/picture.py FILE."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from browser import Browser
+from support.page.browser import Browser
 
 from lie_dynamics_ros.demo.processes import Children
 from lie_dynamics_ros.nodes.viewer.page import free_port

@@ -12,7 +12,7 @@ from std_msgs.msg import Bool, String
 
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 
-from support.page_watcher import Watcher
+from support.page.page_watcher import Watcher
 
 POSITION = np.linspace(-0.5, 0.5, 7)
 

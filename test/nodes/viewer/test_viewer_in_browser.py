@@ -5,8 +5,8 @@ import signal
 
 import numpy as np
 import pytest
-from browser import Browser, needs_chromium
 from node_robots import ARM, ARM_JOINTS
+from support.page.browser import Browser, needs_chromium
 
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 

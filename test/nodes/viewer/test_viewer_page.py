@@ -15,7 +15,7 @@ from test_viewer_core import POSITION, SMALL, core_of, robot_of
 
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 
-from support.page_watcher import Watcher
+from support.page.page_watcher import Watcher
 
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError
 from lie_dynamics_ros.nodes.viewer.page import Page

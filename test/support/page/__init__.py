@@ -1,0 +1,1 @@
+"""Looking at the page of the viewer: its protocol, and a browser."""
