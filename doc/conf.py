@@ -10,13 +10,16 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE / "site"), str(HERE.parent)]
+# rosdoc2 builds a copy of this folder, with a conf.py that reads this one from where it is.
+read = re.search(r'exec\(open\("(.+)/doc/conf\.py"\)', Path(__file__).read_text())
+ROOT = Path(read[1]) if read else HERE.parent
+sys.path[:0] = [str(HERE / "site"), str(ROOT)]
 os.environ["MPLBACKEND"] = "Agg"
 
 from gallery import gallery_settings  # noqa: E402
 
 project = "lie_dynamics_ros"
-version = release = re.search("<version>(.*)</version>", (HERE.parent / "package.xml").read_text())[1]
+version = release = re.search("<version>(.*)</version>", (ROOT / "package.xml").read_text())[1]
 author = copyright = "lie_dynamics_ros maintainers"
 extensions = [
     "myst_parser",
@@ -27,6 +30,7 @@ extensions = [
     "sources",
 ]
 exclude_patterns = ["_build", "site", "figures", "examples/*.md5", "examples/*.ipynb", "examples/*.py"]
+exclude_patterns += ["index.rst", "user_docs", "modules.rst", "lie_dynamics_ros*.rst", "__*"]  # of rosdoc2
 myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -38,4 +42,11 @@ suppress_warnings = ["ref.python", "sphinx_gallery.space_in_filename"]
 html_theme = "furo"
 html_title = "lie_dynamics_ros"
 html_show_sphinx = False
-sphinx_gallery_conf = gallery_settings(HERE.parent)
+sphinx_gallery_conf = gallery_settings(ROOT)
+rosdoc2_settings = dict.fromkeys(
+    (
+        *("enable_autodoc", "enable_intersphinx", "automatically_extend_intersphinx_mapping"),
+        *("override_theme", "support_markdown"),
+    ),
+    False,  # as set above
+)
