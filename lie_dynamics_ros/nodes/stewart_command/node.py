@@ -232,7 +232,9 @@ class StewartCommandNode(ManagedNode):
             return
         now = monotonic()
         timeout = core.options.state_timeout
-        if timeout and now - self._heard > timeout and core.phase not in UNTIL_HOLD:
+        # A tick that comes late itself says nothing: what has arrived meanwhile has yet to be taken in.
+        silent = now - self._heard > timeout and now - self._ticked < 0.5 * timeout
+        if timeout and silent and core.phase not in UNTIL_HOLD:
             core.stop(f"no leg lengths for {timeout:g} s")
         self._go_on(core)
         points = core.step(now - self._ticked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -113,7 +114,10 @@ class PlannedMotion:
         return LegSetpoints(*(x.reshape(*shape, *x.shape[1:]) for x in made))
 
     def worst(self) -> float:
-        """Return the largest rate, acceleration, force or speed over its limit, looked at five times a step."""
+        """Return the largest rate, acceleration, force or speed over its limit, looked at five times a step.
+
+        Between neighbours values bend by an eighth of their second differences, which is added.
+        """
         spans = np.diff(self.s)
         s = (self.s[:-1, None] + spans[:, None] * BETWEEN).ravel()
         inner = np.searchsorted(self.path.knots, self.s[:-1] + 0.5 * spans, "right") - 1
@@ -123,6 +127,12 @@ class PlannedMotion:
         squares, slopes = np.maximum(squares, 0.0), np.repeat(self.slopes, len(BETWEEN))
         a, b, c = found.rows()
         used = a * slopes[:, None] + b * squares[:, None] + 1.0 - c
-        with np.errstate(invalid="ignore"):
-            rates = np.sqrt(np.nan_to_num(squares / found.largest_square()))
-        return float(max(used.max(initial=0.0), rates.max(initial=0.0)))
+        fast = _largest(found.rates() ** 2 * squares[:, None], len(spans))
+        return max(_largest(used, len(spans)), math.sqrt(fast))
+
+
+def _largest(values: Array, count: int) -> float:
+    """Return the largest of values at the places of each step and between them."""
+    values = values.reshape(count, len(BETWEEN), -1)
+    bent = 0.125 * np.abs(np.diff(values, 2, axis=1)).max(axis=1)
+    return float((values.max(axis=1) + bent).max(initial=0.0))

@@ -80,11 +80,14 @@ class PathSamples:
 
     def largest_square(self) -> Array:
         """Largest s'^2 (k,) by limits of rates and speeds."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.abs(self.rates()).max(axis=-1) ** -2.0)
+
+    def rates(self) -> Array:
+        """Rates of legs, and speeds, over their limits for s' = 1, (k, 8)."""
         limits = self.limits
         bounds = np.concatenate([limits.rate, [limits.speed, limits.angular_speed]])
-        rates = np.concatenate([np.abs(self.slope), self.speeds], axis=-1)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.min((bounds / rates) ** 2, axis=-1))
+        return np.asarray(np.concatenate([self.slope, self.speeds], axis=-1) / bounds)
 
     def rows(self) -> tuple[Array, Array, Array]:
         """Rows a s'' + b s'^2 <= c of accelerations and forces over their limits, each (k, r)."""
