@@ -40,7 +40,8 @@ node.trigger_deactivate()
 assert node.state == "inactive" and not node.stream.open
 assert node.answering is None
 """
-ANSWERING = [name for name in NODE_CLASSES if not name.startswith("simulated")]
+#: Nodes that answer states; stewart_command has a timer instead of a stream of states.
+ANSWERING = [name for name in NODE_CLASSES if not name.startswith("simulated") and name != "stewart_command"]
 
 
 @pytest.mark.parametrize("module", ANSWERING)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -144,6 +146,35 @@ def test_refuses_what_cannot_be_and_stops_without_leg_lengths(bench):
     begin = bench.now()
     targets.publish(stamped(GOAL))
     driver.until(lambda: driver.at(GOAL) and stamp_of(driver.poses[-1]) > begin, "the goal after ~/hold")
+
+
+PROGRAM = """
+import rclpy
+from rclpy.parameter import Parameter
+from lie_dynamics_ros.nodes.stewart_command.node import StewartCommandNode
+
+rclpy.init()
+node = StewartCommandNode(parameter_overrides=[Parameter("autostart", value=False)])
+assert node.trigger_configure().name == "SUCCESS", node.failure
+
+def fails(*_):
+    raise RuntimeError("on purpose")
+
+usual, node._phases.publish = node._phases.publish, fails  # the last that activation does
+assert node.trigger_activate().name == "FAILURE"
+assert node.state == "inactive" and node._timer is None
+node._phases.publish = usual
+assert node.trigger_activate().name == "SUCCESS" and node._timer is not None
+node._told = ("", "")
+node._phases.publish = fails
+node.trigger_deactivate()
+assert node.state == "inactive" and node._timer is None
+"""
+
+
+def test_what_fails_half_way_leaves_no_timer(ros):
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_levels_the_platform_and_judges_paths(bench):
