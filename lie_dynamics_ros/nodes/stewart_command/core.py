@@ -194,8 +194,9 @@ class StewartCommandCore:
 
         A moving platform that is to stop first keeps the target until it rests; see `due`.
         """
-        self.refusal = self._not_now()
-        if self.refusal:
+        not_now = self._not_now()
+        if not_now:
+            self.refusal = not_now
             return None
         self.pending = self._again = None
         moving = self._motion
@@ -216,6 +217,7 @@ class StewartCommandCore:
         """Go on with what has been planned, unless it came too late or something else came first."""
         if plan.orders != self._orders:
             return  # told to hold since
+        self.refusal = ""
         if plan.failure:
             self.refusal = f"{plan.target.word} refused: {plan.failure}"
             return

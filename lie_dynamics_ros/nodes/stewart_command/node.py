@@ -20,10 +20,10 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...core.commanding.phases import HOLDING, OFF, STOPPING, UNTIL_HOLD
 from ...core.errors import ConfigurationError, MessageError, NodeError
+from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import StewartPlatform
 from ...lie_dynamics.stewart.command import levelled
-from ...ros.inputs.leg_inputs import LegInputs
 from ...ros.model.platform_loading import (
     PLATFORM_SETTINGS,
     check_platform_settings,
@@ -40,7 +40,7 @@ from ...ros.outputs.output import Output
 from ...ros.requests.services import Services
 from ...ros.requests.worker import Worker
 from ...ros.wire import qos
-from ...ros.wire.messages import fill_pose_from_matrix, nanoseconds, read_imu
+from ...ros.wire.messages import fill_pose_from_matrix, nanoseconds, read_field, read_imu
 from .core import Plan, StewartCommandCore
 from .options import COMMAND_SETTINGS, StewartCommandOptions
 from .requests import TargetReader, check
@@ -122,7 +122,7 @@ class StewartCommandNode(ManagedNode):
             raise ConfigurationError(f"base_frame, work_frame and tool_frame are {', '.join(names.values())}; expected"
                                      " three different names")  # fmt: skip
         self._reader = TargetReader(names)  # type: ignore[arg-type]
-        self._inputs = LegInputs(self._legs, [0.0])
+        self._mapping = JointMapping(self._legs)
         self._message = JointState(name=self._legs)
         self._pose = PoseStamped(header=Header(frame_id=base))
         self._core.ways.at_rest(platform.home_pose)
@@ -162,17 +162,21 @@ class StewartCommandNode(ManagedNode):
                 raise MessageError(
                     "stale", f"leg lengths {(now - stamp) * 1e-9:.3g} s old; state_timeout is {timeout:g}"
                 )
-            state = self._inputs.read(message, stamp or now, now, 0.0)
-            if not np.isfinite(state.lengths).all():
+            match = self._mapping.match(message.name)
+            if not match.complete:
+                raise MessageError("missing joints", match.problem)
+            lengths = read_field(message.position, match, "position")
+            rates = read_field(message.velocity, match, "velocity") if message.velocity else None
+            if not np.isfinite(lengths).all():
                 raise MessageError("not finite", "leg lengths that are not finite")
         except MessageError as error:
             self._bad = str(error)
             return
         self._bad, self._heard = "", monotonic()
         if core.phase == OFF:
-            core.begin(state.lengths, state.rates)
+            core.begin(lengths, rates if rates is not None and np.isfinite(rates).all() else None)
         else:
-            core.watch(state.lengths)
+            core.watch(lengths)
 
     def _on_imu(self, message: Imu) -> None:
         self._imu = message, monotonic()
@@ -217,8 +221,7 @@ class StewartCommandNode(ManagedNode):
             (job, asked), self._plan = self._plan, None
             self._lead = min(max(LEAST_LEAD, 2.0 * (monotonic() - asked)), MOST_LEAD)
             plan: Plan = job.result()
-            if self._waiting is None:
-                core.take(plan)
+            core.take(plan)
         if self._plan is None:
             target = self._waiting or core.due()
             if target is not None:

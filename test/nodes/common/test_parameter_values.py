@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from node_cases import ARM_POSITION, CASES
 from node_harness import Bench, stamp_of
+from node_platforms import HOME, LEGS, lengths
 from node_robots import ARM, ARM_JOINTS
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -41,6 +42,7 @@ NODE_CLASSES = {
 STARTED_WITH = {
     "simulated_robot": {"mode": "dynamics", "position_noise": 0.0},
     "simulated_stewart": {},
+    "stewart_command": {"state_timeout": 0.0},
     "viewer": {"robot_description": ARM, "port": 0, "rate": 100.0},
     **{case.module: {"state_timeout": 10.0, **case.parameters} for case in CASES},  # all run on one thread here
 }
@@ -62,7 +64,8 @@ class Driven:
         for change in (self.node.trigger_configure, self.node.trigger_activate):
             assert change().name == "SUCCESS", self.node.failure
         if self.case is None:
-            self.answers = bench.listen(JointState, "joint_states")
+            self.commands = name == "stewart_command"
+            self.answers = bench.listen(JointState, f"{name}/leg_commands" if self.commands else "joint_states")
         else:
             self.answers = self.case.attach(bench, f"{bench.namespace}/{name}")
 
@@ -73,9 +76,12 @@ class Driven:
         if self.case is not None:
             return np.array(self.case.numbers(self.bench.ask(lambda: self.case.state(self.bench), self.answers)))
         begin = self.bench.now()
-        message = self.bench.wait(
-            lambda: next((a for a in reversed(self.answers) if stamp_of(a) >= begin), None), "a state"
-        )
+        found = lambda: next((a for a in reversed(self.answers) if stamp_of(a) >= begin), None)  # noqa: E731
+        if self.commands:
+            state = self.bench.make_state(LEGS, lengths(HOME))
+            message = self.bench.send_until(lambda: self.bench.states.publish(state), found, "set points")
+        else:
+            message = self.bench.wait(found, "a state")
         return np.array([*message.position, *message.velocity])
 
     def _drawn(self) -> np.ndarray:
