@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+LARGEST_NORM = 1e154
+SHORT = 18
+"""Length up to which ``math.hypot`` takes less time than BLAS."""
 
 
 def all_finite(values: Array) -> bool:
     """Tell whether a vector, shape (n,), holds neither NaN nor infinity.
 
-    Faster than ``np.isfinite(values).all()`` for short vectors: one sum of squares. Values whose squares
-    overflow (beyond 1e154) count as not finite.
+    Faster than ``np.isfinite(values).all()``: one norm. Vectors whose squares overflow (a norm beyond 1e154) count as
+    not finite; no way to find it warns of that, as ``values.dot(values)`` would.
     """
-    return math.isfinite(values.dot(values))
+    if len(values) <= SHORT:
+        return math.hypot(*values.tolist()) < LARGEST_NORM
+    return math.isfinite(np.vdot(values, values))

@@ -34,6 +34,14 @@ def test_a_target_that_does_not_exist_is_refused(capsys):
     assert "no target nonsense; there are" in capsys.readouterr().err
 
 
+def test_targets_with_nodes_start_them_whatever_threads_blas_takes(monkeypatch):
+    code = "import fuzz, preloaded; print(preloaded.PreloadedStarts()._process.communicate(timeout=60)[0])"
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOM.parent), os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "b''\n", "")
+
+
 def test_targets_with_nodes_find_what_they_share():
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     sources = [(ROOM / f"target_{name}.py").read_text() for name in NODES] + [(ROOM / "node_target.py").read_text()]

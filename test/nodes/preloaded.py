@@ -35,7 +35,11 @@ class PreloadedStarts:
         self._started: list[int] = []
         self.codes: dict[int, int] = {}
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # BLAS begins threads when it is imported
         )
         atexit.register(self._process.communicate)
 

@@ -1,6 +1,7 @@
 """Conversion between messages and arrays."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -117,9 +118,12 @@ def test_refuses_unusable_accelerations(values):
 
 
 def test_all_finite():
-    assert all_finite(np.zeros(0)) and all_finite(np.array([1e150, -5.0]))
-    for bad in (math.nan, math.inf, -math.inf):
-        assert not all_finite(np.array([1.0, bad, 2.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all_finite(np.zeros(0)) and all_finite(np.array([1e150, -5.0]))
+        for bad in (math.nan, math.inf, -math.inf, 1e200, -1e308):
+            values = np.array([1.0, bad, 2.0])
+            assert not all_finite(values) and not all_finite(values[::-1]) and all_finite(values[::2])
 
 
 def test_the_library_puts_the_angular_part_first():
