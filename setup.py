@@ -98,6 +98,7 @@ setup(
             f"together = {PACKAGE}.nodes.together.node:main",
             f"demo = {PACKAGE}.demo.__main__:main",
             f"identify = {PACKAGE}.identify.command:main",
+            f"calibrate_stewart = {PACKAGE}.identify.calibrate_command:main",
         ],
     },
 )

@@ -109,7 +109,7 @@ def read_bag(
     kinds: dict[str, str] = {}
     received = stamped = False
     receipt = begin = pause = 0  # the times of receipt and of the stamp that count as zero
-    for topic, kind, stamp, message in _messages(path, kinds):
+    for topic, kind, stamp, message in messages(path, (STATES, COMMANDS), kinds):
         if kind == COMMANDS:
             # Where stamps are those of a simulation, receipts are put on its clock by the first message that has both.
             receipt = receipt or stamp
@@ -164,8 +164,10 @@ def _add(series: dict[tuple[str, str], _Series], key: tuple[str, str], time: flo
         found.value.append(value)
 
 
-def _messages(path: str | Path, kinds: dict[str, str]) -> Iterator[tuple[str, str, int, Any]]:
-    """Yield topic, type, time of receipt [ns] and content of the messages that may matter."""
+def messages(
+    path: str | Path, types: Sequence[str], kinds: dict[str, str]
+) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield topic, type, time of receipt [ns] and content of messages of some types; `kinds` gets all topics."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -176,7 +178,7 @@ def _messages(path: str | Path, kinds: dict[str, str]) -> Iterator[tuple[str, st
     try:
         with AnyReader([Path(path)], default_typestore=get_typestore(Stores.LATEST)) as reader:
             kinds |= {c.topic: c.msgtype for c in reader.connections}
-            wanted = [c for c in reader.connections if c.msgtype in (STATES, COMMANDS)]
+            wanted = [c for c in reader.connections if c.msgtype in types]
             for connection, stamp, raw in reader.messages(connections=wanted) if wanted else ():
                 yield connection.topic, connection.msgtype, stamp, reader.deserialize(raw, connection.msgtype)
     except BagError:

@@ -7,7 +7,7 @@ import importlib.util
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..lie_dynamics import InputError, LieDynamicsError, Model
@@ -24,13 +24,18 @@ from .bag import read_bag
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0, or 1 where the reasons why not were printed."""
     given = parser().parse_args(arguments)
+    return ended("identify", lambda: run(given))
+
+
+def ended(command: str, run: Callable[[], int]) -> int:
+    """Run a command; return its code, or 1 after printing the reason why not, 130 where somebody interrupts."""
     try:
-        return run(given)
+        return run()
     except (LieDynamicsError, OSError) as error:
-        print(f"identify: {error}", file=sys.stderr)
+        print(f"{command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("identify: interrupted", file=sys.stderr)
+        print(f"{command}: interrupted", file=sys.stderr)
         return 130
 
 
@@ -78,7 +83,8 @@ def _rate(text: str) -> float:
 
 def run(given: argparse.Namespace) -> int:
     """Do what the command line says."""
-    _check_output(given)
+    if given.loaded is None:
+        check_output(given.out, given.plan)
     locked = dict.fromkeys(given.lock, 0.0)
     model = Model.from_urdf(
         given.urdf, gravity=given.gravity, inertia_check="warn", locked=locked, base_link=given.base_link
@@ -111,14 +117,12 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _check_output(given: argparse.Namespace) -> None:
+def check_output(out: Path, plan: bool) -> None:
     """Raise InputError where nothing could be written in the end, before anything takes time."""
-    if given.loaded is not None:
-        return
-    place = next(p for p in (given.out, *given.out.absolute().parents) if p.exists())
+    place = next(p for p in (out, *out.absolute().parents) if p.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise InputError(f"--out {str(given.out)!r}: {str(place)!r} is no folder that can be written")
-    if not given.plan and importlib.util.find_spec("matplotlib") is None:
+        raise InputError(f"--out {str(out)!r}: {str(place)!r} is no folder that can be written")
+    if not plan and importlib.util.find_spec("matplotlib") is None:
         raise InputError("the report is drawn by matplotlib, which is not installed (the extra 'bags')")
 
 

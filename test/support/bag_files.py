@@ -11,6 +11,7 @@ pytest.importorskip("rosbags", reason="rosbags, which reads and writes bags, is 
 
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
+from scipy.spatial.transform import Rotation
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 START = 1_700_000_000 * 10**9  # [ns]
@@ -43,6 +44,27 @@ class Bag:
         header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](at // 10**9, at % 10**9), "")
         numbers = (np.asarray(x, np.float64) for x in (position, velocity, effort))
         self._write(topic, kind, time + late, types[kind](header, list(names), *numbers))
+
+    def pose(self, topic: str, time: float, kind: str, pose) -> None:
+        """Write what a device tells of a pose (4, 4): a PoseStamped, TransformStamped, PointStamped, Imu."""
+        types, geometry = STORE.types, "geometry_msgs/msg/"
+        header = types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](0, 0), "tracker")
+        position, turn = pose[:3, 3], Rotation.from_matrix(pose[:3, :3]).as_quat()
+        vector, quaternion = types[geometry + "Vector3"], types[geometry + "Quaternion"](*turn)
+        if kind == "Imu":
+            unknown, zero = np.zeros(9), vector(0.0, 0.0, 0.0)
+            kind = "sensor_msgs/msg/Imu"
+            message = types[kind](header, quaternion, unknown, zero, unknown, zero, unknown)
+        else:
+            point, kind = types[geometry + "Point"](*position), geometry + kind
+            message = {
+                geometry + "PoseStamped": lambda: types[kind](header, types[geometry + "Pose"](point, quaternion)),
+                geometry + "TransformStamped": lambda: types[kind](
+                    header, "target", types[geometry + "Transform"](vector(*position), quaternion)
+                ),
+                geometry + "PointStamped": lambda: types[kind](header, point),
+            }[kind]()
+        self._write(topic, kind, time, message)
 
     def command(self, topic: str, time: float, effort) -> None:
         """Write a Float64MultiArray."""

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("", "lie_dynamics_ros", "lie_dynamics_ros/lie_dynamics", "lie_dynamics_interfaces", "test")
 """What paths begin at, besides the folder of the page."""
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("doc/**/*.md"), *ROOT.glob("lie_dynamics_ros/**/*.md")])
-ELSEWHERE = ("soak_output/", "demo_output/", "my_robot/", "bin/", "lib/", "left/")
+ELSEWHERE = ("soak_output/", "demo_output/", "my_robot/", "my_platform/", "bin/", "lib/", "left/")
 """Folders that commands make, and a prefix of frames."""
 SUFFIXES = (".py", ".md", ".yaml", ".toml", ".cfg", ".cmake", ".cff", ".rst", ".npz", ".urdf", ".pyi")
 

@@ -9,6 +9,10 @@ from .calibration.fit import DesignFrames as DesignFrames
 from .calibration.fit import calibrate as calibrate
 from .calibration.fit import identifiability_report as identifiability_report
 from .calibration.identifiability import IdentifiabilityReport as IdentifiabilityReport
+from .calibration.measured import MeasuredCalibration as MeasuredCalibration
+from .calibration.measured import calibrate_measured as calibrate_measured
+from .calibration.next_poses import PlannedPoses as PlannedPoses
+from .calibration.next_poses import poses_to_measure as poses_to_measure
 from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning

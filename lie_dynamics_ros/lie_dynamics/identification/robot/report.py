@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...html_report import picture, table, write_page
 from ...lie._arrays import number_of
 from .result import IdentifiedRobot
 
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-_STYLE = (
-    "body{font:15px/1.5 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}"
-    "td:first-child,th:first-child{text-align:left}img{max-width:100%}.bad{color:#a00}"
-)
 _SHARES = (
     "Root mean square of the effort that each body's change and each term of the drives makes, over the range of the "
     "joint's effort: what the model before got wrong, and by which parameter."
@@ -53,22 +47,19 @@ def write_report(
     parts = ["<h1>" + escape(f"Identified: {robot.model.name}") + "</h1>", *_texts(robot, remarks)]
     parts.append("<h2>Efforts of a motion that was not used</h2>")
     rows = _rows(names, 100.0 * told.error_before, 100.0 * told.error)
-    parts += [_table(("joint", "error before, % of the range", "identified, %"), rows), _picture(plot_efforts, robot)]
+    parts.append(table(("joint", "error before, % of the range", "identified, %"), rows))
+    parts.append(picture(plot_efforts(robot), "plot_efforts"))
     parts.append("<h2>What explains which part of the efforts</h2>")
     parts.append(f"<p>{_SHARES}</p>")
-    parts.append(_picture(plot_shares, robot))
+    parts.append(picture(plot_shares(robot), "plot_shares"))
     parts.append("<h2>Errors of position to expect</h2>")
     parts.append(f"<p>Of computed torque at the rate {bandwidth:g} rad/s on the same motion, root mean squares.</p>")
     rows = _rows(names, 1e3 * before, 1e3 * after)
-    parts.append(_table(("joint", "before, mrad or mm", "identified, mrad or mm"), rows))
-    parts += ["<h2>Drives</h2>", _drives(robot), _picture(plot_friction, robot)]
+    parts.append(table(("joint", "before, mrad or mm", "identified, mrad or mm"), rows))
+    parts += ["<h2>Drives</h2>", _drives(robot), picture(plot_friction(robot), "plot_friction")]
     parts += ["<h2>What the motion could not see</h2>", _unseen(robot)]
     parts += ["<h2>Sums of parameters, with regions of 95 %</h2>", _sums(robot)]
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    page = "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>Identified robot</title>"
-    target.write_text(page + f"<style>{_STYLE}</style>" + "\n".join(parts) + "</html>\n", encoding="utf-8")
-    return target
+    return write_page(path, "Identified robot", parts)
 
 
 def _rows(names: Sequence[str], before: Array, after: Array) -> list[tuple[str, str, str]]:
@@ -100,29 +91,14 @@ def _drives(robot: IdentifiedRobot) -> str:
         single = (law.stribeck_speed[j], law.load_friction[j], law.damping[j], robot.model.limits.armature[j])
         numbers.append((name, *pairs, *(f"{x:.3g}" for x in single)))
     heads = ("joint", "dry friction, forwards / backwards", "at rest", "Stribeck speed", "by load", "damping", "rotor")
-    return _table(heads, numbers)
+    return table(heads, numbers)
 
 
 def _sums(robot: IdentifiedRobot) -> str:
     rows = []
     for text, value, deviation in zip(robot.base.expressions(), robot.base_values, robot.base_deviations, strict=True):
         rows.append((text if len(text) < 160 else text[:157] + "...", f"{value:.4g}", f"{1.96 * deviation:.2g}"))
-    return _table(("sum", "value", "+-"), rows)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["<tr>" + "".join(f"<th>{escape(x)}</th>" for x in heads) + "</tr>"]
-    lines += ["<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in rows]
-    return "<table>" + "".join(lines) + "</table>"
-
-
-def _picture(plot: Callable[[IdentifiedRobot], Figure], robot: IdentifiedRobot) -> str:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    file, figure = BytesIO(), plot(robot)
-    FigureCanvasAgg(figure)
-    figure.savefig(file, format="png", dpi=80, metadata={"Software": None})
-    return f"<img alt='{plot.__name__}' src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
+    return table(("sum", "value", "+-"), rows)
 
 
 def _plain(names: Iterable[str]) -> list[str]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
+from ...lie._arrays import real_numbers
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
@@ -70,7 +71,7 @@ class Measurements:
     ) -> Measurements:
         """Return checked measurements; StewartError says which of them cannot be used and why."""
         pose_array = np.array(se3.check(ik.as_pose(poses, "poses"), "poses", tolerance=1e-4))
-        reading_array = np.array(readings, dtype=np.float64)
+        reading_array = np.array(real_numbers(readings, "readings"), dtype=np.float64)
         if pose_array.ndim != 3 or reading_array.shape != (len(pose_array), N_LEGS):
             raise StewartError(
                 f"poses have shape {pose_array.shape} and readings {reading_array.shape}, expected (k, 4, 4) and (k, 6)"
@@ -96,7 +97,7 @@ class Measurements:
 
 def _sigma(value: npt.ArrayLike, name: str, *, finite: bool) -> Array:
     """Return standard deviations (6,) from one number or six."""
-    array = np.array(value, dtype=np.float64)
+    array = np.array(real_numbers(value, name), dtype=np.float64)
     if array.shape not in ((), (6,)):
         raise StewartError(f"{name} has shape {array.shape}, expected one number or six")
     array = np.broadcast_to(array, (6,)).copy()

@@ -1,0 +1,160 @@
+"""`calibrate_stewart BAG --platform in.yaml --out my_platform/`: from measured poses to a platform file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..lie_dynamics import InputError
+from ..lie_dynamics.stewart import (
+    MeasuredCalibration,
+    PlannedPoses,
+    StewartPlatform,
+    StewartWarning,
+    calibrate_measured,
+    level_home,
+    poses_to_measure,
+)
+from .calibration_report import told, write_calibration
+from .command import check_output, ended
+from .stations import read_stations
+
+LEGS = tuple(f"leg_{k}" for k in range(1, 7))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return 0, or 1 where the reasons why not were printed."""
+    given = parser().parse_args(arguments)
+    return ended("calibrate_stewart", lambda: run(given))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    found = argparse.ArgumentParser(prog="calibrate_stewart", description=__doc__)
+    found.add_argument("bag", type=Path, nargs="?", help="rosbag2: folder, or mcap file")
+    found.add_argument("--platform", type=Path, required=True, help="the platform as it is drawn, YAML")
+    found.add_argument("--out", type=Path, default=Path("my_platform"), help="folder for what is written")
+    found.add_argument("--legs", nargs=6, default=LEGS, metavar="LEG", help="names of the legs in joint states")
+    found.add_argument("--lengths", default="", help="topic of joint states, where there are several")
+    found.add_argument("--poses", default="", help="topic of what was measured, where there are several")
+    found.add_argument("--scale", type=float, nargs="+", default=[1.0], help="lengths for each unit of the readings")
+    found.add_argument("--offset", type=float, nargs="+", default=[0.0], help="rough, added to scaled readings [m]")
+    found.add_argument("--still", type=float, default=1e-4, help="what readings change by in a stand [m]")
+    found.add_argument("--rest", type=float, default=1.0, help="how long a stand is at least [s]")
+    found.add_argument("--length-sigma", type=float, default=1e-5, help="standard deviation of a length [m]")
+    found.add_argument("--rotation-sigma", type=float, default=5e-5, help="of a measured pose [rad]")
+    found.add_argument("--position-sigma", type=float, default=2e-5, help="of a measured pose [m]")
+    found.add_argument("--drawing-sigma", type=float, default=0.01, help="of the drawing [m]")
+    found.add_argument("--next", type=int, default=10, help="how many poses to measure next")
+    found.add_argument("--reach", type=float, help="of those poses: largest shift from home along each axis [m]")
+    found.add_argument("--tilt", type=float, default=0.4, help="of those poses: largest turn about each axis [rad]")
+    found.add_argument("--plan", action="store_true", help="only write poses to measure, without a bag")
+    found.add_argument(
+        "--measured", choices=("pose", "position", "orientation"), default="pose", help="of the plan: by the device"
+    )
+    return found
+
+
+def run(given: argparse.Namespace) -> int:
+    """Do what the command line says."""
+    check_output(given.out, given.plan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StewartWarning)
+        platform = StewartPlatform.from_yaml(given.platform)
+    for name in ("still", "rest"):
+        if not 0.0 < getattr(given, name) < np.inf:
+            raise InputError(f"--{name}: a positive number is expected, got {getattr(given, name)}")
+    scale, offset = (_six(name, getattr(given, name)) for name in ("scale", "offset"))
+    if not (scale != 0.0).all():
+        raise InputError("--scale: numbers other than zero are expected")
+    if given.plan:
+        return _write_plan(given.out, _plan(given, platform, None, given.measured))
+    if given.bag is None:
+        raise InputError("a bag, or --plan, is expected")
+    stations = read_stations(
+        given.bag, given.legs, given.lengths, given.poses, given.still / float(np.abs(scale).max()), given.rest
+    )
+    for remark in stations.remarks:
+        print(remark)
+    print("calibrating", file=sys.stderr, flush=True)
+    found = calibrate_measured(
+        platform, stations.poses, scale * stations.readings + offset, measured=stations.measured,
+        length_sigma=given.length_sigma, rotation_sigma=given.rotation_sigma, position_sigma=given.position_sigma,
+        drawing_sigma=given.drawing_sigma,
+    )  # fmt: skip
+    for problem in found.problems:
+        print(f"warning: {problem}")
+    print("looking for the poses to measure next, and drawing", file=sys.stderr, flush=True)
+    plan = _plan(given, found.platform, found.poses, stations.measured)
+    given.out.mkdir(parents=True, exist_ok=True)
+    files = [given.out / "platform.yaml", given.out / "stewart_pose.yaml"]
+    files[0].write_text(found.platform.to_yaml(), encoding="utf-8")
+    files[1].write_text(parameters(files[0], given.legs, scale, offset + found.offsets), encoding="utf-8")
+    files.append(write_calibration(found, given.out / "report.html", given.legs, stations.remarks, plan))
+    print(summary(found))
+    print("written: " + ", ".join(str(path) for path in files))
+    return _write_plan(given.out, plan)
+
+
+def parameters(platform: Path, legs: Sequence[str], scale: np.ndarray, offset: np.ndarray) -> str:
+    """Return parameters of the node `stewart_pose`, YAML."""
+    import yaml
+
+    values = {"platform": str(platform.absolute()), "legs": list(legs), "length_scales": scale.tolist(),
+              "length_offsets": offset.tolist()}  # fmt: skip
+    return yaml.safe_dump({"/**": {"stewart_pose": {"ros__parameters": values}}}, sort_keys=False)
+
+
+def summary(found: MeasuredCalibration) -> str:
+    """Return errors before and after, and what moved."""
+    lines = ["errors of poses that were not used: drawing, calibrated"]
+    for what, unit, before, after in zip(("distance", "angle"), ("mm", "mrad"), *found.pose_errors(), strict=True):
+        if before > 0.0:
+            later = f"{1e3 * after:.4f} {unit}" if np.isfinite(after) else "too few poses to leave some out"
+            lines.append(f"  {what}: {1e3 * before:.4f} {unit}, {later}")
+    worst = float(found.deviations.max())
+    least = f"{1e3 * worst:.3g} mm" if np.isfinite(worst) else "some cannot be told"
+    lines.append(f"largest standard deviation of a joint coordinate or offset: {least}")
+    return "\n".join(lines)
+
+
+def _six(name: str, values: Sequence[float]) -> np.ndarray:
+    if len(values) not in (1, 6) or not np.isfinite(values).all():
+        raise InputError(f"--{name}: one finite number or six are expected, got {list(values)}")
+    return np.broadcast_to(np.array(values, dtype=float), 6).copy()
+
+
+def _plan(
+    given: argparse.Namespace, platform: StewartPlatform, poses: np.ndarray | None, measured: str
+) -> PlannedPoses:
+    sigma = np.repeat((given.rotation_sigma, given.position_sigma), 3)
+    sigma[{"pose": slice(0), "position": slice(3), "orientation": slice(3, 6)}[measured]] = np.inf
+    if platform.home_pose is None:
+        lengths = platform.leg_lengths(poses).mean(axis=0) if poses is not None else platform.leg_limits.mean(axis=1)
+        if not np.isfinite(lengths).all():
+            raise InputError("--platform: a home_pose, or leg_limits, are expected")
+        platform = StewartPlatform(
+            platform.base_points, platform.platform_points, platform.leg_limits,
+            home_pose=level_home(platform, lengths), allow_singular=platform.allow_singular,
+        )  # fmt: skip
+    return poses_to_measure(
+        platform, given.next, measured_poses=poses, length_sigma=given.length_sigma, pose_sigma=sigma,
+        reach=given.reach, tilt=given.tilt, drawing_sigma=given.drawing_sigma,
+    )  # fmt: skip
+
+
+def _write_plan(folder: Path, plan: PlannedPoses) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "next_poses.yaml"
+    path.write_text(plan.to_yaml(), encoding="utf-8")
+    print(f"{told(plan)}: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

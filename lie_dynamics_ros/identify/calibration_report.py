@@ -1,0 +1,119 @@
+"""The report on a calibrated platform: one HTML file with its pictures inside. It needs matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..lie_dynamics.html_report import picture, table, write_page
+from ..lie_dynamics.stewart import MeasuredCalibration, PlannedPoses
+from ..lie_dynamics.stewart.plots import new_figure, plot_platform
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ERRORS = (
+    "Against the device, root mean squares: each pose by a calibration that did not use it; the drawing with the "
+    "offsets given, in the frames that fit it best."
+)
+_FRAMES = (
+    "In the frames of the drawing, onto which both sides were moved as well as rigid motions can; with standard "
+    "deviations. Residuals over what the deviations given let expect:"
+)
+
+
+def write_calibration(
+    found: MeasuredCalibration, path: Path, legs: Sequence[str], remarks: Sequence[str], plan: PlannedPoses
+) -> Path:
+    """Write what was calibrated, how well, and what to measure next; return the path."""
+    parts = ["<h1>Calibrated platform</h1>", *(f"<p>{escape(text)}.</p>" for text in remarks)]
+    parts += [f"<p class='bad'>{escape(text)}.</p>" for text in found.problems]
+    parts += ["<h2>Poses told by leg lengths</h2>", f"<p>{_ERRORS}</p>"]
+    rows = []
+    for what, before, after in zip(("distance [mm]", "angle [mrad]"), *found.pose_errors(), strict=True):
+        if before > 0.0:
+            rows.append((what, f"{1e3 * before:.4g}", _number(1e3 * after, ".4g", "too few poses")))
+    parts += [table(("error", "drawing", "calibrated"), rows), picture(_errors(found), "errors of each pose")]
+    parts += ["<h2>Joint centres and offsets</h2>", f"<p>{_FRAMES} {found.noise_ratio:.2f}.</p>"]
+    parts += [_changes(found, legs), picture(_bars(found), "changes")]
+    parts += ["<h2>Residuals of the legs</h2>", picture(_residuals(found, legs), "residuals")]
+    parts += ["<h2>What the poses tell</h2>", f"<p>{escape(str(found.fit.report).splitlines()[0])}.</p>"]
+    if found.fit.report.combinations:
+        parts.append("<ul>" + "".join(f"<li>{escape(x)}</li>" for x in found.fit.report.combinations) + "</ul>")
+    parts += ["<h2>What to measure next</h2>", f"<p>{escape(told(plan))}.</p>", planned(plan, legs)]
+    parts.append(picture(plot_platform(found.platform, plan.poses[:4]), "poses to measure"))
+    return write_page(path, "Calibrated platform", parts)
+
+
+def told(plan: PlannedPoses) -> str:
+    """Say what the plan is worth."""
+    return (f"{len(plan.poses)} poses lower the largest standard deviation of a joint coordinate or offset from "
+            f"{1e3 * plan.deviation_before:.3g} to {1e3 * plan.deviation_after:.3g} mm")  # fmt: skip
+
+
+def planned(plan: PlannedPoses, legs: Sequence[str]) -> str:
+    """Return a table of poses."""
+    rows = [(*(f"{x:.4f}" for x in pose[:3, 3]), *(f"{x:.4f}" for x in lengths))
+            for pose, lengths in zip(plan.poses, plan.lengths, strict=True)]  # fmt: skip
+    return table(("x [m]", "y", "z", *legs), rows)
+
+
+def _number(value: float, form: str, otherwise: str) -> str:
+    return format(value, form) if np.isfinite(value) else otherwise
+
+
+def _changes(found: MeasuredCalibration, legs: Sequence[str]) -> str:
+    rows = []
+    deviations = 1e3 * found.deviations
+    for side, name in enumerate(("base_points", "platform_points")):
+        points, drawn = getattr(found.platform, name), getattr(found.nominal, name)
+        for k, leg in enumerate(legs):
+            numbers = zip(points[k], 1e3 * (points[k] - drawn[k]), deviations[18 * side + 3 * k :], strict=False)
+            texts = (f"{x:.6f} ({dx:+.3f} ± {_number(s, '.2g', 'not told')})" for x, dx, s in numbers)
+            rows.append((f"{('base', 'platform')[side]} {leg}", *texts))
+    points_table = table(("joint", "x [m] (change [mm])", "y", "z"), rows)
+    rows = [(leg, f"{1e3 * o:+.4f} ± {_number(s, '.2g', 'not told')}")
+            for leg, o, s in zip(legs, found.offsets, deviations[36:], strict=True)]  # fmt: skip
+    return points_table + table(("leg", "offset [mm]"), rows)
+
+
+def _errors(found: MeasuredCalibration) -> Figure:
+    figure, axes = new_figure(1, 2, (10.0, 3.2), squeeze=False)
+    number = np.flatnonzero(found.used)
+    for k, (ax, label) in enumerate(zip(axes[0], ("distance [mm]", "angle [mrad]"), strict=True)):
+        for errors, color, name in ((found.errors_before, "tab:orange", "drawing"),
+                                    (found.errors_after, "tab:blue", "calibrated")):  # fmt: skip
+            if (errors[:, k] > 0.0).any():
+                ax.semilogy(number, 1e3 * errors[:, k], "o", ms=3, color=color, label=name)
+        ax.set(xlabel="measurement", ylabel=label)
+    shown = max(axes[0], key=lambda ax: len(ax.lines)).get_legend_handles_labels()
+    figure.legend(*shown, loc="upper center", ncols=2, fontsize=8)
+    return figure
+
+
+def _bars(found: MeasuredCalibration) -> Figure:
+    figure, axes = new_figure(1, 3, (11.0, 3.4), squeeze=False)
+    values = (found.platform.base_points - found.nominal.base_points,
+              found.platform.platform_points - found.nominal.platform_points, found.offsets[:, None])  # fmt: skip
+    spread = np.where(np.isfinite(found.deviations), found.deviations, 0.0)
+    spread = np.split(1.96e3 * spread, (18, 36))
+    for ax, value, wide, title in zip(axes[0], values, spread, ("base", "platform", "offsets"), strict=True):
+        for axis, name in enumerate("xyz"[: value.shape[1]]):
+            at = np.arange(1, 7) + 0.25 * (axis - 0.5 * (value.shape[1] - 1))
+            ax.bar(at, 1e3 * value[:, axis], 0.22, yerr=wide.reshape(6, -1)[:, axis], label=name, capsize=2)
+        ax.set(title=f"{title}: change [mm], 95 %", xlabel="leg")
+    figure.tight_layout(rect=(0.0, 0.0, 0.95, 1.0))
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="center right", fontsize=8)
+    return figure
+
+
+def _residuals(found: MeasuredCalibration, legs: Sequence[str]) -> Figure:
+    figure, axes = new_figure(1, 1, (10.0, 3.2), squeeze=False)
+    axes[0, 0].plot(np.flatnonzero(found.used), 1e6 * found.fit.length_residuals, ".")
+    axes[0, 0].set(xlabel="measurement", ylabel="residual [um]")
+    figure.legend(axes[0, 0].lines, [leg.replace("$", r"\$") for leg in legs], loc="center right", fontsize=7)
+    return figure

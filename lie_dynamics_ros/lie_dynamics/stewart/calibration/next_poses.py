@@ -1,0 +1,153 @@
+"""Which poses to measure next: those that tell most about a platform's geometry, beside what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import se3
+from ...lie._arrays import count_of, number_of
+from ...texts import quoted
+from ..errors import StewartError
+from ..geometry.inverse_kinematics import Array, as_pose
+from ..geometry.platform import StewartPlatform
+from . import model
+from .identifiability import gauge_generators
+
+#: Of the leg lengths' range, kept free at both ends.
+_MARGIN = 0.02
+#: Condition numbers up to this many times that of the home pose.
+_WORST_CONDITION = 5.0
+_STEPS = 9
+
+
+@dataclass(frozen=True)
+class PlannedPoses:
+    """Poses that are worth measuring.
+
+    Attributes
+    ----------
+    poses : (n, 4, 4), of the platform frame in the base frame. lengths : (n, 6) [m].
+    deviation_before, deviation_after : [m], of the least certain joint coordinate or offset, frames apart; what has
+        not been measured counts as known to ``drawing_sigma``.
+    """
+
+    poses: Array
+    lengths: Array
+    deviation_before: float
+    deviation_after: float
+
+    def to_yaml(self) -> str:
+        """YAML text: positions [m], rotations and leg lengths [m]."""
+        lines = ["# Poses of the platform frame in the base frame, and lengths of the legs, in metres. Each is",
+                 "# reached on a straight line from home within the limits of the legs; collisions are not looked for.",
+                 "poses:"]  # fmt: skip
+        for pose, lengths in zip(self.poses, self.lengths, strict=True):
+            lines.append(f"  - position: {np.round(pose[:3, 3], 6).tolist()}")
+            lines.append(f"    rotation: {np.round(pose[:3, :3], 9).tolist()}")
+            lines.append(f"    leg_lengths: {np.round(lengths, 6).tolist()}")
+        return "\n".join(lines) + "\n"
+
+
+def poses_to_measure(
+    platform: StewartPlatform,
+    count: int,
+    *,
+    measured_poses: npt.ArrayLike | None = None,
+    length_sigma: npt.ArrayLike = 1e-5,
+    pose_sigma: npt.ArrayLike | None = None,
+    reach: float | None = None,
+    tilt: float = 0.4,
+    drawing_sigma: float = 0.01,
+    candidates: int = 500,
+    seed: int = 0,
+) -> PlannedPoses:
+    """Choose poses, one after the other, that add most to the information on all 42 parameters (D-optimal).
+
+    Parameters
+    ----------
+    platform : with a home pose, about which poses are drawn at random.
+    count : how many poses, 1 to 1000.
+    measured_poses : (k, 4, 4), what was measured before, of the platform frame in the base frame.
+    length_sigma, pose_sigma : as `calibrate` takes them.
+    reach : largest shift along each axis [m]; default 0.6 of the characteristic length.
+    tilt : largest rotation vector along each axis [rad].
+    drawing_sigma : standard deviation of the drawing [m].
+    candidates : poses that are drawn.
+    seed : of the random numbers.
+
+    Raises
+    ------
+    StewartError : no home pose, or no pose about it within the limits of the legs.
+    InputError : numbers out of range.
+    """
+    if not isinstance(platform, StewartPlatform):
+        raise StewartError(f"platform: a StewartPlatform is expected, got {quoted(platform)}")
+    count = count_of("count", count, 1, 1000)
+    candidates, seed = count_of("candidates", candidates, 1, 100_000), count_of("seed", seed, 0, 2**63)
+    radius = 0.6 * platform.characteristic_length if reach is None else reach
+    radius = number_of("reach", radius, "a positive length in metres", lambda x: 0.0 < x < np.inf)
+    tilt = number_of("tilt", tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
+    prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 0.0 < x < np.inf)
+    drawn = _candidates(platform, radius, tilt, candidates, np.random.default_rng(seed))
+    information = np.eye(model.N_PARAMETERS) / prior**2
+    if measured_poses is not None:
+        rows = _rows(platform, as_pose(measured_poses, "measured_poses"), length_sigma, pose_sigma)
+        information += np.einsum("kij,kil->jl", rows, rows)
+    offered = _rows(platform, drawn, length_sigma, pose_sigma)
+    chosen: list[int] = []
+    before = _worst(platform, information)
+    for _ in range(count):
+        # log det(I + J M^-1 J^T) is what a pose adds to the logarithm of the determinant of the information M.
+        spread = offered @ np.linalg.solve(information, np.swapaxes(offered, 1, 2))
+        gain = np.linalg.slogdet(np.eye(spread.shape[1]) + spread)[1]
+        best = int(np.argmax(gain))
+        chosen.append(best)
+        information += offered[best].T @ offered[best]
+    poses = drawn[chosen]
+    return PlannedPoses(poses, platform.leg_lengths(poses), before, _worst(platform, information))
+
+
+def free_of_gauge(vectors: Array, platform: StewartPlatform) -> Array:
+    """Take common motions of a side's joints, which only rename a frame, out of parameter changes (42, n)."""
+    generators, _ = np.linalg.qr(gauge_generators(platform.base_points, platform.platform_points))
+    return np.asarray(vectors - generators @ (generators.T @ vectors))
+
+
+def _worst(platform: StewartPlatform, information: Array) -> float:
+    half = free_of_gauge(np.linalg.inv(np.linalg.cholesky(information)).T, platform)
+    return float(np.sqrt((half**2).sum(axis=1).max()))
+
+
+def _rows(
+    platform: StewartPlatform, poses: Array, length_sigma: npt.ArrayLike, pose_sigma: npt.ArrayLike | None
+) -> Array:
+    """Rows (k, 6, 42) of the weighted problem that each pose adds, the pose itself eliminated."""
+    data = model.Measurements.check(poses, platform.leg_lengths(poses), length_sigma, pose_sigma)
+    theta = model.join(platform.base_points, platform.platform_points, np.zeros(6))
+    return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(poses), -1, model.N_PARAMETERS)
+
+
+def _candidates(
+    platform: StewartPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator
+) -> Array:
+    """Poses about home to which a straight line leads within limits, away from singular poses."""
+    home = platform.home_pose
+    if home is None:
+        raise StewartError("the platform has no home_pose, about which poses to measure are looked for")
+    screws = rng.uniform(-1.0, 1.0, (count, 6)) * np.repeat((tilt, reach), 3)
+    way = home @ se3.exp(np.linspace(0.0, 1.0, _STEPS)[:, None, None] * screws)
+    lengths = platform.leg_lengths(way)
+    low, high = platform.leg_limits.T
+    margin = np.where(np.isfinite(high), _MARGIN * (np.where(np.isfinite(high), high, 0.0) - low), 0.0)
+    inside = ((lengths >= low + margin) & (lengths <= high - margin)).all(axis=(0, 2))
+    regular = (platform.condition_number(way) <= _WORST_CONDITION * platform.condition_number(home)).all(axis=0)
+    sides = np.sign(np.linalg.det(platform.jacobian(way)))
+    found = np.asarray(way[-1][inside & regular & (sides == sides[0, 0]).all(axis=0)])
+    if not len(found):
+        raise StewartError(
+            f"no pose within {reach:g} m and {tilt:g} rad of the home pose can be reached within the limits of the legs"
+        )
+    return found
