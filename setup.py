@@ -55,6 +55,7 @@ setup(
         "jax": ["jax>=0.4.36"],
         "view": ["viser>=1.1,<2"],
         "bags": ["rosbags>=0.11", "matplotlib"],
+        "cluster": ["dask[array,distributed]>=2024.8"],
         "test": [
             "pytest>=7,<9",
             "pytest-xdist>=3.5",
@@ -70,6 +71,7 @@ setup(
             "toppra>=0.6.2",
             "rosbags>=0.11",
             "viser>=1.1,<2",
+            "dask[array,distributed]>=2024.8",
         ],
         "docs": [
             "sphinx>=8.1",
