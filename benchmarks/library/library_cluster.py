@@ -1,7 +1,7 @@
 """Library: blocks of states on a Dask cluster of two workers against the same blocks without Dask.
 
-Two worker processes of one thread each, and two threads of this process, take turns with blocks that lie in their memory:
-both use two cores, so the ratio of their times is that of throughputs per core. Each turn evaluates all blocks.
+Two worker processes of one thread each, and two threads of this process, take turns with blocks in their memory. Both
+use two cores, so the ratio of their times is that of throughputs per core. Each turn evaluates all blocks.
 """
 
 from __future__ import annotations

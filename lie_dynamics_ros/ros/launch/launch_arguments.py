@@ -25,8 +25,9 @@ class Argument:
     ----------
     description : str
         What ``ros2 launch --show-args`` tells.
-    kind : {"text", "boolean", "number", "name", "file", "arms"}
-        What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``.
+    kind : {"text", "boolean", "number", "name", "file", "arms", "robots"}
+        What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``, robots are
+        namespaces.
     choices : tuple of str
         Allowed values, where not all are.
     low, high : float
@@ -58,24 +59,29 @@ class Argument:
             return value
         if self.kind == "name" and not _NAME.fullmatch(text):
             raise ValueError(f"{name} is {quoted(text)}; expected words of letters, digits and _ with / between them")
-        if self.kind == "arms":
-            return _read_arms(name, text)
+        if self.kind in LISTS:
+            return _read_list(name, text, self.kind)
         if self.kind == "file":
             return str(parameter_file(name, text))
         return text
 
 
-def _read_arms(name: str, text: str) -> dict[str, str]:
-    """Return the base link of each arm by its namespace; raises ValueError for anything else."""
-    arms: dict[str, str] = {}
+LISTS = {"arms": "words namespace=base_link", "robots": "words of letters, digits and _, a namespace for each robot"}
+"""Arguments that list what nodes are started for, and what is expected of them."""
+
+
+def _read_list(name: str, text: str, kind: str) -> dict[str, str]:
+    """Return the base link of each arm, or nothing of each robot, by its namespace; raises ValueError for the rest."""
+    found: dict[str, str] = {}
     for word in text.split():
-        namespace, _, link = word.partition("=")
-        if not _NAME.fullmatch(namespace) or namespace.startswith(("/", "~")) or not link:
-            raise ValueError(f"{name} has {quoted(word)}; expected words namespace=base_link")
-        if namespace in arms:
+        namespace, equals, link = word.partition("=")
+        wrong = not link if kind == "arms" else equals
+        if wrong or not _NAME.fullmatch(namespace) or namespace.startswith(("/", "~")):
+            raise ValueError(f"{name} has {quoted(word)}; expected {LISTS[kind]}")
+        if namespace in found:
             raise ValueError(f"{name} names {namespace} twice")
-        arms[namespace] = link
-    return arms
+        found[namespace] = link
+    return found
 
 
 _NAME = re.compile(r"(/|~/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*/?")
@@ -178,8 +184,8 @@ class Part:
     when : str
         Boolean argument of the launch file that says whether it is started; empty: always.
     each : str
-        Argument of the launch file that lists arms, for each of which it is started, in a namespace below that of the
-        file; states and description are those of the whole robot. Empty: once.
+        Argument of the launch file that lists arms or robots (`LISTS`), for each of which it is started, in a namespace
+        below that of the file. States and description of arms are those of the whole robot. Empty: once.
     shared : bool
         Whether it is started once for all of these arms, unless a ``joint_prefix`` makes each of them a robot.
     """
@@ -224,7 +230,7 @@ def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str
         if part.when:
             found[part.when] = Argument(f"Start {part.node} too.", "boolean", BOOLEANS, default="false")
         if part.each and not part.shared:
-            found[part.each] = Argument(f"{part.node} is started for each: words namespace=base_link.", "arms")
+            found[part.each] = Argument(f"{part.node} is started for each: {LISTS[part.each]}.", part.each)
     return {name: replace(argument, default=defaults.get(name, argument.default)) for name, argument in found.items()}
 
 
@@ -256,9 +262,9 @@ def node_options(
                 values[name] = argument.read(name, text)
         except ValueError as error:
             problems.append(str(error))
-    for part in parts:
-        if part.each and not part.shared and not problems:
-            problems += _problems_of_arms(part.each, values)
+    if not problems:
+        for name in dict.fromkeys(part.each for part in parts if part.each and not part.shared):
+            problems += _problems_of_arms(name, values)
     if problems:
         raise ValueError("; ".join(problems))
     if values.get("publish_clock"):  # who answers states that are stamped with simulated time lives in it
@@ -269,6 +275,9 @@ def node_options(
         options = _options(part, values)
         if part.each and not (part.shared and "joint_prefix" not in values):
             obeys = any(other.node == "simulated_robot" for other in started)
+            if part.each == "robots":
+                found += [_for_robot(options, robot, obeys) for robot in values[part.each]]
+                continue
             found += [_for_arm(options, *arm, obeys, "joint_prefix" in values) for arm in values[part.each].items()]
         else:
             found.append(options)
@@ -277,12 +286,16 @@ def node_options(
 
 ARM = "{arm}"
 """Stands for the namespace of each arm in the value of an argument."""
+ROBOT = "{robot}"
+"""The same for robots."""
 
 
 def _problems_of_arms(name: str, values: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the arguments of a file for several arms."""
+    """Return what is wrong with the arguments of a file for several arms or robots."""
     if not values.get(name):
-        return [f"{name} is empty; expected words namespace=base_link"]
+        return [f"{name} is empty; expected {LISTS[name]}"]
+    if name == "robots":
+        return ["view is true with robots; expected one robot"] if values.get("view") else []
     prefix = values.get("joint_prefix", ARM)
     if len(values[name]) > 1 and ARM not in prefix:
         return [f"joint_prefix is {quoted(prefix)} for several arms; expected {ARM} in it, which stands for each"]
@@ -304,15 +317,33 @@ def _for_arm(
     shared = {topic: f"{root}/{topic}" for topic in ("joint_states", "robot_description", "imu", "odometry")}
     if simulated and options["name"] != "simulated_robot":
         shared["~/joint_efforts"] = f"{root}{f'/{namespace}' if apart else ''}/simulated_robot/joint_efforts"
-    own = {
-        name: value.replace(ARM, namespace) if name.endswith("_prefix") else value
-        for name, value in options["parameters"].items()
-    }
     return {
         **options,
         "namespace": f"{root}/{namespace}",
-        "parameters": {**own, "base_link": base_link},
+        "parameters": {**_prefixed(options, ARM, namespace), "base_link": base_link},
         "remappings": [*options["remappings"], *shared.items()],
+    }
+
+
+def _for_robot(options: dict[str, Any], namespace: str, simulated: bool) -> dict[str, Any]:
+    """Return the options of a node for one robot, all of whose topics lie in its namespace."""
+    obeyed = [("~/joint_efforts", "simulated_robot/joint_efforts")]
+    return {
+        **options,
+        "namespace": f"/{options['namespace'].strip('/')}".rstrip("/") + f"/{namespace}",
+        "parameters": _prefixed(options, ROBOT, namespace),
+        "remappings": [
+            *options["remappings"],
+            *(obeyed if simulated and options["name"] != "simulated_robot" else []),
+        ],
+    }
+
+
+def _prefixed(options: dict[str, Any], stands: str, namespace: str) -> dict[str, Any]:
+    """Return the parameters with the namespace in the place of what stands for it in prefixes."""
+    return {
+        name: value.replace(stands, namespace) if name.endswith("_prefix") else value
+        for name, value in options["parameters"].items()
     }
 
 

@@ -1,0 +1,20 @@
+"""Start computed_torque for each robot of a fleet, in a namespace of its own; without hardware simulated_robot too."""
+
+from lie_dynamics_ros.ros.launch.launch_arguments import Part
+from lie_dynamics_ros.ros.launch.launch_files import launch_description
+
+
+def generate_launch_description():
+    return launch_description(
+        Part(
+            "simulated_robot",
+            ("robot_description", "joint_prefix", "rate"),
+            {"mode": "dynamics"},
+            when="simulated",
+            each="robots",
+        ),
+        Part("computed_torque", ("mode", "joint_prefix", "frame_prefix"), each="robots"),
+        simulated="true",
+        robots="robot1 robot2 robot3",
+        rate="1000.0",
+    )
