@@ -48,11 +48,11 @@ class NodeTarget(Target):
     def prepare(self) -> None:
         """Start what all cases share."""
 
-    def start(self, module: str, name: str | None = None, **parameters: Any) -> str:
-        """Start a node that is active when this returns; returns its full name."""
+    def start(self, module: str, **parameters: Any) -> str:
+        """Start a node that is active when this returns; returns its name."""
         from test_parameter_values import STARTED_WITH
 
-        node = self.bench.start(module, name, **{**STARTED_WITH[module], **parameters})
+        node = self.bench.start(module, **{**STARTED_WITH[module], **parameters})
         self.bench.wait_state(node, "active")
         return node
 

@@ -13,7 +13,7 @@ from .target import run_case
 
 COUNTS = {"functions": 1500, "trajectories": 60, "urdf": 60, "yaml": 80}
 ROOM = Path(__file__).parent
-NODES = {"lifecycle", "messages", "parameters", "services", "topics"}
+NODES = {"lifecycle", "messages", "parameters", "services"}
 """Targets with real nodes, in the long run only."""
 
 
