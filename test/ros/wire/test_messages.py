@@ -124,6 +124,7 @@ def test_all_finite():
         for bad in (math.nan, math.inf, -math.inf, 1e200, -1e308):
             values = np.array([1.0, bad, 2.0])
             assert not all_finite(values) and not all_finite(values[::-1]) and all_finite(values[::2])
+            assert not all_finite(np.tile(values, 20)) and all_finite(np.ones(60))
 
 
 def test_the_library_puts_the_angular_part_first():
