@@ -220,6 +220,28 @@ def test_strokes_that_are_left_are_named():
     assert check_path(line_path([HOME, moved([0.0, 0.0, -0.1])]), bounded(stroke=low)).fault.leg == 2
 
 
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("make", [line_path, screw_path, smooth_path, lambda x: smooth_path(x, times=[0.0, 1.0])])
+def test_a_platform_at_the_end_of_its_stroke_leaves_it(side, make):
+    parked = moved([0.0, 0.0, (-0.1, 0.1)[side]])
+    stroke = np.tile([0.2, 0.9], (6, 1))
+    stroke[:, side] = PLATFORM.leg_lengths(parked)
+    limits = bounded(stroke=stroke, condition=1e4)
+    motion = plan_motion(make([parked, HOME]), limits)
+    found = motion.at(np.linspace(0.0, motion.duration, 200)).lengths
+    assert (found >= stroke[:, 0] - 1e-9).all() and (found <= stroke[:, 1] + 1e-9).all()
+    beyond = check_path(make([parked, moved([0.0, 0.0, (-0.101, 0.101)[side]])]), limits)
+    assert beyond.fault.kind == "stroke"
+
+
+def test_far_ends_are_refused_with_a_length_of_the_leg_on_the_path():
+    path = line_path([HOME, moved([9e5, 9e5, -9e5])])
+    fault = check_path(path, bounded(stroke=(0.3, 0.8))).fault
+    pose = path.at(np.array([fault.parameter])).pose[0]
+    assert (fault.kind, fault.limit) == ("stroke", 0.8)
+    assert fault.value == pytest.approx(PLATFORM.leg_lengths(pose)[fault.leg - 1])
+
+
 def test_cones_singular_poses_and_forces_are_named():
     turn = line_path([HOME, turned_about(HOME, [0.0, 0.0, 2.5], HOME[:3, 3])])
     passed = check_path(turn, bounded(condition=np.inf))

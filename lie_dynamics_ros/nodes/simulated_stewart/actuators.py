@@ -15,6 +15,8 @@ from .core import LONGEST_STEP
 
 SUBSTEP = 1e-3
 """Longest step in time within one [s]."""
+LARGEST_SETPOINT = 1e6
+"""Bound of set points, beyond all strokes and rates, below which sums and forces stay finite [m, m/s]."""
 MOST_WAITING = 10_000
 """Commands on their way, at most."""
 
@@ -79,7 +81,8 @@ class LegActuators:
 
     def command(self, lengths: Array, rates: Array) -> None:
         """Take set points (6,), (6,) [m, m/s]; they have effect after the delay."""
-        self._waiting.append((self._time + self.options.delay, np.array(lengths), np.array(rates)))
+        lengths, rates = (np.clip(x, -LARGEST_SETPOINT, LARGEST_SETPOINT) for x in (lengths, rates))
+        self._waiting.append((self._time + self.options.delay, lengths, rates))
 
     def advance(self, step: float) -> None:
         """Let some time pass [s]."""

@@ -55,6 +55,8 @@ class Plan:
             self.motion = self.target.motion(self.ways, self.state)
         except (LieDynamicsError, MessageError) as error:
             self.failure = str(error)
+        except Exception as error:  # whatever is wrong with a target, what is under way goes on
+            self.failure = f"{type(error).__name__}: {error}"
         return self
 
 
@@ -86,6 +88,7 @@ class StewartCommandCore:
         self._motion: PlannedMotion | None = None
         self._next: tuple[int, PlannedMotion] | None = None
         self._tick, self._serial, self._orders = 0, 0, 0
+        self._owed = 0.0  # ticks of time that passed without a set point, negative where set points are ahead
         self._rest = np.eye(4)
         self._chunk: LegSetpoints | None = None
         self._chunk_begin = 0
@@ -121,18 +124,19 @@ class StewartCommandCore:
         self.reason = found
         return False
 
-    def end(self) -> None:
-        """Command nothing from now on."""
+    def end(self) -> LegSetpoints | None:
+        """Command nothing from now on; return the last set points, at rest, where there were any."""
+        last = None if self.phase == OFF or self._chunk is None else self._ways.at_rest(self.pose)
         self._motion = None
         self._forget()
         self._enter(OFF, "no leg lengths yet")
+        return last
 
     # Ticks.
 
     def step(self, elapsed: float) -> LegSetpoints:
-        """Return the set points after so long [s], in whole ticks, one at least; arrays of one state each."""
-        count = max(1, round(min(max(elapsed, 0.0), LONGEST_TICK) / self._period)) if math.isfinite(elapsed) else 1
-        self._tick += count
+        """Return the set points after so long [s], in whole ticks; arrays of one state each."""
+        self._tick += self._count(elapsed)
         if self._next is not None and self._tick >= self._next[0]:
             begin, self._motion = self._next
             self._tick -= begin
@@ -145,6 +149,16 @@ class StewartCommandCore:
         assert self._chunk is not None
         at = self._tick - self._chunk_begin
         return LegSetpoints(*(field[at] for field in self._chunk))
+
+    def _count(self, elapsed: float) -> int:
+        """Return how many ticks have passed: one, unless set points would be more than one off the time by that."""
+        if not math.isfinite(elapsed):
+            self._owed = 0.0
+            return 1
+        self._owed += min(max(elapsed, 0.0), max(LONGEST_TICK, 2.0 * self._period)) / self._period
+        count = 1 if abs(self._owed - 1.0) <= 1.0 else max(0, round(self._owed))
+        self._owed -= count
+        return count
 
     def _arrive(self, motion: PlannedMotion) -> None:
         self._rest = motion.at(motion.duration).pose
@@ -169,6 +183,11 @@ class StewartCommandCore:
     def use(self, options: StewartCommandOptions) -> None:
         """Take on options for targets from now on; rate and platform stay."""
         self.options, self._ways, self._chunk = options, options.ways(), None
+
+    @property
+    def rests(self) -> bool:
+        """Whether the platform is commanded to rest, and nothing is about to begin."""
+        return self._motion is None and self._next is None
 
     @property
     def pose(self) -> Array:

@@ -23,7 +23,7 @@ from ...core.errors import ConfigurationError, MessageError, NodeError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import StewartPlatform
-from ...lie_dynamics.stewart.command import levelled
+from ...lie_dynamics.stewart.command import LegSetpoints, levelled
 from ...ros.model.platform_loading import (
     PLATFORM_SETTINGS,
     check_platform_settings,
@@ -75,7 +75,7 @@ class StewartCommandNode(ManagedNode):
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.listen(JointState, "joint_states", self._on_states, qos.STREAM_INPUT)
         self.listen(PoseStamped, "~/target_pose", lambda m: self._take(lambda r, f: r.single(m, f)))
-        self.listen(TwistStamped, "~/target_twist", lambda m: self._take(lambda r, _: r.twist(m)))
+        self.listen(TwistStamped, "~/target_twist", self._on_twist)
         self.listen(PoseArray, "~/path", self._on_path)
         self.listen(MultiDOFJointTrajectory, "~/trajectory", lambda m: self._take(lambda r, f: r.trajectory(m, f)))
         self.listen(Imu, "imu", self._on_imu, qos.STREAM_INPUT)
@@ -136,14 +136,17 @@ class StewartCommandNode(ManagedNode):
         self._tell_phase()
 
     def deactivate(self) -> None:
-        """Stop; drives keep the last set points."""
+        """Stop; drives keep the last set points, which are at rest."""
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
         self._plan = None
-        if self._core is not None:
-            self._core.end()
-            self._tell_phase()
+        if self._core is None:
+            return
+        last = self._core.end()
+        if last is not None:
+            self._publish(last)
+        self._tell_phase()
 
     def cleanup(self) -> None:
         """Let go of the platform."""
@@ -182,6 +185,11 @@ class StewartCommandNode(ManagedNode):
         self._imu = message, monotonic()
 
     # Targets.
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        stamp = nanoseconds(message.header.stamp)
+        age = (self.ros_time() - stamp) * 1e-9 if stamp else 0.0
+        self._take(lambda reader, _: reader.twist(message, age, self.settings["twist_timeout"]))
 
     def _on_path(self, message: PoseArray) -> None:
         header = message.header
@@ -236,12 +244,17 @@ class StewartCommandNode(ManagedNode):
         now = monotonic()
         timeout = core.options.state_timeout
         # A tick that comes late itself says nothing: what has arrived meanwhile has yet to be taken in.
-        silent = now - self._heard > timeout and now - self._ticked < 0.5 * timeout
+        on_time = now - self._ticked < 1.0 / core.options.rate + 0.5 * timeout
+        silent = now - self._heard > timeout and on_time
         if timeout and silent and core.phase not in UNTIL_HOLD:
             core.stop(f"no leg lengths for {timeout:g} s")
         self._go_on(core)
         points = core.step(now - self._ticked)
         self._ticked = now
+        self._publish(points)
+        self._tell_phase()
+
+    def _publish(self, points: LegSetpoints) -> None:
         message = self._message
         message.header.stamp = self._pose.header.stamp = self.get_clock().now().to_msg()
         message.position, message.velocity = points.lengths.tolist(), points.rates.tolist()
@@ -253,7 +266,6 @@ class StewartCommandNode(ManagedNode):
             fill_pose_from_matrix(self._pose.pose, points.pose)
             self._poses.send(self._pose)
         self._published += 1
-        self._tell_phase()
 
     def _tell_phase(self) -> None:
         """Log and publish the phase, if it is another one."""
@@ -296,8 +308,9 @@ class StewartCommandNode(ManagedNode):
     def _ask_level(self) -> None:
         """Go to the pose that levels the platform by the IMU, about the tool's origin."""
         core = self._core
-        if core is None or core.phase != HOLDING:
-            raise MessageError("level", f"the platform is {'off' if core is None else core.phase}, expected holding")
+        if core is None or core.phase != HOLDING or not core.rests:
+            phase = OFF if core is None else "slowing down" if core.phase == HOLDING else core.phase
+            raise MessageError("level", f"the platform is {phase}, expected holding, at rest")
         if self._imu is None or monotonic() - self._imu[1] > IMU_AGE:
             raise MessageError("level", f"no message of the IMU within {IMU_AGE:g} s")
         _, up = read_imu(self._imu[0])

@@ -51,8 +51,10 @@ class TargetReader:
         pose, own = self.pose(message, frames)
         return PathTarget(pose[None], (own,), word="a pose")
 
-    def twist(self, message: Any) -> TwistTarget:
-        """Return the target of a TwistStamped."""
+    def twist(self, message: Any, age: float = 0.0, oldest: float = np.inf) -> TwistTarget:
+        """Return the target of a TwistStamped, of an age [s]."""
+        if age > oldest:
+            raise MessageError(KIND, f"a twist {age:.3g} s old; twist_timeout is {oldest:g}")
         twist = twist_to_array(message.twist)
         if not np.isfinite(twist).all() or np.abs(twist).max() > 1e6:
             raise MessageError(KIND, "a twist with numbers that are not finite")

@@ -91,6 +91,16 @@ def test_strokes_end_and_weak_legs_stall():
     assert strong.held == ""
 
 
+@pytest.mark.parametrize("wrong", [(1e308, 0.0), (-1e308, 1e308), (0.5, -1e308)])
+def test_set_points_beyond_all_numbers_leave_finite_ones(wrong):
+    load = PlatformLoad(SpatialInertia(20.0, np.zeros(3), np.zeros((3, 3))))
+    for legs in (actuators(max_force=500.0, load=load), actuators()):
+        legs.command(*(np.full(6, number) for number in wrong))
+        settle(legs, 0.02)
+        assert np.isfinite([legs.lengths, legs.rates]).all() and np.isfinite(legs.pose).all()
+        assert legs.held
+
+
 def test_lengths_without_a_pose_are_not_taken_on():
     legs = actuators()
     legs.command(np.array([0.41, 0.69, 0.41, 0.69, 0.41, 0.69]), np.zeros(6))

@@ -259,6 +259,22 @@ def test_twists_of_any_size_keep_limits_and_directions(size):
     assert np.abs(moved[2, :2]).max() < 1e-9
 
 
+@pytest.mark.parametrize("ticks", [(1.6, 0.4), (2.6, 0.4), (0.3, 0.3, 2.4)])
+def test_late_ticks_make_no_motion_faster_or_slower(ticks):
+    run = Run(core_of())
+    run.ask(to(pose([0.05, 0.0, 0.0])))
+    run.tick(2)
+    motion, begin, sent, passed = run.core._motion, run.core._tick, [], 0.0
+    while run.core._motion is motion:
+        for part in ticks:
+            passed += part
+            sent.append((passed + begin, run.core.step(part * run.period).lengths))
+    ticked, found = (np.array(x) for x in zip(*sent[:-5], strict=True))
+    behind, ahead = (motion.at((ticked + x) * run.period).lengths for x in (-1.0, 1.0))
+    assert (found >= np.minimum(behind, ahead) - 1e-9).all() and (found <= np.maximum(behind, ahead) + 1e-9).all()
+    assert abs((passed + begin) * run.period - motion.duration) < 4.0 * run.period
+
+
 def test_legs_that_stay_behind_stop_the_platform():
     run = Run(core_of(following_tolerance=0.01))
     run.ask(to(pose([0.0, 0.0, 0.08])))
@@ -283,6 +299,19 @@ def test_targets_that_cannot_be_are_refused_with_leg_and_place():
     run.ask(to(HOME))
     run.tick(2)
     assert (run.core.refusal, run.core.phase) == ("", "holding")
+
+
+def test_targets_that_fail_in_any_way_are_refused():
+    class Odd:
+        word = "a path"
+
+        def motion(self, ways, state):
+            raise np.linalg.LinAlgError("no convergence")
+
+    run = Run(core_of())
+    run.ask(Odd())
+    run.tick(3)
+    assert (run.core.refusal, run.core.phase) == ("a path refused: LinAlgError: no convergence", "holding")
 
 
 def test_displacements_are_those_of_the_tool_where_it_stands():

@@ -21,7 +21,9 @@ SAME = 1e-9
 """Poses closer than this are one [m, rad]."""
 MOST_SEGMENTS = 2000
 FARTHEST = 1e6
-"""Distance of a pose from the origin that no platform has [m]."""
+"""Distance of a pose from the origin that no platform has [m]; also of twists [m/s, rad/s]."""
+LEAST_SPAN, LATEST = 1e-6, 1e9
+"""Shortest time from point to point, and the longest of a path [s]."""
 
 
 class PathPoints(NamedTuple):
@@ -285,6 +287,9 @@ def _timed_spans(times: npt.ArrayLike, count: int) -> Array:
     if t.ndim != 1 or not (spans > 0.0).all():
         late = int(np.argmin(spans)) + 1 if t.ndim == 1 else 0
         raise StewartError(f"times do not rise at point {late + 1}, expected rising times in seconds, got {t.tolist()}")
+    if not (spans.min() >= LEAST_SPAN and np.abs(t).max() <= LATEST):
+        raise StewartError(f"times are {spans.min():.3g} s apart and up to {np.abs(t).max():.3g} s, expected at least"
+                           f" {LEAST_SPAN:g} s and at most {LATEST:g} s")  # fmt: skip
     return np.asarray(spans)
 
 
@@ -296,4 +301,6 @@ def _given_twists(twists: npt.ArrayLike | None, times: npt.ArrayLike | None, cou
     rows = real_numbers(twists, "twists")
     if rows.shape != (count, 6) or np.isinf(rows).any():
         raise StewartError(f"twists has shape {rows.shape}, expected ({count}, 6), finite or NaN")
+    if (np.abs(rows) > FARTHEST).any():
+        raise StewartError(f"twists has numbers beyond {FARTHEST:g}, expected m/s and rad/s")
     return rows

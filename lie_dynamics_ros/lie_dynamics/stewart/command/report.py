@@ -63,21 +63,21 @@ class PathFault:
 def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
     """Return the first place where samples exceed a limit that no time scaling keeps, or None.
 
-    Between neighbours lengths bend by less than an eighth of the second derivative times the square of the step.
+    Where lengths between neighbours bend beyond both, that counts at the second one.
     """
     limits, begin = found.limits, float(path.knots[0])
-    step = np.gradient(found.s) if len(found.s) > 1 else np.zeros(1)
-    bent = 0.125 * np.abs(found.bend) * (step**2)[:, None]
-    stroke = limits.stroke
+    stroke, low, high = limits.stroke, *_extremes(found)
     base, platform = limits.joint_angles(found.pose)
     held = found.forces[..., 2]
     crossed = np.concatenate([[False], np.sign(found.determinant[1:]) != np.sign(found.determinant[:-1])])
     condition = np.where(crossed, np.inf, found.condition)
     tables: list[tuple[str, Array, Array, Array]] = [
-        ("stroke", found.lengths - bent, np.broadcast_to(stroke[:, 0], bent.shape), -np.ones(1)),
-        ("stroke", found.lengths + bent, np.broadcast_to(stroke[:, 1], bent.shape), np.ones(1)),
-        ("base joint", base, np.broadcast_to(limits.base_cone, bent.shape), np.ones(1)),
-        ("platform joint", platform, np.broadcast_to(limits.platform_cone, bent.shape), np.ones(1)),
+        ("stroke", found.lengths, np.broadcast_to(stroke[:, 0], low.shape), -np.ones(1)),
+        ("stroke", found.lengths, np.broadcast_to(stroke[:, 1], low.shape), np.ones(1)),
+        ("stroke", low, np.broadcast_to(stroke[:, 0], low.shape), -np.ones(1)),
+        ("stroke", high, np.broadcast_to(stroke[:, 1], low.shape), np.ones(1)),
+        ("base joint", base, np.broadcast_to(limits.base_cone, low.shape), np.ones(1)),
+        ("platform joint", platform, np.broadcast_to(limits.platform_cone, low.shape), np.ones(1)),
         ("force", held, np.copysign(limits.force, held), np.where(np.signbit(held), -1.0, 1.0)),
         ("condition", condition[:, None], np.full((len(condition), 1), limits.condition), np.ones(1)),
     ]
@@ -93,3 +93,20 @@ def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
             numbers = float(value[k, leg]), float(limit[k, leg]), way / path.length, way
             first = PathFault(kind, number, *numbers, path.timed)
     return first
+
+
+def _extremes(found: PathSamples) -> tuple[Array, Array]:
+    """Bounds (k, 6) of lengths in the step before each sample: a chord and a parabola of the second derivative.
+
+    With e an eighth of that times the square of the step, a parabola of height e on a chord that rises by d exceeds its
+    upper end by e (1 - d / 4e)^2, and only where d < 4e.
+    """
+    lengths, second = found.lengths, np.abs(found.bend)
+    low, high = lengths.copy(), lengths.copy()
+    rise = np.abs(np.diff(lengths, axis=0))
+    bent = 0.125 * np.maximum(second[1:], second[:-1]) * np.diff(found.s)[:, None] ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = np.where(rise < 4.0 * bent, bent * (1.0 - rise / (4.0 * bent)) ** 2, 0.0)
+    low[1:] = np.minimum(lengths[1:], lengths[:-1]) - beyond
+    high[1:] = np.maximum(lengths[1:], lengths[:-1]) + beyond
+    return low, high

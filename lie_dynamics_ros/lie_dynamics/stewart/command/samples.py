@@ -80,7 +80,7 @@ class PathSamples:
 
     def largest_square(self) -> Array:
         """Largest s'^2 (k,) by limits of rates and speeds."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(np.abs(self.rates()).max(axis=-1) ** -2.0)
 
     def rates(self) -> Array:

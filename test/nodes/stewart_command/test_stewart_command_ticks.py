@@ -1,0 +1,100 @@
+"""The node stewart_command tick by tick, in this process: silence at slow rates, stale twists, ends of motions."""
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import TwistStamped
+from node_platforms import HOME, LEGS, TEXT, lengths, pose_at
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState
+
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.nodes.stewart_command import node as module
+from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
+
+
+class Ticks:
+    """An active node whose ticks and clock are ours."""
+
+    def __init__(self, bench, monkeypatch, rate):
+        values = {"autostart": False, "platform": TEXT + "\nleg_limits: [0.3, 0.8]\n", "rate": rate}
+        overrides = [Parameter(name, value=value) for name, value in values.items()]
+        self.node = module.StewartCommandNode(namespace=bench.namespace, parameter_overrides=overrides)
+        assert self.node.trigger_configure().name == "SUCCESS", self.node.failure
+        assert self.node.trigger_activate().name == "SUCCESS"
+        self.core, self.now, self.period, self.sent = self.node._core, 0.0, 1.0 / rate, []
+        monkeypatch.setattr(module, "monotonic", lambda: self.now)
+        monkeypatch.setattr(self.node._commands, "send", lambda m: self.sent.append((m.position[:], m.velocity[:])))
+        self.hear()
+
+    def hear(self):
+        self.node._on_states(JointState(name=LEGS, position=lengths(HOME).tolist(), velocity=[0.0] * 6))
+
+    def tick(self, count=1, heard=False):
+        for _ in range(count):
+            self.now += self.period
+            if heard:
+                self.hear()
+            self.node._tick()
+
+    def move(self):
+        """Go at full speed."""
+        self.core.take(self.core.ask(PathTarget(pose_at([0.06, 0.0, 0.5], [0, 0, 0])[None], (False,)), 0.02).make())
+        self.tick(60, heard=True)
+        assert np.abs(self.sent[-1][1]).max() > 0.05
+
+
+@pytest.fixture
+def ticks(bench, monkeypatch):
+    made = []
+
+    def make(rate):
+        made.append(Ticks(bench, monkeypatch, rate))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.node.destroy_node()
+
+
+@pytest.mark.parametrize("rate", [4.0, 500.0])
+def test_silence_stops_the_platform_at_any_rate(ticks, rate):
+    run = ticks(rate)
+    run.tick(5, heard=True)
+    assert run.core.phase == "holding"
+    run.tick(max(3, round(0.5 * rate)))
+    assert run.core.phase == "stopped"
+    assert "no leg lengths" in run.core.reason
+
+
+def test_ends_of_the_node_under_way_leave_set_points_at_rest(ticks):
+    run = ticks(500.0)
+    run.move()
+    (before, _), count = run.sent[-1], len(run.sent)
+    run.node.trigger_deactivate()
+    last, rates = run.sent[-1]
+    assert len(run.sent) == count + 1
+    np.testing.assert_allclose(last, before, rtol=0, atol=1e-12)
+    assert not np.any(rates)
+
+
+def test_twists_that_are_too_old_are_refused(ticks):
+    run = ticks(500.0)
+    message = TwistStamped()
+    message.twist.linear.x = 0.05
+    for age, word in ((60, "60 s old"), (0, "")):
+        message.header.stamp = run.node.get_clock().now().to_msg()
+        message.header.stamp.sec -= age
+        run.node._on_twist(message)
+        assert word in run.node._refused and bool(run.node._refused) == bool(word)
+        assert (run.node._plan is None) == bool(word)
+
+
+def test_a_platform_that_slows_down_is_not_levelled(ticks):
+    run = ticks(500.0)
+    message = Imu()
+    message.linear_acceleration.x, message.linear_acceleration.z = 1.0, 9.7
+    run.move()
+    run.core.hold()
+    run.node._on_imu(message)
+    with pytest.raises(MessageError, match="slowing down"):
+        run.node._ask_level()
