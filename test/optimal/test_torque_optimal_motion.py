@@ -184,6 +184,11 @@ def test_limits_that_cannot_be_kept():
         torque_optimal_motion(model, [0.0], [1.5], 2.0, limits=limits, max_modes=8)
 
 
+def test_forces_beyond_double_precision_are_told():
+    with pytest.raises(OptimalMotionError, match="too large for double precision"), np.errstate(all="ignore"):
+        torque_optimal_motion(pendulum(), [0.0], [1.0], 1.0, goal_velocity=[1e160])
+
+
 def test_a_passive_joint():
     """A cart swings a pendulum up that no motor turns; the force integrates to the momentum gained and lost."""
     builder = ModelBuilder().add("cart", joint=joint_types.prismatic([1, 0, 0]), inertia=POINT)

@@ -29,7 +29,7 @@ _SAMPLES = 201
 
 
 class OptimalMotionError(LieDynamicsError):
-    """No motion was found that keeps the limits."""
+    """No motion was found that keeps the limits, or in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def torque_optimal_motion(
         For bad input, which includes ends outside the limits; for a half turn of a ball or free joint as
         `Model.difference`.
     OptimalMotionError
-        If no motion was found that keeps the limits.
+        If no motion was found that keeps the limits; if the forces of the motion are too large for double precision.
     """
     task = make_task(model, start, goal, duration, start_velocity, goal_velocity, weights)
     small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
@@ -175,7 +175,15 @@ def _usual_cost(task: Task, x: Array) -> float:
         Problem(t, {}, len(x), 1.0) for t in (task, replace(task, model=task.model._without_gravity()))
     )
     costs = [p.cost(p.task.values(p.task.motion(p.table, x))) for p in (plain, weightless)]
-    return max(costs[0], 1e-12 * costs[1]) or 1.0
+    return _finite(max(costs[0], 1e-12 * costs[1])) or 1.0
+
+
+def _finite(cost: float) -> float:
+    if not np.isfinite(cost):
+        raise OptimalMotionError(
+            "forces are too large for double precision; smaller velocities or a longer duration are expected"
+        )
+    return cost
 
 
 def _refined(problem: Problem, x: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
@@ -187,7 +195,7 @@ def _refined(problem: Problem, x: Array, tolerance: float, max_modes: int, usual
         x, given = settle(problem, x, given, 0.1 * tolerance * min(max(now, 1e-12), 1.0), _TIGHT)
         finer = Problem(task, problem.bounds, 2 * problem.count, unit)
         more, given_finer = np.concatenate([x, np.zeros_like(x)]), problem.moved(given, finer.s)
-        cost = finer.cost(task.values(task.motion(finer.table, more)))
+        cost = _finite(finer.cost(task.values(task.motion(finer.table, more))))
         if any(value.any() for value in given.values.values()):  # limits push: how hard between the points, none knows
             gain = abs(cost - history[-1][1]) if history else np.inf
         else:
