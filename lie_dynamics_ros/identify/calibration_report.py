@@ -82,7 +82,7 @@ def _changes(found: MeasuredCalibration, legs: Sequence[str]) -> str:
 
 
 def _errors(found: MeasuredCalibration) -> Figure:
-    figure, axes = new_figure(1, 2, (10.0, 3.2), squeeze=False)
+    figure, axes = new_figure(1, 2, (10.0, 3.6), squeeze=False)
     number = np.flatnonzero(found.used)
     for k, (ax, label) in enumerate(zip(axes[0], ("distance [mm]", "angle [mrad]"), strict=True)):
         for errors, color, name in ((found.errors_before, "tab:orange", "drawing"),
@@ -91,7 +91,8 @@ def _errors(found: MeasuredCalibration) -> Figure:
                 ax.semilogy(number, 1e3 * errors[:, k], "o", ms=3, color=color, label=name)
         ax.set(xlabel="measurement", ylabel=label)
     shown = max(axes[0], key=lambda ax: len(ax.lines)).get_legend_handles_labels()
-    figure.legend(*shown, loc="upper center", ncols=2, fontsize=8)
+    figure.set_layout_engine("constrained")
+    figure.legend(*shown, loc="outside upper center", ncols=2, fontsize=8)
     return figure
 
 
@@ -106,14 +107,15 @@ def _bars(found: MeasuredCalibration) -> Figure:
             at = np.arange(1, 7) + 0.25 * (axis - 0.5 * (value.shape[1] - 1))
             ax.bar(at, 1e3 * value[:, axis], 0.22, yerr=wide.reshape(6, -1)[:, axis], label=name, capsize=2)
         ax.set(title=f"{title}: change [mm], 95 %", xlabel="leg")
-    figure.tight_layout(rect=(0.0, 0.0, 0.95, 1.0))
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="center right", fontsize=8)
+    figure.set_layout_engine("constrained")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside center right", fontsize=8)
     return figure
 
 
 def _residuals(found: MeasuredCalibration, legs: Sequence[str]) -> Figure:
-    figure, axes = new_figure(1, 1, (10.0, 3.2), squeeze=False)
+    figure, axes = new_figure(1, 1, (10.0, 3.6), squeeze=False)
     axes[0, 0].plot(np.flatnonzero(found.used), 1e6 * found.fit.length_residuals, ".")
     axes[0, 0].set(xlabel="measurement", ylabel="residual [um]")
-    figure.legend(axes[0, 0].lines, [leg.replace("$", r"\$") for leg in legs], loc="center right", fontsize=7)
+    figure.set_layout_engine("constrained")
+    figure.legend(axes[0, 0].lines, [leg.replace("$", r"\$") for leg in legs], loc="outside center right", fontsize=7)
     return figure

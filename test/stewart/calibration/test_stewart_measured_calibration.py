@@ -13,6 +13,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     identifiability_report,
     poses_to_measure,
     reference_platform,
+    semi_regular_platform,
 )
 
 HOME = np.eye(4)
@@ -97,6 +98,26 @@ def test_faulty_poses_are_named_and_too_many_refused():
         assert any("times the standard deviations" in problem for problem in wild.problems)
 
 
+def test_another_machine_and_positions_on_a_line_are_refused():
+    *_, seen, readings = measured_machine(np.random.default_rng(3), "pose")
+    with pytest.raises(StewartError, match="are legs swapped"):
+        calibrate_measured(DRAWN, seen, readings[:, [1, 0, 2, 3, 4, 5]])
+    with pytest.raises(StewartError, match="on a line"):
+        calibrate_measured(DRAWN, seen[[0, 1] * 15], readings[[0, 1] * 15], measured="position")
+
+
+def test_of_several_poses_with_the_same_lengths_that_of_the_machine_is_taken():
+    """From the home pose of this one, forward kinematics ends in another pose for some of the lengths."""
+    tall = HOME.copy()
+    tall[2, 3] = 1.6
+    wide = semi_regular_platform(1.5, 0.8, 0.2, 0.8)
+    wide = StewartPlatform(wide.base_points, wide.platform_points, home_pose=tall)
+    plan = poses_to_measure(wide, 20, pose_sigma=SIGMA)
+    found = calibrate_measured(wide, plan.poses, wide.leg_lengths(plan.poses) - 0.002)
+    np.testing.assert_allclose(found.offsets, 0.002, atol=1e-9)
+    assert (found.errors_before < 0.01).all() and (found.errors_after < 1e-9).all()
+
+
 def test_what_little_tilt_cannot_tell_stays_as_drawn():
     rng = np.random.default_rng(4)
     base, top, offsets, _, _ = measured_machine(rng, "pose")
@@ -137,6 +158,8 @@ def test_planned_poses_tell_more_than_others_and_are_within_limits():
         ({"readings": np.zeros((0, 6)), "poses": np.zeros((0, 4, 4))}, "0 poses were measured"),
         ({"measured": "everything"}, "expected one of pose, position, orientation"),
         ({"measured": []}, "expected one of"),
+        ({"length_sigma": 1e-300}, "length_sigma"),
+        ({"rotation_sigma": 1e300}, "pose_sigma"),
         ({"length_sigma": "small"}, "length_sigma"),
         ({"rotation_sigma": 0.0}, "rotation_sigma: a positive"),
         ({"position_sigma": np.nan}, "position_sigma: a positive"),

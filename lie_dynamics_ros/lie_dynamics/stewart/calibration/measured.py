@@ -18,7 +18,7 @@ from ..tracking.path_following import level_home
 from . import model
 from .fit import CalibrationResult, DesignFrames, calibrate, identifiability_report
 from .next_poses import free_of_gauge
-from .unknown_frames import MEASURED, differences, find_frames, misfit
+from .unknown_frames import MEASURED, composed, differences, find_frames, misfit
 
 #: Equations that each pose adds, beyond its own unknowns; and parameters that only say where frames are.
 _NET = {"pose": 6, "position": 3, "orientation": 3}
@@ -32,6 +32,8 @@ _BETTER = 5.0
 #: Residuals over the given deviations from where a problem is told.
 _LOUD = 5.0
 _FOLDS = 5
+#: Change of a joint centre, over the characteristic length, from where another machine was measured.
+_TOO_FAR = 0.5
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def calibrate_measured(
     Raises
     ------
     StewartError : bad shapes and values; too few poses; leg lengths that no pose of the drawing has; poses that turn
-        too little; poses inverted or in millimetres; poses that contradict each other.
+        too little; poses inverted or in millimetres; poses that contradict each other; another machine.
     """
     if not isinstance(nominal, StewartPlatform):
         raise StewartError(f"nominal: a StewartPlatform is expected, got {quoted(nominal)}")
@@ -110,7 +112,7 @@ def calibrate_measured(
     positive = "a positive standard deviation"
     rotation = number_of("rotation_sigma", rotation_sigma, positive, lambda x: 0.0 < x < np.inf)
     position = number_of("position_sigma", position_sigma, positive, lambda x: 0.0 < x < np.inf)
-    number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 0.0 < x < np.inf)
+    number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 0.0 < x <= 1e3)
     sigma = np.repeat((rotation, position), 3)
     sigma[{"pose": slice(0), "position": slice(3), "orientation": slice(3, 6)}[measured]] = np.inf
     data = model.Measurements.check(poses, readings, length_sigma, sigma)
@@ -120,6 +122,11 @@ def calibrate_measured(
     own = _own_poses(nominal, data.readings)
     frames = find_frames(data.poses, own, measured)
     _refuse_other_readings(data.poses, own, frames, nominal, measured)
+    # Leg lengths have several poses: the one near to what was seen is that of the machine.
+    near = se3.inverse(frames[0]) @ composed(data.poses, frames[0] @ own @ se3.inverse(frames[1]), measured) @ frames[1]
+    again = solve_forward_kinematics(nominal, data.readings, near)
+    own = np.where(np.asarray(again.converged)[:, None, None], again.pose, own)
+    frames = find_frames(data.poses, own, measured)
     start = _Start(nominal, data, *frames, own, measured, drawing_sigma)
     fit, used = _without_faulty(start, least)
     kept = np.flatnonzero(used)
@@ -146,18 +153,17 @@ class _Start:
     measured: str
     drawing_sigma: float
 
+    def seen(self, rows: npt.NDArray[np.int64]) -> Array:
+        """Return poses (n, 4, 4) in the frames of the device; what it does not measure as the drawing has it."""
+        told = self.base_frame @ self.own[rows] @ se3.inverse(self.platform_frame)
+        return composed(self.data.poses[rows], told, self.measured)
+
     def fit(self, rows: npt.NDArray[np.int64]) -> CalibrationResult:
         """Calibrate with some of the poses."""
-        guess = self.base_frame @ self.own[rows] @ se3.inverse(self.platform_frame)
-        poses = self.data.poses[rows].copy()
-        if self.measured == "position":
-            poses[:, :3, :3] = guess[:, :3, :3]
-        if self.measured == "orientation":
-            poses[:, :3, 3] = guess[:, :3, 3]
         sigma, pose_sigma = self.data.length_sigma, self.data.pose_sigma
         told = identifiability_report(self.nominal, self.own[rows], length_sigma=sigma, pose_sigma=pose_sigma)
         return calibrate(
-            self.nominal, poses, self.data.readings[rows], length_sigma=sigma, pose_sigma=pose_sigma,
+            self.nominal, self.seen(rows), self.data.readings[rows], length_sigma=sigma, pose_sigma=pose_sigma,
             base_frame=self.base_frame, platform_frame=self.platform_frame,
             rank_tolerance=max(1.0 / (self.drawing_sigma * told.singular_values[0]), 1e-9),
         )  # fmt: skip
@@ -257,8 +263,8 @@ def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> 
     for fold in range(_FOLDS):
         out = np.arange(len(kept)) % _FOLDS == fold
         fit = start.fit(kept[~out])
-        guess = start.base_frame @ start.own[kept[out]] @ se3.inverse(start.platform_frame)
-        told = solve_forward_kinematics(fit.platform, start.data.readings[kept[out]] + fit.offsets, guess).pose
+        lengths = start.data.readings[kept[out]] + fit.offsets
+        told = solve_forward_kinematics(fit.platform, lengths, start.seen(kept[out])).pose
         errors[out] = np.stack(differences(start.data.poses[kept[out]], told, start.measured), axis=1)
     return errors
 
@@ -280,6 +286,9 @@ def _problems(
         told.append(f"{unseen} combinations of parameters cannot be told from these poses and stay as drawn")
     moved = max(np.abs(platform.base_points - nominal.base_points).max(),
                 np.abs(platform.platform_points - nominal.platform_points).max())  # fmt: skip
+    text = f"joint centres move by up to {1e3 * moved:.0f} mm: is this the platform of the drawing, are legs swapped?"
+    if moved > _TOO_FAR * nominal.characteristic_length:
+        raise StewartError(text)
     if moved > 0.1 * nominal.characteristic_length:
-        told.append(f"joint centres move by up to {1e3 * moved:.0f} mm: is this the platform of the drawing?")
+        told.append(text)
     return tuple(told)

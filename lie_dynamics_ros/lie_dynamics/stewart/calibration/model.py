@@ -31,6 +31,8 @@ PARAMETERS = (
     *(f"offset {leg}" for leg in range(1, 7)),
 )
 N_PARAMETERS = len(PARAMETERS)
+#: Standard deviations whose squares and their inverses are far from the ends of float64.
+_DECADES = 15
 
 
 def split(theta: Array) -> tuple[Array, Array, Array]:
@@ -101,8 +103,11 @@ def _sigma(value: npt.ArrayLike, name: str, *, finite: bool) -> Array:
     if array.shape not in ((), (6,)):
         raise StewartError(f"{name} has shape {array.shape}, expected one number or six")
     array = np.broadcast_to(array, (6,)).copy()
-    if not np.all(array > 0.0) or (finite and not np.all(np.isfinite(array))):
-        raise StewartError(f"{name} is {array.tolist()}, expected positive standard deviations")
+    told = np.isfinite(array)
+    if not np.all(array > 0.0) or (finite and not told.all()) or not np.all(np.abs(np.log10(array[told])) <= _DECADES):
+        raise StewartError(
+            f"{name} is {array.tolist()}, expected positive standard deviations, 1e-{_DECADES} to 1e{_DECADES}"
+        )
     return array
 
 

@@ -90,7 +90,7 @@ def poses_to_measure(
     radius = 0.6 * platform.characteristic_length if reach is None else reach
     radius = number_of("reach", radius, "a positive length in metres", lambda x: 0.0 < x < np.inf)
     tilt = number_of("tilt", tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
-    prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 0.0 < x < np.inf)
+    prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 1e-9 <= x <= 1e3)
     drawn = _candidates(platform, radius, tilt, candidates, np.random.default_rng(seed))
     information = np.eye(model.N_PARAMETERS) / prior**2
     if measured_poses is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...errors import SingularityError
 from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array
@@ -44,6 +45,13 @@ def misfit(seen: Array, own: Array, frames: tuple[Array, Array], measured: str) 
     return differences(seen, frames[0] @ own @ se3.inverse(frames[1]), measured)
 
 
+def composed(seen: Array, told: Array, measured: str) -> Array:
+    """Return poses (k, 4, 4) as seen, with what is not measured as told."""
+    return se3.from_parts(
+        (told if measured == "position" else seen)[:, :3, :3], (told if measured == "orientation" else seen)[:, :3, 3]
+    )
+
+
 def differences(seen: Array, told: Array, measured: str) -> tuple[Array, Array]:
     """Return distances (k,) [m] and angles (k,) [rad] between poses; zeros where not measured."""
     turns = so3.log(np.swapaxes(seen[:, :3, :3], 1, 2) @ told[:, :3, :3])
@@ -73,7 +81,10 @@ def _of_points(seen: Array, own: Array) -> tuple[Array, Array]:
 
     mark, base = np.zeros(3), np.eye(4)
     for _ in range(_ALTERNATIONS):
-        base = fit_rigid(own[:, :3, 3] + own[:, :3, :3] @ mark, seen)
+        try:
+            base = fit_rigid(own[:, :3, 3] + own[:, :3, :3] @ mark, seen)
+        except SingularityError as error:
+            raise StewartError("the measured positions lie on a line: others beside it are expected") from error
         gaps = se3.transform_points(se3.inverse(base), seen) - own[:, :3, 3]
         mark = np.mean(np.swapaxes(own[:, :3, :3], 1, 2) @ gaps[..., None], axis=0)[:, 0]
     # The frame whose position is measured sits at the mark, parallel to the platform's: the platform frame in it.
