@@ -7,27 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import constants3, constants9
-from ...dynamics.kernels.common.spatial import add, cross, dot, sub, unrotate
+from ...dynamics.kernels.common.spatial import add, cross, dot
 from ...engine.compile import inline, outline
-from ...engine.lanes import get3
-from .loop_derivatives import pose_from
-from .loops import (
-    ALONG,
-    ANCESTOR,
-    COUNT,
-    DISTANCE,
-    ERROR,
-    OFFSET,
-    P_1,
-    P_2,
-    R_1,
-    R_2,
-    ROW_1,
-    ROW_2,
-    START,
-    TYPE,
-)
+from ...engine.lanes import get2, get3, lift, put
+from .loops import ALONG, COUNT, DISTANCE, ERROR, OFFSET, START, TYPE
 
 #: Columns of the table of links: a joint's part of the chain from a loop's first frame to its second, last part first.
 #: Row of its first coordinate, their number, which frame its columns of J belong to, how often the square of its lever
@@ -45,18 +28,13 @@ SINGLE, ROTATION, DISPLACEMENT = 0.0, 1.0, 2.0
 
 
 @outline
-def put_levers(rows, loops, chains, links, j, work, columns, levers):
-    """Fill the rates of the second frame's origin, as the first sees it, that each link makes at its largest rate."""
-    place = (0.0, 0.0, 0.0)
-    if chains[j, PLACED] > 0.0:
-        stop = int(loops[j, ANCESTOR])
-        r1, p1, far1 = pose_from(
-            rows, work, int(loops[j, ROW_1]), stop, constants9(loops, j, R_1), constants3(loops, j, P_1)
-        )
-        _, p2, far2 = pose_from(
-            rows, work, int(loops[j, ROW_2]), stop, constants9(loops, j, R_2), constants3(loops, j, P_2)
-        )
-        place = unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+def put_levers(chains, links, j, place, columns, levers):
+    """Fill the rates of the second frame's origin, as the first sees it, that each link makes at its largest rate.
+
+    `place` is where that origin is in the first frame.
+    """
+    if chains[j, PLACED] == 0.0:
+        place = (0.0, 0.0, 0.0)
     first = int(chains[j, FIRST])
     for l in range(first, first + int(chains[j, LINKS])):
         total = 0.0
@@ -83,7 +61,10 @@ def rates_in_ball(chains, links, j, levers, radius):
 
 
 @outline
-def second_bound(loops, scalars, chains, links, groups, unknown, levers, values, inverse, radius, rows_of, totals):
+def second_bound(
+    loops, scalars, chains, links, groups, unknown, levers, values, inverse, inverse_lanes, radius, sums, sum_lanes,
+    totals,
+):  # fmt: skip
     """Return the largest |C D^2 f[x, x]| in the ball for unit x, C^T being `inverse` (equations, unknown)."""
     count = unknown.shape[0]
     for u in range(count):
@@ -91,13 +72,16 @@ def second_bound(loops, scalars, chains, links, groups, unknown, levers, values,
     for j in range(loops.shape[0]):
         velocity, acceleration = rates_in_ball(chains, links, j, levers, radius)
         turns = chains[j, TURNS]
-        for u in range(count):
-            rows_of[u] = 0.0
-        for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
-            if scalars[k, TYPE] == ALONG:
-                for u in range(count):
-                    rows_of[u] += inverse[k, u] * inverse[k, u]
-            else:
+        first, after = int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])
+        for c in range(sum_lanes.shape[0]):
+            total = lift(0.0, get2(inverse_lanes, 0, c))
+            for k in range(first, after):
+                if scalars[k, TYPE] == ALONG:
+                    y = get2(inverse_lanes, k, c)
+                    total = total + y * y
+            put(sum_lanes, c, total)
+        for k in range(first, after):
+            if scalars[k, TYPE] != ALONG:
                 size = turns * turns
                 if scalars[k, TYPE] == DISTANCE:
                     length = scalars[k, OFFSET]
@@ -106,7 +90,7 @@ def second_bound(loops, scalars, chains, links, groups, unknown, levers, values,
                 for u in range(count):
                     totals[u] += abs(inverse[k, u]) * size
         for u in range(count):
-            totals[u] += np.sqrt(rows_of[u]) * acceleration
+            totals[u] += np.sqrt(sums[u]) * acceleration
     return largest(groups, unknown, totals)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from ...engine.compile import kernel, outline
+from ...engine.lanes import LANES
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from .constrained_dynamics import HEADER
 from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS
@@ -57,7 +59,7 @@ def track_all(
     weights : of redundant sensors; empty where they are as many as freedoms, and their joints are held.
     settings, memory : see above.
     times : before each sample, or empty.
-    space : workspace of `space_size` numbers, which keeps from call to call what the next prediction needs.
+    space : workspace as `tracking_space` makes it, which keeps from call to call what the next prediction needs.
     """
     nl, ml, ns, nc = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
     n, nq, nu = int(rows[0, N_V]), int(rows[0, N_Q]), unknown.shape[0]
@@ -67,30 +69,32 @@ def track_all(
     b = a + ml * SCALAR_SIZE
     loops, scalars = packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE))
     coupled = packed[b + ns : b + ns + nc * n].reshape((nc, n))
-    at = 1
+    at = LANES
+    vectors = (nu + LANES - 1) // LANES
+    width = vectors * LANES
+    inverse = space[at : at + max(m, nu) * width].reshape((max(m, nu), width))
+    inverse_lanes = lanes = inverse.reshape((max(m, nu), vectors, LANES))
+    at += max(m, nu) * width
+    normal = space[at : at + nu * width].reshape((nu, width))
+    if m > nu:
+        lanes = normal.reshape((nu, vectors, LANES))
+    at += nu * width
+    x, x_lanes = space[at : at + nu], space[at : at + width].reshape((vectors, LANES))
+    at += width
+    sums, sum_lanes = space[at : at + nu], space[at : at + width].reshape((vectors, LANES))
+    at += width
     matrix = space[at : at + (n + 1) * m].reshape((n + 1, m))
     at += (n + 1) * m
-    inverse = space[at : at + max(m, nu) * nu].reshape((max(m, nu), nu))
-    at += max(m, nu) * nu
-    normal = space[at : at + nu * nu].reshape((nu, nu))
-    at += nu * nu
     work = space[at : at + 12 * (n + 1)].reshape((n + 1, 12))
     at += 12 * (n + 1)
     columns = space[at : at + 6 * (n + 1)].reshape((n + 1, 6))
     at += 6 * (n + 1)
     values = space[at : at + VALUE_ROWS * m].reshape((VALUE_ROWS, m))
     at += VALUE_ROWS * m
-    wrenches = space[at : at + 6 * ml].reshape((ml, 6))
-    at += 6 * ml
-    ones = space[at : at + 2 * (n + 1)].reshape((2, n + 1))
-    at += 2 * (n + 1)
     levers, places = space[at : at + links.shape[0]], space[at + links.shape[0] : at + links.shape[0] + nu]
     at += links.shape[0] + nu
-    e, x, totals, step = (
-        space[at : at + m], space[at + m : at + m + nu], space[at + m + nu : at + m + 2 * nu],
-        space[at + m + 2 * nu : at + m + 2 * nu + n],
-    )  # fmt: skip
-    at += m + 2 * nu + n
+    e, totals, step = space[at : at + m], space[at + m : at + m + nu], space[at + m + nu : at + m + nu + n]
+    at += m + nu + n
     q, base = space[at : at + nq], space[at + nq : at + 2 * nq]
     here, change, y = (
         space[at + 2 * nq : at + 3 * nq], space[at + 3 * nq : at + 3 * nq + count],
@@ -99,8 +103,6 @@ def track_all(
     last, old = memory[MEMORY : MEMORY + nq], memory[MEMORY + nq : MEMORY + nq + count]
     anchor = memory[MEMORY + nq + count : MEMORY + 2 * nq + count]
     bounded, errors = settings[BOUNDED] > 0.0, settings[ERRORS:]
-    for i in range(n + 1):
-        ones[0, i], ones[1, i] = 1.0, 0.0
     widest = 1e300  # the largest ball that is looked at
     for g in range(groups.shape[0]):
         if groups[g, GROUP_KIND] == ROTATION:
@@ -140,30 +142,31 @@ def track_all(
                 base[i] = here[i]
             if space[0] > 0.0:
                 put_change(matrix, sensors, weights, change, e)
-                times_inverse(inverse, e, x)
+                times_inverse(inverse_lanes, e, x_lanes)
                 push(rows, unknown, x, -1.0, step, base)
             if weights.shape[0] == 0:
                 for s in range(count):
                     base[int(rows[int(sensors[s]), Q_INDEX])] = y[s]
             equations(
                 rows, loops, scalars, coupled, offsets, sensors, weights, y, base, chains, links, levers, True,
-                work, columns, ones, matrix, values, wrenches,
+                work, columns, matrix, values,
             )  # fmt: skip
             known, space[0] = space[0], 0.0
-            proven = put_inverse(matrix, unknown, inverse, normal, places)
+            proven = put_inverse(matrix, unknown, inverse, normal, lanes, places, totals)
             if proven:
                 put_change(matrix, sensors, weights, change, e)
-                times_inverse(inverse, e, x)
+                times_inverse(inverse_lanes, e, x_lanes)
                 along = largest(groups, unknown, x)
                 held = held_distance(groups, sensors, weights, change)
                 for _ in range(1 if known > 0.0 else 2):  # as far as the last bound asks for, or one at the point alone
                     radius = min(2.2 / known, widest) if known > 0.0 else 0.0
                     known = second_bound(
-                        loops, scalars, chains, links, groups, unknown, levers, values, inverse, radius, step, totals
-                    )
+                        loops, scalars, chains, links, groups, unknown, levers, values, inverse, inverse_lanes,
+                        radius, sums, sum_lanes, totals,
+                    )  # fmt: skip
                     known = max(known, 1e-9)
                 k = known
-                times_inverse(inverse, values[ERROR], x)
+                times_inverse(inverse_lanes, values[ERROR], x_lanes)
                 start = largest(groups, unknown, x)
                 lost, eta = 1.0 - k * held, start + along + 0.5 * k * held * held
                 root = lost * lost - 2.0 * k * eta
@@ -185,9 +188,9 @@ def track_all(
                         break
                     equations(
                         rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, False,
-                        work, columns, ones, matrix, values, wrenches,
+                        work, columns, matrix, values,
                     )  # fmt: skip
-                    times_inverse(inverse, values[ERROR], x)
+                    times_inverse(inverse_lanes, values[ERROR], x_lanes)
                     size = largest(groups, unknown, x)
                     moved += size
             if not proven:
@@ -209,7 +212,9 @@ def track_all(
         if good:
             out[row, CONTINUED], out[row, BOUND], out[row, RADIUS] = 1.0, k, regular
         if good and bounded:
-            wrong = errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals)
+            wrong = errors_reach(
+                matrix, groups, unknown, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals
+            )
             held = held_distance(groups, sensors, weights, errors)
             lost, eta = 1.0 - k * held, start + wrong + k * held * (0.5 * held + moved)
             root = lost * lost - 2.0 * k * eta
@@ -267,7 +272,11 @@ def tracking_kernel():
     return kernel(f"({signature[:-2]})", quick=True)(track)
 
 
-def space_size(n: int, nq: int, scalars: int, links: int, nu: int, m: int, sensors: int) -> int:
-    """Return how many numbers `track_all` works in."""
-    size = 1 + (n + 1) * m + max(m, nu) * nu + nu * nu + 18 * (n + 1) + VALUE_ROWS * m + 6 * scalars + 2 * (n + 1)
-    return size + links + nu + m + 2 * nu + n + 3 * nq + 2 * sensors
+def tracking_space(n: int, nq: int, links: int, nu: int, m: int, sensors: int) -> npt.NDArray[np.float64]:
+    """Return the zeros that `track_all` works in; vectors lie in one line of the processor's cache each."""
+    width = (nu + LANES - 1) // LANES * LANES
+    size = LANES + (n + 1) * m + (max(m, nu) + nu + 2) * width + 18 * (n + 1) + VALUE_ROWS * m
+    size += links + 2 * nu + m + n + 3 * nq + 2 * sensors
+    space = np.zeros(size + LANES)
+    first = -(space.ctypes.data // space.itemsize) % LANES
+    return space[first : first + size]

@@ -7,36 +7,45 @@ import numpy as np
 from ...dynamics.kernels.common.joints import has_transform, row_transform
 from ...dynamics.kernels.common.manifold import move
 from ...engine.compile import outline
-from ...engine.lanes import put3, put9
+from ...engine.lanes import get2, lift, put, put2, put3, put9
 from ...model.layout import Q_INDEX
-from .loops import ERROR, P, R, loop_rows
+from .loops import ERROR, P, R
 from .second_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_ROW, GROUP_SPEED, ROTATION, SINGLE, largest, put_levers
+from .still_loops import put_errors, put_loop
 
 
 @outline
-def invert(a, n, places):
-    """Replace `a` (at least n, n) by its inverse, by Gauss and Jordan with row pivots; tell whether there is one."""
+def invert(a, lanes, n, places, factors):
+    """Replace `a` (n, n) by its inverse, by Gauss and Jordan with row pivots; tell whether there is one.
+
+    Rows of `a` are filled up to whole vectors, which are `lanes`; `places` and `factors` (n) are workspace.
+    """
+    groups = lanes.shape[1]
     for k in range(n):
-        pivot = k
+        for i in range(n):
+            factors[i] = a[i, k]
+        pivot, best = k, abs(factors[k])
         for i in range(k + 1, n):
-            if abs(a[i, k]) > abs(a[pivot, k]):
-                pivot = i
-        if not abs(a[pivot, k]) > 1e-12:
+            x = abs(factors[i])
+            pivot, best = (i, x) if x > best else (pivot, best)
+        if not best > 1e-12:
             return False
         places[k] = pivot
         if pivot != k:
-            for j in range(n):
-                a[k, j], a[pivot, j] = a[pivot, j], a[k, j]
-        x = 1.0 / a[k, k]
-        a[k, k] = 1.0
-        for j in range(n):
-            a[k, j] *= x
+            for c in range(groups):
+                y = 1.0 * get2(lanes, k, c)
+                put2(lanes, k, c, get2(lanes, pivot, c))
+                put2(lanes, pivot, c, y)
+        size = 1.0 / factors[pivot]
+        factors[pivot], factors[k] = factors[k], 0.0
+        for c in range(groups):
+            y = size * get2(lanes, k, c)
+            put2(lanes, k, c, y)
+            for i in range(n):
+                put2(lanes, i, c, get2(lanes, i, c) - factors[i] * y)
         for i in range(n):
-            x = a[i, k]
-            if i != k and x != 0.0:
-                a[i, k] = 0.0
-                for j in range(n):
-                    a[i, j] -= x * a[k, j]
+            a[i, k] = -factors[i] * size
+        a[k, k] = size
     for k in range(n - 1, -1, -1):
         pivot = int(places[k])
         if pivot != k:
@@ -71,26 +80,25 @@ def apart(groups, a, b):
 
 @outline
 def equations(
-    rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, bounds,
-    work, columns, ones, matrix, values, wrenches,
+    rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, whole, work, columns,
+    matrix, values,
 ):  # fmt: skip
-    """Fill A transposed and the errors of loops, couplings and redundant sensors at q; levers, too, if `bounds`."""
+    """Fill the errors of loops, couplings and redundant sensors at q, and, if `whole`, A transposed and the levers.
+
+    Entries of A that are on no branch of a loop are left alone: they are zero.
+    """
     n, ml = columns.shape[0] - 1, scalars.shape[0]
     for i in range(1, n + 1):
         if has_transform(rows, i):
             r, p = row_transform(rows, i, q)
             put9(work, i, R, r)
             put3(work, i, P, p)
-    for i in range(n + 1):
-        for k in range(matrix.shape[1]):
-            matrix[i, k] = 0.0
-    still = ones[1]
-    if bounds:
+    if whole:
         for j in range(loops.shape[0]):
-            loop_rows(rows, loops[j : j + 1], scalars, q, still, work, ones[0], columns, matrix, values, wrenches)
-            put_levers(rows, loops, chains, links, j, work, columns, levers)
+            place = put_loop(rows, loops, scalars, j, q, work, columns, matrix, values)
+            put_levers(chains, links, j, place, columns, levers)
     else:
-        loop_rows(rows, loops, scalars, q, still, work, ones[0], columns, matrix, values, wrenches)
+        put_errors(rows, loops, scalars, work, values)
     for k in range(coupled.shape[0]):
         total = -offsets[k]
         for i in range(1, n + 1):
@@ -107,21 +115,24 @@ def equations(
 
 
 @outline
-def put_inverse(matrix, unknown, inverse, normal, places):
-    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse."""
+def put_inverse(matrix, unknown, inverse, normal, lanes, places, factors):
+    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse.
+
+    `lanes` are vectors of `inverse`, or of `normal` where there are more equations than unknowns.
+    """
     n, m = unknown.shape[0], matrix.shape[1]
     if n == m:
         for u in range(n):
             for k in range(m):
                 inverse[u, k] = matrix[int(unknown[u]), k]
-        return invert(inverse, n, places)
+        return invert(inverse, lanes, n, places, factors)
     for u in range(n):
         for v in range(n):
             total = 0.0
             for k in range(m):
                 total += matrix[int(unknown[u]), k] * matrix[int(unknown[v]), k]
             normal[u, v] = total
-    if not invert(normal, n, places):
+    if not invert(normal, lanes, n, places, factors):
         return False
     for k in range(m):
         for u in range(n):
@@ -134,14 +145,13 @@ def put_inverse(matrix, unknown, inverse, normal, places):
 
 
 @outline
-def times_inverse(inverse, e, x):
-    """Fill `x` with C e."""
-    for u in range(x.shape[0]):
-        x[u] = 0.0
-    for k in range(e.shape[0]):
-        y = e[k]
-        for u in range(x.shape[0]):
-            x[u] += y * inverse[k, u]
+def times_inverse(inverse_lanes, e, x_lanes):
+    """Fill a vector with C e, both as lanes."""
+    for c in range(x_lanes.shape[0]):
+        total = lift(0.0, get2(inverse_lanes, 0, c))
+        for k in range(e.shape[0]):
+            total = total + e[k] * get2(inverse_lanes, k, c)
+        put(x_lanes, c, total)
 
 
 @outline
@@ -169,7 +179,7 @@ def put_change(matrix, sensors, weights, change, e):
 
 
 @outline
-def errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, change, e, x, totals):
+def errors_reach(matrix, groups, unknown, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals):
     """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates."""
     for u in range(x.shape[0]):
         totals[u] = 0.0
@@ -178,7 +188,7 @@ def errors_reach(matrix, groups, unknown, sensors, weights, inverse, errors, cha
             for c in range(sensors.shape[0]):
                 change[c] = errors[s] if c == s else 0.0
             put_change(matrix, sensors, weights, change, e)
-            times_inverse(inverse, e, x)
+            times_inverse(inverse_lanes, e, x_lanes)
             for u in range(x.shape[0]):
                 totals[u] += abs(x[u])
     return largest(groups, unknown, totals)

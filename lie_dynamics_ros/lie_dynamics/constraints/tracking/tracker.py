@@ -114,12 +114,9 @@ class ClosedLoopTracker:
         weights = _WEIGHT * noise.min() / noise if redundant else np.zeros(0)
         chains, links = loop_chains(model, constraints, rates)
         self._memory = np.zeros(tk.MEMORY + 2 * model.nq + count)
-        self._space = np.zeros(
-            tk.space_size(
-                model.nv, model.nq, len(constraints._scalars), len(links), len(others),
-                constraints.size + len(weights), count,
-            )
-        )  # fmt: skip
+        self._space = tk.tracking_space(
+            model.nv, model.nq, len(links), len(others), constraints.size + len(weights), count
+        )
         self._settings = np.array([self._bounded, max_steps, *errors], float)
         self._fixed = (
             model._table, constraints._packed, constraints._offsets, chains, links, coordinate_groups(model, rates),
