@@ -7,7 +7,8 @@ from .by_name import MECHANISMS, mechanism
 from .delta import LinearDelta, RotaryDelta, delta_robot, linear_delta
 from .gough_stewart import GoughStewart, RotaryLegs, gough_stewart, rotary_legs
 from .planar import FiveBar, five_bar, four_bar
-from .three_legs import PlanarThreeRrr, ThreeRps, planar_3rrr, three_rps
+from .three_rps import ThreeRps, three_rps
+from .three_rrr import PlanarThreeRrr, planar_3rrr
 
 __all__ = [
     "MECHANISMS",

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 #: Shortest and longest sliding leg, in lengths of the home configuration; URDF wants limits of slides.
 STROKE = 0.5, 1.5
+#: Acceleration of free fall, z being up [m/s^2].
+DOWN = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, eq=False)

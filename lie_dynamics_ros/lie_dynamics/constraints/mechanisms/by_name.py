@@ -12,7 +12,8 @@ from .base import Mechanism, file_name
 from .delta import delta_robot, linear_delta
 from .gough_stewart import gough_stewart, rotary_legs
 from .planar import five_bar, four_bar
-from .three_legs import planar_3rrr, three_rps
+from .three_rps import three_rps
+from .three_rrr import planar_3rrr
 
 #: Names and what makes the mechanisms.
 MECHANISMS: MappingProxyType[str, Callable[..., Mechanism]] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates, six_legs
 from .base import (
+    DOWN,
     Array,
     Mechanism,
     add_universal,
@@ -31,11 +33,10 @@ from .base import (
 from .crossings import cosine_angle
 
 _TURNS = np.array(thirds())
-_DOWN = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, eq=False)
-class Delta(Mechanism):
+class Delta(Mechanism, ABC):
     """A delta robot with its dimensions; legs are seen in frames turned by 0, 120 and 240 degrees about z.
 
     Attributes
@@ -51,13 +52,13 @@ class Delta(Mechanism):
     forearm: float
     rod_spacing: float
 
+    @abstractmethod
     def tips(self, positions: npt.ArrayLike) -> Array:
         """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for motors (..., 3)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _positions(self, seen: Array) -> Array:
         """Return the motors (..., 3) for the platform, seen from the legs' origins at (..., 3, 3)."""
-        raise NotImplementedError
 
     def _turned(self, positions: Array, rods: Array) -> Array:
         """Return the rods (..., 3, 2, 3), seen in the legs' frames, in those of arms or carriages at (..., 3, 1)."""
@@ -183,7 +184,7 @@ def delta_robot(
     rod_mass: float = 0.05,
     platform_mass: float = 0.3,
     angle: float = 0.3,
-    gravity: npt.ArrayLike = _DOWN,
+    gravity: npt.ArrayLike = DOWN,
 ) -> RotaryDelta:
     """Return a delta robot hanging from the xy plane.
 
@@ -236,7 +237,7 @@ def linear_delta(
     rod_mass: float = 0.03,
     platform_mass: float = 0.2,
     slide: float = 0.6,
-    gravity: npt.ArrayLike = _DOWN,
+    gravity: npt.ArrayLike = DOWN,
 ) -> LinearDelta:
     """Return a delta robot whose rods hang from carriages ("slide_1" to "slide_3") on three rails, as in printers.
 

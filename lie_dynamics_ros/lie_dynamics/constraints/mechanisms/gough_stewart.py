@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from ..cut_joints import perpendicular
 from ..loop import Loop
 from .assemblies import Candidates, six_legs
 from .base import (
+    DOWN,
     STROKE,
     Array,
     Mechanism,
@@ -34,8 +36,6 @@ from .base import (
 )
 from .crossings import cosine_angle
 
-_DOWN = (0.0, 0.0, -9.81)
-
 
 class Geometry(Protocol):
     """What is read of a `StewartPlatform`: joint centres on base and platform, (6, 3) each [m]."""
@@ -50,7 +50,7 @@ class Geometry(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SixLegs(Mechanism):
+class SixLegs(Mechanism, ABC):
     """A free platform on six legs; its output is the pose.
 
     Attributes
@@ -74,9 +74,9 @@ class SixLegs(Mechanism):
         legs = (T[..., None, :3, :3] @ self.geometry.platform_points[..., None])[..., 0] + T[..., None, :3, 3]
         return ((legs - self.geometry.base_points)[..., None, :] @ self.leg_frames)[..., 0, :]
 
+    @abstractmethod
     def _legs(self, seen: Array) -> Array:
         """Return the three coordinates of each leg (..., 6, 3) for its end seen at (..., 6, 3)."""
-        raise NotImplementedError
 
     def _joints(self, T: Array, legs: Array) -> Array:
         q = np.empty((*T.shape[:-2], self.model.nq))
@@ -89,9 +89,9 @@ class SixLegs(Mechanism):
                 part[..., 0] = legs[..., int(words[1]) - 1, self._place(joint.name)]
         return q
 
+    @abstractmethod
     def _place(self, name: str) -> int:
         """Return which of a leg's three coordinates a joint has."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def gough_stewart(
     piston_mass: float = 0.5,
     cylinder_length: float = 0.4,
     piston_length: float = 0.4,
-    gravity: npt.ArrayLike = _DOWN,
+    gravity: npt.ArrayLike = DOWN,
 ) -> GoughStewart:
     """Return a Gough-Stewart platform whose legs are cylinders and pistons.
 
@@ -239,7 +239,7 @@ def rotary_legs(
     rod_mass: float = 0.05,
     platform_mass: float = 0.5,
     angle: float = 0.2,
-    gravity: npt.ArrayLike = _DOWN,
+    gravity: npt.ArrayLike = DOWN,
 ) -> RotaryLegs:
     """Return a platform on six rotary legs (6-RUS), as hexapods with servos have them.
 
