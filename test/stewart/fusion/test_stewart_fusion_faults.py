@@ -168,3 +168,13 @@ def test_a_standing_platform_has_no_stuck_sensors():
         assert not exact.update(lengths, dt=DT).left_out
         read = np.round((lengths + rng.normal(0, 1e-6, 6)) / 2e-5) * 2e-5
         assert not coarse.update(read, dt=DT).left_out
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
+@pytest.mark.parametrize("sensor", ["gyroscope", "accelerometer"])
+def test_one_axis_of_an_imu_that_is_no_number_is_named_without_warnings(sensor, value):
+    record = recording(np.random.default_rng(3), PLATFORM, 30)
+    getattr(record, sensor)[20, 1] = value
+    with np.errstate(all="raise"):
+        named = follow(fusion_for(record), record)[0]
+    assert named == [(20, sensor)]

@@ -192,7 +192,9 @@ class StewartFusion:
                 raise StewartError(
                     f"{key} has shape {array.shape}, expected ({size},): {', '.join(self.names[:count])}"
                 )
-            values.append(array if size == count and key == "readings" else self._axes @ array)
+            if key != "readings":  # what one axis spoils tells of no other
+                array = self._axes @ array if (np.abs(array) <= LARGEST).all() else np.full(3, np.nan)
+            values.append(array)
             there.append(np.full(size, given is not None))
         if present is not None:
             mask = np.asarray(present, dtype=np.bool_)
