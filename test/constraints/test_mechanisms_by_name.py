@@ -1,5 +1,6 @@
 """Ready-made mechanisms by name: inverse kinematics, all assembly modes, the shipped files, and what is refused."""
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -203,6 +204,16 @@ def test_functions_are_not_written():
     own = UserConstraint("own", 1, lambda q: q[:1])
     with pytest.raises(DescriptionError, match="'own' is a function"):
         ConstraintSet(made.model, [own]).to_yaml()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.filterwarnings("error")
+def test_dimensions_whose_squares_are_beyond_float64_are_refused(name):
+    for key, parameter in inspect.signature(MECHANISMS[name]).parameters.items():
+        if isinstance(parameter.default, (float, tuple)) and key != "gravity":
+            large = np.full(np.shape(parameter.default), 1e308).tolist()
+            with pytest.raises(DescriptionError, match=f"{key}: numbers of at most 1e\\+50 are expected"):
+                mechanism(name, **{key: large})
 
 
 def test_names_and_dimensions():

@@ -245,6 +245,8 @@ def _wanted(value: object, shape: tuple[int, ...], least: float, with_least: boo
     except ValueError:
         array = np.asarray("")
     good = array.shape == shape and array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+    if good and not bool((np.abs(array) <= LARGEST).all()):
+        return f"numbers of at most {LARGEST:g} are"
     if good and bool((array >= least if with_least else array > least).all()):
         return ""
     kind = "" if least < 0.0 else ", 0 or more," if with_least else " above zero"
