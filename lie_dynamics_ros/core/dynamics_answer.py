@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lie_dynamics import Model, inverse_dynamics
+from ..lie_dynamics.control.robots import Robot, inverse_dynamics
 from .arrays import Array
 from .robot_state import RobotState
 
@@ -48,13 +48,13 @@ class DynamicsAnswer:
     effort: Array
 
 
-def pushes(model: Model, state: RobotState, wrenches: Array | None) -> Array:
+def pushes(model: Robot, state: RobotState, wrenches: Array | None) -> Array:
     """Effort (n,) by which wrenches (n_bodies, 6) and the motion of the base push the joints at a state [N m or N]."""
     effort = effort_of_wrenches(model, state.position, wrenches)
     return effort if state.push is None else effort + state.push
 
 
-def effort_of_wrenches(model: Model, position: Array, wrenches: Array | None) -> Array:
+def effort_of_wrenches(model: Robot, position: Array, wrenches: Array | None) -> Array:
     """Effort by which wrenches on the bodies, shape (n_bodies, 6), push the joints, shape (n,) [N m or N]."""
     rest = np.zeros(model.nv)
     if wrenches is None:

@@ -25,6 +25,7 @@ _HOMES = {
         "mimic_couplings project_to_constraints"
     ),
     "constraints.mechanisms": "Mechanism mechanism",
+    "constraints.tracking.motor_dynamics": "MotorDynamics",
     "constraints.tracking.tracker": "ClosedLoopTracker",
     "errors": "DescriptionError GroupError InertiaError InputError LieDynamicsError SingularityError",
     "lie": "SpatialInertia",

@@ -44,6 +44,7 @@ from .constraints import (
     project_to_constraints,
 )
 from .constraints.mechanisms import Mechanism, mechanism
+from .constraints.tracking.motor_dynamics import MotorDynamics
 from .constraints.tracking.tracker import ClosedLoopTracker
 from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .dynamics.derivatives.inverse_derivatives import (
@@ -113,6 +114,7 @@ __all__ = [
     "Mechanism",
     "Model",
     "ModelBuilder",
+    "MotorDynamics",
     "Parameter",
     "SingularityError",
     "SpatialInertia",

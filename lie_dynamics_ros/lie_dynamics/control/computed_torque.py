@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.mass_matrix import gravity_force
 from ..model.arguments import require_model
 from ..model.model import Model
 from .kernels.laws import DONE, linear_law
+from .robots import Robot, inverse_dynamics, require_robot
 from .tracking_error import TrackingError, gains, gradient, tracking_error
 
 Array = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ def computed_torque(
     )
 
 
-def _acceleration(model: Model, error: TrackingError, kp: Array, kd: Array) -> Array:
+def _acceleration(model: Robot, error: TrackingError, kp: Array, kd: Array) -> Array:
     return np.asarray(error.reference_acceleration + kd * error.velocity + gradient(model, error.position, kp))
 
 
@@ -72,7 +72,7 @@ class ComputedTorquePID:
 
     Parameters
     ----------
-    model : Model
+    model : Model or MotorDynamics
         The robot as the controller believes it to be.
     kp, kd, ki : array-like, shape () or (nv,)
         Gains [1/s^2, 1/s, 1/s^3].
@@ -87,13 +87,13 @@ class ComputedTorquePID:
 
     def __init__(
         self,
-        model: Model,
+        model: Robot,
         kp: npt.ArrayLike,
         kd: npt.ArrayLike,
         ki: npt.ArrayLike,
         limit: npt.ArrayLike = np.inf,
     ) -> None:
-        require_model(model)
+        require_robot(model)
         self.model = model
         self.kp, self.kd, self.ki = gains(model, kp, "kp"), gains(model, kd, "kd"), gains(model, ki, "ki")
         self.limit = np.broadcast_to(np.asarray(limit, np.float64), (model.nv,))

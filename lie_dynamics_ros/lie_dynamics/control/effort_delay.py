@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..dynamics.forward_dynamics import forward_dynamics
 from ..errors import LieDynamicsError
-from ..model.model import Model
 from .kernels.signals import within
+from .robots import Robot, forward_dynamics
 
 Array = npt.NDArray[np.float64]
 JUMP = 5.0
@@ -60,12 +59,12 @@ class EffortDelay:
         self._states.clear()
         self._seen = self._sure = 0.0
 
-    def note(self, model: Model, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
+    def note(self, model: Robot, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
         """Take in a state of a time [ns], its answer, and the acceleration commanded; tell whether that says more.
 
         Parameters
         ----------
-        model : Model
+        model : Model or MotorDynamics
             One coordinate a joint.
         stamp : int
         q, qd, effort, commanded : ndarray, shape (n,)
@@ -83,14 +82,15 @@ class EffortDelay:
         except LieDynamicsError:  # massless links where axes line up, numbers that are too large
             return False
         lacking, slope = (here[i] - 0.5 * (before[i] + after[i]) for i in (0, 1))
-        seen, sure = float(jump @ lacking), float(jump @ slope)
+        with np.errstate(over="ignore", invalid="ignore"):
+            seen, sure = float(jump @ lacking), float(jump @ slope)
         h = (states[-2].stamp - states[-3].stamp) * 1e-9
-        if not -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure:
+        if not (math.isfinite(sure) and -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure):
             return False
         self._seen, self._sure = FADING * self._seen + seen, FADING * self._sure + sure
         return True
 
-    def _difference(self, model: Model, k: int) -> tuple[Array, Array]:
+    def _difference(self, model: Robot, k: int) -> tuple[Array, Array]:
         """Return by what the efforts exceed the motion from the k-th state to the next, and what that is a second."""
         states, late = self._states, k - self._whole
         first, second = states[k], states[k + 1]

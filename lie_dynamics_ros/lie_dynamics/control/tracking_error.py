@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..constraints.tracking.motor_dynamics import MotorDynamics
 from ..errors import InputError
 from ..lie import se3, so3
-from ..model.arguments import require_model
-from ..model.model import Model
 from ..model.structure import Joint
+from .robots import Robot, require_robot
 
 Array = npt.NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class TrackingError:
 
 
 def tracking_error(
-    model: Model,
+    model: Robot,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     desired_q: npt.ArrayLike,
@@ -52,7 +52,7 @@ def tracking_error(
 
     Parameters
     ----------
-    model : Model
+    model : Model or MotorDynamics
         The robot.
     q, qd : array-like, shape (..., nq), (..., nv)
         Actual state [rad, m and rates].
@@ -64,7 +64,7 @@ def tracking_error(
     InputError
         For a wrong shape, NaN or infinity; names the joint.
     """
-    require_model(model)
+    require_robot(model)
     rate, wanted = np.asarray(qd, np.float64), np.asarray(desired_qd, np.float64)
     acceleration = np.asarray(desired_qdd, np.float64)
     if model.nq == model.nv:
@@ -84,7 +84,7 @@ def tracking_error(
     return TrackingError(position, velocity, wanted, acceleration)
 
 
-def _plain_difference(model: Model, q: npt.ArrayLike, desired: npt.ArrayLike) -> Array:
+def _plain_difference(model: Robot, q: npt.ArrayLike, desired: npt.ArrayLike) -> Array:
     """Return desired - q; what is not plainly two finite states takes the way that finds out why."""
     if isinstance(q, np.ndarray) and isinstance(desired, np.ndarray) and q.shape == desired.shape == (model.nv,):
         position: Array = desired - q
@@ -93,13 +93,13 @@ def _plain_difference(model: Model, q: npt.ArrayLike, desired: npt.ArrayLike) ->
     return model.difference(q, desired)
 
 
-def gradient(model: Model, position: Array, gain: Array) -> Array:
+def gradient(model: Robot, position: Array, gain: Array) -> Array:
     """Return J_l(e)^-T K e (..., nv), the slope of e^T K e / 2 along de, for a diagonal gain K.
 
     Its power de . (J_l^-T K e) is the rate of that function, which makes it the restoring force of a spring; with one
     gain for a whole ball joint it is K e.
     """
-    require_model(model)
+    require_robot(model)
     force: Array = gain * position
     for joint in _manifold_joints(model):
         jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
@@ -108,9 +108,9 @@ def gradient(model: Model, position: Array, gain: Array) -> Array:
     return force
 
 
-def position_rate(model: Model, error: TrackingError) -> Array:
+def position_rate(model: Robot, error: TrackingError) -> Array:
     """Return de/dt = J_l(e)^-1 de (..., nv) of the position error."""
-    require_model(model)
+    require_robot(model)
     rate = np.array(error.velocity)
     for joint in _manifold_joints(model):
         jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
@@ -119,7 +119,7 @@ def position_rate(model: Model, error: TrackingError) -> Array:
     return rate
 
 
-def gains(model: Model, value: npt.ArrayLike, name: str, one_per_joint: bool = False) -> Array:
+def gains(model: Robot, value: npt.ArrayLike, name: str, one_per_joint: bool = False) -> Array:
     """Return gains as an array (nv,), from one number or one for each coordinate; none may be negative.
 
     Raises
@@ -145,8 +145,8 @@ def gains(model: Model, value: npt.ArrayLike, name: str, one_per_joint: bool = F
     return array
 
 
-def _manifold_joints(model: Model) -> list[Joint]:
-    if model.nq == model.nv:
+def _manifold_joints(model: Robot) -> list[Joint]:
+    if isinstance(model, MotorDynamics) or model.nq == model.nv:
         return []
     return [joint for joint in model.joints if joint.kind in ("spherical", "free")]
 

@@ -11,6 +11,8 @@ from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError, MessageError
 from ...core.latest import Latest
+from ...core.mechanism.following import MechanismFollower
+from ...core.mechanism.tracked_mechanism import TrackedMechanism, single_joints
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...core.tracking import KINDS
@@ -23,7 +25,6 @@ from ...lie_dynamics import (
 )
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.stewart import TrackingStatus
-from .mechanism import TrackedMechanism, single_joints
 from .options import ClosedLoopOptions
 
 
@@ -70,8 +71,6 @@ class ClosedLoopCore(RobotCore):
         Where they stand in q and among rates.
     command : Latest
         The `HybridCommand` last received, of the motors.
-    last : TrackedState or None
-        What became of the last state; None before the first.
     """
 
     SCALAR = False
@@ -82,27 +81,20 @@ class ClosedLoopCore(RobotCore):
     ) -> None:
         super().__init__(model, friction)
         self.mechanism, self.acceleration = mechanism, np.zeros(len(mechanism.measured))
-        measured = [model.joint(name) for name in mechanism.measured]
-        self._measured = np.array([joint.q_slice.start for joint in measured], dtype=np.intp)
-        self._turns = np.where([joint.kind == "continuous" for joint in measured], 2.0 * np.pi, 0.0)
         self.joints = single_joints(model)
         joints = [model.joint(name) for name in self.joints]
         self.positions = np.array([joint.q_slice.start for joint in joints], dtype=np.intp)
         self.places = np.array([joint.v_slice.start for joint in joints], dtype=np.intp)
         self._motors = np.array([model.joint(name).v_slice.start for name in mechanism.motors], dtype=np.intp)
         self.command: Latest[HybridCommand] = Latest()
-        self.last: TrackedState | None = None
-        self._since: int | None = None  # time of the last state that was followed [ns]
-        self._velocity = self.acceleration  # of the measured joints there
-        self._tracker = mechanism.tracker(model, bounded=mechanism.start_known)
-        self._approach = mechanism.tracker(model, bounded=False)
+        self._follower = MechanismFollower(model, mechanism)
         self.set_options(options)
         self._check_motors()
         self.forget()
 
     def _check_motors(self) -> None:
         """Answer once, so that nothing is compiled while states come in; raises where the motors hold nothing."""
-        y = self.mechanism.start[self._measured]
+        y = self.mechanism.start[self._follower.places]
         count = len(self.mechanism.motors)
         none = np.zeros(count, dtype=bool)
         for prescribed in (~none, none):
@@ -117,14 +109,18 @@ class ClosedLoopCore(RobotCore):
     # Following.
 
     @property
+    def last(self) -> TrackedState | None:
+        """What became of the last state; None before the first."""
+        return self._follower.last
+
+    @property
     def start_from(self) -> str:
         """Which configuration tracking starts from."""
         return "parameter start_positions" if self.mechanism.start_known else "where loops close first, assumed"
 
     def forget(self) -> None:
         """Forget where the mechanism is, and commands: the next state is followed from the start."""
-        self.last = self._since = None
-        self._tracker.reset(self.mechanism.start)
+        self._follower.forget()
         self.command.clear()
 
     def withheld(self, tracked: TrackedState) -> bool:
@@ -135,29 +131,7 @@ class ClosedLoopCore(RobotCore):
 
     def time_to_singularity(self, horizon: float) -> float:
         """Return when the measured joints come to a singular configuration at their present rates, see the tracker."""
-        return self._tracker.time_to_singularity(self._velocity, horizon)
-
-    def _unwound(self, position: Array) -> Array:
-        """Return measured positions, those of joints that turn without end less the turns that a driver drops."""
-        if not self._turns.any():
-            return position
-        before = self._tracker.q[self._measured]
-        return position + self._turns * np.round((before - position) / (2.0 * np.pi))
-
-    def _follow(self, state: RobotState) -> TrackedState:
-        position = self._unwound(state.position)
-        if self._since is None and self.mechanism.max_speed is not None:
-            # Where the straight line from the start leads to, there it is known to be.
-            self._approach.reset(self.mechanism.start)
-            first = self._approach.update(position)
-            if first.valid:
-                self._tracker.reset(first.q)
-        dt = 0.0 if self._since is None else max(0.0, 1e-9 * (state.stamp - self._since))
-        tracked = self.last = self._tracker.update(position, dt=dt)
-        if tracked.valid or self._since is not None:
-            self._since = state.stamp
-        self._velocity = state.velocity.copy()
-        return tracked
+        return self._follower.time_to_singularity(horizon)
 
     # Answering.
 
@@ -172,7 +146,7 @@ class ClosedLoopCore(RobotCore):
         return self._answer(state, self.command.at(state.arrival, self.options.command_timeout))
 
     def _answer(self, state: RobotState, command: HybridCommand | None) -> LoopAnswer:
-        tracked = self._follow(state)
+        tracked = self._follower.follow(state)
         if self.withheld(tracked):
             return LoopAnswer(state, tracked, MessageError(KINDS[tracked.status], tracked.message), self.zero)
         rates = tracked.rates(state.velocity)

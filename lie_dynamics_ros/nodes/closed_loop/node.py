@@ -18,18 +18,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError
-from ...core.frame_names import check_prefix
 from ...core.joint_mapping import JointMapping
-from ...core.robot_options import Payload
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TrackingStatus
 from ...ros.inputs.base_input import BASE_SETTINGS
 from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.model.friction_loading import load_friction
-from ...ros.model.loop_loading import load_constraints
-from ...ros.model.model_loading import is_mjcf, load_mjcf, load_model
+from ...ros.model.loop_loading import load_mechanism
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -40,7 +36,6 @@ from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.wire.interface_package import interfaces
 from ...ros.wire.messages import LINEAR_FIRST
 from .core import ClosedLoopCore, LoopAnswer
-from .mechanism import TrackedMechanism
 from .options import CLOSED_LOOP_SETTINGS, ClosedLoopOptions
 
 _NOT_HERE = {"joints", *(setting.name for setting in BASE_SETTINGS)}
@@ -86,20 +81,12 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ClosedLoopCore]:
         """Prepare the mechanism of a description; raises with the reason where that cannot be done."""
-        prefix = values["joint_prefix"]
-        check_prefix(values["frame_prefix"])
-        mjcf = is_mjcf(description)
-        model = (load_mjcf if mjcf else load_model)(description, values, self.get_logger())
-        friction = load_friction(description, values, model)
         options = self.options_of(values)
-        Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
-        constraints = load_constraints(values["loops"], model, prefix, description if mjcf else "")
-        model = model.with_joint_prefix(prefix)
+        model, friction, mechanism = load_mechanism(description, values, self.get_logger())
         frame = values["platform_frame"]
         if frame and frame not in model.frames:
             raise ConfigurationError(f"platform_frame: the robot has no link or frame {frame!r}")
         try:
-            mechanism = TrackedMechanism.from_values(model, constraints, values)
             core = ClosedLoopCore(model, options, friction, mechanism)
         except LieDynamicsError as error:
             raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error

@@ -13,10 +13,11 @@ from ...core.errors import MessageError
 from ...core.joint_points import JointPoints
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
-from ...lie_dynamics import InputError, JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
+from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
+from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .answer import ControllerAnswer
 from .efforts import EffortStage, Limited
@@ -24,6 +25,7 @@ from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .guard import Guard
 from .laws import LawEffort, Laws
 from .learning import least_weight
+from .motor_states import MotorStates
 from .observing import Observer
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
@@ -41,6 +43,8 @@ AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
 """And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
+LOST = "the loops are lost"
+"""Why a closed robot stops that cannot be followed."""
 GIVING_WAY = 0.3
 """How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
 
@@ -49,7 +53,7 @@ class Answering(RobotCore):
     """The part of `ComputedTorqueCore` that answers states, and what it keeps from one to the next."""
 
     options: ComputedTorqueOptions
-    dynamics: Model
+    dynamics: Robot
     judge: TrajectoryJudge
     _laws: Laws
     _guard: Guard
@@ -58,9 +62,12 @@ class Answering(RobotCore):
     _far_stop: Array  # errors beyond which a stop holds the robot where it is
     _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
 
-    def __init__(self, model: Model, friction: JointFriction | None) -> None:
-        super().__init__(model, friction)
-        limits, n = model.limits, len(model.joint_names)
+    def __init__(self, robot: Robot, friction: JointFriction | None, motors: MotorStates | None) -> None:
+        super().__init__(robot, friction)
+        self.motors = motors
+        self._expects = motors is None or motors.same  # whether joints are measured that are desired to move
+        self._unknown = self.zero if motors is None else np.zeros(len(motors.follower.places))
+        limits, n = robot.limits, len(robot.joint_names)
         self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
         limited = self.limit < np.finfo(float).max
         limited &= np.isfinite(self.fastest)
@@ -117,8 +124,8 @@ class Answering(RobotCore):
         return round(1e9 * self._laws.gains.period * (1.0 + self._laws.gains.delay))
 
     @property
-    def learner(self) -> AdaptiveController:
-        """The adaptive controller, whether in use or not."""
+    def learner(self) -> AdaptiveController | None:
+        """The adaptive controller, whether in use or not; none of a closed robot."""
         return self._laws.learner
 
     def answer(self, state: RobotState) -> ControllerAnswer:
@@ -127,8 +134,10 @@ class Answering(RobotCore):
         Raises
         ------
         MessageError
-            Not even gravity compensation is finite for this state.
+            Not even gravity compensation is finite for this state; or it is not known yet how a closed robot stands.
         """
+        if self.motors is not None:
+            state = self.motors.at(state)
         stamp, position, velocity = state.stamp, state.position, state.velocity
         period = self._elapse(state)
         player, options = self.player, self.options
@@ -150,6 +159,8 @@ class Answering(RobotCore):
         stopping = self.phase in (STOPPING, STOPPED)
         if not stopping:
             violation = self._guard.violation(position, velocity, desired)
+            if self.motors is not None and self.motors.lost:
+                violation = f"{LOST}: {self.motors.lost}"
             if by_tool and not violation:
                 self._tool.scaling = self.clock.rate
                 violation = self._tool.follow(stamp, period, position)
@@ -289,7 +300,7 @@ class Answering(RobotCore):
     ) -> ControllerAnswer:
         options, mode = self.options, self.mode
         total = limited.total
-        self.acceleration = desired.acceleration
+        self.acceleration = desired.acceleration if self._expects else self._unknown
         self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
             if mode == "adaptive":

@@ -15,16 +15,20 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.commanding.phases import OFF, STOPPED, STOPPING
 from ...core.dynamics_answer import effort_of_wrenches
+from ...core.errors import ParameterError
 from ...core.last_link import last_link
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia, forward_dynamics, gravity_force
+from ...core.mechanism.tracked_mechanism import TrackedMechanism
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
+from ...lie_dynamics.control.robots import forward_dynamics, gravity_force
 from .following import Following
 from .gains import LoopReport, examine
 from .guard import Guard
 from .laws import Laws
 from .learning import make_learner
+from .motor_states import MotorStates
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
 from .trajectories.judging import TrajectoryJudge
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     from .options import ComputedTorqueOptions
 
 CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TOOL_MODES)
+MOTOR_MODES = CONTROL_MODES[:2]
+"""Those of robots with loops."""
 POLICIES = ("scale", "clip")
 JUMP = 0.02
 """By what part gravity may change from one measurement to the next before efforts are blended."""
@@ -52,6 +58,8 @@ class ComputedTorqueCore(Following):
         Of `computed_torque_options`.
     friction : JointFriction, optional
         Of the drives; compensated at desired velocities.
+    mechanism : TrackedMechanism, optional
+        What closes the loops of the robot: its motors are controlled then, and `model` is what they move.
 
     Raises
     ------
@@ -68,8 +76,18 @@ class ComputedTorqueCore(Following):
         The desired motion; None before the first state.
     """
 
-    def __init__(self, model: Model, options: ComputedTorqueOptions, friction: JointFriction | None = None) -> None:
-        super().__init__(model, friction)
+    def __init__(
+        self,
+        model: Model,
+        options: ComputedTorqueOptions,
+        friction: JointFriction | None = None,
+        mechanism: TrackedMechanism | None = None,
+    ) -> None:
+        if mechanism is None:
+            super().__init__(model, friction, None)
+        else:
+            motors = MotorStates(model, mechanism)
+            super().__init__(motors.robot, motors.friction(friction), motors)
         self._usual_tool = model.body_names[last_link(model)]  # whatever the payload weighs
         self._set_options(options, None)
 
@@ -89,12 +107,16 @@ class ComputedTorqueCore(Following):
     def _set_options(self, options: ComputedTorqueOptions, before: ComputedTorqueCore | None) -> None:
         """Apply options, and run all that is needed once, so that nothing is compiled while states come in."""
         model = self.model
+        if self.motors is not None and options.mode not in MOTOR_MODES:
+            raise ParameterError(f"mode {options.mode} of a robot with loops; expected {' or '.join(MOTOR_MODES)}")
         dynamics = self.applied(options)
         numbers = {name: _spread(values, model.nv) for name, values in options.numbers.items()}
         same_mode = before is not None and before.options.mode == options.mode
         laws = Laws(
             dynamics,
-            make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None),
+            make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None)
+            if isinstance(dynamics, Model)
+            else None,
             ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"]),
             self._soft,
             self.friction,
@@ -155,7 +177,7 @@ class ComputedTorqueCore(Following):
         q = self.model.neutral()
         integral = laws.pid.integral
         desired = Desired(q, zero, zero, zero)
-        for mode in CONTROL_MODES:
+        for mode in CONTROL_MODES if self.motors is None else MOTOR_MODES:
             if mode not in TOOL_MODES:
                 laws.wanted(mode, q, zero, desired, 0.0, False)
                 continue
@@ -183,7 +205,8 @@ class ComputedTorqueCore(Following):
         """Begin afresh: the robot stays where the next state finds it; nothing learned or integrated is kept."""
         self.forget()
         self._laws.pid.reset()
-        self._laws.learner.reset()
+        if self.learner is not None:
+            self.learner.reset()
         self._plan, self._touched = None, False
         self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
@@ -208,7 +231,9 @@ class ComputedTorqueCore(Following):
 
     def forget(self) -> None:
         """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
-        self.player, self._last, self.acceleration = None, None, self.zero
+        self.player, self._last, self.acceleration = None, None, self._unknown
+        if self.motors is not None:
+            self.motors.forget()
         self._past.forget()
         self.goals.abort_all("the robot or its time have changed; trajectories were dropped")
         self._times.reset()
@@ -242,6 +267,7 @@ class ComputedTorqueCore(Following):
 
     def estimate(self) -> tuple[str, SpatialInertia]:
         """Return the first body whose parameters are learned, and its estimated inertia in its frame."""
+        assert self.learner is not None
         body = self.learner.bodies[0]
         return self.model.body_names[body], self.learner.inertia(body)
 

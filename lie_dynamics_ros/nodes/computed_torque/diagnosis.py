@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...core.commanding.phases import STOPPED, STOPPING
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -32,7 +34,12 @@ def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
     values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
     values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
     values["loop: spectral radius"] = f"{loop.radius:.4f}"
-    mode = core.mode
+    mode, motors = core.mode, core.motors
+    if motors is not None and motors.follower.last is not None:
+        last = motors.follower.last
+        values["loops"] = motors.lost or "followed"
+        values["loops: amplification"] = f"{last.amplification:.4g}"
+        values["loops: open by [m, rad]"] = f"{np.abs(last.residuals).max(initial=0.0):.2g}"
     factor = gains.factor if mode == "computed_torque" else gains.slide_factor
     if mode in TOOL_MODES:
         factor = gains.tool.factor if mode == "operational_space" else 1.0

@@ -6,8 +6,10 @@ from ...core.arrays import Array
 from ...core.commanding.phases import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
-from ...lie_dynamics import JointFriction, Model
-from .answering import GIVING_WAY, Answering
+from ...lie_dynamics import JointFriction
+from ...lie_dynamics.control.robots import Robot
+from .answering import GIVING_WAY, LOST, Answering
+from .motor_states import MotorStates
 from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS
 from .trajectories.goals import SUCCESSFUL, Goal
@@ -23,8 +25,8 @@ PACES = (1.0, 1.5, 2.25, 3.4, 5.0)
 class Following(Answering):
     """The part of `ComputedTorqueCore` that takes in what the robot is to follow."""
 
-    def __init__(self, model: Model, friction: JointFriction | None) -> None:
-        super().__init__(model, friction)
+    def __init__(self, robot: Robot, friction: JointFriction | None, motors: MotorStates | None) -> None:
+        super().__init__(robot, friction, motors)
         self._pace_factor = 1.0  # besides `speed_scaling`
 
     def hold(self) -> str:
@@ -38,12 +40,14 @@ class Following(Answering):
         Raises
         ------
         MessageError
-            There was no state yet, or a stop is still under way.
+            There was no state yet, a stop is still under way, or a closed robot cannot be followed.
         """
         if self.player is None or self._last is None:
             raise MessageError(TRAJECTORIES, "the node has received no joint state yet")
         if self.phase == STOPPING:
             raise MessageError(TRAJECTORIES, f"the robot is still being stopped: {self.reason}")
+        if self.motors is not None and self.motors.lost:
+            raise MessageError(TRAJECTORIES, f"{LOST}: {self.motors.lost}")
         self.note = ""
         if self.phase in (STOPPED, YIELDING):
             why, self._plan = self.reason, None

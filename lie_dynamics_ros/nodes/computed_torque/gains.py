@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics import Model, mass_matrix
 from ...lie_dynamics.control import (
     largest_damping,
     largest_period,
@@ -17,6 +16,7 @@ from ...lie_dynamics.control import (
     spectral_radius,
     velocity_pole,
 )
+from ...lie_dynamics.control.robots import Robot, mass_matrix
 from .tool.tool_gains import ToolGains, make_tool_gains
 from .tool.tool_options import ToolOptions
 
@@ -186,7 +186,7 @@ class LoopReport:
 
 
 def examine(
-    model: Model, position: Array, gains: Gains, mode: str, stopping: bool, tool: tuple[Array, Array] | None = None
+    model: Robot, position: Array, gains: Gains, mode: str, stopping: bool, tool: tuple[Array, Array] | None = None
 ) -> LoopReport:
     """Find what the loop is at a pose, from its exact matrix; too slow for the loop itself.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics import JointFriction, Model, gravity_force, inverse_dynamics, mass_matrix
+from ...lie_dynamics import JointFriction, Model
 from ...lie_dynamics.control import (
     AdaptiveController,
     ComputedTorquePID,
@@ -16,6 +16,7 @@ from ...lie_dynamics.control import (
     sliding_reference,
     slotine_li_force,
 )
+from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
 from .gains import Gains
 from .trajectories.trajectory_player import Desired
 
@@ -47,10 +48,10 @@ class Laws:
 
     Parameters
     ----------
-    model : Model
+    model : Model or MotorDynamics
         With all that the options include; one coordinate a joint.
-    learner : AdaptiveController
-        Of mode adaptive.
+    learner : AdaptiveController or None
+        Of mode adaptive, where that is offered.
     pid : ComputedTorquePID
         Of mode computed_torque.
     soft : SoftLimits
@@ -61,8 +62,8 @@ class Laws:
 
     def __init__(
         self,
-        model: Model,
-        learner: AdaptiveController,
+        model: Robot,
+        learner: AdaptiveController | None,
         pid: ComputedTorquePID,
         soft: SoftLimits,
         friction: JointFriction | None,
@@ -81,10 +82,11 @@ class Laws:
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
         self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
 
-    def turn_gravity(self, model: Model) -> None:
+    def turn_gravity(self, model: Robot) -> None:
         """Go on with the same model under another gravity; what was learned and integrated stays."""
         self.model = self.pid.model = model
-        self.learner.turn_gravity(model)
+        if self.learner is not None and isinstance(model, Model):
+            self.learner.turn_gravity(model)
 
     def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> LawEffort:
         """Return what a mode asks for, ``period`` [s] after the state before."""

@@ -16,10 +16,14 @@ from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
 
 from ...core.commanding.phases import STOPPING
-from ...core.errors import MessageError
+from ...core.errors import ConfigurationError, MessageError
+from ...core.mechanism.settings import MECHANISM_SETTINGS
 from ...core.setting import Setting
-from ...lie_dynamics import JointFriction, Model
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
+from ...ros.model.loop_loading import load_mechanism
+from ...ros.model.model_loading import is_mjcf
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs.diagnostics import Report
@@ -50,6 +54,7 @@ from .tool_outputs import ToolOutputs
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (
     *ROBOT_SETTINGS,
+    *MECHANISM_SETTINGS,
     *CONTROL_SETTINGS,
     Setting(
         "outputs",
@@ -117,6 +122,25 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ComputedTorqueCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
         return ComputedTorqueCore(model, options, friction)
+
+    def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ComputedTorqueCore]:
+        """Prepare the controller of this robot, of its motors where it has loops; raises where that cannot be done."""
+        if not (values["loops"].strip() or is_mjcf(description)):
+            return super().build(description, values)
+        if check_base(values):
+            raise ConfigurationError("a robot with loops on a base that moves; expected one whose base is fixed")
+        options = self.options_of(values)
+        model, friction, mechanism = load_mechanism(description, values, self.get_logger())
+        if not mechanism.start_known:
+            raise ConfigurationError(
+                "start_positions is not given; a controller has to know in which configuration the robot's loops close"
+            )
+        try:
+            core = ComputedTorqueCore(model, options, friction, mechanism)
+        except LieDynamicsError as error:
+            raise ConfigurationError(f"the mechanism cannot be controlled: {error}") from error
+        joints = [values["joint_prefix"] + joint for joint in values["joints"] if joint]
+        return RobotInputs(model, joints, None, mechanism.motors, mechanism.measured), core
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError
-from ...lie_dynamics import LieDynamicsError, inverse_dynamics
+from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.control.robots import inverse_dynamics
 from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
 

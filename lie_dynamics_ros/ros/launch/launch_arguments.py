@@ -128,7 +128,7 @@ LAUNCHED_NODES = {
         {"commands": ("~/command", "Topic of the commands, lie_dynamics_interfaces/HybridCommand.")},
     ),
     "computed_torque": NodeFile(
-        (*_ROBOT, "mode", *_COMMON),
+        (*_ROBOT, "loops", "mode", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands.")},
         ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", "operational_space", "impedance"),
     ),

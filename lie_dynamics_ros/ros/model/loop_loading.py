@@ -1,11 +1,39 @@
-"""From the parameter loops to the constraints of a robot."""
+"""From parameters to the constraints of a robot with loops, and to how it is followed."""
 
 from __future__ import annotations
 
-from ...core.errors import DescriptionError
-from ...lie_dynamics import ConstraintSet, Coupling, LieDynamicsError, Loop, Model
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.errors import ConfigurationError, DescriptionError
+from ...core.frame_names import check_prefix
+from ...core.mechanism.tracked_mechanism import TrackedMechanism
+from ...core.robot_options import Payload
+from ...lie_dynamics import ConstraintSet, Coupling, JointFriction, LieDynamicsError, Loop, Model
 from ...lie_dynamics.yaml_text import is_yaml_text
+from .friction_loading import load_friction
+from .model_loading import is_mjcf, load_mjcf, load_model
 from .robot_description import locate
+
+
+def load_mechanism(
+    description: str, values: Mapping[str, Any], logger: Any
+) -> tuple[Model, JointFriction | None, TrackedMechanism]:
+    """Return the tree of a robot with loops, the friction of its joints, and how it is followed.
+
+    Raises the errors of what it calls, and ConfigurationError where the measured joints do not do.
+    """
+    prefix, mjcf = values["joint_prefix"], is_mjcf(description)
+    check_prefix(values["frame_prefix"])
+    model = (load_mjcf if mjcf else load_model)(description, values, logger)
+    friction = load_friction(description, values, model)
+    Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
+    constraints = load_constraints(values["loops"], model, prefix, description if mjcf else "")
+    model = model.with_joint_prefix(prefix)
+    try:
+        return model, friction, TrackedMechanism.from_values(model, constraints, values)
+    except LieDynamicsError as error:
+        raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
 
 
 def load_constraints(source: str, model: Model, prefix: str, mjcf: str = "") -> ConstraintSet:

@@ -8,12 +8,12 @@ from five_bar_machine import JOINTS, LOOPS, MOTORS, START, URDF, closed, derivat
 
 from lie_dynamics_ros.core.commands import HybridCommand
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError, ParameterError
+from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, LieDynamicsError, Model, external_wrench
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot
 from lie_dynamics_ros.nodes.closed_loop.core import ClosedLoopCore
-from lie_dynamics_ros.nodes.closed_loop.mechanism import TrackedMechanism
 from lie_dynamics_ros.nodes.closed_loop.options import CLOSED_LOOP_SETTINGS, ClosedLoopOptions
 
 MS = 10**6

@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 import lie_dynamics_ros
+from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model, mechanism
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
 from lie_dynamics_ros.nodes.closed_loop.core import ClosedLoopCore
-from lie_dynamics_ros.nodes.closed_loop.mechanism import TrackedMechanism
 from lie_dynamics_ros.nodes.closed_loop.options import CLOSED_LOOP_SETTINGS, ClosedLoopOptions
 
 SHARE = Path(lie_dynamics_ros.__file__).parent

@@ -146,10 +146,22 @@ class ClosedLoopTracker:
         setup = self.setup
         start = np.array(shaped(q, setup.model.nq, "q", setup.model), dtype=float)
         _check(setup.model, setup.constraints, start, setup.places, setup.names)
+        self._stand(start)
+
+    def _stand(self, q: Array) -> None:
         memory = self._memory
         memory[tk.AGE] = memory[tk.BLUR] = 0.0
-        memory[tk.MEMORY :] = np.concatenate([start, start[setup.positions], start])
+        memory[tk.MEMORY :] = np.concatenate([q, q[self.setup.positions], q])
         self._space[0] = 0.0
+
+    def _twin(self, q: Array) -> ClosedLoopTracker:
+        """Return another such tracker at another configuration, which is known to be good."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._memory, other._space = self._memory.copy(), self._space.copy()
+        other._fixed = (*self._fixed[:-1], other._memory)
+        other._stand(q)
+        return other
 
     def update(self, positions: npt.ArrayLike, *, dt: float | None = None) -> TrackedState:
         """Go to the configuration for new positions (k,) of the measured joints.

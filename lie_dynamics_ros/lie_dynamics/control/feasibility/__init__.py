@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from .joint_path import JointPath, Motion
-from .judgement import KINDS, Excess, Feasibility, MotionLimits, efforts_of, feasibility, first_effort, first_excess
+from .judgement import (
+    KINDS,
+    Excess,
+    Feasibility,
+    MotionLimits,
+    efforts_of,
+    feasibility,
+    first_effort,
+    first_excess,
+    first_opening,
+)
 from .plots import plot_feasibility
 from .retiming import Retimed, RetimingError, retime
 
@@ -20,6 +30,7 @@ __all__ = [
     "feasibility",
     "first_effort",
     "first_excess",
+    "first_opening",
     "plot_feasibility",
     "retime",
 ]

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inverse_dynamics import inverse_dynamics
+from ...constraints.tracking.motor_dynamics import MotorDynamics
 from ...dynamics.joint_friction import JointFriction
 from ...errors import InputError
 from ...lie._arrays import count_of
-from ...model.arguments import require_model
-from ...model.coordinates import require_coordinates
-from ...model.model import Model
+from ..robots import Robot, inverse_dynamics, require_robot_coordinates
 from ..trajectory import Trajectory
 from .extremes import first_beyond, largest_against
 from .joint_path import JointPath, Motion
@@ -53,13 +51,12 @@ class MotionLimits:
     effort: Array
 
     @classmethod
-    def of(cls, model: Model) -> MotionLimits:
+    def of(cls, model: Robot) -> MotionLimits:
         """Return those of a robot whose joints have one coordinate each; a limit of 0 counts as none.
 
         Exporters write 0 for "not given", and a joint that may neither move nor push needs no judgement.
         """
-        require_model(model)
-        require_coordinates(model, "a motion's limits")
+        require_robot_coordinates(model, "a motion's limits")
         limits = model.limits
         found = (getattr(limits, name) for name in ("velocity", "acceleration", "deceleration", "jerk", "effort"))
         given = (np.where(x > 0.0, x, np.inf) for x in found)
@@ -73,7 +70,7 @@ class Excess:
     Attributes
     ----------
     kind : str
-        "position", "velocity", "acceleration", "deceleration", "jerk", "effort", "feed-forward", "finite".
+        "position", "velocity", "acceleration", "deceleration", "jerk", "effort", "feed-forward", "finite", "loops".
     joint : str
     value, limit : float
         With the sign of the value; a position's limit is the bound it passed.
@@ -90,6 +87,8 @@ class Excess:
     def __str__(self) -> str:
         if self.kind == "finite":
             return "whose polynomials are not finite"
+        if self.kind == "loops":
+            return f"beyond a singular configuration, or where the loops cannot close, after {self.time:.3g} s"
         if self.kind == "effort":
             return (
                 f"that takes {self.value:.3g} N m or N of joint {self.joint} after {self.time:.3g} s; "
@@ -164,14 +163,14 @@ def _excess(path: JointPath, limits: MotionLimits, kind: str, value: float, limi
     return Excess(kind, limits.names[int(path.joints[j])], float(value), float(limit), float(path.times[k]))
 
 
-def efforts_of(model: Model, motion: Motion, friction: JointFriction | None = None) -> Array:
+def efforts_of(model: Robot, motion: Motion, friction: JointFriction | None = None) -> Array:
     """Return efforts (k, n) along a motion [N m, N]: what the model includes, friction of drives, and feed-forward."""
     tau = np.asarray(inverse_dynamics(model, motion.q, motion.qd, motion.qdd))
     return np.asarray((tau if friction is None else tau + friction.force(motion.qd, tau)) + motion.ahead)
 
 
 def first_effort(
-    model: Model,
+    model: Robot,
     path: JointPath,
     limits: MotionLimits,
     samples: int = 1000,
@@ -187,6 +186,29 @@ def first_effort(
     k, j = np.argwhere(over)[0]
     name = limits.names[int(path.joints[j])]
     return Excess("effort", name, float(tau[k, j]), float(limits.effort[path.joints[j]]), float(times[k]))
+
+
+def first_opening(robot: MotorDynamics, path: JointPath, samples: int = 1000) -> Excess | None:
+    """Return where a closed mechanism cannot follow a path of its motors, or another joint is beyond its limits.
+
+    All along the straight lines between as many samples at most the way is proven to be regular. Joints that are beyond
+    their limits at the beginning may come back.
+    """
+    times = sample_times(path, samples)
+    motion = robot.along(path.at(times).q)
+    if not motion.valid.all():
+        return Excess("loops", "", np.inf, LARGEST, float(times[int(np.argmin(motion.valid))]))
+    tree, q = robot.tree, motion.q
+    lower, upper = np.minimum(tree.limits.lower, q[0]), np.maximum(tree.limits.upper, q[0])
+    for joint in tree.joints:
+        at = joint.q_slice.start
+        if joint.type.nq == 1 and joint.name not in robot.joint_names:
+            over = ~((q[:, at] <= loose(upper[at])) & (-q[:, at] <= loose(-lower[at])))
+            if over.any():
+                k = int(np.argmax(over))
+                bound = float(upper[at] if q[k, at] > upper[at] else lower[at])
+                return Excess("position", joint.name, float(q[k, at]), bound, float(times[k]))
+    return None
 
 
 def sample_times(path: JointPath, samples: int) -> Array:
@@ -234,7 +256,7 @@ class Feasibility:
 
 
 def feasibility(
-    model: Model,
+    model: Robot,
     trajectory: Trajectory | JointPath,
     limits: MotionLimits | None = None,
     samples: int = 1000,
@@ -244,7 +266,7 @@ def feasibility(
 
     Parameters
     ----------
-    model : Model
+    model : Model or MotorDynamics
         With all that its dynamics include: payload, losses by `with_joint_terms`. One coordinate a joint.
     trajectory : Trajectory or JointPath
     limits : MotionLimits, optional
@@ -262,7 +284,10 @@ def feasibility(
     path, limits = read_path(model, trajectory, limits)
     samples = count_of("samples", samples, 2, 10**6)
     excess = first_excess(path, limits)
-    if excess is not None and excess.kind == "finite":
+    if isinstance(model, MotorDynamics) and (excess is None or excess.kind != "finite"):
+        opening = first_opening(model, path, samples)
+        excess = opening if opening is not None and opening.kind == "loops" else excess or opening
+    if excess is not None and excess.kind in ("finite", "loops"):
         return Feasibility(excess, np.zeros(0), {kind: np.zeros((0, model.nv)) for kind in KINDS}, limits)
     times = sample_times(path, samples)
     motion = path.at(times)
@@ -271,11 +296,10 @@ def feasibility(
 
 
 def read_path(
-    model: Model, trajectory: Trajectory | JointPath, limits: MotionLimits | None
+    model: Robot, trajectory: Trajectory | JointPath, limits: MotionLimits | None
 ) -> tuple[JointPath, MotionLimits]:
     """Return a path and limits that suit a model, or raise an InputError."""
-    require_model(model)
-    require_coordinates(model, "feasibility")
+    require_robot_coordinates(model, "feasibility")
     path = trajectory if isinstance(trajectory, JointPath) else JointPath.of(trajectory)
     if limits is None:
         limits = MotionLimits.of(model)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
 from ...errors import LieDynamicsError
 from ...lie._arrays import number_of
 from ...model.model import Model
 from ..hermite import hermite
+from ..robots import Robot, inverse_dynamics
 from ..trajectory import Trajectory
 from .joint_path import JointPath, Motion
 from .judgement import MotionLimits, efforts_of, first_effort, first_excess, read_path
@@ -72,7 +72,7 @@ class Retimed:
 
 
 def retime(
-    model: Model,
+    model: Robot,
     trajectory: Trajectory | JointPath,
     limits: MotionLimits | None = None,
     fastest: float | None = None,
@@ -87,7 +87,7 @@ def retime(
 
     Parameters
     ----------
-    model : Model
+    model : Model or MotorDynamics
         With all that its dynamics include: payload, losses by `with_joint_terms`. One coordinate a joint.
     trajectory : Trajectory or JointPath
         With velocities at its points: straight lines have corners, which no robot can follow.
@@ -154,7 +154,7 @@ def _grid(path: JointPath) -> Array:
 
 
 def _shortest(
-    model: Model, path: JointPath, limits: MotionLimits, fastest: float, friction: JointFriction | None
+    model: Robot, path: JointPath, limits: MotionLimits, fastest: float, friction: JointFriction | None
 ) -> Retimed:
     grid, at = _grid(path), path.joints
     motion = path.at(grid)
@@ -189,7 +189,7 @@ def _shared(limits: MotionLimits, share: float) -> MotionLimits:
 
 
 def _along(
-    model: Model,
+    model: Robot,
     path: JointPath,
     limits: MotionLimits,
     grid: Array,
@@ -241,7 +241,7 @@ def _along(
     return Limited.of_steps(ends[0], ends[1], np.diff(grid))
 
 
-def _over(model: Model, path: JointPath, limits: MotionLimits, friction: JointFriction | None) -> float:
+def _over(model: Robot, path: JointPath, limits: MotionLimits, friction: JointFriction | None) -> float:
     """Return by what part limits are exceeded at most, looked at five times a step; negative where all are kept."""
     at = path.joints
     t = (path.times[:-1, None] + np.diff(path.times)[:, None] * np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])).ravel()
@@ -254,7 +254,7 @@ def _over(model: Model, path: JointPath, limits: MotionLimits, friction: JointFr
     return float(max(x[:, at].max(initial=0.0) for x in use)) - 1.0
 
 
-def _hopeless(model: Model, path: JointPath, limits: MotionLimits) -> str:
+def _hopeless(model: Robot, path: JointPath, limits: MotionLimits) -> str:
     still = replace(path, segments=np.zeros_like(path.segments), position=path.position)
     excess = first_effort(model, still, limits)
     if excess is not None:
@@ -263,7 +263,7 @@ def _hopeless(model: Model, path: JointPath, limits: MotionLimits) -> str:
 
 
 def _slowed(
-    model: Model, path: JointPath, limits: MotionLimits, fastest: float, friction: JointFriction | None
+    model: Robot, path: JointPath, limits: MotionLimits, fastest: float, friction: JointFriction | None
 ) -> Retimed:
     """Return the path at one rate for all of it: the largest that keeps the limits, found by bisection."""
 

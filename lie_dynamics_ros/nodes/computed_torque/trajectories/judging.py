@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_points import JointPoints
-from ....lie_dynamics import JointFriction, LieDynamicsError, Model
+from ....lie_dynamics import JointFriction, LieDynamicsError, MotorDynamics, SingularityError
 from ....lie_dynamics.control.feasibility import (
     Excess,
     Feasibility,
@@ -20,8 +21,10 @@ from ....lie_dynamics.control.feasibility import (
     feasibility,
     first_effort,
     first_excess,
+    first_opening,
     retime,
 )
+from ....lie_dynamics.control.robots import Robot
 from .trajectory_piece import Desired, Halt, Piece
 
 JUDGEMENTS = ("reject", "slow_down", "accept")
@@ -63,7 +66,7 @@ class TrajectoryJudge:
 
     Parameters
     ----------
-    model : Model
+    model : Model or MotorDynamics
         With all that the options include.
     friction : JointFriction or None
         Of the drives.
@@ -77,14 +80,14 @@ class TrajectoryJudge:
 
     Attributes
     ----------
-    model : Model
+    model : Model or MotorDynamics
         Another one where gravity has turned.
     limits : MotionLimits
     """
 
     def __init__(
         self,
-        model: Model,
+        model: Robot,
         friction: JointFriction | None,
         limits: MotionLimits,
         efforts: bool,
@@ -98,6 +101,8 @@ class TrajectoryJudge:
     def excess(self, path: JointPath, led: bool = False) -> Excess | None:
         """Return the first limit that a path exceeds, or None."""
         found = first_excess(path, self.limits, led)
+        if found is None and isinstance(self.model, MotorDynamics):
+            found = first_opening(self.model, path)
         return (
             first_effort(self.model, path, self.limits, friction=self._friction)
             if found is None and self._efforts
@@ -168,8 +173,9 @@ class TrajectoryJudge:
             use = np.abs(qdd) / np.where(qd * qdd >= 0.0, limits.acceleration, limits.deceleration)
             worst = float(use[:, piece.joints].max())
             if self._efforts and worst <= ENOUGH:
-                tau = efforts_of(self.model, motion._replace(qd=qd, qdd=qdd), self._friction)
-                worst = max(worst, float((np.abs(tau) / limits.effort)[:, piece.joints].max()))
+                with suppress(SingularityError):  # a closed robot is stopped where it cannot be followed
+                    tau = efforts_of(self.model, motion._replace(qd=qd, qdd=qdd), self._friction)
+                    worst = max(worst, float((np.abs(tau) / limits.effort)[:, piece.joints].max()))
             if worst < best[0]:
                 best = worst, halt
             if worst <= ENOUGH:

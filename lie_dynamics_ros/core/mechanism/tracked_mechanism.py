@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...core.errors import ConfigurationError, ParameterError
 from ...lie_dynamics import ClosedLoopTracker, ConstraintSet, Model, assemble
+from ..arrays import Array
+from ..errors import ConfigurationError, ParameterError
 
 MOST_GUESSES = 50
 
@@ -67,8 +67,8 @@ class TrackedMechanism:
             values["max_steps"],
         )
 
-    def tracker(self, model: Model, bounded: bool) -> ClosedLoopTracker:
-        """Return a tracker at the start; raises LieDynamicsError where the measured joints do not suffice."""
+    def tracker(self, model: Model, bounded: bool, most: int | None = None) -> ClosedLoopTracker:
+        """Return a tracker at the start, of so many steps at most; raises LieDynamicsError where sensors do not do."""
         error, noise = (values[0] if len(values) == 1 else values for values in (self.error, self.noise))
         return ClosedLoopTracker(
             model,
@@ -78,7 +78,7 @@ class TrackedMechanism:
             self.max_speed if bounded else None,
             sensor_error=error,
             sensor_noise=noise,
-            max_steps=self.max_steps,
+            max_steps=min(self.max_steps, most or self.max_steps),
         )
 
 

@@ -1,0 +1,294 @@
+"""`MotorDynamics`: a closed mechanism as its motors feel it, a robot with one coordinate for each of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dynamics.inverse_dynamics import inverse_dynamics
+from ...dynamics.jacobians import FrameKind, jacobian
+from ...dynamics.mass_matrix import gravity_force, mass_matrix
+from ...errors import InputError, SingularityError
+from ...lie._arrays import as_real
+from ...model.model import Model
+from ...model.structure import Frame, Joint, JointLimits
+from ..assembly import constraint_rank
+from ..constraint_set import ConstraintSet
+from ..quantities import constraint_quantities
+from .result import TrackedMotion
+from .tracker import ClosedLoopTracker
+
+Array = npt.NDArray[np.float64]
+_KEPT = 8
+
+
+class _Maps(NamedTuple):
+    """Rates of all coordinates from those of the motors, q' = T y', at some configurations."""
+
+    q: Array  # (..., nq)
+    T: Array  # (..., nv, f)
+    passive: Array  # A of the joints without motors (..., m, nv - f)
+
+
+class _Place:
+    """Where the mechanism is: what all copies of a `MotorDynamics` share."""
+
+    def __init__(self, tracker: ClosedLoopTracker, q: Array) -> None:
+        self.tracker, self.q, self.lost = tracker, q, False
+        self.maps: dict[bytes, _Maps] = {}
+
+
+class MotorDynamics:
+    """A closed mechanism as its motors feel it: M(y) y'' + h(y, y') = u, with y the positions of the motors.
+
+    With q' = T y', which keeps all loops closed, and T the unit matrix at the motors, what loops transmit does no work:
+    M = T^T M_tree T and h = T^T (h_tree + M_tree dT/dt y'), and friction and wrenches at other joints come along
+    (doc/closed_loops.md). Which of the configurations for y is meant is told by continuation from where the mechanism
+    `stands`: the end of the regular straight line in y from there, see `ClosedLoopTracker`.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut, without user-defined joints.
+    constraints : ConstraintSet
+        Loops and couplings.
+    q : array-like, shape (nq,)
+        Closed configuration to begin with.
+    motors : sequence of str
+        Joints of one coordinate with motors, as many as freedoms.
+
+    Raises
+    ------
+    InputError
+        For more or fewer motors than freedoms, open loops, and arguments that make no sense.
+    SingularityError
+        Where `q` is singular for these motors.
+
+    Attributes
+    ----------
+    tree : Model
+    constraints : ConstraintSet
+    joint_names : tuple of str
+        The motors.
+    nv, nq : int
+        Their number.
+    limits : JointLimits
+        Of the motors.
+
+    Results for one y are found once and kept; they belong to one thread at a time. Batches (..., f) are found afresh,
+    one row after another along straight lines, and may be asked for in any thread.
+    """
+
+    def __init__(self, model: Model, constraints: ConstraintSet, q: npt.ArrayLike, motors: Sequence[str]) -> None:
+        tracker = ClosedLoopTracker(model, constraints, q, motors)
+        start, setup = tracker.q, tracker.setup
+        freedoms = model.nv - constraint_rank(constraint_quantities(model, constraints, start, model._zero).jacobian)
+        if len(setup.names) != freedoms:
+            raise InputError(
+                f"motors: {freedoms} joints are expected, as many as the mechanism has freedoms, got "
+                f"{len(setup.names)}: {', '.join(setup.names)}",
+                name="motors",
+            )
+        self.tree, self.constraints, self.joint_names = model, constraints, setup.names
+        self.nv = self.nq = freedoms
+        self._places, self._positions = setup.places, setup.positions
+        self._others = np.setdiff1d(np.arange(model.nv), self._places)
+        at = {name: self._positions if name in ("lower", "upper") else self._places for name in _LIMITS}
+        self.limits = JointLimits(**{name: getattr(model.limits, name)[at[name]] for name in _LIMITS})
+        self._start = start[self._positions]
+        self._place = _Place(tracker, start)
+
+    # The tree's, as far as users of a `Model` ask for it.
+
+    @property
+    def name(self) -> str:
+        """Of the tree."""
+        return self.tree.name
+
+    @property
+    def gravity(self) -> Array:
+        """Of the tree (3,) [m/s^2]."""
+        return self.tree.gravity
+
+    def with_model(self, model: Model) -> MotorDynamics:
+        """Return the same mechanism, standing where this one does, with another inertia, losses or gravity."""
+        if model.joint_names != self.tree.joint_names:
+            raise InputError("model: the same tree is expected, got one with other joints", name="model")
+        other = copy.copy(self)
+        other.tree = model
+        return other
+
+    def with_gravity(self, gravity: npt.ArrayLike) -> MotorDynamics:
+        """Return it under another gravity, see `Model.with_gravity`."""
+        return self.with_model(self.tree.with_gravity(gravity))
+
+    def with_payload(self, *args: Any, **options: Any) -> MotorDynamics:
+        """Return it with a payload, see `Model.with_payload`."""
+        return self.with_model(self.tree.with_payload(*args, **options))
+
+    def with_joint_terms(self, **options: bool) -> MotorDynamics:
+        """Return it with losses and armature, see `Model.with_joint_terms`."""
+        return self.with_model(self.tree.with_joint_terms(**options))
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Of the tree."""
+        return self.tree.frames
+
+    def frame(self, name: str) -> Frame:
+        """Return a body or frame of the tree."""
+        return self.tree.frame(name)
+
+    def joint(self, name: str) -> Joint:
+        """Return a joint of the tree."""
+        return self.tree.joint(name)
+
+    @property
+    def n_bodies(self) -> int:
+        """Of the tree."""
+        return self.tree.n_bodies
+
+    def difference(self, y0: npt.ArrayLike, y1: npt.ArrayLike) -> Array:
+        """Return y1 - y0 (..., f); InputError for other shapes, NaN and infinity."""
+        return np.asarray(as_real(y1, (self.nv,), "y1") - as_real(y0, (self.nv,), "y0"))
+
+    def neutral(self) -> Array:
+        """Return where the motors were to begin with (f,)."""
+        return self._start.copy()
+
+    # Configurations.
+
+    @property
+    def q(self) -> Array:
+        """The configuration (nq,) in which the mechanism stands."""
+        return self._place.q.copy()
+
+    def stand(self, q: Array, lost: bool = False) -> None:
+        """From now on go from a closed configuration (nq,), which is not checked: see `ClosedLoopTracker.update`.
+
+        Where it is `lost`, nobody knows the present one: single results are those of `q` then, whatever y.
+        """
+        self._place.q, self._place.lost = np.array(q), lost
+        self._place.maps.clear()
+
+    def along(self, y: npt.ArrayLike) -> TrackedMotion:
+        """Return the configurations along positions of the motors (k, f), one after another; changes nothing."""
+        place = self._place
+        return place.tracker._twin(place.q).update_many(y)
+
+    def configuration(self, y: npt.ArrayLike) -> Array:
+        """Return configurations (..., nq) for positions of the motors (..., f).
+
+        Raises
+        ------
+        SingularityError
+            Where there is no regular way there.
+        """
+        return self._at(as_real(y, (self.nv,), "y")).q.copy()
+
+    def _at(self, y: Array) -> _Maps:
+        place = self._place
+        if y.ndim > 1:
+            found = self.along(y.reshape(-1, self.nv))
+            if not found.valid.all():
+                k = int(np.argmin(found.valid))
+                raise SingularityError(f"motors at {y.reshape(-1, self.nv)[k].tolist()}: {found[k].message}")
+            return self._maps(found.q.reshape(*y.shape[:-1], -1))
+        key = b"" if place.lost else y.tobytes()
+        maps = place.maps.get(key)
+        if maps is None:
+            q = place.q
+            if not place.lost and not np.array_equal(q[self._positions], y):
+                tracked = place.tracker._twin(q).update(y)
+                if not tracked.valid:
+                    raise SingularityError(f"motors at {y.tolist()}: {tracked.message}", name=tracked.status.name)
+                q = tracked.q
+            if len(place.maps) >= _KEPT:
+                place.maps.clear()
+            maps = place.maps[key] = self._maps(q)
+        return maps
+
+    def _maps(self, q: Array) -> _Maps:
+        A = constraint_quantities(self.tree, self.constraints, q, np.zeros((*q.shape[:-1], self.tree.nv))).jacobian
+        passive = A[..., self._others]
+        T = np.empty((*q.shape[:-1], self.tree.nv, self.nv))
+        T[..., self._places, :] = np.eye(self.nv)
+        T[..., self._others, :] = _solved(passive, -A[..., self._places])
+        return _Maps(q, T, passive)
+
+    # Motion.
+
+    def rates(self, y: npt.ArrayLike, yd: npt.ArrayLike) -> Array:
+        """Return the rates of all coordinates (..., nv) from those of the motors (..., f)."""
+        return _times(self._at(as_real(y, (self.nv,), "y")).T, as_real(yd, (self.nv,), "yd"))
+
+    def accelerations(self, y: npt.ArrayLike, yd: npt.ArrayLike, ydd: npt.ArrayLike) -> Array:
+        """Return the accelerations of all coordinates (..., nv): T y'' + dT/dt y'."""
+        maps = self._at(as_real(y, (self.nv,), "y"))
+        return self._accelerations(maps, _times(maps.T, as_real(yd, (self.nv,), "yd")), as_real(ydd, (self.nv,), "ydd"))
+
+    def _accelerations(self, maps: _Maps, rates: Array, ydd: Array) -> Array:
+        found = _times(maps.T, ydd)
+        if rates.any():
+            bias = constraint_quantities(self.tree, self.constraints, maps.q, rates).bias
+            found[..., self._others] -= _solved(maps.passive, bias[..., None])[..., 0]
+        return found
+
+    def jacobian(self, y: npt.ArrayLike, frame: str, axes: FrameKind = "body") -> Array:
+        """Return the Jacobian (..., 6, f) of a body or frame with respect to the motors; axes as in `jacobian`."""
+        maps = self._at(as_real(y, (self.nv,), "y"))
+        return np.asarray(jacobian(self.tree, maps.q, frame, axes) @ maps.T)
+
+    # Dynamics, as the functions of these names for a `Model`.
+
+    def mass_matrix(self, y: npt.ArrayLike) -> Array:
+        """Return T^T M T (..., f, f) [kg m^2, kg m, kg]."""
+        maps = self._at(as_real(y, (self.nv,), "y"))
+        return np.asarray(np.swapaxes(maps.T, -1, -2) @ mass_matrix(self.tree, maps.q) @ maps.T)
+
+    def gravity_force(self, y: npt.ArrayLike) -> Array:
+        """Return the efforts (..., f) of the motors that hold the mechanism at rest [N m, N]."""
+        maps = self._at(as_real(y, (self.nv,), "y"))
+        return _felt(maps.T, gravity_force(self.tree, maps.q))
+
+    def inverse_dynamics(
+        self, y: npt.ArrayLike, yd: npt.ArrayLike, ydd: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
+    ) -> Array:
+        """Return the efforts (..., f) of the motors for a motion; `f_ext` (..., n_bodies, 6) as for the tree."""
+        maps = self._at(as_real(y, (self.nv,), "y"))
+        rates = _times(maps.T, as_real(yd, (self.nv,), "yd"))
+        accelerations = self._accelerations(maps, rates, as_real(ydd, (self.nv,), "ydd"))
+        return _felt(maps.T, inverse_dynamics(self.tree, maps.q, rates, accelerations, f_ext))
+
+    def forward_dynamics(
+        self, y: npt.ArrayLike, yd: npt.ArrayLike, effort: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
+    ) -> Array:
+        """Return the accelerations (..., f) of the motors under efforts (..., f)."""
+        rest = as_real(effort, (self.nv,), "effort") - self.inverse_dynamics(y, yd, np.zeros(self.nv), f_ext)
+        return _solved(self.mass_matrix(y), rest[..., None])[..., 0]
+
+
+_LIMITS = tuple(field.name for field in fields(JointLimits))
+
+
+def _times(T: Array, rates: Array) -> Array:
+    return np.asarray((T @ rates[..., None])[..., 0])
+
+
+def _felt(T: Array, load: Array) -> Array:
+    return np.asarray((load[..., None, :] @ T)[..., 0, :])
+
+
+def _solved(A: Array, b: Array) -> Array:
+    """Return the solution of A x = b, by least squares where there are more equations than unknowns."""
+    try:
+        if A.shape[-2] == A.shape[-1]:
+            return np.asarray(np.linalg.solve(A, b))
+        return np.asarray(np.linalg.pinv(A) @ b)
+    except np.linalg.LinAlgError as error:
+        raise SingularityError(f"the motors do not hold the mechanism at this configuration: {error}") from error
