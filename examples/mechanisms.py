@@ -56,6 +56,7 @@ def picture(name, made, modes):
         ax.set_ylabel("y [m]" if plane != (0, 2) else "z [m]")
         if not plane:
             ax.view_init(elev=20.0, azim=-65.0)
+            ax.set_box_aspect(None, zoom=0.85)  # labels of the axes would be cut off
             ax.locator_params(nbins=4)
     return figure
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import zlib
 from itertools import groupby
 from pathlib import Path
@@ -87,6 +88,14 @@ def _require(config, report):
     if not any(part in reason for part in EXPLAINED):
         report.outcome = "failed"
         report.longrepr = f"--require-all: skipped, which it must not be: {reason}"
+
+
+def pytest_runtest_setup():
+    """Judge every picture that a test saves, in tests that draw at all."""
+    if "matplotlib" in sys.modules:
+        from support.picture_judge import judge_figures
+
+        judge_figures()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -12,6 +12,7 @@ from .errors import ParameterError
 
 When = Literal["any time", "while unconfigured", "at start"]
 
+
 @dataclass(frozen=True)
 class Setting:
     """One parameter of a node.

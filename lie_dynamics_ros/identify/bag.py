@@ -164,9 +164,7 @@ def _add(series: dict[tuple[str, str], _Series], key: tuple[str, str], time: flo
         found.value.append(value)
 
 
-def messages(
-    path: str | Path, types: Sequence[str], kinds: dict[str, str]
-) -> Iterator[tuple[str, str, int, Any]]:
+def messages(path: str | Path, types: Sequence[str], kinds: dict[str, str]) -> Iterator[tuple[str, str, int, Any]]:
     """Yield topic, type, time of receipt [ns] and content of messages of some types; `kinds` gets all topics."""
     try:
         from rosbags.highlevel import AnyReader

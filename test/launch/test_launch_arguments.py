@@ -417,25 +417,34 @@ def test_view_starts_the_viewer_which_sees_what_the_others_do(name, monkeypatch)
 
 
 @pytest.mark.parametrize(("name", "settings"), [("control", "robot"), ("stewart_bringup", "stewart"), ("viewer", "")])
-@pytest.mark.parametrize("installed", [True, False])
-def test_view_starts_rviz_where_it_is_installed(name, settings, installed, monkeypatch):
+@pytest.mark.parametrize("installed", [("rviz2", "plotjuggler"), ("plotjuggler",), ()])
+def test_view_starts_rviz_and_plotjuggler_where_they_are_installed(name, settings, installed, monkeypatch, tmp_path):
     import ament_index_python.packages as index
 
     def prefix(package):
-        if package != "rviz2" or not installed:
+        if package not in installed:
             raise index.PackageNotFoundError(package)
         return "/opt"
 
     stand_in(monkeypatch)
     monkeypatch.setattr(index, "get_package_prefix", prefix)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     *declared, start = loaded(name).generate_launch_description().args[0]
     texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
+    texts |= {"robot_description": "package://lie_dynamics_ros/urdf/panda_arm.urdf"} if settings == "robot" else {}
     wanted = {"view": "true"} if "view" in texts else {}
     nodes = start.kwargs["function"](SimpleNamespace(texts=texts | wanted))
     shown = [node.kwargs["arguments"][1].args[0][1:] for node in nodes if node.kwargs["package"] == "rviz2"]
-    assert shown == ([["config", "rviz", f"{settings}.rviz"]] if installed and settings else [])
+    assert shown == ([["config", "rviz", f"{settings}.rviz"]] if "rviz2" in installed and settings else [])
+    plots = [node.kwargs["arguments"] for node in nodes if node.kwargs["package"] == "plotjuggler"]
+    assert len(plots) == ("plotjuggler" in installed and settings == "robot")
+    for nosplash, option, file in plots:
+        assert (nosplash, option) == ("--nosplash", "--layout")
+        text = Path(file).read_text()
+        assert '"/computed_torque/joint_efforts/panda_joint7/effort"' in text
     assert [node.kwargs["executable"] for node in nodes].count("viewer") == 1
-    assert not [n for n in start.kwargs["function"](SimpleNamespace(texts=texts)) if n.kwargs["package"] == "rviz2"]
+    others = ("rviz2", "plotjuggler")
+    assert not [n for n in start.kwargs["function"](SimpleNamespace(texts=texts)) if n.kwargs["package"] in others]
 
 
 def test_settings_of_other_viewers_name_topics_that_there_are():

@@ -228,8 +228,11 @@ def test_gravity(rng):
 
 
 def test_joints_can_have_a_prefix(rng):
-    text = arm().replace("</robot>", """<link name="finger"/><joint name="finger" type="revolute"><parent link="hand"/>
-      <child link="finger"/><mimic joint="shoulder" multiplier="2"/></joint></robot>""")
+    text = arm().replace(
+        "</robot>",
+        """<link name="finger"/><joint name="finger" type="revolute"><parent link="hand"/>
+      <child link="finger"/><mimic joint="shoulder" multiplier="2"/></joint></robot>""",
+    )
     model = Model.from_urdf(text, base_link="base")
     named = model.with_joint_prefix("left_")
     assert named.joint_names == tuple(f"left_{name}" for name in model.joint_names)

@@ -134,9 +134,7 @@ def elsewhere(made, R=None, shift=(0.0, 0.0, 0.0), scale=1.0):
                 q[i][:2] += along[:2] * [1.0, -1.0]
                 placement[:3, 3] -= placement[:3, :3] @ along
         inertia, com = b.inertia * scale**2, b.com * scale
-        bodies.append(
-            Body(b.name, b.parent, placement, b.motion, b.mass, com, inertia, _scaled(b.joint_type, scale))
-        )
+        bodies.append(Body(b.name, b.parent, placement, b.motion, b.mass, com, inertia, _scaled(b.joint_type, scale)))
     model = to_model(Tree(bodies, R @ tree.gravity * scale))
     on_body, in_world, tip, side = (np.eye(4) for _ in range(4))
     on_body[:3, 3], tip[:3, 3], side[:3, 3] = places[0] * scale, places[1] * scale, places[1, ::-1] * scale
@@ -149,6 +147,4 @@ def elsewhere(made, R=None, shift=(0.0, 0.0, 0.0), scale=1.0):
     ]  # fmt: skip
     wrench = np.concatenate([f_ext[:, :3] * scale**2, f_ext[:, 3:] * scale], axis=1)
     force = tau * scale**2 / d
-    return World(
-        model, ConstraintSet(model, loops), q, qd * d, qdd * d, force, wrench, d, R, shift, scale
-    )
+    return World(model, ConstraintSet(model, loops), q, qd * d, qdd * d, force, wrench, d, R, shift, scale)

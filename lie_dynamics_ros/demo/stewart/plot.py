@@ -24,15 +24,15 @@ def draw(verdict: Verdict, path: Path) -> None:
         times, every = verdict.times, slice(None, None, max(1, len(verdict.times) // SHOWN))
         home = np.array([0.0, 0.0, verdict.truth[:, 2, 3].mean()])
         columns = (
-            ("position [mm], z from its mean", "xyz", 1e3, lambda T: T[:, :3, 3] - home),
+            ("position [mm]", ("x", "y", "z from its mean"), 1e3, lambda T: T[:, :3, 3] - home),
             ("orientation [deg]", ("roll", "pitch", "yaw"), 180.0 / np.pi, lambda T: so3.to_rpy(T[:, :3, :3])),
         )
         for column, (title, names, scale, values) in enumerate(columns):
             truth, estimates = scale * values(verdict.truth), scale * values(verdict.estimates)
             for axis in range(3):
-                top[column].plot(times, truth[:, axis], color=COLORS[axis], linewidth=1.2, label=f"{names[axis]}, true")
+                top[column].plot(times, truth[:, axis], color=COLORS[axis], linewidth=1.2, label=names[axis])
                 top[column].plot(times[every], estimates[every, axis], ".", color="black", markersize=1.5)
-            top[column].plot([], [], ".", color="black", markersize=3, label="estimated")
+            top[column].plot([], [], ".", color="black", markersize=3, label="estimates")
             top[column].set_title(title, fontsize=9, loc="left")
             top[column].legend(fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4)
         units = ("[um]", "[urad]")

@@ -33,9 +33,7 @@ class StewartShowcase(Showcase):
     title = "stewart"
     nodes = (f"{NAMESPACE[1:]}/simulated_stewart", f"{NAMESPACE[1:]}/stewart_pose")
     processes = ("simulated_stewart", "stewart_pose")
-    viewed = MappingProxyType(
-        {topic: f"{NAMESPACE}/{topic}" for topic in ("stewart_pose/pose", "stewart_pose/status")}
-    )
+    viewed = MappingProxyType({topic: f"{NAMESPACE}/{topic}" for topic in ("stewart_pose/pose", "stewart_pose/status")})
 
     def __init__(self, rate: float) -> None:
         self._rate = rate

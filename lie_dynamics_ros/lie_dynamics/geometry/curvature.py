@@ -20,6 +20,7 @@ from .metric import cholesky, inverse_metric
 
 Array = npt.NDArray[np.float64]
 
+
 @of_model
 def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     """Return the Riemann curvature of the mass metric, all indices lowered.

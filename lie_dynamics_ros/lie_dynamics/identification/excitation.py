@@ -197,7 +197,7 @@ def _basis(time: Array, seconds: float) -> tuple[Array, Array, Array]:
     angle = rate * time[:, None]
     s = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
     ds = np.concatenate([rate * np.cos(angle), -rate * np.sin(angle)], axis=1)
-    dds = -np.concatenate([rate, rate]) ** 2 * s
+    dds = -(np.concatenate([rate, rate]) ** 2) * s
     w, dw, ddw = w[:, None], dw[:, None], ddw[:, None]
     return w * s, dw * s + w * ds, ddw * s + 2.0 * dw * ds + w * dds
 

@@ -63,9 +63,7 @@ def _half_cot(t: Array) -> Array:
     return np.asarray(half * np.cos(half) / np.sin(half))
 
 
-def _function(
-    series: npt.NDArray[np.float64], closed: Callable[[Array], Array], doc: str
-) -> Callable[[Array], Array]:
+def _function(series: npt.NDArray[np.float64], closed: Callable[[Array], Array], doc: str) -> Callable[[Array], Array]:
     terms = np.abs(series) * _SWITCH ** np.arange(len(series))
     series = series[: np.count_nonzero(terms > 1e-18 * terms[0])]
 

@@ -213,9 +213,7 @@ class SpatialInertia:
         """Compare all ten values exactly."""
         if not isinstance(other, SpatialInertia):
             return NotImplemented
-        return bool(
-            self.mass == other.mass and (self.com == other.com).all() and (self.inertia == other.inertia).all()
-        )
+        return bool(self.mass == other.mass and (self.com == other.com).all() and (self.inertia == other.inertia).all())
 
     def __hash__(self) -> int:
         """Hash all ten values."""

@@ -134,9 +134,7 @@ class Laws:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
-    def stopping(
-        self, q: Array, qd: Array, plan: tuple[Array, Array, Array], with_friction: bool = True
-    ) -> LawEffort:
+    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array], with_friction: bool = True) -> LawEffort:
         """Return what brings the robot to rest along a plan: position, velocity, acceleration.
 
         Known friction is compensated at velocities of the plan, which is to be a function of time then.

@@ -244,9 +244,7 @@ class ComputedTorqueOptions(RobotOptions):
             raise ParameterError(f"least_delay: at most delay, {values['delay']:g}, got {values['least_delay']:g}")
         _check_gains(numbers, values["rate"], values["delay"])
         if values["on_infeasible"] == "slow_down" and find_spec("toppra") is None:
-            raise ParameterError(
-                "on_infeasible is slow_down, which needs the package toppra: pip install toppra"
-            )
+            raise ParameterError("on_infeasible is slow_down, which needs the package toppra: pip install toppra")
         return {
             **super().read(values),
             "numbers": numbers,

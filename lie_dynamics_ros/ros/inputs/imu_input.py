@@ -72,9 +72,7 @@ class ImuInput:
         strength = float(np.linalg.norm(settings["gravity"]))
         if not strength:
             raise MessageError(IMU, "the parameter gravity is zero, and an IMU tells its direction only")
-        core.measure_gravity(
-            sensor.measure(link, *read_imu(message), now, strength, settings["imu_filter_time"])
-        )
+        core.measure_gravity(sensor.measure(link, *read_imu(message), now, strength, settings["imu_filter_time"]))
 
     def describe(self, report: Report) -> None:
         """Fill in where gravity comes from, and for how long it has not been measured."""

@@ -136,9 +136,7 @@ LAUNCHED_NODES = {
         ("robot_description", "loops", "joint_prefix", "frame_prefix", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands.")},
     ),
-    "contact": NodeFile(
-        (*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}
-    ),
+    "contact": NodeFile((*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}),
     "tool_wrench": NodeFile((*_ROBOT, *_COMMON), {"wrench": ("~/wrench", "Topic of the sensor's readings.")}),
     "viewer": NodeFile(("robot_description", "joint_prefix", "frame_prefix", "platform", "address", *_COMMON)),
     "simulated_robot": NodeFile(
@@ -306,9 +304,7 @@ def _problems_of_arms(name: str, values: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _for_arm(
-    options: dict[str, Any], namespace: str, base_link: str, simulated: bool, apart: bool
-) -> dict[str, Any]:
+def _for_arm(options: dict[str, Any], namespace: str, base_link: str, simulated: bool, apart: bool) -> dict[str, Any]:
     """Return the options of a node for one arm, whose efforts go to the simulated robot where there is one.
 
     That is one for all, or in the namespace of each arm where they are robots of their own, ``apart``.

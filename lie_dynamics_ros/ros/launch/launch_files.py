@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .launch_arguments import Part, arguments_of, node_options
+from .plotjuggler import joints_of, layout, topics_of, write
 
 PACKAGE = "lie_dynamics_ros"
 
@@ -20,8 +21,8 @@ def launch_description(*parts: Part, **defaults: str) -> Any:
 
     def start(context: Any) -> list[Any]:
         texts = {name: LaunchConfiguration(name).perform(context) for name in arguments}
-        nodes = [_node(options) for options in node_options(parts, arguments, texts)]
-        return [*nodes, *_rviz(parts, texts)]
+        nodes = node_options(parts, arguments, texts)
+        return [*map(_node, nodes), *_viewers(parts, nodes, texts)]
 
     declared = []
     for name, argument in arguments.items():
@@ -35,22 +36,38 @@ def launch_description(*parts: Part, **defaults: str) -> Any:
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def _rviz(parts: Sequence[Part], texts: Mapping[str, str]) -> list[Any]:
-    """Return RViz with the settings of this package, where it is wanted and installed."""
-    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+def _viewers(parts: Sequence[Part], nodes: Sequence[Mapping[str, Any]], texts: Mapping[str, str]) -> list[Any]:
+    """Return RViz and PlotJuggler with settings for what is started, where they are wanted and installed."""
     from launch.substitutions import PathJoinSubstitution
     from launch_ros.actions import Node
     from launch_ros.substitutions import FindPackageShare
 
     if texts.get("view", "").strip() != "true":
         return []
+    found = []
+    stewart = any(part.node.endswith(("stewart", "stewart_pose", "stewart_command")) for part in parts)
+    namespace = texts["namespace"].strip()
+    if _installed("rviz2"):
+        file = f"{'stewart' if stewart else 'robot'}.rviz"
+        settings = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "rviz", file])
+        found.append(Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", settings]))
+    if _installed("plotjuggler") and not stewart:
+        joints = joints_of(texts.get("robot_description", ""), texts.get("joint_prefix", "").strip())
+        file = write(layout(topics_of(namespace, nodes), joints))
+        found.append(
+            Node(package="plotjuggler", executable="plotjuggler", arguments=["--nosplash", "--layout", str(file)])
+        )
+    return found
+
+
+def _installed(package: str) -> bool:
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
     try:
-        get_package_prefix("rviz2")
+        get_package_prefix(package)
     except (PackageNotFoundError, OSError):  # OSError: AMENT_PREFIX_PATH is not set
-        return []
-    kind = "stewart" if any(part.node.endswith(("stewart", "stewart_pose")) for part in parts) else "robot"
-    settings = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "rviz", f"{kind}.rviz"])
-    return [Node(package="rviz2", executable="rviz2", namespace=texts["namespace"], arguments=["-d", settings])]
+        return False
+    return True
 
 
 def _node(options: Mapping[str, Any]) -> Any:

@@ -89,8 +89,10 @@ def _sensible(vectors, joints, numbers):
         for i in range(joints.shape[1]):
             if not joints[SPEED, i] > 0.0:
                 return False
-    return 0.0 <= numbers[SINGULAR] <= 1.0 and numbers[FASTEST] > 0.0 and (
-        0.0 <= numbers[YIELDING] < math.inf and 0.0 <= numbers[LEVER] < math.inf
+    return (
+        0.0 <= numbers[SINGULAR] <= 1.0
+        and numbers[FASTEST] > 0.0
+        and (0.0 <= numbers[YIELDING] < math.inf and 0.0 <= numbers[LEVER] < math.inf)
     )
 
 

@@ -155,9 +155,7 @@ def coriolis_product(rows, q, qd, reference, ploen, out):
     return _one(rows, q, qd, reference, q, q, ploen, out, out, fit)
 
 
-@kernel(
-    "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], boolean[::1], float64[::1])"
-)
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], boolean[::1], float64[::1])")
 def any_coriolis_product(rows, q, qd, reference, _f_ext, ploen, out):
     """Evaluate a state of any size, arguments of the right shapes; return its status."""
     if not check_quaternions(rows, q):

@@ -147,6 +147,7 @@ def _unseen_error(columns: Array, y: Array) -> tuple[float, Array]:
         squares.append(both[part].T @ both[part])
         mixed.append(both[part].T @ y[part])
     H, g = np.sum(squares, axis=0), np.sum(mixed, axis=0)
+
     def solved(square: Array, mix: Array) -> Array:
         root = np.linalg.cholesky(square + 1e-9 * np.eye(len(square)))
         return np.asarray(nnls(root.T, np.linalg.solve(root, mix))[0])

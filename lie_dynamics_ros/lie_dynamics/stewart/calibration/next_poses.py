@@ -130,9 +130,7 @@ def _rows(
     return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(poses), -1, model.N_PARAMETERS)
 
 
-def _candidates(
-    platform: StewartPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator
-) -> Array:
+def _candidates(platform: StewartPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator) -> Array:
     """Poses about home to which a straight line leads within limits, away from singular poses."""
     home = platform.home_pose
     if home is None:

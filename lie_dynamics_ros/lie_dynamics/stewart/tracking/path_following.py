@@ -90,9 +90,7 @@ class ColdStart:
             )
         covered = f"{100.0 * self.fraction:.4g}% of the way from the home pose"
         if self.reason is StopReason.STEP_LIMIT:
-            return (
-                f"stopped after {self.steps} proven steps, {covered}: allow more steps, or give a nearer home pose"
-            )
+            return f"stopped after {self.steps} proven steps, {covered}: allow more steps, or give a nearer home pose"
         if self.reason is StopReason.NO_POSE:
             return f"no pose has these lengths; the path from the home pose ended at a singularity, {covered}"
         return (

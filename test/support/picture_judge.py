@@ -1,4 +1,7 @@
-"""Whether what is written in a figure can be read: no text lies on another, no legend on a curve."""
+"""Whether what is written in a figure can be read: no text lies on another or leaves the picture, no legend on a curve.
+
+Every figure that a test saves is judged: `judge_figures` makes saving one that cannot be read an error.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,12 @@ def _texts(figure: Figure) -> list[tuple[str, Any]]:
     renderer = figure.canvas.get_renderer()
     found: list[tuple[str, Any]] = [("legend of the figure", legend) for legend in figure.legends]
     found += [(f"title {text.get_text()!r}", text) for text in figure.texts]
-    for axes in figure.axes:
-        flat = axes.name != "3d"
+    for axes in filter(lambda axes: axes.get_visible(), figure.axes):
         parts = [axes.title, axes._left_title, axes._right_title, *axes.texts]
-        if flat:
-            parts += [axes.xaxis.label, axes.yaxis.label]
-            low, high = sorted(axes.get_xlim()), sorted(axes.get_ylim())
-            for axis, (least, most) in ((axes.xaxis, low), (axes.yaxis, high)):
+        if axes.axison:
+            for axis in axes._axis_map.values():
+                least, most = sorted(axis.get_view_interval())
+                parts.append(axis.label)
                 parts += [t.label1 for t in axis.get_major_ticks() if least <= t.get_loc() <= most]
         found += [(repr(text.get_text()), text) for text in parts if text.get_visible() and text.get_text().strip()]
         if axes.get_legend():
@@ -41,12 +43,18 @@ def _on_the_way(points: np.ndarray) -> np.ndarray:
     return np.concatenate([points, *pieces])
 
 
-def flaws(figure: Figure) -> list[str]:
-    """Say what covers what in a figure."""
+def flaws(figure: Figure, cut: bool = True) -> list[str]:
+    """Say what covers what in a figure, and what is cut off at its border; not so with ``cut=False``."""
     FigureCanvasAgg(figure).draw()
     renderer = figure.canvas.get_renderer()
     said = []
-    for (first, a), (second, b) in combinations(_texts(figure), 2):
+    texts = _texts(figure)
+    if cut:
+        whole = figure.bbox.padded(TOUCH)
+        said += [
+            f"{name} is cut off" for name, box in texts if not (whole.contains(*box.min) and whole.contains(*box.max))
+        ]
+    for (first, a), (second, b) in combinations(texts, 2):
         overlap = [min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)]
         if min(overlap) > TOUCH:
             said.append(f"{first} lies on {second}")
@@ -60,3 +68,18 @@ def flaws(figure: Figure) -> list[str]:
             if len(points) and any(box.contains(*point) for point in _on_the_way(points)):
                 said.append(f"a legend lies on the curve {line.get_label()!r}")
     return said
+
+
+def judge_figures() -> None:
+    """Make `Figure.savefig` refuse what cannot be read, from now on."""
+    save = Figure.savefig
+    if getattr(save, "judges", False):
+        return
+
+    def judge_and_save(figure: Figure, *arguments: Any, **keywords: Any) -> None:
+        found = flaws(figure, cut=keywords.get("bbox_inches") != "tight")
+        assert not found, f"{arguments[0]}: {found}"
+        save(figure, *arguments, **keywords)
+
+    judge_and_save.judges = True  # type: ignore[attr-defined]
+    Figure.savefig = judge_and_save  # type: ignore[method-assign]
