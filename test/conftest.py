@@ -93,7 +93,7 @@ def _require(config, report):
 def pytest_runtest_setup():
     """Judge every picture that a test saves, in tests that draw at all."""
     if "matplotlib" in sys.modules:
-        from support.picture_judge import judge_figures
+        from support.page.picture_judge import judge_figures
 
         judge_figures()
 

@@ -175,7 +175,7 @@ def test_finds_missing_twists_and_missing_answers(poses):
 
 
 def test_pictures_are_drawn_and_can_be_read(recording, model, poses, tmp_path):
-    """Whether they can be read `support.picture_judge` says."""
+    """Whether they can be read `support.page.picture_judge` says."""
     draw_torques(judge(recording, model), model, tmp_path / "torques.png")
     draw_poses(stewart.judge(poses), tmp_path / "poses.png")
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("torques.png", "poses.png"))

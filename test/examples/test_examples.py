@@ -1,4 +1,4 @@
-"""The examples run, say what they should, and draw their pictures, which `support.picture_judge` judges."""
+"""The examples run, say what they should, and draw their pictures, which `support.page.picture_judge` judges."""
 
 import re
 import runpy
