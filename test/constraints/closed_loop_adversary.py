@@ -11,8 +11,8 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 
 #: Rates that are as often too large for a proof as not.
-RATES = {"five-bar": 6.0, "four-bar": 6.0, "delta": 1.0, "stewart": 1.0, "6-UPS": 1.0, "6-RUS": 1.0,
-         "linear delta": 1.0, "3-RPS": 1.0, "four-bar arm": 6.0, "planar 3-RRR": 6.0}  # fmt: skip
+RATES = {"five-bar": 6.0, "four-bar": 6.0, "delta": 1.0, "stewart": 1.0, "6-UPS": 1.0, "6-UCU": 1.0,
+         "6-RUS": 1.0, "linear delta": 1.0, "3-RPS": 1.0, "four-bar arm": 6.0, "planar 3-RRR": 6.0}  # fmt: skip
 
 
 def distance(model, rates, a, b):

@@ -21,5 +21,5 @@ MADE = {"four-bar": four_bar, "five-bar": five_bar, "delta": delta_robot, "stewa
 #: Others, which are tracked, too.
 MORE = {
     name: partial(mechanism, name)
-    for name in ("6-RUS", "linear delta", "3-RPS", "four-bar arm", "planar 3-RRR", "6-UPS")
+    for name in ("6-RUS", "linear delta", "3-RPS", "four-bar arm", "planar 3-RRR", "6-UPS", "6-UCU")
 }

@@ -126,6 +126,26 @@ def test_many_searches_find_no_other_modes(name, rng):
         assert len(search) == len(found)
 
 
+@pytest.mark.slow
+def test_modes_of_offset_legs_become_those_of_point_joints():
+    point = mechanism("6-UPS")
+    poses = point.pose(point.assembly_modes(point.motors(point.q)).q)
+    small = mechanism("6-UCU", base_offset=1e-8, platform_offset=0.0)
+    found = small.assembly_modes(small.motors(small.q))
+    assert len(found) == len(poses) and not found.complete and "from 16 poses on point joints" in found.message
+    for T in poses:
+        assert min(np.abs(small.pose(q) - T).max() for q in found.q) < 1e-5
+
+
+def test_modes_of_offset_legs_are_found_by_growing_offsets_and_by_random_starts(rng):
+    made = mechanism("6-UCU")
+    q = moved(made, rng)
+    found = made.assembly_modes(made.motors(q))
+    assert min(apart(made, q, x) for x in found.q) < 1e-9
+    assert found.residuals.max() < 1e-10 and found.complex_count == 0
+    assert np.array_equal(made.motors(found.q), np.tile(made.motors(q), (len(found), 1)))
+
+
 def test_two_modes_of_a_delta_are_level_and_cross_three_spheres():
     made = mechanism("delta")
     angles = np.array([0.1, 0.4, 0.6])
@@ -233,6 +253,10 @@ def test_names_and_dimensions():
         (("6-UPS", {"platform_inertia": 3.0}), "a SpatialInertia is expected"),
         (("6-UPS", {"geometry": homeless}), "has no home_pose"),
         (("linear delta", {"base_radius": 1.0}), r"rods of 0.35 m do not reach over 0.95 m"),
+        (("6-UCU", {"geometry": 3}), "an OffsetPlatform is expected"),
+        (("6-UCU", {"base_offset": -0.01}), "base_offset: a number, 0 or more, is expected"),
+        (("6-UCU", {"platform_inertia": 3.0}), "a SpatialInertia is expected"),
+        (("6-UPS", {"geometry": mechanism("6-UCU").geometry}), "geometry: a StewartPlatform is expected"),
         (("6-RUS", {"rod_length": 0.01}), "do not reach over"),
         (("6-RUS", {"crank_mass": np.nan}), "crank_mass: a number above zero"),
         (("3-RPS", {"height": 0.0}), "height: a number above zero"),
@@ -274,7 +298,7 @@ def test_no_configuration_is_an_answer():
     assert len(mechanism("3-RPS").assembly_modes([1e-300, 0.4, 0.4])) == 0
     assert len(mechanism("3-RPS").assembly_modes([1e10, 0.4, 0.4])) == 0
     assert len(mechanism("five-bar", lengths=(0.4, 0.3, 0.4, 0.4, 0.3)).assembly_modes([np.pi, 0.0])) == 0
-    for name in ("3-RPS", "6-UPS"):
+    for name in ("3-RPS", "6-UPS", "6-UCU"):
         made = mechanism(name)
         with pytest.raises(InputError, match=r"above zero|longer than zero"):
             made.assembly_modes(-made.motors(made.q))

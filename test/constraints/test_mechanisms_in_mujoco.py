@@ -1,5 +1,7 @@
 """MuJoCo as the machine: what a tracker makes of its motors is its pose, and what inverse dynamics says its efforts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from lie_dynamics_ros.lie_dynamics import (
     mechanism,
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
+from lie_dynamics_ros.lie_dynamics.lie import se3
 
 QUICK = ("delta", "3-RPS", "four-bar arm")
 STEP, EACH, DURATION, RAMP = 2e-4, 5, 0.3, 0.2
@@ -33,6 +36,14 @@ def wanted(made, t):
     h = 1e-5
     before, now, after = place(t - h) if t > h else place(0.0), place(t), place(t + h)
     return now, (after - before) / (2.0 * h), (after - 2.0 * now + before) / h**2
+
+
+def test_offset_legs_of_mujoco_meet_the_platform_where_inverse_kinematics_says():
+    made = mechanism("6-UCU")
+    T = made.pose(made.q) @ np.asarray(se3.exp([0.2, -0.15, 0.3, 0.04, 0.03, -0.05]))
+    machine = MujocoMechanism(replace(made, q=made.configuration(T)))
+    assert machine.gap < 1e-14 and machine.twist_of_ends < 1e-14
+    assert np.abs(machine.pose - T).max() < 1e-14
 
 
 @pytest.mark.parametrize(

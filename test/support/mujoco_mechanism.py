@@ -10,6 +10,8 @@ from .mujoco_arm import mujoco
 
 #: Of massless crosses, in which MuJoCo does not believe [kg, kg m^2].
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-10
+#: Of crosses at cuts, which would be soft if they were as light.
+CROSS = 1e-3, 1e-5
 
 
 class MujocoMechanism:
@@ -18,7 +20,8 @@ class MujocoMechanism:
     Parameters
     ----------
     made : Mechanism
-        Its URDF, its loops (all closed in points) and its home configuration are read.
+        Its URDF, its loops (closed in points, in welds, or in universal joints about y of the first and z of the second
+        frame) and its home configuration are read.
     step : float
         Of the integrator [s].
     """
@@ -30,15 +33,20 @@ class MujocoMechanism:
         spec.option.timestep, spec.option.gravity = step, made.model.gravity
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-        self._ends = []
+        self._ends, crosses = [], []
         for loop in made.constraints.loops:
             sites = []
             for side in ("first", "second"):
                 place = getattr(loop, f"{side}_placement")
                 turn = np.roll(quaternion.from_matrix(place[:3, :3]), 1)
                 sites.append(f"{loop.name}_{side}")
-                spec.body(getattr(loop, side)).add_site(name=sites[-1], pos=place[:3, 3], quat=turn)
-            kind = getattr(mujoco.mjtEq, "mjEQ_WELD" if loop.kind.startswith("welded") else "mjEQ_CONNECT")
+                body, at = spec.body(getattr(loop, side)), {"pos": place[:3, 3], "quat": turn}
+                if loop.kind == "universal" and side == "second":
+                    body, at = self._on_cross(body, loop, at), {}
+                    crosses.append((loop.name, loop.second))
+                body.add_site(name=sites[-1], **at)
+            welded = loop.kind.startswith("welded") or loop.kind == "universal"
+            kind = getattr(mujoco.mjtEq, "mjEQ_WELD" if welded else "mjEQ_CONNECT")
             spec.add_equality(
                 type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=sites[0], name2=sites[1],
                 solref=[2.0 * step, 1.0], solimp=[0.9999, 0.9999, 1e-3, 0.5, 2.0],
@@ -52,6 +60,24 @@ class MujocoMechanism:
         self._motors = [self.model.joint(name).id for name in made.actuated]
         self.platform = made.platform
         mujoco.mj_forward(self.model, self.data)
+        for (first, _), (name, body) in zip(self._ends, crosses, strict=False):
+            turned = self.data.body(body).xmat.reshape(3, 3).T @ self.data.site(first).xmat.reshape(3, 3)
+            angle = np.arctan2(-turned[0, 1], turned[1, 1])
+            about_y = np.arctan2(np.cos(angle) * turned[0, 2] + np.sin(angle) * turned[1, 2], turned[2, 2])
+            self._place(f"{name}_z", [angle])
+            self._place(f"{name}_y", [about_y])
+        mujoco.mj_forward(self.model, self.data)
+
+    @staticmethod
+    def _on_cross(body, loop, at):
+        """A massless body that a universal joint at the cut carries: turned about z, then about y."""
+        assert loop.axis.tolist() == [0.0, 1.0, 0.0] and loop.second_axis.tolist() == [0.0, 0.0, 1.0]
+        for letter, axis in (("z", loop.second_axis), ("y", loop.axis)):
+            body = body.add_body(name=f"{loop.name}_{letter}", **at)
+            body.mass, body.inertia, body.explicitinertial = CROSS[0], np.full(3, CROSS[1]), 1
+            body.add_joint(name=f"{loop.name}_{letter}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis)
+            at = {}
+        return body
 
     def _place(self, name, values) -> None:
         at = self.model.jnt_qposadr[self.model.joint(name).id]
@@ -83,6 +109,11 @@ class MujocoMechanism:
     def gap(self) -> float:
         """Largest distance of two ends that should be one [m]."""
         return max(np.linalg.norm(self.data.site(a).xpos - self.data.site(b).xpos) for a, b in self._ends)
+
+    @property
+    def twist_of_ends(self) -> float:
+        """Largest difference of the directions of two ends, welded or on a universal joint."""
+        return max(np.abs(self.data.site(a).xmat - self.data.site(b).xmat).max() for a, b in self._ends)
 
     def push(self, efforts) -> None:
         """Give the motors efforts, and find accelerations."""

@@ -28,6 +28,7 @@ from .geometry.designs import dietmaier_platform as dietmaier_platform
 from .geometry.designs import griffis_duffy_platform as griffis_duffy_platform
 from .geometry.designs import reference_platform as reference_platform
 from .geometry.designs import semi_regular_platform as semi_regular_platform
+from .geometry.offset_platform import OffsetPlatform as OffsetPlatform
 from .geometry.platform import StewartPlatform as StewartPlatform
 from .geometry.second_derivatives import leg_length_second_derivatives as leg_length_second_derivatives
 from .geometry.statics import holding_forces as holding_forces
@@ -38,6 +39,7 @@ from .geometry.workspace import WorkspaceSlice as WorkspaceSlice
 from .geometry.workspace import workspace_slice as workspace_slice
 from .solvers.forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
 from .solvers.forward_kinematics import solve_forward_kinematics as solve_forward_kinematics
+from .solvers.offset_legs import poses_near as poses_near
 from .tracking.path_following import ColdStart as ColdStart
 from .tracking.path_following import StopReason as StopReason
 from .tracking.path_following import level_home as level_home

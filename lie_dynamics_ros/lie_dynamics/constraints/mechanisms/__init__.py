@@ -6,6 +6,7 @@ from .base import Mechanism
 from .by_name import MECHANISMS, mechanism
 from .delta import LinearDelta, RotaryDelta, delta_robot, linear_delta
 from .gough_stewart import GoughStewart, RotaryLegs, gough_stewart, rotary_legs
+from .offset_legs import OffsetLegs, offset_legs
 from .planar import FiveBar, five_bar, four_bar
 from .three_rps import ThreeRps, three_rps
 from .three_rrr import PlanarThreeRrr, planar_3rrr
@@ -18,6 +19,7 @@ __all__ = [
     "GoughStewart",
     "LinearDelta",
     "Mechanism",
+    "OffsetLegs",
     "PlanarThreeRrr",
     "RotaryDelta",
     "RotaryLegs",
@@ -30,6 +32,7 @@ __all__ = [
     "gough_stewart",
     "linear_delta",
     "mechanism",
+    "offset_legs",
     "planar_3rrr",
     "rotary_legs",
     "three_rps",

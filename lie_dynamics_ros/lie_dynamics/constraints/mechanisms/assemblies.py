@@ -25,7 +25,7 @@ _SAME, _NEAR = 1e-6, 1e-3
 #: Singular values of A for the joints without motor that are smaller, relative to the largest, count as zero.
 _SINGULAR = 1e-8
 #: Starting points of a search, and seed of their random numbers.
-_STARTS, _SEED = 200, 1
+STARTS, SEED = 200, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +125,13 @@ def six_legs(base: Array, platform: Array, lengths: Array) -> tuple[Array, Candi
 
 
 def assemblies_from_starts(
-    model: Model, constraints: ConstraintSet, held: Sequence[str], positions: npt.ArrayLike, starts: int = _STARTS
+    model: Model, constraints: ConstraintSet, held: Sequence[str], positions: npt.ArrayLike, starts: int = STARTS
 ) -> Assemblies:
     """Return the configurations to which `assemble` leads from random starts, the joints `held` staying (k,).
 
     Some may be missing: `Assemblies.complete` is False, and `Assemblies.hits` says how often each was found.
     """
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     kept: list[Array] = []
     seen: list[Array] = []
     hits: list[int] = []

@@ -198,10 +198,14 @@ def add_universal(
     placement: Array,
     inertia: SpatialInertia,
     joint: str,
+    offset: float = 0.0,
 ) -> None:
-    """Add a body on two hinges, "JOINT_1" and "JOINT_2", with a massless cross: URDF has no universal joint."""
+    """Add a body on two hinges, "JOINT_1" and "JOINT_2", with a massless cross: URDF has no universal joint.
+
+    The second hinge is `offset` along z from the first [m].
+    """
     builder.add(f"{body}_cross", parent, jt.revolute(axes[0]), placement, None, f"{joint}_1")
-    builder.add(body, f"{body}_cross", jt.revolute(axes[1]), None, inertia, f"{joint}_2")
+    builder.add(body, f"{body}_cross", jt.revolute(axes[1]), shifted(z=offset), inertia, f"{joint}_2")
 
 
 def dimensions(signed: str = "", from_zero: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:

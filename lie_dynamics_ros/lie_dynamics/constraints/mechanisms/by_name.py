@@ -11,6 +11,7 @@ from .arm import four_bar_arm
 from .base import Mechanism, file_name
 from .delta import delta_robot, linear_delta
 from .gough_stewart import gough_stewart, rotary_legs
+from .offset_legs import offset_legs
 from .planar import five_bar, four_bar
 from .three_rps import three_rps
 from .three_rrr import planar_3rrr
@@ -19,6 +20,7 @@ from .three_rrr import planar_3rrr
 MECHANISMS: MappingProxyType[str, Callable[..., Mechanism]] = MappingProxyType(
     {
         "6-UPS": gough_stewart,
+        "6-UCU": offset_legs,
         "6-RUS": rotary_legs,
         "delta": delta_robot,
         "linear delta": linear_delta,

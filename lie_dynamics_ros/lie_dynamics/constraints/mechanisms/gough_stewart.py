@@ -36,6 +36,9 @@ from .base import (
 )
 from .crossings import cosine_angle
 
+#: Length [m] and mass [kg] of a leg's cylinder, and of its piston.
+Rods = tuple[tuple[float, float], tuple[float, float]]
+
 
 class Geometry(Protocol):
     """What is read of a `StewartPlatform`: joint centres on base and platform, (6, 3) each [m]."""
@@ -55,28 +58,20 @@ class SixLegs(Mechanism, ABC):
 
     Attributes
     ----------
-    geometry : Geometry
-        Joint centres.
     leg_frames : ndarray, shape (6, 3, 3)
         Rotation of each leg's frame on the base.
     """
 
-    geometry: Geometry
     leg_frames: Array
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the configuration (..., nq) for poses (..., 4, 4) of the platform; see `Mechanism.configuration`."""
         T = real_pose(output)
-        return self._joints(T, self._legs(self._seen(T)))
-
-    def _seen(self, T: Array) -> Array:
-        """Return the joint centres on the platform, seen from those on the base in the legs' frames (..., 6, 3)."""
-        legs = (T[..., None, :3, :3] @ self.geometry.platform_points[..., None])[..., 0] + T[..., None, :3, 3]
-        return ((legs - self.geometry.base_points)[..., None, :] @ self.leg_frames)[..., 0, :]
+        return self._joints(T, self._legs(T))
 
     @abstractmethod
-    def _legs(self, seen: Array) -> Array:
-        """Return the three coordinates of each leg (..., 6, 3) for its end seen at (..., 6, 3)."""
+    def _legs(self, T: Array) -> Array:
+        """Return the coordinates of each leg (..., 6, k) for poses (..., 4, 4)."""
 
     def _joints(self, T: Array, legs: Array) -> Array:
         q = np.empty((*T.shape[:-2], self.model.nq))
@@ -91,14 +86,33 @@ class SixLegs(Mechanism, ABC):
 
     @abstractmethod
     def _place(self, name: str) -> int:
-        """Return which of a leg's three coordinates a joint has."""
+        """Return which of a leg's coordinates a joint has."""
 
 
 @dataclass(frozen=True, eq=False)
-class GoughStewart(SixLegs):
+class PointLegs(SixLegs, ABC):
+    """On joints with a centre.
+
+    Attributes
+    ----------
+    geometry : Geometry
+        Joint centres.
+    """
+
+    geometry: Geometry
+
+    def _seen(self, T: Array) -> Array:
+        """Return the joint centres on the platform, seen from those on the base in the legs' frames (..., 6, 3)."""
+        legs = (T[..., None, :3, :3] @ self.geometry.platform_points[..., None])[..., 0] + T[..., None, :3, 3]
+        return ((legs - self.geometry.base_points)[..., None, :] @ self.leg_frames)[..., 0, :]
+
+
+@dataclass(frozen=True, eq=False)
+class GoughStewart(PointLegs):
     """With sliding legs; z of a leg's frame points along the leg in the home configuration."""
 
-    def _legs(self, seen: Array) -> Array:
+    def _legs(self, T: Array) -> Array:
+        seen = self._seen(T)
         first = np.arctan2(-seen[..., 1], seen[..., 2])
         second = np.arctan2(seen[..., 0], np.hypot(seen[..., 1], seen[..., 2]))
         return np.stack([first, second, np.linalg.norm(seen, axis=-1)], axis=-1)
@@ -114,7 +128,7 @@ class GoughStewart(SixLegs):
 
 
 @dataclass(frozen=True, eq=False)
-class RotaryLegs(SixLegs):
+class RotaryLegs(PointLegs):
     """With cranks and rods; x and y of a leg's frame span the plane of its crank, y pointing up.
 
     Attributes
@@ -132,8 +146,8 @@ class RotaryLegs(SixLegs):
         seen = self.crank * np.stack([np.cos(x), np.sin(x), 0.0 * x], axis=-1)
         return np.asarray(self.geometry.base_points + (self.leg_frames @ seen[..., None])[..., 0])
 
-    def _legs(self, seen: Array) -> Array:
-        home = self._seen(self.pose(self.q))
+    def _legs(self, T: Array) -> Array:
+        seen, home = self._seen(T), self._seen(self.pose(self.q))
         sides = np.sign(np.sin(self.motors(self.q) - np.arctan2(home[:, 1], home[:, 0])))
         cranks = self._cranks(seen, sides)
         for k in range(6):
@@ -199,31 +213,27 @@ def gough_stewart(
         For what is no dimension, and where there is no home pose.
     """
     geometry = reference_platform() if geometry is None else geometry
-    T = _home(geometry, home)
+    if not all(np.shape(getattr(geometry, key, 0.0)) == (6, 3) for key in ("base_points", "platform_points")):
+        raise DescriptionError(f"gough_stewart: geometry: a StewartPlatform is expected, got {geometry!r}")
+    T = home_of(geometry, home, "gough_stewart")
     legs = geometry.platform_points @ T[:3, :3].T + T[:3, 3] - geometry.base_points
     frames = np.empty((6, 3, 3))
     builder = ModelBuilder(gravity)
-    plate = disc(0.2, 3.0) if platform_inertia is None else platform_inertia
-    if not isinstance(plate, SpatialInertia):
-        raise DescriptionError(f"gough_stewart: platform_inertia: a SpatialInertia is expected, got {plate!r}")
-    builder.add("platform", None, jt.free(), None, plate, "platform")
+    builder.add("platform", None, jt.free(), None, plate_of(platform_inertia, "gough_stewart"), "platform")
     loops = []
     for k in range(6):
-        z = legs[k] / np.linalg.norm(legs[k])
+        length = float(np.linalg.norm(legs[k]))
+        z = legs[k] / length
         x, y = perpendicular(z)
         frames[k] = np.array([x, y, z]).T
-        cylinder, piston = f"cylinder_{k + 1}", f"piston_{k + 1}"
-        inertia, place = rod(cylinder_length, cylinder_mass, axis=2), placed(frames[k], geometry.base_points[k])
-        add_universal(builder, cylinder, None, ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]), place, inertia, f"tilt_{k + 1}")
-        inertia = rod(piston_length, piston_mass, axis=2, start=-piston_length)
-        length = float(np.linalg.norm(legs[k]))
-        low, high = STROKE[0] * length, STROKE[1] * length
-        builder.add(piston, cylinder, jt.prismatic([0, 0, 1]), None, inertia, f"leg_{k + 1}", lower=low, upper=high)
+        place = placed(frames[k], geometry.base_points[k])
+        rods = (cylinder_length, cylinder_mass), (piston_length, piston_mass)
+        piston = add_sliding_leg(builder, k + 1, place, length, rods)
         ball = shifted(*geometry.platform_points[k])
         loops.append(Loop.spherical("platform", piston, name=f"ball_{k + 1}", first_placement=ball))
     model = builder.build("6_ups")
     names = tuple(f"leg_{k}" for k in range(1, 7))
-    made = GoughStewart(model, ConstraintSet(model, loops), model.neutral(), names, "platform", geometry, frames)
+    made = GoughStewart(model, ConstraintSet(model, loops), model.neutral(), names, "platform", frames, geometry)
     return replace(made, q=made.configuration(T))
 
 
@@ -288,7 +298,7 @@ def rotary_legs(
     model = builder.build("6_rus")
     names = tuple(f"crank_{k}" for k in range(1, 7))
     made = RotaryLegs(
-        model, ConstraintSet(model, loops), model.neutral(), names, "platform", geometry, frames, crank, rod_length
+        model, ConstraintSet(model, loops), model.neutral(), names, "platform", frames, geometry, crank, rod_length
     )
     # Level, and not turned: by symmetry all rods reach it from cranks at one angle.
     gap = geometry.platform_points[0] - made.knees(np.full(6, angle))[0]
@@ -316,10 +326,34 @@ def _pairs(base: float, base_half: float, platform: float, platform_half: float)
     return points[0], points[1]
 
 
-def _home(geometry: Geometry, home: npt.ArrayLike | None) -> Array:
-    if not all(np.shape(getattr(geometry, key, 0.0)) == (6, 3) for key in ("base_points", "platform_points")):
-        raise DescriptionError(f"gough_stewart: geometry: a StewartPlatform is expected, got {geometry!r}")
+def home_of(geometry: object, home: npt.ArrayLike | None, mechanism: str) -> Array:
+    """Return the pose (4, 4) that is given, or the `home_pose` of a geometry; raises DescriptionError for none."""
     pose = getattr(geometry, "home_pose", None) if home is None else home
     if pose is None:
-        raise DescriptionError("gough_stewart: home: a pose is expected, the geometry has no home_pose")
+        raise DescriptionError(f"{mechanism}: home: a pose is expected, the geometry has no home_pose")
     return se3.check(pose, "home").real
+
+
+def plate_of(inertia: SpatialInertia | None, mechanism: str) -> SpatialInertia:
+    """Return the platform's inertia, that of a disc when left out; raises DescriptionError for what is none."""
+    plate = disc(0.2, 3.0) if inertia is None else inertia
+    if not isinstance(plate, SpatialInertia):
+        raise DescriptionError(f"{mechanism}: platform_inertia: a SpatialInertia is expected, got {plate!r}")
+    return plate
+
+
+def add_sliding_leg(
+    builder: ModelBuilder, leg: int, placement: Array, length: float, rods: Rods, offset: float = 0.0
+) -> str:
+    """Add a universal joint, a cylinder and a piston, of (length [m], mass [kg]) each; return the piston's name.
+
+    The hinges turn about x and y, the second one `offset` further along z [m]; the leg is `length` long at home.
+    """
+    cylinder, piston = f"cylinder_{leg}", f"piston_{leg}"
+    (long, mass), (thin_long, thin_mass) = rods
+    axes = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+    add_universal(builder, cylinder, None, axes, placement, rod(long, mass, axis=2), f"tilt_{leg}", offset)
+    inertia, limits = rod(thin_long, thin_mass, axis=2, start=-thin_long), (STROKE[0] * length, STROKE[1] * length)
+    slide = jt.prismatic([0, 0, 1])
+    builder.add(piston, cylinder, slide, None, inertia, f"leg_{leg}", lower=limits[0], upper=limits[1])
+    return piston

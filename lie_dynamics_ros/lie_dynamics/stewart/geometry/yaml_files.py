@@ -9,6 +9,14 @@ Either the twelve joint centres, or the four numbers of a semi-regular design::
     allow_singular: false                   # optional
 
     semi_regular: {base_radius: .., platform_radius: .., base_half_angle: .., platform_half_angle: ..}
+
+and for an `OffsetPlatform` what is at each end of its legs, for all or leg by leg::
+
+    universal_joints:
+      base_axes: [x, y, z]                  # direction of the axis fixed in the base; or six
+      platform_axes: [[x, y, z], ...]       # in the platform
+      base_offsets: 0.03                    # distance of the two axes; or six
+      platform_offsets: [0.03, ...]
 """
 
 from __future__ import annotations
@@ -30,11 +38,14 @@ if TYPE_CHECKING:
 _POINT_KEYS = ("base_points", "platform_points")
 _DESIGN_KEYS = ("base_radius", "platform_radius", "base_half_angle", "platform_half_angle")
 _POSE_KEYS = ("position", "quaternion", "rotation")
-_KEYS = (*_POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular")
+UNIVERSAL_KEYS = ("base_axes", "platform_axes", "base_offsets", "platform_offsets")
+_KEYS = (*_POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", "universal_joints")
 
 
-def read_yaml(source: str | PathLike[str]) -> dict[str, Any]:
+def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> dict[str, Any]:
     """Arguments of `StewartPlatform` from YAML text or the path of a YAML file; see `yaml_text` for its limits.
+
+    With ``universal_joints`` also those of an `OffsetPlatform`, as a mapping at that key; without, they are refused.
 
     Raises
     ------
@@ -42,6 +53,12 @@ def read_yaml(source: str | PathLike[str]) -> dict[str, Any]:
     """
     top = read_section(source, _KEYS, StewartError)
     arguments: dict[str, Any] = {"allow_singular": top.boolean("allow_singular", False)}
+    if universal_joints:
+        joints = top.need(("universal_joints",), "of an OffsetPlatform").section("universal_joints", UNIVERSAL_KEYS)
+        joints.need(UNIVERSAL_KEYS, "directions, metres")
+        arguments["universal_joints"] = {key: joints.numbers(key, None) for key in UNIVERSAL_KEYS}
+    elif "universal_joints" in top:
+        top.refuse("universal_joints are there, and what is asked for has point joints; see OffsetPlatform.from_yaml")
     if "semi_regular" in top:
         if any(key in top for key in _POINT_KEYS):
             top.refuse("both semi_regular and joint points are there, expected one of them")

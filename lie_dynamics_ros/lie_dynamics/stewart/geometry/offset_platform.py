@@ -1,0 +1,226 @@
+"""`OffsetPlatform`: legs on universal joints whose two axes do not meet.
+
+The first axis ``s`` of a universal joint is fixed in the base and passes through the base point ``A``; the second one
+is carried around it at the distance ``a`` and perpendicular to it. So the foot ``C = A + a n`` of the leg, on the
+second axis, runs on a circle about ``s``, and the leg is perpendicular to the second axis, whose direction is
+``s x n``. Likewise on the platform: ``D = B + b m``. The leg may turn about itself, so all that it says is its length
+``L = |D - C|``, where ``(D - C) . (s x n) = 0`` and ``(D - C) . (t x m) = 0``: these are the conditions for the
+distance of a point on one circle to a point on the other to be stationary. Hence
+
+- the length is the distance of two circles, the least one where ``n`` and ``m`` point towards the other end;
+- it changes with the pose as if ``C`` were fixed in the base and ``D`` in the platform (envelope theorem), and with
+  ``A``, ``B``, ``a`` and ``b`` likewise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie import se3
+from ...lie._arrays import numbers
+from ...texts import LARGEST
+from ..errors import StewartError
+from . import inverse_kinematics as ik
+from .checks import N_LEGS
+from .inverse_kinematics import Array, TwistFrame
+from .platform import StewartPlatform
+from .yaml_files import UNIVERSAL_KEYS, read_yaml, write_yaml
+
+#: Newton's method doubles the digits of the angles: after a step below the first number what is left is round-off.
+_SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
+#: Sines of the angle between a leg and the first axis of its joint that are smaller are no direction.
+_ALONG = 1e-9
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class OffsetPlatform:
+    """A Gough-Stewart platform with offset universal (Cardan) joints at both ends of its legs (6-UCU).
+
+    Parameters
+    ----------
+    points : StewartPlatform
+        Its points lie on the first axes, in the plane in which the second axis goes round. Leg limits and home pose.
+    base_axes : array-like, shape (6, 3) or (3,)
+        Directions of the axes that are fixed in the base, in {N}; of any length.
+    platform_axes : array-like, shape (6, 3) or (3,)
+        Of those fixed in the platform, in {B}.
+    base_offsets, platform_offsets : float or array-like, shape (6,)
+        Distance of the first and the second axis [m], 0 or more.
+
+    A leg turns freely about itself. Its length is the distance of its ends on the two second axes [m], to which it is
+    perpendicular.
+
+    Raises
+    ------
+    StewartError
+        For wrong shapes, axes without direction, offsets below zero.
+    """
+
+    points: StewartPlatform
+    base_axes: Array
+    platform_axes: Array
+    base_offsets: Array
+    platform_offsets: Array
+
+    def __init__(
+        self,
+        points: StewartPlatform,
+        base_axes: npt.ArrayLike,
+        platform_axes: npt.ArrayLike,
+        base_offsets: npt.ArrayLike,
+        platform_offsets: npt.ArrayLike,
+    ) -> None:
+        if not isinstance(points, StewartPlatform):
+            raise StewartError(f"points: a StewartPlatform is expected, got {points!r}")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "base_axes", _axes(base_axes, "base_axes"))
+        object.__setattr__(self, "platform_axes", _axes(platform_axes, "platform_axes"))
+        object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
+        object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
+
+    @property
+    def home_pose(self) -> Array | None:
+        """A pose the platform is known to take (4, 4), or None."""
+        return self.points.home_pose
+
+    @classmethod
+    def square_at(
+        cls,
+        points: StewartPlatform,
+        pose: npt.ArrayLike,
+        base_offsets: npt.ArrayLike,
+        platform_offsets: npt.ArrayLike,
+    ) -> OffsetPlatform:
+        """Return a platform whose first axes are perpendicular to its legs in a pose (4, 4), and parallel in pairs."""
+        T = se3.check(ik.as_pose(pose), "pose").real
+        _, units = ik.leg_units(points.leg_vectors(T))
+        # Perpendicular to the leg and to that one of the base's x and y that is the more across it.
+        across = np.where(np.abs(units[:, :1]) <= np.abs(units[:, 1:2]), [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+        axes = np.cross(units, np.cross(across, units))
+        return cls(points, axes, axes @ T[:3, :3], base_offsets, platform_offsets)
+
+    @classmethod
+    def from_yaml(cls, source: str | PathLike[str]) -> OffsetPlatform:
+        """Read a platform with the key ``universal_joints``, see `StewartPlatform.from_yaml`.
+
+        Raises
+        ------
+        StewartError
+            Unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
+        """
+        arguments = read_yaml(source, universal_joints=True)
+        joints = arguments.pop("universal_joints")
+        return cls(StewartPlatform(**arguments), **joints)
+
+    def to_yaml(self) -> str:
+        """Return YAML text from which `from_yaml` builds the same platform."""
+        lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in UNIVERSAL_KEYS)]
+        return write_yaml(self.points) + "\n".join(lines) + "\n"
+
+    def feet(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return the ends of the legs on the second axes: in {N} and in {B}, (..., 4, 4) -> twice (..., 6, 3) [m].
+
+        Raises
+        ------
+        StewartError
+            For no pose; where a leg points along its first axis, or is so short that it has no such ends.
+        """
+        C, D, good = self.stationary_feet(ik.as_pose(pose))
+        if not good.all():
+            leg = int(np.argwhere(~good)[0][-1]) + 1
+            raise StewartError(
+                f"leg {leg} points along the first axis of a joint or is too short for its offsets in this pose, or "
+                "the pose is none"
+            )
+        return C, D
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def stationary_feet(self, T: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """Return `feet` for an array (..., 4, 4), and where they are (..., 6); the others have no meaning."""
+        A, a = self.points.base_points, self.base_offsets[:, None]
+        B, b = ik.platform_arms(self.points.platform_points, T) + T[..., None, :3, 3], self.platform_offsets[:, None]
+        s, t = self.base_axes, ik.platform_arms(self.platform_axes, T)
+        n, m = _towards(s, B - A), _towards(t, A - B)
+        across_n, across_m = np.cross(s, n), np.cross(t, m)
+        for _ in range(_ITERATIONS):
+            w, v = B + b * m - A, A + a * n - B
+            first, second = _dot(w, across_n), _dot(v, across_m)
+            far, near, together = _dot(w, n), _dot(v, m), _dot(across_n, across_m)
+            determinant = far * near - a * b * together**2
+            turn_n = (near * first + b * together * second) / determinant
+            turn_m = (far * second + a * together * first) / determinant
+            (n, across_n), (m, across_m) = _turned(n, across_n, turn_n), _turned(m, across_m, turn_m)
+            if not ((np.abs(turn_n) > _SMALL) | (np.abs(turn_m) > _SMALL)).any():
+                break
+        good = (far > 0.0) & (near > 0.0) & (determinant > 0.0) & (np.abs(turn_n) + np.abs(turn_m) < _SETTLED)
+        return A + a * n, self.points.platform_points + b * (m @ T[..., :3, :3]), good[..., 0]
+
+    def leg_lengths(self, pose: npt.ArrayLike) -> Array:
+        """Return the lengths of the legs (inverse kinematics), (..., 4, 4) -> (..., 6) [m]; errors as `feet`."""
+        C, D = self.feet(pose)
+        return ik.norms(ik.leg_vectors(C, D, ik.as_pose(pose)))
+
+    def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+        """Return d(lengths)/d(twist) as `StewartPlatform.jacobian`, (..., 4, 4) -> (..., 6, 6); errors as `feet`."""
+        C, D = self.feet(pose)
+        return ik.jacobian(C, D, ik.as_pose(pose), frame)
+
+    def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+        """Return the rates of the lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
+        return np.asarray((self.jacobian(pose, frame) @ ik.as_vector(twist, N_LEGS, "twist")[..., None])[..., 0])
+
+    def at(self, pose: npt.ArrayLike) -> StewartPlatform:
+        """Return the platform on point joints at the feet of a pose (4, 4).
+
+        In this pose it has the same lengths, rates, Jacobian and forces; nowhere else.
+        """
+        C, D = self.feet(pose)
+        if C.ndim != 2:
+            raise StewartError(f"pose has shape {np.shape(pose)}, expected (4, 4)")
+        limits = self.points.leg_limits
+        return StewartPlatform(C, D, limits, home_pose=self.points.home_pose, allow_singular=True)
+
+
+def _dot(x: Array, y: Array) -> Array:
+    return np.asarray((x * y).sum(axis=-1, keepdims=True))
+
+
+def _turned(n: Array, across: Array, angle: Array) -> tuple[Array, Array]:
+    c, s = np.cos(angle), np.sin(angle)
+    return c * n + s * across, c * across - s * n
+
+
+def _towards(axis: Array, way: Array) -> Array:
+    """Return the unit vectors perpendicular to axes that come nearest to the direction of a way."""
+    size = np.linalg.norm(way, axis=-1, keepdims=True)
+    normal = way - axis * _dot(axis, way)
+    normal = normal - axis * _dot(axis, normal)
+    length = np.linalg.norm(normal, axis=-1, keepdims=True)
+    return np.asarray(normal / np.where(length > _ALONG * size, length, np.nan))
+
+
+def _axes(value: npt.ArrayLike, name: str) -> Array:
+    array = numbers(value)
+    if array.shape not in ((3,), (N_LEGS, 3)) or not (np.abs(array) <= LARGEST).all():
+        raise StewartError(f"{name}: finite directions, six of x, y, z or one, are expected, got {value!r}", name=name)
+    array = np.broadcast_to(array, (N_LEGS, 3))
+    largest = np.abs(array).max(axis=1, keepdims=True)
+    if not (largest > 0.0).all():
+        raise StewartError(f"{name} of leg {int(np.argmin(largest)) + 1} has no direction", name=name, value=value)
+    array = array / largest
+    axes = np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
+    axes.flags.writeable = False
+    return axes
+
+
+def _offsets(value: npt.ArrayLike, name: str) -> Array:
+    array = numbers(value)
+    if array.shape not in ((), (N_LEGS,)) or not ((array >= 0.0) & (array <= LARGEST)).all():
+        raise StewartError(f"{name}: a distance of 0 or more, or six, are expected [m], got {value!r}", name=name)
+    array = np.array(np.broadcast_to(array, (N_LEGS,)))
+    array.flags.writeable = False
+    return array
