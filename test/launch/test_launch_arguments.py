@@ -1,59 +1,16 @@
-"""What the launch files make of their arguments; runs without launch, whose few classes in use are stood in for."""
+"""What the launch files make of their arguments; runs without launch."""
 
-import json
-import sys
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import pytest
-import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.nodes.interfaces import INTERFACES
-from lie_dynamics_ros.ros.launch.launch_arguments import LAUNCHED_NODES, arguments_of, node_options
+from launch_cases import COMPOSITES, FILES, VALUES, options_of, parts_of
 
-FOLDER = Path(__file__).parents[2] / "launch"
-FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.launch.py"))
-COMPOSITES = {
-    "bringup": ["simulated_robot", "inverse_dynamics", "hybrid_dynamics"],
-    "control": ["simulated_robot", "computed_torque"],
-    "arms": ["simulated_robot", "computed_torque"],
-    "fleet": ["simulated_robot", "computed_torque"],
-    "stewart_bringup": ["simulated_stewart", "stewart_pose"],
-    "stewart_command_bringup": ["simulated_stewart", "stewart_command", "stewart_pose"],
-}
-#: A value for each argument, and where it is to be found in what is started.
-VALUES = {
-    "touching": "a/touching",
-    "address": "0.0.0.0",
-    "wrench": "a/wrench",
-    "robot_description": "/a/robot.urdf",
-    "mode": "adaptive",
-    "rate": "250.0",
-    "length_noise": "0.001",
-    "loops": "loops: []",
-    "platform": "semi_regular: {}",
-    "base_frame": "floor",
-    "platform_frame": "top",
-    "joint_prefix": "{arm}_",
-    "frame_prefix": "{arm}/",
-    "carrying_joints": "states",
-    "publish_clock": "true",
-    "autostart": "false",
-    "use_sim_time": "true",
-    "commands": "some/commands",
-    "accelerations": "some/accelerations",
-    "joint_states": "some/states",
-    "leg_commands": "some/set_points",
-    "hybrid_dynamics": "true",
-    "namespace": "cell/arm",
-    "arms": "one=base_link",
-    "robots": "one",
-    "simulated": "false",
-}
+from lie_dynamics_ros.ros.launch.launch_arguments import LAUNCHED_NODES, arguments_of
+
 #: Which nodes of composite files an argument reaches.
 REACHES = {
     "bringup": {
@@ -114,29 +71,6 @@ REACHES = {
     },
 }
 EVERY = ("namespace", "config", "autostart", "use_sim_time")
-
-
-def loaded(name):
-    spec = spec_from_file_location(f"{name}_launch", FOLDER / f"{name}.launch.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def parts_of(name, monkeypatch):
-    """What a launch file asks for: its parts and the defaults of its arguments."""
-    module = loaded(name)
-    monkeypatch.setattr(module, "launch_description", lambda *parts, **defaults: (parts, defaults))
-    return module.generate_launch_description()
-
-
-def options_of(name, monkeypatch, **given):
-    """What a launch file starts, by node."""
-    parts, defaults = parts_of(name, monkeypatch)
-    arguments = arguments_of(parts, defaults)
-    assert set(given) <= set(arguments)
-    texts = {key: given.get(key, argument.default) for key, argument in arguments.items()}
-    return {options["name"]: options for options in node_options(parts, arguments, texts)}
 
 
 def test_there_is_a_file_for_each_node_and_setup():
@@ -204,71 +138,6 @@ def test_a_composite_file_hands_each_argument_to_the_nodes_it_concerns(composite
         value = str(config) if name == "config" else VALUES[name]
         after = options_of(composite, monkeypatch, **switch, **{name: value})
         assert [node for node in after if after[node] != before[node]] == expected, name
-
-
-@pytest.mark.parametrize("namespace", ["", "cell/", "/cell"])
-@pytest.mark.parametrize("simulated", ["true", "false"])
-def test_each_arm_has_a_controller_of_its_own_below_one_robot(namespace, simulated, monkeypatch):
-    parts, defaults = parts_of("arms", monkeypatch)
-    arguments = arguments_of(parts, defaults)
-    texts = {name: argument.default for name, argument in arguments.items()}
-    given = {"namespace": namespace, "simulated": simulated, "mode": "adaptive"}
-    options = node_options(parts, arguments, {**texts, **given, "arms": "a=link_a  b=link_b c=link_c"})
-    root = "/cell" if namespace else ""
-    assert len(options) == 3 + (simulated == "true")
-    for name, one in zip("abc", options[-3:], strict=True):
-        assert one["name"] == "computed_torque" and one["namespace"] == f"{root}/{name}"
-        assert one["parameters"] == {"mode": "adaptive", "base_link": f"link_{name}"}
-        topics = dict(one["remappings"])
-        assert topics["joint_states"] == f"{root}/joint_states"
-        assert topics["robot_description"] == f"{root}/robot_description"
-        efforts = f"{root}/simulated_robot/joint_efforts" if simulated == "true" else None
-        assert topics.get("~/joint_efforts") == efforts
-
-
-@pytest.mark.parametrize("namespace", ["", "cell"])
-def test_with_prefixes_one_description_and_one_file_serve_several_arms(namespace, monkeypatch):
-    """Each is a robot of its own: simulated by itself, told apart by the names of its joints on the same topic."""
-    parts, defaults = parts_of("arms", monkeypatch)
-    arguments = arguments_of(parts, defaults)
-    texts = {name: argument.default for name, argument in arguments.items()}
-    given = {"namespace": namespace, "robot_description": "arm.urdf", "arms": "left=base right=base"}
-    prefixes = {"joint_prefix": "{arm}_", "frame_prefix": "{arm}/"}
-    options = node_options(parts, arguments, {**texts, **given, **prefixes})
-    root = f"/{namespace}" if namespace else ""
-    assert [(one["name"], one["namespace"]) for one in options] == [
-        (node, f"{root}/{arm}") for node in ("simulated_robot", "computed_torque") for arm in ("left", "right")
-    ]
-    for one in options:
-        arm, parameters, topics = one["namespace"].rpartition("/")[2], one["parameters"], dict(one["remappings"])
-        assert parameters["joint_prefix"] == f"{arm}_" and parameters["base_link"] == "base"
-        assert topics["joint_states"] == f"{root}/joint_states"
-        if one["name"] == "computed_torque":
-            assert parameters["frame_prefix"] == f"{arm}/"
-            assert topics["~/joint_efforts"] == f"{root}/{arm}/simulated_robot/joint_efforts"
-        else:
-            assert parameters["robot_description"] == "arm.urdf" and "~/joint_efforts" not in topics
-
-
-@pytest.mark.parametrize("namespace", ["", "cell/", "/cell"])
-@pytest.mark.parametrize("simulated", ["true", "false"])
-def test_each_robot_of_a_fleet_is_alone_in_its_namespace(namespace, simulated, monkeypatch):
-    parts, defaults = parts_of("fleet", monkeypatch)
-    arguments = arguments_of(parts, defaults)
-    texts = {name: argument.default for name, argument in arguments.items()}
-    given = {"namespace": namespace, "simulated": simulated, "frame_prefix": "{robot}/", "mode": "adaptive"}
-    options = node_options(parts, arguments, {**texts, **given, "robots": "a  b"})
-    nodes = ["simulated_robot", "computed_torque"] if simulated == "true" else ["computed_torque"]
-    root = "/cell" if namespace else ""
-    assert [(one["name"], one["namespace"]) for one in options] == [(n, f"{root}/{r}") for n in nodes for r in "ab"]
-    for one in options:
-        assert not any(topic.startswith("/") for _, topic in one["remappings"])  # all stay in its namespace
-        if one["name"] == "computed_torque":
-            assert one["parameters"] == {"mode": "adaptive", "frame_prefix": f"{one['namespace'][-1]}/"}
-            efforts = "simulated_robot/joint_efforts" if simulated == "true" else None
-            assert dict(one["remappings"]).get("~/joint_efforts") == efforts
-        else:
-            assert one["parameters"] == {"mode": "dynamics", "rate": 1000.0} and not one["remappings"]
 
 
 def test_what_the_parts_of_a_composite_file_share():
@@ -347,63 +216,6 @@ def test_a_slip_in_a_parameter_file_is_named(text, message, monkeypatch, tmp_pat
         options_of("bringup", monkeypatch, config=str(file))
 
 
-def recorded(name):
-    """A class that keeps what it was made with."""
-
-    def keep(self, *args, **kwargs):
-        self.args, self.kwargs = args, kwargs
-
-    return type(name, (), {"__init__": keep})
-
-
-def stand_in(monkeypatch):
-    """Put modules in the place of launch's, of classes that keep what they are made with."""
-    names = {
-        "launch": ["LaunchDescription"],
-        "launch.actions": ["DeclareLaunchArgument", "OpaqueFunction"],
-        "launch.substitutions": ["LaunchConfiguration", "PathJoinSubstitution"],
-        "launch_ros": [],
-        "launch_ros.actions": ["Node"],
-        "launch_ros.parameter_descriptions": ["ParameterValue"],
-        "launch_ros.substitutions": ["FindPackageShare"],
-    }
-    for module, classes in names.items():
-        stub = ModuleType(module)
-        for name in classes:
-            setattr(stub, name, recorded(name))
-        monkeypatch.setitem(sys.modules, module, stub)
-    sys.modules["launch.substitutions"].LaunchConfiguration.perform = lambda self, context: context.texts[self.args[0]]
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_what_launch_is_told(name, monkeypatch):
-    stand_in(monkeypatch)
-    *declared, start = loaded(name).generate_launch_description().args[0]
-    texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
-    for argument in declared:
-        switches = ("autostart", "use_sim_time", "publish_clock", "hybrid_dynamics", "simulated", "view")
-        assert (argument.args[0] in switches) == ({"true", "false"} <= set(argument.kwargs["choices"] or ()))
-        assert argument.kwargs["description"].endswith(".")
-        as_in_the_file = argument.kwargs["description"].endswith("Empty: as in the parameter file.")
-        topic = argument.args[0] in ("commands", "leg_commands", "accelerations", "joint_states", "touching", "wrench")
-        elsewhere = topic or texts[argument.args[0]] or argument.args[0] in ("namespace", "config")
-        assert as_in_the_file is not bool(elsewhere)
-        assert texts[argument.args[0]] in (argument.kwargs["choices"] or (texts[argument.args[0]],))
-    given = {"robot_description": "<robot name='a: b'/>", "platform": "a: b\n", "use_sim_time": "true"}
-    texts |= {key: value for key, value in given.items() if key in texts}
-    nodes = start.kwargs["function"](SimpleNamespace(texts=texts))
-    executables = dict.fromkeys(node.kwargs["executable"] for node in nodes)  # each once
-    whole = COMPOSITES.get(name, [name])
-    assert list(executables) == (whole[:2] if name == "bringup" else whole)  # the third only where it is asked for
-    for node in nodes:
-        config, parameters = node.kwargs["parameters"]
-        assert config.args[0][1:] == ["config", f"{node.kwargs['name']}.yaml"]
-        assert parameters["use_sim_time"] is True
-        for key, value in parameters.items():
-            if key in given and key != "use_sim_time":  # as a text, not as the YAML that it looks like
-                assert (value.args, value.kwargs) == ((given[key],), {"value_type": str})
-
-
 @pytest.mark.parametrize("name", [name for name in FILES if name not in ("viewer", "fleet")])  # refused: BAD
 def test_view_starts_the_viewer_which_sees_what_the_others_do(name, monkeypatch):
     given = {"view": "true", "namespace": "cell"}
@@ -414,49 +226,3 @@ def test_view_starts_the_viewer_which_sees_what_the_others_do(name, monkeypatch)
     assert options == {k: v for k, v in options_of(name, monkeypatch, **{**given, "view": "false"}).items()}
     assert (viewer["namespace"], viewer["remappings"]) == ("cell", [])
     assert viewer["parameters"] == {k: v for k, v in given.items() if k in ("robot_description", "platform")}
-
-
-@pytest.mark.parametrize(("name", "settings"), [("control", "robot"), ("stewart_bringup", "stewart"), ("viewer", "")])
-@pytest.mark.parametrize("installed", [("rviz2", "plotjuggler"), ("plotjuggler",), ()])
-def test_view_starts_rviz_and_plotjuggler_where_they_are_installed(name, settings, installed, monkeypatch, tmp_path):
-    import ament_index_python.packages as index
-
-    def prefix(package):
-        if package not in installed:
-            raise index.PackageNotFoundError(package)
-        return "/opt"
-
-    stand_in(monkeypatch)
-    monkeypatch.setattr(index, "get_package_prefix", prefix)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    *declared, start = loaded(name).generate_launch_description().args[0]
-    texts = {argument.args[0]: argument.kwargs["default_value"] for argument in declared}
-    texts |= {"robot_description": "package://lie_dynamics_ros/urdf/panda_arm.urdf"} if settings == "robot" else {}
-    wanted = {"view": "true"} if "view" in texts else {}
-    nodes = start.kwargs["function"](SimpleNamespace(texts=texts | wanted))
-    shown = [node.kwargs["arguments"][1].args[0][1:] for node in nodes if node.kwargs["package"] == "rviz2"]
-    assert shown == ([["config", "rviz", f"{settings}.rviz"]] if "rviz2" in installed and settings else [])
-    plots = [node.kwargs["arguments"] for node in nodes if node.kwargs["package"] == "plotjuggler"]
-    assert len(plots) == ("plotjuggler" in installed and settings == "robot")
-    for nosplash, option, file in plots:
-        assert (nosplash, option) == ("--nosplash", "--layout")
-        text = Path(file).read_text()
-        assert '"/computed_torque/joint_efforts/panda_joint7/effort"' in text
-    assert [node.kwargs["executable"] for node in nodes].count("viewer") == 1
-    others = ("rviz2", "plotjuggler")
-    assert not [n for n in start.kwargs["function"](SimpleNamespace(texts=texts)) if n.kwargs["package"] in others]
-
-
-def test_settings_of_other_viewers_name_topics_that_there_are():
-    config = FOLDER.parent / "config"
-    outputs = {topic.replace("~", node) for node, i in INTERFACES.items() for topic in i.publishes}
-    for path in sorted(config.glob("rviz/*.rviz")):
-        displays = yaml.safe_load(path.read_text())["Visualization Manager"]["Displays"]
-        topics = {part["Value"] for one in displays for key, part in one.items() if key.endswith("Topic")}
-        assert topics and topics <= outputs, path
-    layout = json.loads((config / "foxglove" / "arm.json").read_text())
-    panels = layout["configById"]
-    topics = {p["value"].partition(".")[0] for one in panels.values() for p in one.get("paths", ())}
-    topics |= set(panels["3D!robot"]["topics"])
-    assert topics and {topic.lstrip("/") for topic in topics} <= outputs
-    assert all(f'"{name}"' in json.dumps(layout["layout"]) for name in panels)

@@ -194,8 +194,16 @@ def judge_learning_with_friction(case, q, dry, viscous):
     assert on["phases"] == ["following", "holding"] and on["limits"] < WITHIN, where
 
 
-@pytest.mark.parametrize(("dry", "viscous"), [(0.005, 0.0), (0.02, 0.01)])
-@pytest.mark.parametrize("arm", ["panda_arm", "ur5", "xarm7"])
+@pytest.mark.parametrize(
+    ("arm", "dry", "viscous"),
+    [
+        ("panda_arm", 0.02, 0.01),
+        ("ur5", 0.005, 0.0),
+        ("xarm7", 0.02, 0.01),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("panda_arm", 0.005, 0.0), ("ur5", 0.02, 0.01))),
+        pytest.param("xarm7", 0.005, 0.0, marks=pytest.mark.slow),
+    ],
+)
 def test_friction_that_is_not_known_is_not_taken_for_a_payload(arm, dry, viscous):
     judge_learning_with_friction(Case(arm, "adaptive", 500.0, 1.0), arms.load(arm).aligned(0), dry, viscous)
 

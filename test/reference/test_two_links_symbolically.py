@@ -1,6 +1,7 @@
 """The worked page doc/closed_form_2r.md: PBP (55)-(64) for two revolute joints, in symbols."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ QD = sp.symbols("qd1 qd2", real=True)
 VALUES = {M1: 1.3, M2: 0.8, L1: 0.7, C1: 0.3, C2: 0.25, I1: 0.05, I2: 0.03, G: 9.81}
 
 
+@cache
 def mass():
     """M from the kinetic energy of two bodies in the plane, without a screw in sight."""
     q1, q2 = Q
@@ -33,9 +35,10 @@ def mass():
     second = sp.Matrix([L1 * sp.cos(q1) + C2 * sp.cos(q1 + q2), L1 * sp.sin(q1) + C2 * sp.sin(q1 + q2)])
     v1, v2 = (x.jacobian(Q) * sp.Matrix(QD) for x in (first, second))
     energy = M1 * v1.dot(v1) / 2 + M2 * v2.dot(v2) / 2 + I1 * QD[0] ** 2 / 2 + I2 * (QD[0] + QD[1]) ** 2 / 2
-    return sp.simplify(sp.hessian(energy, QD))
+    return sp.ImmutableMatrix(sp.simplify(sp.hessian(energy, QD)))
 
 
+@cache
 def symbols(M):
     """(52)."""
     d = sp.diff
@@ -118,6 +121,7 @@ def test_printed_coriolis_matrix():
     assert sp.simplify(skew + skew.T) == sp.zeros(2)
 
 
+@cache
 def curvature():
     """R_1212 by (66)."""
     M = mass()

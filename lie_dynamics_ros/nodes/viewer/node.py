@@ -35,9 +35,10 @@ from ...ros.outputs.diagnostics import DROPPED, Report
 from ...ros.wire import qos
 from ...ros.wire.messages import pose_to_matrix, wrench_to_array
 from ...ros.wire.state_decoder import StateDecoder
-from .core import EFFORT_SOURCES, Robot, ViewerCore, ViewOptions
+from .core import EFFORT_SOURCES, ViewerCore, ViewOptions
 from .meshes import MeshReader
 from .page import Page
+from .picture import Robot
 from .shapes import shapes_of
 
 SETTINGS = (

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError
+from ...lie_dynamics.lie import so3
 from . import panel
-from .core import Picture, PlatformView, Robot, quaternion
+from .picture import Picture, PlatformView, Robot
 
 MISSING = "the page needs viser, which is not installed: pip install 'viser>=1.1,<2'"
 PORTS = 100
@@ -208,3 +209,8 @@ def _only_look(server: Any) -> Any:
     wire.on_client_connect(lambda connection: connection._incoming_handlers.clear())
     wire.disconnect_all_clients()  # who came before comes again
     return wire._client_state_from_id
+
+
+def quaternion(rotation: Array) -> Array:
+    """Return a rotation (..., 3, 3) as w, x, y, z."""
+    return np.roll(so3.to_quaternion(rotation), 1, axis=-1)

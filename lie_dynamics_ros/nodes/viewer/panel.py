@@ -9,7 +9,7 @@ import numpy as np
 
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import shortened
-from .core import BAD, DOUBTFUL, GOOD, ContactView, Effort, Picture, PlatformView, ReportView
+from .picture import BAD, DOUBTFUL, GOOD, ContactView, Effort, Picture, PlatformView, ReportView
 
 COLORS = {GOOD: "#2b8a3e", DOUBTFUL: "#e67700", BAD: "#c92a2a"}
 FADED = "#868e96"

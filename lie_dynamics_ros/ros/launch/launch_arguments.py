@@ -1,90 +1,16 @@
-"""Arguments of the launch files: what each node has, which node each reaches, and what values they may have.
+"""Arguments of the launch files: what each node has, and which node each reaches.
 
-An argument without a value leaves things as the parameter file has them. What is wrong is told by its name, before the
-first process is started.
+An argument without a value leaves things as the parameter file has them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from ...lie_dynamics.texts import plain_number, quoted
-from .parameter_files import parameter_file
+from .argument import BOOLEANS, LISTS, Argument
+from .argument import OF_ALL_NODES as _COMMON
 
-BOOLEANS = ("true", "false")
-
-
-@dataclass(frozen=True)
-class Argument:
-    """An argument of launch files.
-
-    Attributes
-    ----------
-    description : str
-        What ``ros2 launch --show-args`` tells.
-    kind : {"text", "boolean", "number", "name", "file", "arms", "robots"}
-        What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``, robots are
-        namespaces.
-    choices : tuple of str
-        Allowed values, where not all are.
-    low, high : float
-        Range of a number.
-    default : str
-        Value where none is given; an empty one leaves things as they are.
-    empty : str
-        What ``--show-args`` tells of an empty value.
-    """
-
-    description: str
-    kind: str = "text"
-    choices: tuple[str, ...] = ()
-    low: float = 0.0
-    high: float = 0.0
-    default: str = ""
-    empty: str = "as in the parameter file"
-
-    def read(self, name: str, text: str) -> Any:
-        """Return the value of a text that is not empty; raises ValueError, which names argument, value and rule."""
-        if self.choices and text not in self.choices:
-            raise ValueError(f"{name} is {quoted(text)}; expected {' or '.join(self.choices)}")
-        if self.kind == "boolean":
-            return text == "true"
-        if self.kind == "number":
-            value = plain_number(text)
-            if value is None or not self.low <= value <= self.high:
-                raise ValueError(f"{name} is {quoted(text)}; expected a number from {self.low:g} to {self.high:g}")
-            return value
-        if self.kind == "name" and not _NAME.fullmatch(text):
-            raise ValueError(f"{name} is {quoted(text)}; expected words of letters, digits and _ with / between them")
-        if self.kind in LISTS:
-            return _read_list(name, text, self.kind)
-        if self.kind == "file":
-            return str(parameter_file(name, text))
-        return text
-
-
-LISTS = {"arms": "words namespace=base_link", "robots": "words of letters, digits and _, a namespace for each robot"}
-"""Arguments that list what nodes are started for, and what is expected of them."""
-
-
-def _read_list(name: str, text: str, kind: str) -> dict[str, str]:
-    """Return the base link of each arm, or nothing of each robot, by its namespace; raises ValueError for the rest."""
-    found: dict[str, str] = {}
-    for word in text.split():
-        namespace, equals, link = word.partition("=")
-        wrong = not link if kind == "arms" else equals
-        if wrong or not _NAME.fullmatch(namespace) or namespace.startswith(("/", "~")):
-            raise ValueError(f"{name} has {quoted(word)}; expected {LISTS[kind]}")
-        if namespace in found:
-            raise ValueError(f"{name} names {namespace} twice")
-        found[namespace] = link
-    return found
-
-
-_NAME = re.compile(r"(/|~/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*/?")
 _BOOLEAN = {"kind": "boolean", "choices": BOOLEANS}
 #: Arguments that set the parameter of the same name.
 PARAMETERS = {
@@ -103,7 +29,6 @@ PARAMETERS = {
     "autostart": Argument("Configure and activate by itself.", **_BOOLEAN),  # type: ignore[arg-type]
     "use_sim_time": Argument("Follow the topic /clock.", **_BOOLEAN),  # type: ignore[arg-type]
 }
-_COMMON = ("autostart", "use_sim_time")
 _STEWART = ("platform", "base_frame", "platform_frame", "joint_prefix", "frame_prefix")
 _ROBOT = ("robot_description", "joint_prefix", "frame_prefix", "carrying_joints")
 
@@ -239,120 +164,3 @@ def _argument(node: NodeFile, name: str) -> Argument:
         topic, description = node.topics[name]
         return Argument(description, "name", empty=topic)
     return PARAMETERS[name]
-
-
-def node_options(
-    parts: Sequence[Part], arguments: Mapping[str, Argument], texts: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Return what launch is to start: name, namespace, parameter file, parameters and renamed topics of each node.
-
-    Raises
-    ------
-    ValueError
-        Names every argument with a value that cannot be, the value, and what was expected.
-    """
-    parts = with_view(parts)
-    values, problems = {}, []
-    for name, argument in arguments.items():
-        text = texts[name].strip() if argument.kind != "text" else texts[name]
-        try:
-            if text:
-                values[name] = argument.read(name, text)
-        except ValueError as error:
-            problems.append(str(error))
-    if not problems:
-        for name in dict.fromkeys(part.each for part in parts if part.each and not part.shared):
-            problems += _problems_of_arms(name, values)
-    if problems:
-        raise ValueError("; ".join(problems))
-    if values.get("publish_clock"):  # who answers states that are stamped with simulated time lives in it
-        values.setdefault("use_sim_time", True)
-    started = [part for part in parts if not part.when or values.get(part.when)]
-    found = []
-    for part in started:
-        options = _options(part, values)
-        if part.each and not (part.shared and "joint_prefix" not in values):
-            obeys = any(other.node == "simulated_robot" for other in started)
-            if part.each == "robots":
-                found += [_for_robot(options, robot, obeys) for robot in values[part.each]]
-                continue
-            found += [_for_arm(options, *arm, obeys, "joint_prefix" in values) for arm in values[part.each].items()]
-        else:
-            found.append(options)
-    return found
-
-
-ARM = "{arm}"
-"""Stands for the namespace of each arm in the value of an argument."""
-ROBOT = "{robot}"
-"""The same for robots."""
-
-
-def _problems_of_arms(name: str, values: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the arguments of a file for several arms or robots."""
-    if not values.get(name):
-        return [f"{name} is empty; expected {LISTS[name]}"]
-    if name == "robots":
-        return ["view is true with robots; expected one robot"] if values.get("view") else []
-    prefix = values.get("joint_prefix", ARM)
-    if len(values[name]) > 1 and ARM not in prefix:
-        return [f"joint_prefix is {quoted(prefix)} for several arms; expected {ARM} in it, which stands for each"]
-    if "joint_prefix" in values and values.get("publish_clock"):
-        return ["publish_clock is true with joint_prefix; expected one simulated robot, and each arm has its own"]
-    if "joint_prefix" in values and values.get("view"):
-        return ["view is true with joint_prefix; expected one robot, and each arm is one of its own"]
-    return []
-
-
-def _for_arm(options: dict[str, Any], namespace: str, base_link: str, simulated: bool, apart: bool) -> dict[str, Any]:
-    """Return the options of a node for one arm, whose efforts go to the simulated robot where there is one.
-
-    That is one for all, or in the namespace of each arm where they are robots of their own, ``apart``.
-    """
-    root = f"/{options['namespace'].strip('/')}".rstrip("/")
-    shared = {topic: f"{root}/{topic}" for topic in ("joint_states", "robot_description", "imu", "odometry")}
-    if simulated and options["name"] != "simulated_robot":
-        shared["~/joint_efforts"] = f"{root}{f'/{namespace}' if apart else ''}/simulated_robot/joint_efforts"
-    return {
-        **options,
-        "namespace": f"{root}/{namespace}",
-        "parameters": {**_prefixed(options, ARM, namespace), "base_link": base_link},
-        "remappings": [*options["remappings"], *shared.items()],
-    }
-
-
-def _for_robot(options: dict[str, Any], namespace: str, simulated: bool) -> dict[str, Any]:
-    """Return the options of a node for one robot, all of whose topics lie in its namespace."""
-    obeyed = [("~/joint_efforts", "simulated_robot/joint_efforts")]
-    return {
-        **options,
-        "namespace": f"/{options['namespace'].strip('/')}".rstrip("/") + f"/{namespace}",
-        "parameters": _prefixed(options, ROBOT, namespace),
-        "remappings": [
-            *options["remappings"],
-            *(obeyed if simulated and options["name"] != "simulated_robot" else []),
-        ],
-    }
-
-
-def _prefixed(options: dict[str, Any], stands: str, namespace: str) -> dict[str, Any]:
-    """Return the parameters with the namespace in the place of what stands for it in prefixes."""
-    return {
-        name: value.replace(stands, namespace) if name.endswith("_prefix") else value
-        for name, value in options["parameters"].items()
-    }
-
-
-def _options(part: Part, values: Mapping[str, Any]) -> dict[str, Any]:
-    node = LAUNCHED_NODES[part.node]
-    given = {name: values[name] for name in (*part.takes, *_COMMON) if name in values} | dict(part.fixed)
-    parameters = {name: given[name] for name in node.parameters if name in given}
-    if part.node == "inverse_dynamics" and "commands" in given:
-        parameters["publish_commands"] = True
-    return {
-        "name": part.node,
-        "namespace": values.get("namespace", ""),
-        "file": values.get("config", ""),
-        "parameters": parameters,
-        "remappings": [(topic, given[name]) for name, (topic, _) in node.topics.items() if name in given],
-    }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .launch_arguments import Part, arguments_of, node_options
+from .launch_arguments import Part, arguments_of
+from .node_options import node_options
 from .plotjuggler import joints_of, layout, topics_of, write
 
 PACKAGE = "lie_dynamics_ros"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...engine.compile import inline, kernel, outline
-from .symmetric import eigen
+from ...engine.symmetric import eigen
 
 #: Largest |z| of an eigenvalue: m stays between 8e-7 and 1 - 8e-7, so that no estimate is caught at the boundary.
 FARTHEST = 14.0

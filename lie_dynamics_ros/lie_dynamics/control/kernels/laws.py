@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...engine.compile import kernel
-from .symmetric import factorize, solve_factorized
+from ...engine.symmetric import factorize, solve_factorized
 
 Array = npt.NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...engine.compile import inline, kernel
+from ...engine.symmetric import factorize, solve_factorized
 from .laws import DONE, NOT_DONE
-from .symmetric import factorize, solve_factorized
 
 Array = npt.NDArray[np.float64]
 

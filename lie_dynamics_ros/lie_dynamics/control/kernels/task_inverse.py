@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ...engine.compile import inline, outline
+from ...engine.symmetric import eigen, factorize, solve_factorized
 from .six import spread
-from .symmetric import eigen, factorize, solve_factorized
 from .task_rows import (
     CHOSEN,
     COLUMN,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from ...engine.compile import inline, kernel, outline
+from ...engine.symmetric import eigen, solve_factorized
 from ...model.layout import BAD_SHAPE, NOT_FINITE, OK
 from .six import add, along, multiply, spread
-from .symmetric import eigen, solve_factorized
 from .task_inverse import invert, weigh
 from .task_rows import (
     ACCELERATION,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....engine.compile import kernel, outline
+from ....engine.symmetric import factorize, solve_factorized
 from .motion import DT, E_DELAY, E_P, E_W, X_P, Array, move_error, predict, turn
 from .readings import ANGLE, BASE, KIND, POINT, geometric_reading, inertial_readings
 
@@ -33,38 +34,6 @@ def model(x: Array, constants: Array, geometry: Array, values: Array, slopes: Ar
     """Write the readings (m,) that a state predicts, and their derivatives (m, n) along its error; 0."""
     all_readings(x, constants, geometry, values, slopes, np.empty(9))
     return 0
-
-
-@outline
-def factor(matrix: Array, m: int) -> float:
-    """Turn the first m rows and columns into their Cholesky factor; return the logarithm of the determinant, or NaN."""
-    total = 0.0
-    for i in range(m):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for k in range(j):
-                value -= matrix[i, k] * matrix[j, k]
-            if i == j:
-                if not value > 0.0:
-                    return math.nan
-                matrix[i, i] = math.sqrt(value)
-                total += math.log(value)
-            else:
-                matrix[i, j] = value / matrix[j, j]
-    return total
-
-
-@outline
-def solve(triangle: Array, m: int, v: Array) -> None:
-    """Solve L L^T v = v in place."""
-    for i in range(m):
-        for k in range(i):
-            v[i] -= triangle[i, k] * v[k]
-        v[i] /= triangle[i, i]
-    for i in range(m - 1, -1, -1):
-        for k in range(i + 1, m):
-            v[i] -= triangle[k, i] * v[k]
-        v[i] /= triangle[i, i]
 
 
 @outline
@@ -135,12 +104,18 @@ def fuse(
             for k in range(n):
                 value += gain[i, k] * slopes[index[j], k]
             spread[i, j] = value
-    report[LOG_DETERMINANT] = factor(spread, active)
+    spread = spread[:active, :active]
+    if not factorize(spread):
+        return 1
+    report[LOG_DETERMINANT] = 0.0
+    for i in range(active):
+        report[LOG_DETERMINANT] += 2.0 * math.log(spread[i, i])
     if not math.isfinite(report[LOG_DETERMINANT]):
         return 1
     for i in range(active):
         change[i] = innovation[i]
-    solve(spread, active, change)
+    change = change[:active]
+    solve_factorized(spread, change)
     report[MISFIT] = 0.0
     for i in range(active):
         report[MISFIT] += change[i] * innovation[i]
@@ -204,7 +179,7 @@ def weigh(
             value -= slopes[index[i], k] * u[k]
         seen[i] = value
         solved[i] = value
-    solve(spread, active, solved)
+    solve_factorized(spread, solved[:active])
     for i in range(active):
         evidence[INFORMATION] += seen[i] * solved[i]
         evidence[SUPPORT] += innovation[i] * solved[i]

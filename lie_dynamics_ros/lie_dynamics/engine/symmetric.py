@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...engine.compile import inline, outline
+from .compile import inline, outline
 
 #: What is off the diagonal, squared, over the squares of all, below which Jacobi's method has ended.
 _NOTHING = 1e-36
