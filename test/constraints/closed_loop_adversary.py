@@ -13,20 +13,20 @@ from lie_dynamics_ros.lie_dynamics import (
 #: Rates that are as often too large for a proof as not.
 RATES = {"five-bar": 6.0, "four-bar": 6.0, "delta": 1.0, "stewart": 1.0, "6-UPS": 1.0, "6-UCU": 1.0,
          "6-RUS": 1.0, "linear delta": 1.0, "3-RPS": 1.0, "four-bar arm": 6.0, "planar 3-RRR": 6.0}  # fmt: skip
+WORST, WORST_AND_BACK, HOVER, RANDOM = range(4)
 
 
 def distance(model, rates, a, b):
-    """Largest displacement of a joint, over its rate [s]; of a free one, of its turning and its sliding."""
-    worst, whole = 0.0, model.difference(a, b)
+    """Largest displacement of a joint, over its rate [s], for each row; a free one turns and slides."""
+    worst, whole = np.zeros(np.shape(a)[:-1]), model.difference(a, b)
     for joint in model.joints:
-        v = whole[joint.v_slice]
+        v = whole[..., joint.v_slice]
         if joint.kind == "free":
-            gap = np.linalg.norm(b[joint.q_slice][4:] - a[joint.q_slice][4:])
-            parts = np.linalg.norm(v[:3]), gap
+            gap = np.linalg.norm((b - a)[..., joint.q_slice][..., 4:], axis=-1)
+            worst = np.maximum(worst, np.maximum(np.linalg.norm(v[..., :3], axis=-1), gap))
         else:
-            parts = np.abs(v)
-        worst = max(worst, max(parts) / rates)
-    return worst
+            worst = np.maximum(worst, np.abs(v).max(axis=-1))
+    return worst / rates
 
 
 def freedoms(model, constraints, q):
@@ -35,65 +35,96 @@ def freedoms(model, constraints, q):
     return vt[int((s > 1e-9 * s[0]).sum()) :].T
 
 
-def attack(name, samples, seed, sensor_error=0.0):
+def closed(model, constraints, q, moved):
+    """Return `moved` with its loops closed, and `q` where that fails."""
+    try:
+        return project_to_constraints(model, constraints, moved)[0]
+    except SingularityError:
+        if len(q) == 1:
+            return q
+    half = len(q) // 2
+    parts = (closed(model, constraints, q[part], moved[part]) for part in (slice(half), slice(half, None)))
+    return np.concatenate(list(parts))
+
+
+def paths(model, constraints, q, columns, rates, dt, count, rng):
+    """Return motions (count, B, nq) from configurations `q` (B, nq), in which no joint moves faster than its rate."""
+    size, n = len(q), model.nv
+    mode = rng.integers(4, size=size)
+    wish, last = rng.normal(size=(size, n)), np.zeros((size, n))
+    turning = np.array([0.0, 0.02, 0.3, 0.0])[mode]
+    out = []
+    for _ in range(count):
+        A = constraint_jacobian(model, constraints, q)
+        N = np.linalg.qr(A.swapaxes(1, 2), "complete")[0][:, :, A.shape[1] :]
+        _, directions = np.linalg.eigh(N[:, columns].swapaxes(1, 2) @ N[:, columns])
+        v = (N @ directions[:, :, :1])[..., 0]  # as the sensors feel it least, on and on
+        fresh = rng.random(size) < 0.05
+        wish[fresh] = rng.normal(size=(fresh.sum(), n))
+        v[mode == RANDOM] = (N @ (N.swapaxes(1, 2) @ wish[..., None]))[mode == RANDOM, :, 0]
+        v[(v * last).sum(axis=1) < 0.0] *= -1.0
+        v[rng.random(size) < turning] *= -1.0
+        last = v
+        step = rng.choice([0.9, 0.5, 0.98], size) * dt / distance(model, rates, q, model.integrate(q, v))
+        new = closed(model, constraints, q, model.integrate(q, step[:, None] * v))
+        stays = distance(model, rates, q, new) > dt
+        stays |= ~np.isfinite(new).all(axis=1)
+        new[stays], last[stays] = q[stays], 0.0
+        wish[stays] = rng.normal(size=(stays.sum(), n))
+        out.append(new)
+        q = new
+    return np.array(out)
+
+
+def attack(name, samples, seed, sensor_error=0.0, machines=32):
     """Return how many samples were certified, ambiguous, wrong though certified, or told to be out of reach."""
     rng = np.random.default_rng(seed)
     made, rates = (MADE | MORE)[name](), RATES[name]
-    model, constraints, q = made.model, made.constraints, made.q
+    model, constraints = made.model, made.constraints
     places = [model.joint(joint).q_slice.start for joint in made.actuated]
     columns = [model.joint(joint).v_slice.start for joint in made.actuated]
     speeds = {j.name: (rates, rates) if j.kind == "free" else rates for j in model.joints}
-    counts = {"certified": 0, "ambiguous": 0, "wrong": 0, "excluded": 0, "lost": 0}
-    tracker, left, last, mode, wish = None, 0, None, "", None
-    dt, certain = 1e-3, False
-    for _ in range(samples):
-        if left == 0 or tracker is None:
-            options = {"sensor_error": sensor_error, "max_steps": 100}
-            if tracker is None or rng.random() < 0.1:
-                q = made.q
-                tracker = ClosedLoopTracker(model, constraints, q, made.actuated, speeds, **options)
-            elif not certain:  # where it is told anew, for it would stay ambiguous
-                try:
-                    tracker.reset(q)
-                except SingularityError:
-                    tracker, left = None, 0
-                    continue
-            left = int(rng.integers(20, 200))
-            mode = rng.choice(["worst", "worst and back", "random", "hover"])
-            dt = 10.0 ** rng.uniform(-4.5, -2.0)
-            last = None
-        left -= 1
-        N = freedoms(model, constraints, q)
-        if mode == "random":
-            wish = rng.normal(size=N.shape[1]) if last is None or rng.random() < 0.05 else wish
-            v = N[:, : len(wish)] @ wish[: N.shape[1]]
-        else:  # as the sensors feel it least, on and on
-            _, _, vt = np.linalg.svd(N[columns])
-            v = N @ vt[-1]
-        if last is not None and v @ last < 0.0:
-            v = -v
-        if last is not None and mode in ("worst and back", "hover") and rng.random() < (0.02, 0.3)[mode == "hover"]:
-            v = -v
-        last = v
-        step = rng.choice([0.9, 0.5, 0.98]) * dt / distance(model, rates, q, model.integrate(q, v))
-        try:
-            new, _ = project_to_constraints(model, constraints, model.integrate(q, step * v))
-        except SingularityError:
-            left = 0
-            continue
-        if distance(model, rates, q, new) > dt:
-            left = 0
-            continue
-        q = new
-        noise = rng.choice([-1.0, 1.0], len(places)) * sensor_error * rng.choice([0.0, 1.0])
-        found = tracker.update(q[places] + noise, dt=dt)
-        allowed = tracker.uncertainty + 1e-7
-        certain = found.certified
-        counts["certified"] += int(certain)
-        counts["ambiguous"] += found.status.name == "AMBIGUOUS"
-        counts["wrong"] += int(certain and distance(model, rates, found.q, q) > allowed)
-        counts["excluded"] += found.status.name == "OUT_OF_REACH"
-        if not found.valid:
-            counts["lost"] += 1
-            tracker = None
+    counts = {"samples": 0, "certified": 0, "ambiguous": 0, "wrong": 0, "excluded": 0, "lost": 0}
+    trackers = [
+        ClosedLoopTracker(model, constraints, made.q, made.actuated, speeds, sensor_error=sensor_error, max_steps=100)
+        for _ in range(machines)
+    ]
+    q, again, certain = np.tile(made.q, (machines, 1)), np.zeros(machines, bool), np.ones(machines, bool)
+    while counts["samples"] < samples:
+        again |= rng.random(machines) < 0.1
+        for k, tracker in enumerate(trackers):
+            try:  # where it is told anew, for it would stay ambiguous
+                if not (again[k] or certain[k]):
+                    tracker.reset(q[k])
+            except SingularityError:
+                again[k] = True
+            if again[k]:
+                q[k] = made.q
+                tracker.reset(q[k])
+        dt = 10.0 ** rng.uniform(-4.5, -2.0, machines)
+        count = min(int(rng.integers(20, 200)), 1 + (samples - counts["samples"]) // machines)
+        truth = paths(model, constraints, q, columns, rates, dt, count, rng)
+        noise = rng.choice([-1.0, 0.0, 0.0, 1.0], (count, machines, len(places))) * sensor_error
+        readings = truth[..., places] + noise
+        q = truth[-1].copy()
+        again[:] = False
+        for k, tracker in enumerate(trackers):
+            found, good, allowed = truth[:, k].copy(), np.zeros(count, bool), np.zeros(count)
+            for i in range(count):
+                state = tracker.update(readings[i, k], dt=dt[k])
+                counts["samples"] += 1
+                good[i] = state.certified
+                if not state.valid:
+                    counts["excluded"] += state.status.name == "OUT_OF_REACH"
+                    counts["lost"] += 1
+                    again[k] = True
+                    break
+                if good[i]:
+                    found[i], allowed[i] = state.q, tracker.uncertainty
+                else:
+                    counts["ambiguous"] += 1
+            certain[k] = good[i]
+            counts["certified"] += int(good.sum())
+            off = distance(model, rates, found, truth[:, k])
+            counts["wrong"] += int((good & (off > allowed + 1e-7)).sum())
     return counts

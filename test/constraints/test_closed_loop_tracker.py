@@ -167,10 +167,10 @@ def size(model, speeds, x):
 @pytest.mark.parametrize("sensor_error", [0.0, 1e-6])
 @pytest.mark.parametrize(
     ("name", "samples"),
-    [("four-bar", 2000), ("five-bar", 2400), ("delta", 300), ("stewart", 300), ("3-RPS", 150), ("planar 3-RRR", 300)],
+    [("four-bar", 2000), ("five-bar", 2400), ("delta", 800), ("stewart", 800), ("3-RPS", 800), ("planar 3-RRR", 1200)],
 )
 def test_adversarial_motions(name, samples, sensor_error):
-    counts = attack(name, samples, 7, sensor_error)
+    counts = attack(name, samples, 7, sensor_error, machines=16)
     assert counts["wrong"] == 0 and counts["excluded"] == 0
     assert counts["certified"] > 0.2 * samples
 
@@ -179,7 +179,7 @@ def test_adversarial_motions(name, samples, sensor_error):
 @pytest.mark.parametrize("seed", range(100, 125))
 @pytest.mark.parametrize("name", MADE | MORE)
 def test_a_million_adversarial_samples(name, seed):
-    counts = attack(name, 10_000, seed, (0.0, 1e-6, 1e-5)[seed % 3])
+    counts = attack(name, 40_000, seed, (0.0, 1e-6, 1e-5)[seed % 3], machines=256)
     assert counts["wrong"] == 0 and counts["excluded"] == 0, counts
 
 
