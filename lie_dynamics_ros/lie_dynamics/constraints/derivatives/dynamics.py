@@ -181,7 +181,7 @@ class _AlongParameters:
         load = torque_regressor(self.model, q, qd, qdd)
         target = np.zeros((len(q), self.terms.matrix.shape[2], load.shape[2]))
         none = np.zeros_like(load)
-        terms = replace(self.terms, load=load, target=target, qdd=none, tau=none)
+        terms = replace(self.terms, load=load, target=target, qdd=none, tau=none, forces=False)
         found = solve(self.model, self.problem, terms, lambda z: target)
         require_result(self.model, *found)
         return [part.reshape(*self.states.batch, *part.shape[1:]) for part in found]
@@ -207,16 +207,17 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Pr
         f, z = problem.stabilization.frequency, problem.stabilization.damping_ratio
         along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
         along_qd = along_qd + 2.0 * z * f * A
-    known = np.ones(n, np.bool_) if problem.inverse else problem.mask
-    load, target = np.zeros((count, n, 3 * n)), np.zeros((count, m, 3 * n))
+    known = (np.ones(n, np.bool_) if problem.inverse else problem.mask).astype(float)
+    forces = problem.goal is None
+    width = 2 * n if forces else 3 * n
+    load, target = np.empty((count, n, width)), np.empty((count, m, width))
     motion, given = np.zeros((count, n, 3 * n)), np.zeros((count, n, 3 * n))
     np.subtract(tree[0], loops.force_dq, out=load[..., :n])
     load[..., n : 2 * n] = tree[1]
     target[..., :n], target[..., n : 2 * n] = along_q, along_qd
-    if known.any():
+    if not forces:
         np.multiply(mass, known, out=load[..., 2 * n :])
         np.multiply(A, known, out=target[..., 2 * n :])
-        motion[..., 2 * n :] = np.diag(known)
-    if not known.all():
-        given[..., 2 * n :] = np.diag(~known)
-    return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force)
+    for part, diagonal in ((motion, known), (given, 1.0 - known)):
+        part.reshape(count, -1)[:, 2 * n :: 3 * n + 1] = diagonal
+    return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force, forces)

@@ -128,10 +128,10 @@ def inverse_problem(
     **sharing: Any,
 ) -> Problem:
     """Return the problem of `constrained_inverse_dynamics`; `sharing` are resolution and weights."""
-    found = constrained_inverse_dynamics(
-        model, constraints, q, qd, qdd, f_ext, actuated=actuated, passive_torque=passive_torque, **sharing
-    )
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
+    found = constrained_inverse_dynamics(
+        model, constraints, q, qd, qdd, f_ext, actuated=mask, passive_torque=passive_torque, **sharing
+    )
     goal = objective(n_a=int(mask.sum()), m=constraints.size, **sharing)
     return Problem(found, mask, goal, None, True)
 
@@ -140,7 +140,8 @@ def inverse_problem(
 class Terms:
     """What enters the differentiated equations, for each of B states and c columns to differentiate along.
 
-    Changes of given accelerations are counted in `load` and `target`.
+    Changes of given accelerations are counted in `load` and `target`. Where `forces`, which asks for all joint forces
+    to be given, derivatives along these come after the others, as `tau` has them.
     """
 
     mass: Array  # M (B, nv, nv)
@@ -151,6 +152,7 @@ class Terms:
     tau: Array  # of joint forces that are given (B, nv, c)
     found_tau: Array  # the solution (B, nv)
     found_force: Array  # (B, m)
+    forces: bool = False
 
 
 def solve(
@@ -164,24 +166,22 @@ def solve(
     free = ~mask
     places, active = np.flatnonzero(free), np.flatnonzero(mask)  # to take rows by these is faster
     qdd, load, dtau = terms.qdd, terms.load, terms.tau
-    dforce, inverse = np.zeros_like(terms.target), None
-    shared = goal is not None and bool(mask.any() or problem.inverse)
-    if shared:
-        inverse = _held_inverse(mask, matrix)
+    # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
+    if goal is None or not (mask.any() or problem.inverse):
+        right = -load if terms.forces else dtau - load
+        x, dforce = in_parts(
+            threads, partial(_free, model, free, terms.forces), terms.mass, matrix, right, -terms.target
+        )
+        return x, dtau, dforce
+    inverse = _held_inverse(mask, matrix)
     if free.any() and not problem.inverse:
-        # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
-        every = free.all()
         if inverse is not None:  # the constraints leave no choice
-            x = inverse @ -terms.target
+            x = -(inverse @ terms.target)
         else:
-            sides = (dtau - load if every else (dtau - load).take(places, 1)), -terms.target
-            x, dforce = in_parts(threads, partial(_free, model, free), terms.mass, matrix, *sides)
-        if every:
-            return x, dtau, dforce
+            sides = (dtau - load).take(places, 1), -terms.target
+            x, _ = in_parts(threads, partial(_free, model, free, False), terms.mass, matrix, *sides)
         qdd, load = qdd.copy(), load + terms.mass.take(places, 2) @ x
         qdd[:, places] = x
-    if goal is None or not shared:
-        return qdd, dtau, dforce
     if inverse is not None:  # forces are unique: A_p^T dforce = dload_p - dtau_p
         dforce = _transposed(inverse) @ (load - dtau).take(places, 1)
         dtau = dtau.copy()
@@ -198,9 +198,9 @@ def _transposed(a: npt.NDArray[Any]) -> Array:
 
 
 def _free(
-    model: Model, free: npt.NDArray[np.bool_], mass: Array, matrix: Array, right: Array, left: Array
+    model: Model, free: npt.NDArray[np.bool_], forces: bool, mass: Array, matrix: Array, right: Array, left: Array
 ) -> tuple[Array, Array]:
-    """Return x, y with M x - A^T y = right and A x = left at the `free` coordinates."""
+    """Return x, y with M x - A^T y = right and A x = left at the `free` coordinates, and `forces`: for right = 1."""
     n = right.shape[1]
     maps = np.empty((len(mass), n + left.shape[1], n + left.shape[1]))
     done = np.empty(len(mass), np.bool_)
@@ -209,6 +209,8 @@ def _free(
         rest = ~done
         maps[rest] = _deficient_maps(model, mass[rest][:, free][..., free], _transposed(matrix[rest, 1:][:, free]))
     found = maps @ np.concatenate([right, left], axis=1)
+    if forces:
+        found = np.concatenate([found, maps[:, :, :n]], axis=2)
     return found[:, :n], found[:, n:]
 
 

@@ -13,18 +13,21 @@ from .orthogonal import solve_triangle, triangulate, turned_identity
 
 @outline
 def factor(mass, places, count, l):
-    """Fill the lower triangle of `l` with the Cholesky factor of M at some coordinates; tell whether there is one."""
+    """Fill `l` with the Cholesky factor of M at some coordinates, and its transpose; tell whether there is one."""
     for i in range(count):
-        for j in range(i + 1):
-            total = mass[int(places[i]), int(places[j])]
-            for k in range(j):
-                total -= l[i, k] * l[j, k]
-            if j < i:
-                l[i, j] = total / l[j, j]
-            elif not total > 0.0:
-                return False
-            else:
-                l[i, i] = np.sqrt(total)
+        for j in range(i, count):
+            l[i, j] = mass[int(places[i]), int(places[j])]
+    for k in range(count):  # the factor transposed, row by row in vectors
+        if not l[k, k] > 0.0:
+            return False
+        x = 1.0 / np.sqrt(l[k, k])
+        for j in range(k, count):
+            l[k, j] *= x
+        for i in range(k + 1, count):
+            x = l[k, i]
+            for j in range(i, count):
+                l[i, j] -= x * l[k, j]
+            l[i, k] = x
     return True
 
 
