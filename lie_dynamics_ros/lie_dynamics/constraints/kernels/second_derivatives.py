@@ -21,9 +21,10 @@ ROW, SIZE, SIDE, TIMES, SPEED, TURN, LINK_SIZE = range(7)
 #: and whether the place of the second frame in the first is needed: it is where the loop does not hold it at zero.
 FIRST, LINKS, TURNS, PLACED, CHAIN_SIZE = range(5)
 
-#: Columns of the table of groups of coordinates that are measured together: first row, number, largest rate, place in q
-#: and whether they are a coordinate, a rotation or a displacement.
-GROUP_ROW, GROUP_SIZE, GROUP_SPEED, GROUP_PLACE, GROUP_KIND, GROUP_WIDTH = range(6)
+#: Columns of the table of groups of coordinates that are measured together: first row, number, time that they take to
+#: move by 1 at their largest rate, place in q, and whether they are a coordinate, a rotation or a displacement. First
+#: come the unknown ones, in their order; the last are the measured ones, in theirs.
+GROUP_ROW, GROUP_SIZE, GROUP_TIME, GROUP_PLACE, GROUP_KIND, GROUP_WIDTH = range(6)
 SINGLE, ROTATION, DISPLACEMENT = 0.0, 1.0, 2.0
 
 
@@ -62,11 +63,10 @@ def rates_in_ball(chains, links, j, levers, radius):
 
 @outline
 def second_bound(
-    loops, scalars, chains, links, groups, unknown, levers, values, inverse, inverse_lanes, radius, sums, sum_lanes,
-    totals,
+    loops, scalars, chains, links, groups, levers, values, inverse, inverse_lanes, radius, sums, sum_lanes, totals
 ):  # fmt: skip
     """Return the largest |C D^2 f[x, x]| in the ball for unit x, C^T being `inverse` (equations, unknown)."""
-    count = unknown.shape[0]
+    count = totals.shape[0]
     for u in range(count):
         totals[u] = 0.0
     for j in range(loops.shape[0]):
@@ -91,18 +91,20 @@ def second_bound(
                     totals[u] += abs(inverse[k, u]) * size
         for u in range(count):
             totals[u] += np.sqrt(sums[u]) * acceleration
-    return largest(groups, unknown, totals)
+    return largest(groups, totals)
 
 
 @outline
-def largest(groups, unknown, x):
+def largest(groups, x):
     """Return the norm of entries at the unknown coordinates, those of a group of them side by side."""
     result, u = 0.0, 0
     for g in range(groups.shape[0]):
-        if u < unknown.shape[0] and int(unknown[u]) == int(groups[g, GROUP_ROW]):
-            total = 0.0
-            for _ in range(int(groups[g, GROUP_SIZE])):
-                total += x[u] * x[u]
-                u += 1
-            result = max(result, np.sqrt(total) / groups[g, GROUP_SPEED])
+        if u == x.shape[0]:
+            break
+        size = abs(x[u])
+        if groups[g, GROUP_SIZE] > 1.0:
+            size = np.sqrt(x[u] * x[u] + x[u + 1] * x[u + 1] + x[u + 2] * x[u + 2])
+            u += 2
+        u += 1
+        result = max(result, size * groups[g, GROUP_TIME])
     return result

@@ -12,7 +12,7 @@ from ...engine.lanes import LANES
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from .constrained_dynamics import HEADER
 from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS
-from .second_derivatives import GROUP_KIND, GROUP_SPEED, ROTATION, largest, second_bound
+from .second_derivatives import GROUP_KIND, GROUP_TIME, ROTATION, largest, second_bound
 from .tracking_steps import (
     apart,
     equations,
@@ -33,7 +33,7 @@ AGE, BLUR, MEMORY = 0, 1, 2
 #: Settings: whether rates are bounded, most proven steps, and the largest errors of measured joints behind them.
 BOUNDED, MAX_STEPS, ERRORS = 0, 1, 2
 
-#: Columns of results, before q: what became of the sample, what is proven, and the largest error of loops.
+#: Columns of results, before q and the sample: what became of it, what is proven, and the largest error of loops.
 STATUS, CONTINUED, CERTIFIED, STEPS, H, BOUND, RADIUS, RESIDUAL, COVERED, JOINT, RESULT = range(11)
 
 TRACKED, NOT_FINITE, SINGULAR, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = 0, 1, 4, 6, 7, 8
@@ -49,7 +49,7 @@ def track_all(
     rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times, space,
     out,
 ):  # fmt: skip
-    """Go through samples of the measured joints in turn, one for each row of `out`.
+    """Go through samples of the measured joints in turn.
 
     Parameters
     ----------
@@ -58,12 +58,16 @@ def track_all(
     unknown, sensors : rows of the coordinates to find and of the measured joints.
     weights : of redundant sensors; empty where they are as many as freedoms, and their joints are held.
     settings, memory : see above.
+    samples : of the measured joints, one after the other.
     times : before each sample, or empty.
     space : workspace as `tracking_space` makes it, which keeps from call to call what the next prediction needs.
+    out : rows of results, one after the other.
     """
     nl, ml, ns, nc = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
     n, nq, nu = int(rows[0, N_V]), int(rows[0, N_Q]), unknown.shape[0]
     count = sensors.shape[0]
+    number = samples.shape[0] // count
+    samples, out = samples.reshape((number, count)), out.reshape((number, RESULT + nq + count))
     m = ml + nc + weights.shape[0]
     a = HEADER + nl * LOOP_SIZE
     b = a + ml * SCALAR_SIZE
@@ -106,8 +110,8 @@ def track_all(
     widest = 1e300  # the largest ball that is looked at
     for g in range(groups.shape[0]):
         if groups[g, GROUP_KIND] == ROTATION:
-            widest = min(widest, _LARGEST_TURN / groups[g, GROUP_SPEED])
-    for row in range(samples.shape[0]):
+            widest = min(widest, _LARGEST_TURN * groups[g, GROUP_TIME])
+    for row in range(number):
         if bounded:
             memory[AGE] += times[row]
         for c in range(RESULT):
@@ -127,7 +131,7 @@ def track_all(
                 change[s] = max(
                     abs(samples[row, s] - anchor[int(rows[int(sensors[s]), Q_INDEX])]) - 2.0 * errors[s] - 1e-12, 0.0
                 )
-            if far_apart(groups, sensors, change) > memory[AGE] + memory[BLUR]:
+            if far_apart(groups, change) > memory[AGE] + memory[BLUR]:
                 status = OUT_OF_REACH
         while status == TRACKED and covered < 1.0:
             if steps >= settings[MAX_STEPS]:
@@ -152,22 +156,22 @@ def track_all(
                 work, columns, matrix, values,
             )  # fmt: skip
             known, space[0] = space[0], 0.0
-            proven = put_inverse(matrix, unknown, inverse, normal, lanes, places, totals)
+            proven = put_inverse(matrix, unknown, inverse, normal, lanes, places, totals, sums, sum_lanes)
             if proven:
                 put_change(matrix, sensors, weights, change, e)
                 times_inverse(inverse_lanes, e, x_lanes)
-                along = largest(groups, unknown, x)
-                held = held_distance(groups, sensors, weights, change)
+                along = largest(groups, x)
+                held = held_distance(groups, weights, change)
                 for _ in range(1 if known > 0.0 else 2):  # as far as the last bound asks for, or one at the point alone
                     radius = min(2.2 / known, widest) if known > 0.0 else 0.0
                     known = second_bound(
-                        loops, scalars, chains, links, groups, unknown, levers, values, inverse, inverse_lanes,
-                        radius, sums, sum_lanes, totals,
+                        loops, scalars, chains, links, groups, levers, values, inverse, inverse_lanes, radius,
+                        sums, sum_lanes, totals,
                     )  # fmt: skip
                     known = max(known, 1e-9)
                 k = known
                 times_inverse(inverse_lanes, values[ERROR], x_lanes)
-                start = largest(groups, unknown, x)
+                start = largest(groups, x)
                 lost, eta = 1.0 - k * held, start + along + 0.5 * k * held * held
                 root = lost * lost - 2.0 * k * eta
                 proven = lost > 0.0 and root >= _MARGIN
@@ -191,7 +195,7 @@ def track_all(
                         work, columns, matrix, values,
                     )  # fmt: skip
                     times_inverse(inverse_lanes, values[ERROR], x_lanes)
-                    size = largest(groups, unknown, x)
+                    size = largest(groups, x)
                     moved += size
             if not proven:
                 part *= min(max(0.3 / max(k * eta, 1e-9), 0.1), 0.5)
@@ -212,10 +216,8 @@ def track_all(
         if good:
             out[row, CONTINUED], out[row, BOUND], out[row, RADIUS] = 1.0, k, regular
         if good and bounded:
-            wrong = errors_reach(
-                matrix, groups, unknown, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals
-            )
-            held = held_distance(groups, sensors, weights, errors)
+            wrong = errors_reach(matrix, groups, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals)
+            held = held_distance(groups, weights, errors)
             lost, eta = 1.0 - k * held, start + wrong + k * held * (0.5 * held + moved)
             root = lost * lost - 2.0 * k * eta
             blur = 1e-12
@@ -227,7 +229,7 @@ def track_all(
                 certain = slope < 1.0
                 if certain and wrong > 0.0:
                     blur += (wrong + k * held * (0.5 * held + moved)) / (1.0 - slope)
-                blur = max(blur, far_apart(groups, sensors, errors))
+                blur = max(blur, far_apart(groups, errors))
                 certain = certain and apart(groups, anchor, base) + reach < _SHARE * min(
                     radius, 2.0 * lost / k - reached
                 )
@@ -251,6 +253,8 @@ def track_all(
         out[row, STATUS] = status
         for i in range(nq):
             out[row, RESULT + i] = last[i]
+        for s in range(count):
+            out[row, RESULT + nq + s] = samples[row, s]
     return OK
 
 
@@ -268,7 +272,7 @@ def tracking_kernel():
         )  # fmt: skip
 
     one, two = "float64[::1], ", "float64[:,::1], "
-    signature = two + 2 * one + 3 * two + 5 * one + two + 2 * one + two
+    signature = two + 2 * one + 3 * two + 9 * one
     return kernel(f"({signature[:-2]})", quick=True)(track)
 
 

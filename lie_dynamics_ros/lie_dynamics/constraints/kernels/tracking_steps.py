@@ -7,21 +7,25 @@ import numpy as np
 from ...dynamics.kernels.common.joints import has_transform, row_transform
 from ...dynamics.kernels.common.manifold import move
 from ...engine.compile import outline
-from ...engine.lanes import get2, lift, put, put2, put3, put9
+from ...engine.lanes import get, get2, lift, put, put2, put3, put9
 from ...model.layout import Q_INDEX
 from .loops import ERROR, P, R
-from .second_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_ROW, GROUP_SPEED, ROTATION, SINGLE, largest, put_levers
+from .second_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_TIME, ROTATION, SINGLE, largest, put_levers
 from .still_loops import put_errors, put_loop
 
 
 @outline
-def invert(a, lanes, n, places, factors):
+def invert(a, lanes, n, places, factors, unit, unit_lanes):
     """Replace `a` (n, n) by its inverse, by Gauss and Jordan with row pivots; tell whether there is one.
 
-    Rows of `a` are filled up to whole vectors, which are `lanes`; `places` and `factors` (n) are workspace.
+    Rows of `a` are filled up to whole vectors, which are `lanes`; `places`, `factors` and `unit` (n) are workspace.
+    Nothing but whole vectors is written to `a` on the way: a vector cannot be read soon after a part of it was written.
     """
     groups = lanes.shape[1]
     for k in range(n):
+        unit[k] = 0.0
+    for k in range(n):
+        unit[k] = 1.0
         for i in range(n):
             factors[i] = a[i, k]
         pivot, best = k, abs(factors[k])
@@ -39,13 +43,13 @@ def invert(a, lanes, n, places, factors):
         size = 1.0 / factors[pivot]
         factors[pivot], factors[k] = factors[k], 0.0
         for c in range(groups):
-            y = size * get2(lanes, k, c)
-            put2(lanes, k, c, y)
+            own = get(unit_lanes, c)
+            others = 1.0 - own
+            y = size * (get2(lanes, k, c) * others + own)
             for i in range(n):
-                put2(lanes, i, c, get2(lanes, i, c) - factors[i] * y)
-        for i in range(n):
-            a[i, k] = -factors[i] * size
-        a[k, k] = size
+                put2(lanes, i, c, get2(lanes, i, c) * others - factors[i] * y)
+            put2(lanes, k, c, y)
+        unit[k] = 0.0
     for k in range(n - 1, -1, -1):
         pivot = int(places[k])
         if pivot != k:
@@ -74,7 +78,7 @@ def apart(groups, a, b):
             for c in range(3):
                 x += (a[j + c] - b[j + c]) ** 2
             x = np.sqrt(x)
-        result = max(result, x / groups[g, GROUP_SPEED])
+        result = max(result, x * groups[g, GROUP_TIME])
     return result
 
 
@@ -115,7 +119,7 @@ def equations(
 
 
 @outline
-def put_inverse(matrix, unknown, inverse, normal, lanes, places, factors):
+def put_inverse(matrix, unknown, inverse, normal, lanes, places, factors, unit, unit_lanes):
     """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse.
 
     `lanes` are vectors of `inverse`, or of `normal` where there are more equations than unknowns.
@@ -125,14 +129,14 @@ def put_inverse(matrix, unknown, inverse, normal, lanes, places, factors):
         for u in range(n):
             for k in range(m):
                 inverse[u, k] = matrix[int(unknown[u]), k]
-        return invert(inverse, lanes, n, places, factors)
+        return invert(inverse, lanes, n, places, factors, unit, unit_lanes)
     for u in range(n):
         for v in range(n):
             total = 0.0
             for k in range(m):
                 total += matrix[int(unknown[u]), k] * matrix[int(unknown[v]), k]
             normal[u, v] = total
-    if not invert(normal, lanes, n, places, factors):
+    if not invert(normal, lanes, n, places, factors, unit, unit_lanes):
         return False
     for k in range(m):
         for u in range(n):
@@ -179,7 +183,7 @@ def put_change(matrix, sensors, weights, change, e):
 
 
 @outline
-def errors_reach(matrix, groups, unknown, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals):
+def errors_reach(matrix, groups, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals):
     """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates."""
     for u in range(x.shape[0]):
         totals[u] = 0.0
@@ -191,21 +195,19 @@ def errors_reach(matrix, groups, unknown, sensors, weights, inverse_lanes, error
             times_inverse(inverse_lanes, e, x_lanes)
             for u in range(x.shape[0]):
                 totals[u] += abs(x[u])
-    return largest(groups, unknown, totals)
+    return largest(groups, totals)
 
 
 @outline
-def far_apart(groups, sensors, change):
+def far_apart(groups, change):
     """Return the distance that changes of the measured joints make."""
-    result = 0.0
-    for g in range(groups.shape[0]):
-        for s in range(sensors.shape[0]):
-            if sensors[s] == groups[g, GROUP_ROW]:
-                result = max(result, abs(change[s]) / groups[g, GROUP_SPEED])
+    result, first = 0.0, groups.shape[0] - change.shape[0]
+    for s in range(change.shape[0]):
+        result = max(result, abs(change[s]) * groups[first + s, GROUP_TIME])
     return result
 
 
 @outline
-def held_distance(groups, sensors, weights, change):
+def held_distance(groups, weights, change):
     """Return how far the joints that are held move; none are where sensors are redundant."""
-    return far_apart(groups, sensors, change) if weights.shape[0] == 0 else 0.0
+    return far_apart(groups, change) if weights.shape[0] == 0 else 0.0

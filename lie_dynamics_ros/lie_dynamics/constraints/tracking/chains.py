@@ -68,12 +68,12 @@ def coordinate_groups(model: Model, rates: Array) -> Array:
     for joint in model.joints:
         first, place = joint.v_slice.start + 1, joint.q_slice.start
         if joint.kind in ("spherical", "free"):
-            groups.append([first, 3, rates[first - 1], place, sk.ROTATION])
+            groups.append([first, 3, 1.0 / rates[first - 1], place, sk.ROTATION])
             if joint.kind == "free":
-                groups.append([first + 3, 3, rates[first + 2], place + 4, sk.DISPLACEMENT])
+                groups.append([first + 3, 3, 1.0 / rates[first + 2], place + 4, sk.DISPLACEMENT])
         else:
             count = joint.v_slice.stop - joint.v_slice.start
-            groups += [[first + c, 1, rates[first + c - 1], place + c, sk.SINGLE] for c in range(count)]
+            groups += [[first + c, 1, 1.0 / rates[first + c - 1], place + c, sk.SINGLE] for c in range(count)]
     return np.array(groups, float).reshape(-1, sk.GROUP_WIDTH)
 
 

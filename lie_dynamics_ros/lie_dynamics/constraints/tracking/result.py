@@ -37,19 +37,19 @@ class Setup:
 class TrackedMotion:
     """Configurations tracked for one sample after another, as arrays with one row each. ``motion[i]`` is one state."""
 
-    def __init__(self, setup: Setup, rows: Array, samples: Array) -> None:
-        self._setup, self._rows, self._samples = setup, rows, samples
+    def __init__(self, setup: Setup, rows: Array) -> None:
+        self._setup, self._rows = setup, rows
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> TrackedState:
-        return TrackedState(self._setup, self._rows[index], self._samples[index])
+        return TrackedState(self._setup, self._rows[index])
 
     @property
     def q(self) -> Array:
         """Configurations (n, nq); the last good one where `valid` is False."""
-        return self._rows[:, tk.RESULT :]
+        return self._rows[:, tk.RESULT : -len(self._setup.names)]
 
     @property
     def statuses(self) -> npt.NDArray[np.int64]:
@@ -78,24 +78,23 @@ class TrackedMotion:
 
 
 class TrackedState:
-    """One tracked configuration; what costs time is computed when it is asked for.
+    """One tracked configuration; what costs time is computed when it is asked for."""
 
-    Attributes
-    ----------
-    measured : ndarray, shape (k,)
-        The sample.
-    """
+    __slots__ = ("_known", "_row", "_setup")
 
-    __slots__ = ("_known", "_row", "_setup", "measured")
-
-    def __init__(self, setup: Setup, row: Array, measured: Array) -> None:
-        self._setup, self._row, self.measured = setup, row, measured
+    def __init__(self, setup: Setup, row: Array) -> None:
+        self._setup, self._row = setup, row
         self._known: tuple[ClosedMotion, Array] | None = None  # and the gain of the measured joints
 
     @property
     def q(self) -> Array:
         """Configuration (nq,); the last good one where `valid` is False."""
-        return self._row[tk.RESULT :]
+        return self._row[tk.RESULT : -len(self._setup.names)]
+
+    @property
+    def measured(self) -> Array:
+        """The sample (k,)."""
+        return self._row[-len(self._setup.names) :]
 
     @property
     def status(self) -> TrackingStatus:

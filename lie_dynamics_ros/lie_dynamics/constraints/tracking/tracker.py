@@ -118,12 +118,14 @@ class ClosedLoopTracker:
             model.nv, model.nq, len(links), len(others), constraints.size + len(weights), count
         )
         self._settings = np.array([self._bounded, max_steps, *errors], float)
+        groups = coordinate_groups(model, rates)
+        order = np.flatnonzero(np.isin(groups[:, 0], others)), np.searchsorted(groups[:, 0], rows)
         self._fixed = (
-            model._table, constraints._packed, constraints._offsets, chains, links, coordinate_groups(model, rates),
+            model._table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
             others.astype(float), rows.astype(float), weights, self._settings, self._memory,
         )  # fmt: skip
         self._track = tk.tracking_kernel()
-        self._width = tk.RESULT + model.nq
+        self._width = tk.RESULT + model.nq + count
         self._shape = (count,)
         self._time = np.zeros(1) if self._bounded else _NO_TIMES
         self.reset(start)
@@ -179,15 +181,15 @@ class ClosedLoopTracker:
             For arguments of a wrong shape, no `dt` or one below 0 where it is needed. Bad positions do not raise: the
             result's ``status`` and ``message`` tell.
         """
-        out = np.empty((1, self._width))
+        out = np.empty(self._width)
         y: Any = positions
         try:
             good = type(y) is np.ndarray and y.shape == self._shape
             if self._bounded:
                 good = good and isinstance(dt, (float, int)) and 0.0 <= dt < np.inf
                 self._time[0] = dt
-            if good and self._track(*self._fixed, y[None], self._time, self._space, out) == layout.OK:
-                return TrackedState(self.setup, out[0], y.copy())  # the caller may use the array again
+            if good and self._track(*self._fixed, y, self._time, self._space, out) == layout.OK:
+                return TrackedState(self.setup, out)
         except (TypeError, ValueError, OverflowError):
             pass
         return self.update_many(real_numbers(positions, "positions")[None], dt=dt)[0]
@@ -214,15 +216,15 @@ class ClosedLoopTracker:
         if given.ndim != 1:
             raise InputError(f"rates: shape {self._shape} is expected, got {given.shape}", name="rates")
         first = tk.MEMORY + self.setup.model.nq
-        memory, settings, out = self._memory.copy(), self._settings.copy(), np.empty((1, self._width))
+        memory, settings, out = self._memory.copy(), self._settings.copy(), np.empty(self._width)
         settings[tk.BOUNDED], settings[tk.MAX_STEPS] = 0.0, _STEPS_OF_A_PIECE
         start, space = memory[first : first + len(given)].copy(), self._space.copy()
         done, piece = 0.0, time
         while done < time:
             piece = min(piece, time - done)
-            trial, ahead = memory.copy(), (start + (done + piece) * given)[None]
+            trial, ahead = memory.copy(), start + (done + piece) * given
             self._track(*self._fixed[:-2], settings, trial, ahead, _NO_TIMES, space, out)
-            if out[0, tk.CONTINUED] > 0.0:
+            if out[tk.CONTINUED] > 0.0:
                 memory, done, piece = trial, done + piece, 2.0 * piece
             elif piece <= _SMALLEST_PIECE * time:
                 return done
@@ -253,8 +255,8 @@ class ClosedLoopTracker:
             if not ((times >= 0.0) & (times < np.inf)).all():
                 raise InputError("dt: finite times of at least 0 s are expected", name="dt", value=dt)
         out = np.empty((len(samples), self._width))
-        self._track(*self._fixed, samples, times, self._space, out)
-        return TrackedMotion(self.setup, out, samples)
+        self._track(*self._fixed, samples.reshape(-1), times, self._space, out.reshape(-1))
+        return TrackedMotion(self.setup, out)
 
 
 def _check(
