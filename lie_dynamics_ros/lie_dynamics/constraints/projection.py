@@ -59,7 +59,8 @@ def project_to_constraints(
     SingularityError
         If the errors do not get smaller: the state is too far away, or singular.
     """
-    number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
+    if not (type(tolerance) is float and tolerance >= 0.0):
+        number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
     count_of("iterations", iterations, 0, 10**6)
     states = read_states(model, constraints, {"q": q, "qd": model._zero if qd is None else qd})
     position, rate = states.arrays["q"], states.arrays["qd"]
@@ -68,7 +69,7 @@ def project_to_constraints(
     limit, last = tolerance, np.inf
     for attempt in range(iterations + 2):
         step, left, moved = _steps(model, constraints, position, rate, limit, iterations if alone else 0)
-        size = float(left.max(initial=0.0))
+        size = left.item() if len(left) == 1 else float(left.max(initial=0.0))
         if alone:
             position = moved
         if size == 0.0:
@@ -83,7 +84,10 @@ def project_to_constraints(
                 value=size,
             )
         last, position = size, model.integrate(position, np.where(left[:, None] > 0.0, step, 0.0))
-    return position.reshape(*states.batch, model.nq), (rate + step).reshape(*states.batch, model.nv)
+    rate = rate + step
+    if states.batch == ():
+        return position[0], rate[0]
+    return position.reshape(*states.batch, model.nq), rate.reshape(*states.batch, model.nv)
 
 
 def _steps(
@@ -101,11 +105,11 @@ def _steps(
         part = slice(start, start + CHUNK)
         rows = fixed[part] if len(fixed) > 1 else fixed
         more = values[part] if len(values) > 1 else values
-        own, count = extended[part], len(q[part])
+        own = extended[part].reshape(-1)
+        count = len(own) // extended.shape[1]
         extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NO_MASK, tolerance, iterations)
-        still = np.zeros(count * n)
         status = constrained_dynamics(
-            free._table, constraints._packed, own.reshape(-1), qd[part].reshape(-1), still, extra,
+            free._table, constraints._packed, own, qd[part].reshape(-1), np.zeros(count * n), extra,
             workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:
