@@ -177,8 +177,8 @@ INTERFACES = {
     ),
     "stewart_command": Interface(
         ("~/leg_commands", "~/commands", "~/desired_pose", "~/phase"),
-        ("joint_states", "imu", "~/target_pose", "~/target_twist", "~/path", "~/trajectory"),
-        ("~/hold", "~/level", "~/check_path"),
+        ("joint_states", "imu", "~/target_pose", "~/target_twist", "~/path", "~/trajectory", "~/vehicle"),
+        ("~/hold", "~/level", "~/ride", "~/check_path"),
     ),
     "simulated_robot": Interface(
         ("joint_states", "robot_description", "~/joint_trajectory_point", "/clock"),
@@ -186,7 +186,7 @@ INTERFACES = {
         ("~/reset",),
     ),
     "simulated_stewart": Interface(
-        ("joint_states", "~/true_pose", "~/true_twist"),
+        ("joint_states", "imu", "~/true_pose", "~/true_twist"),
         ("~/desired_pose", "~/leg_commands"),
         ("~/reset",),
     ),

@@ -130,3 +130,17 @@ class PlatformMotion:
         if not self._determinant / self._home_determinant > LEAST_DETERMINANT:
             return "a singular pose is near"
         return ""
+
+
+def specific_force(pose: Array, twist: Array, before: Array, step: float, gravity: Array) -> Array:
+    """Return what an accelerometer at the platform frame measures (3,), in its axes [m/s^2].
+
+    Parameters
+    ----------
+    pose : ndarray, shape (4, 4)
+    twist, before : ndarray, shape (6,)
+        Body twists (angular, linear) now and a step [s] ago.
+    gravity : ndarray, shape (3,)
+        In the base frame.
+    """
+    return np.asarray((twist[3:] - before[3:]) / step + np.cross(twist[:3], twist[3:]) - pose[:3, :3].T @ gravity)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
 from ...core.commanding.platform_load import LOAD_SETTINGS, read_load
@@ -36,7 +36,7 @@ from ...ros.outputs.output import Output
 from ...ros.wire import qos
 from ...ros.wire.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix, read_field
 from .actuators import ActuatorOptions, LegActuators
-from .core import MotionOptions, PlatformMotion
+from .core import LONGEST_STEP, MotionOptions, PlatformMotion, specific_force
 
 MOTION, ACTUATORS = "motion", "actuators"
 
@@ -93,6 +93,8 @@ SETTINGS = (
         high=500.0,
     ),
     *LOAD_SETTINGS,
+    Setting("gyroscope_noise", 2e-3, "Standard deviation of the angular velocity of the IMU [rad/s].", high=100.0),
+    Setting("accelerometer_noise", 3e-2, "Standard deviation of the acceleration of the IMU [m/s^2].", high=1000.0),
     Setting(
         "seed",
         0,
@@ -115,6 +117,7 @@ class SimulatedStewart(ManagedNode):
         self._states = Output(self, JointState, "joint_states")
         self._poses = Output(self, PoseStamped, "~/true_pose")
         self._twists = Output(self, TwistStamped, "~/true_twist")
+        self._imus = Output(self, Imu, "imu")
         self.listen(PoseStamped, "~/desired_pose", self._on_desired)
         self.listen(JointState, "~/leg_commands", self._on_commands, qos.STREAM_INPUT)
         self.create_service(Trigger, "~/reset", self._reset)
@@ -169,6 +172,9 @@ class SimulatedStewart(ManagedNode):
         self._lengths, self._rates = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
         self._pose, self._twist = PoseStamped(), TwistStamped()
         self._pose.header.frame_id = self._twist.header.frame_id = frames_of(settings)[0]
+        self._imu = Imu()
+        self._imu.header.frame_id = frames_of(settings)[1]
+        self._imu.orientation_covariance[0] = -1.0  # not measured
 
     def activate(self) -> None:
         """Begin to move, or go on."""
@@ -191,7 +197,8 @@ class SimulatedStewart(ManagedNode):
     def _step(self) -> None:
         now = self.get_clock().now()
         motion = self._motion
-        motion.advance((now.nanoseconds - self._last) * 1e-9)
+        step, before = (now.nanoseconds - self._last) * 1e-9, motion.twist
+        motion.advance(step)
         self._last = now.nanoseconds
         noise = self._noise.standard_normal(2 * LEGS)
         self._lengths[:] = motion.lengths + self.settings["length_noise"] * noise[:LEGS]
@@ -206,7 +213,20 @@ class SimulatedStewart(ManagedNode):
         if self._twists.heard:
             fill_twist(self._twist.twist, motion.twist, rotation)
             self._twists.send(self._twist)
+        if self._imus.heard and step > 0.0:
+            self._measure(motion, before, min(step, LONGEST_STEP), stamp)
         self._published += 1
+
+    def _measure(self, motion: PlatformMotion | LegActuators, before: Any, step: float, stamp: Any) -> None:
+        """Publish what an IMU at the platform frame measures."""
+        settings, message, noise = self.settings, self._imu, self._noise.standard_normal(6)
+        w = motion.twist[:3] + settings["gyroscope_noise"] * noise[:3]
+        force = specific_force(motion.pose, motion.twist, before, step, np.array(settings["gravity"]))
+        force += settings["accelerometer_noise"] * noise[3:]
+        for vector, numbers in ((message.angular_velocity, w), (message.linear_acceleration, force)):
+            vector.x, vector.y, vector.z = numbers.tolist()
+        message.header.stamp = stamp
+        self._imus.send(message)
 
     def _on_desired(self, message: PoseStamped) -> None:
         if self._motion is None:

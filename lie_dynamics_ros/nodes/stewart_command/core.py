@@ -190,6 +190,11 @@ class StewartCommandCore:
         return self._motion is None and self._next is None
 
     @property
+    def free(self) -> bool:
+        """Whether nothing is about to take the place of the present motion."""
+        return self._next is None
+
+    @property
     def pose(self) -> Array:
         """Pose (4, 4) of the platform as commanded last."""
         if self._motion is None:
@@ -213,7 +218,7 @@ class StewartCommandCore:
 
         A moving platform that is to stop first keeps the target until it rests; see `due`.
         """
-        not_now = self._not_now()
+        not_now = self.not_now()
         if not_now:
             self.refusal = not_now
             return None
@@ -225,7 +230,8 @@ class StewartCommandCore:
         at = moving.at(begin * self._period)
         return Plan(target, begin, State(at.pose, at.twist), self._ways, self._serial, self._orders)
 
-    def _not_now(self) -> str:
+    def not_now(self) -> str:
+        """Say why no target is followed now; empty where one is."""
         if self.phase == OFF:
             return f"nothing is followed: {self.reason}"
         if self.phase in UNTIL_HOLD:

@@ -1,4 +1,4 @@
-"""Targets of the node stewart_command from messages and requests."""
+"""What the node stewart_command reads of messages and requests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError, RequestError
+from ...core.joint_mapping import JointMapping
 from ...lie_dynamics.stewart.command import CommandFrame, CommandFrames
-from ...ros.wire.messages import pose_to_matrix, twist_to_array
+from ...ros.wire.messages import nanoseconds, pose_to_matrix, read_field, read_imu, twist_to_array
 from .targets import SHAPES, PathTarget, TwistTarget
 
 MOST_POSES = 1000
@@ -51,8 +52,10 @@ class TargetReader:
         pose, own = self.pose(message, frames)
         return PathTarget(pose[None], (own,), word="a pose")
 
-    def twist(self, message: Any, age: float = 0.0, oldest: float = np.inf) -> TwistTarget:
-        """Return the target of a TwistStamped, of an age [s]."""
+    def twist(self, message: Any, now: int, oldest: float) -> TwistTarget:
+        """Return the target of a TwistStamped at a time [ns], unless it is older than that [s]."""
+        stamp = nanoseconds(message.header.stamp)
+        age = (now - stamp) * 1e-9 if stamp else 0.0
         if age > oldest:
             raise MessageError(KIND, f"a twist {age:.3g} s old; twist_timeout is {oldest:g}")
         twist = twist_to_array(message.twist)
@@ -102,6 +105,50 @@ class TargetReader:
         if wanted[0] < 0.0 or not (np.diff(wanted) > 0.0).all():
             raise MessageError(KIND, "times_from_start that do not rise from zero on")
         return PathTarget(np.stack(poses), (False,) * len(poses), wanted, twists, word="a trajectory")
+
+
+def read_lengths(message: Any, mapping: JointMapping, now: int, timeout: float) -> tuple[Array, Array | None]:
+    """Return lengths (6,) [m] and rates [m/s] of a JointState at a time [ns]; None where not all rates are known.
+
+    Raises
+    ------
+    MessageError
+        Its time is more than a timeout [s] from now, unless that is zero; legs are missing, lengths are not finite.
+    """
+    _check_time(message, now, timeout, "leg lengths", "state_timeout")
+    match = mapping.match(message.name)
+    if not match.complete:
+        raise MessageError("missing joints", match.problem)
+    lengths = read_field(message.position, match, "position")
+    rates = read_field(message.velocity, match, "velocity") if message.velocity else None
+    if not np.isfinite(lengths).all():
+        raise MessageError("not finite", "leg lengths that are not finite")
+    return lengths, rates if rates is not None and np.isfinite(rates).all() else None
+
+
+def read_vehicle(message: Any, now: int, timeout: float) -> tuple[Array, Array]:
+    """Return specific force [m/s^2] and angular velocity [rad/s] (3,) of the Imu of a vehicle at a time [ns].
+
+    Raises
+    ------
+    MessageError
+        Its time is more than a timeout [s] from now; it says that one is not measured, or not finite.
+    """
+    _check_time(message, now, timeout, "a message of the vehicle", "vehicle_timeout")
+    _, force = read_imu(message)
+    w = message.angular_velocity
+    rate = np.array([w.x, w.y, w.z])
+    if force is None or message.angular_velocity_covariance[0] == -1.0:
+        raise MessageError("vehicle", "a message of the vehicle without acceleration or angular velocity")
+    if not (np.isfinite(force).all() and np.isfinite(rate).all()):
+        raise MessageError("vehicle", "a message of the vehicle with numbers that are not finite")
+    return force, rate
+
+
+def _check_time(message: Any, now: int, timeout: float, what: str, name: str) -> None:
+    stamp = nanoseconds(message.header.stamp)
+    if stamp and timeout and abs(now - stamp) > timeout * 1e9:
+        raise MessageError("stale", f"{what} {(now - stamp) * 1e-9:.3g} s old; {name} is {timeout:g}")
 
 
 def _as_pose(transform: Any) -> Any:

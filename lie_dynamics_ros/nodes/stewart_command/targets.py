@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class PathTarget:
         here = state.pose @ ways.frames.tool
         points = [here @ pose if own else pose for pose, own in zip(self.poses, self.relative, strict=True)]
         whole = np.stack([here, *points])
-        if max(_apart(here, pose) for pose in points) < AT_GOAL:
+        if max(apart(here, pose) for pose in points) < AT_GOAL:
             return None
         tool = ways.frames.tool
         if self.times is None:
@@ -136,8 +137,8 @@ class PathTarget:
             rest = np.zeros((1, 6))
             given = np.full((len(points), 6), np.nan) if twists is None else twists
             return smooth_path(whole, tool, np.concatenate([[0.0], times]), np.concatenate([rest, given]))
-        if _apart(here, points[0]) > 1e-4:
-            raise MessageError("targets", f"the trajectory begins {_apart(here, points[0]):.4g} m or rad off the tool")
+        if apart(here, points[0]) > 1e-4:
+            raise MessageError("targets", f"the trajectory begins {apart(here, points[0]):.4g} m or rad off the tool")
         points[0] = here
         return smooth_path(np.stack(points), tool, times, twists)
 
@@ -186,20 +187,16 @@ class TwistTarget:
         wanted = self._possible(ways, state)
         if not wanted.any():
             return None
-        start, failed = (0.0 if state.resting else 1.0), None
+        failed = None
         for ramp in RAMPS[-1:] if state.resting else RAMPS[:-1]:
             times = np.array([0.0, ramp, ramp + ways.twist_timeout])
             poses = [here, _carried(here, 0.5 * (before + wanted), ramp)]
             poses.append(_carried(poses[-1], wanted, ways.twist_timeout))
             path = smooth_path(np.stack(poses), ways.frames.tool, times, np.stack([before, wanted, wanted]))
-            fault = path_fault(path, ways.limits, ways.load, ways.steps)
-            if fault is not None and fault.parameter * SHORTER < LEAST:
-                raise PathError(PathReport(fault, None, None))
-            report = ways.check(path if fault is None else path.head(SHORTER * fault.parameter), start)
-            if report.motion is not None:
-                return report.motion
-            failed = report if fault is None else PathReport(fault, None, None)
-            if fault is not None:
+            motion, failed, ends = as_far(ways, path, state)
+            if motion is not None:
+                return motion
+            if ends:
                 break  # longer ones come nearer to it
         assert failed is not None
         raise PathError(failed)
@@ -216,7 +213,37 @@ class TwistTarget:
         return np.asarray(wanted / max(1.0, part / KEPT))
 
 
-Target = PathTarget | TwistTarget
+def as_far(ways: Ways, path: PosePath, state: State) -> tuple[PlannedMotion | None, PathReport, bool]:
+    """Return the motion along a path up to its first fault, if there is one, the report, and whether there is a fault.
+
+    Raises
+    ------
+    PathError
+        The path is at its fault already.
+    """
+    fault = path_fault(path, ways.limits, ways.load, ways.steps)
+    if fault is not None and fault.parameter * SHORTER < LEAST:
+        raise PathError(PathReport(fault, None, None))
+    start = 0.0 if state.resting else 1.0
+    report = ways.check(path if fault is None else path.head(SHORTER * fault.parameter), start)
+    return report.motion, report if fault is None else PathReport(fault, None, None), fault is not None
+
+
+class Target(Protocol):
+    """What the node is told to do.
+
+    Attributes
+    ----------
+    word : str
+        For it, in reasons.
+    """
+
+    @property
+    def word(self) -> str:
+        """For it, in reasons."""
+
+    def motion(self, ways: Ways, state: State) -> PlannedMotion | None:
+        """Return the motion from a state; None where it is to stop first, or has nowhere to go."""
 
 
 def _carried(pose: Array, twist: Array, time: float) -> Array:
@@ -224,7 +251,7 @@ def _carried(pose: Array, twist: Array, time: float) -> Array:
     return np.asarray(se3.from_parts(so3.exp(twist[:3] * time) @ pose[:3, :3], pose[:3, 3] + twist[3:] * time))
 
 
-def _apart(a: Array, b: Array) -> float:
+def apart(a: Array, b: Array) -> float:
     """Return the larger of distance [m] and angle [rad] between poses."""
     turn = float(np.linalg.norm(so3.log(a[:3, :3].T @ b[:3, :3])))
     return max(turn, float(np.linalg.norm(a[:3, 3] - b[:3, 3])))

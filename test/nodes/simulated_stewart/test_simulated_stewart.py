@@ -9,11 +9,11 @@ import pytest
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from node_harness import common_stamps, stamp_of
 from node_platforms import HOME, LEGS, TEXT, as_numbers, jacobian, lengths, matrix_of, pose_at
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
-from lie_dynamics_ros.nodes.simulated_stewart.core import MotionOptions, PlatformMotion
+from lie_dynamics_ros.nodes.simulated_stewart.core import MotionOptions, PlatformMotion, specific_force
 
 GOAL = pose_at([0.03, -0.02, 0.47], [0.1, -0.15, 0.2])
 
@@ -39,6 +39,19 @@ def test_the_motion_is_smooth_and_its_rates_are_those_of_its_poses():
         np.testing.assert_allclose(jacobian(T) @ spatial, rates, rtol=0, atol=1e-8)
         np.testing.assert_allclose(moving.lengths, lengths(moving.pose), rtol=1e-12)
         moving.advance(0.02)
+
+
+def test_the_accelerometer_measures_the_second_differences_of_its_place_less_gravity():
+    moving, h, gravity = motion(response=0.05), 1e-4, np.array([0.5, 0.0, -9.7])
+    for _ in range(20):
+        moving.advance(0.03)
+        behind, before = moving.pose, moving.twist
+        moving.advance(h)
+        pose, twist = moving.pose, moving.twist
+        moving.advance(h)
+        second = (moving.pose[:3, 3] - 2.0 * pose[:3, 3] + behind[:3, 3]) / h**2
+        found = specific_force(pose, twist, before, h, gravity)
+        np.testing.assert_allclose(found, pose[:3, :3].T @ (second - gravity), rtol=0, atol=0.02)
 
 
 def test_the_motion_goes_to_a_pose_and_back_to_itself():
@@ -74,8 +87,12 @@ def test_publishes_noisy_lengths_of_the_true_pose(bench):
     states = bench.listen(JointState, "joint_states", 1000)
     poses = bench.listen(PoseStamped, f"{node}/true_pose", 1000)
     twists = bench.listen(TwistStamped, f"{node}/true_twist", 1000)
+    imus = bench.listen(Imu, "imu", 1000)
     whole = common_stamps(states, poses, twists)
-    bench.wait(lambda: whole() > 100, "whole states")
+    bench.wait(lambda: whole() > 100 and len(imus) > 100, "whole states")
+    assert {m.header.frame_id for m in imus} == {"stewart_platform"}
+    up = np.mean([[getattr(m.linear_acceleration, axis) for axis in "xyz"] for m in imus[-100:]], axis=0)
+    assert 9.0 < np.linalg.norm(up) < 11.0 and up[2] > 8.0
     assert {tuple(state.name) for state in states} == {LEGS}
     assert {m.header.frame_id for m in (*poses, *twists)} == {"stewart_base"}
     truth, rates = ({stamp_of(m): m for m in messages} for messages in (poses, twists))

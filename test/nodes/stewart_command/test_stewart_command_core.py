@@ -7,7 +7,8 @@ from scipy.spatial.transform import Rotation
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform
 from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
-from lie_dynamics_ros.nodes.stewart_command.options import COMMAND_SETTINGS, StewartCommandOptions
+from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
+from lie_dynamics_ros.nodes.stewart_command.settings import COMMAND_SETTINGS
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget, TwistTarget
 
 REFERENCE = reference_platform()

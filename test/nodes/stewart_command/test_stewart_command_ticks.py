@@ -21,9 +21,10 @@ class Ticks:
         self.node = module.StewartCommandNode(namespace=bench.namespace, parameter_overrides=overrides)
         assert self.node.trigger_configure().name == "SUCCESS", self.node.failure
         assert self.node.trigger_activate().name == "SUCCESS"
-        self.core, self.now, self.period, self.sent = self.node._core, 0.0, 1.0 / rate, []
+        self.core, self.now, self.period, self.sent = self.node.core, 0.0, 1.0 / rate, []
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
-        monkeypatch.setattr(self.node._commands, "send", lambda m: self.sent.append((m.position[:], m.velocity[:])))
+        keep = lambda m: self.sent.append((m.position[:], m.velocity[:]))  # noqa: E731
+        monkeypatch.setattr(self.node._outputs.commands, "send", keep)
         self.hear()
 
     def hear(self):
@@ -85,8 +86,8 @@ def test_twists_that_are_too_old_are_refused(ticks):
         message.header.stamp = run.node.get_clock().now().to_msg()
         message.header.stamp.sec -= age
         run.node._on_twist(message)
-        assert word in run.node._refused and bool(run.node._refused) == bool(word)
-        assert (run.node._plan is None) == bool(word)
+        assert word in run.node.refused and bool(run.node.refused) == bool(word)
+        assert run.node.planner.idle == bool(word)
 
 
 def test_a_platform_that_slows_down_is_not_levelled(ticks):
@@ -95,6 +96,6 @@ def test_a_platform_that_slows_down_is_not_levelled(ticks):
     message.linear_acceleration.x, message.linear_acceleration.z = 1.0, 9.7
     run.move()
     run.core.hold()
-    run.node._on_imu(message)
+    run.node.orders.on_imu(message)
     with pytest.raises(MessageError, match="slowing down"):
-        run.node._ask_level()
+        run.node.orders.level()

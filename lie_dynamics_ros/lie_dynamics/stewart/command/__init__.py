@@ -24,3 +24,6 @@ from .planning import path_fault as path_fault
 from .planning import plan_motion as plan_motion
 from .planning import stopped as stopped
 from .report import PathFault as PathFault
+from .washout import ClassicalWashout as ClassicalWashout
+from .washout import WashoutMotion as WashoutMotion
+from .washout import WashoutState as WashoutState

@@ -1,0 +1,157 @@
+"""Rides: the platform follows the washout of what a vehicle feels. No ROS in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.errors import MessageError
+from ...lie_dynamics.lie import se3
+from ...lie_dynamics.stewart import StewartError
+from ...lie_dynamics.stewart.command import ClassicalWashout, PlannedMotion, WashoutState, smooth_path
+from .options import StewartCommandOptions
+from .targets import AT_GOAL, PathTarget, State, Ways, apart, as_far
+
+PERIOD, AHEAD = 0.01, 0.05
+"""Of the filters [s], and of the same filters looking ahead."""
+HORIZON = 0.6
+"""How far motions look ahead [s]: longer than stops take."""
+RAMPS = (0.04, 0.1, 0.3)
+"""Times in which the platform comes to where the filters are [s]."""
+STEPS = 80
+"""Of the grid along a path of a ride."""
+LEAN = 0.02
+"""Largest angle between the vertical and the z axis of the tool in the neutral pose [rad]."""
+HELD_UP = 0.3
+"""Longest time that filters make good [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class RideTarget:
+    """Where filters lead to while their input stays as it is.
+
+    Attributes
+    ----------
+    filters : ClassicalWashout
+        With the period `AHEAD`; in use by one target at a time.
+    state : WashoutState
+    force, rate : ndarray, shape (3,)
+        Of the vehicle, held.
+    neutral : ndarray, shape (4, 4)
+        Pose of the tool in the base.
+    age : float
+        From the state to where the motion begins [s].
+    """
+
+    filters: ClassicalWashout
+    state: WashoutState
+    force: Array
+    rate: Array
+    neutral: Array
+    age: float
+    word: str = "a ride"
+
+    def motion(self, ways: Ways, state: State) -> PlannedMotion | None:
+        """Return the motion that comes to where the filters are and follows them, to rest; None to stop first.
+
+        Raises
+        ------
+        PathError
+            A limit is where the platform is.
+        """
+        ways = replace(ways, steps=STEPS)
+        times, poses, twists = self._ahead()
+        here, before = state.pose @ ways.frames.tool, state.tool_twist(ways)
+        if state.resting and max(apart(here, pose) for pose in poses) < AT_GOAL:
+            return None
+        for ramp in RAMPS:
+            then = times >= ramp
+            t = np.concatenate([[0.0], times[then]])
+            points, rates = (np.concatenate([[a], b[then]]) for a, b in ((here, poses), (before, twists)))
+            if self._hopeless(ways, state, points[1], t[1]):
+                continue
+            try:
+                path = smooth_path(points, ways.frames.tool, t, rates)
+            except StewartError:
+                continue
+            motion, _, _ = as_far(ways, path, state)
+            if motion is not None:
+                return motion
+        return PathTarget(poses[-1:], (False,), word=self.word).motion(ways, state)
+
+    def _ahead(self) -> tuple[Array, Array, Array]:
+        """Return times (k,) from where the motion begins, poses of the tool, and its twists in axes of the base."""
+        count = int(np.ceil((self.age + HORIZON) / AHEAD))
+        self.filters.state = self.state
+        found = self.filters.run(np.tile(self.force, (count, 1)), np.tile(self.rate, (count, 1)))
+        poses = self.neutral @ found.pose
+        R = poses[:, :3, :3]
+        twists = np.concatenate([R @ found.twist[:, :3, None], R @ found.twist[:, 3:, None]], axis=1)[..., 0]
+        return AHEAD * np.arange(1.0, count + 1.0) - self.age, np.asarray(poses), np.asarray(twists)
+
+    @staticmethod
+    def _hopeless(ways: Ways, state: State, pose: Array, time: float) -> bool:
+        """Tell whether a leg is farther from where it is to be than its acceleration carries it."""
+        limits = ways.limits
+        platform = limits.platform
+        lengths = platform.leg_lengths(pose @ se3.inverse(ways.frames.tool))
+        gap = lengths - platform.leg_lengths(state.pose) - time * platform.leg_rates(state.pose, state.twist)
+        return bool((np.abs(gap) > 0.5 * time**2 * limits.acceleration).any())
+
+
+class Ride:
+    """The filters of one ride, fed with what the vehicle feels.
+
+    Parameters
+    ----------
+    options : StewartCommandOptions
+        The neutral pose is the home pose of the platform.
+    now : float
+        [s].
+
+    Raises
+    ------
+    MessageError
+        Without gravity, or where the tool's z axis does not point upward in the neutral pose.
+    """
+
+    def __init__(self, options: StewartCommandOptions, now: float) -> None:
+        self.timeout = options.vehicle_timeout
+        gravity = float(np.linalg.norm(options.load.gravity))
+        home = options.platform.home_pose
+        if not gravity > 0.0 or home is None:
+            raise MessageError("ride", "gravity is zero; forces are felt by tilting in it")
+        self.neutral = home @ options.frames.tool
+        up = self.neutral[:3, :3].T @ (-options.load.gravity / gravity)
+        lean = float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
+        if lean > LEAN:
+            raise MessageError("ride", f"the tool's z axis leans by {lean:.3g} rad in the home pose; expected upward")
+        self._filters, self._ahead = (ClassicalWashout(x, **options.washout, gravity=gravity) for x in (PERIOD, AHEAD))
+        self._rest = np.array([0.0, 0.0, gravity]), np.zeros(3)
+        self._input = self._rest
+        self._time, self._heard = now, -np.inf
+
+    def hear(self, force: Array, rate: Array, now: float) -> None:
+        """Take specific force and angular velocity (3,), (3,) of the vehicle."""
+        self._input, self._heard = (force, rate), now
+
+    def silent(self, now: float) -> bool:
+        """Tell whether nothing has come for too long: the vehicle counts as at rest."""
+        return now - self._heard > self.timeout
+
+    def advance(self, now: float) -> None:
+        """Let the filters go on to a time [s]."""
+        self._time = max(self._time, now - HELD_UP)
+        while self._time + PERIOD <= now:
+            self._time += PERIOD
+            self._filters.step(*self._felt(self._time))
+
+    def _felt(self, now: float) -> tuple[Array, Array]:
+        return self._rest if self.silent(now) else self._input
+
+    def target(self, now: float, lead: float) -> RideTarget:
+        """Return what the platform is to do after a lead [s]."""
+        age = max(0.0, now - self._time) + lead
+        return RideTarget(self._ahead, self._filters.state, *self._felt(now), self.neutral, age)
