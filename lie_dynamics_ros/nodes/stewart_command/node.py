@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseArray, PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from ...core.arrays import Array
 from ...core.commanding.phases import OFF, STOPPING, UNTIL_HOLD
 from ...core.errors import ConfigurationError, MessageError
-from ...core.joint_mapping import JointMapping
 from ...lie_dynamics.stewart import StewartPlatform
 from ...ros.model.platform_loading import check_platform_settings, frames_of, legs_of, load_platform
 from ...ros.node.managed_node import ManagedNode
@@ -28,9 +28,10 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.wire import qos
 from .core import StewartCommandCore
+from .leg_states import LegStates
 from .options import StewartCommandOptions
 from .planner import Planner
-from .requests import TargetReader, read_lengths
+from .requests import TargetReader
 from .rider import Rider
 from .services import CommandServices
 from .setpoint_outputs import SetpointOutputs
@@ -47,13 +48,13 @@ class StewartCommandNode(ManagedNode):
         self._timer = None
         self.heard = self._ticked = -np.inf
         self._told: tuple[str, str] = ("", "")
-        self.refused, self._bad = "", ""
+        self.refused = ""
         self._reported = 0
         super().__init__("stewart_command", SETTINGS, **kwargs)
         self.planner, self.rider = Planner(), Rider(self.get_logger())
         self._outputs = SetpointOutputs(self)
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
-        self.listen(JointState, "joint_states", self._on_states, qos.STREAM_INPUT)
+        self.states = LegStates(self, self._on_lengths)
         self.listen(PoseStamped, "~/target_pose", lambda m: self._take(lambda r, f: r.single(m, f)))
         self.listen(TwistStamped, "~/target_twist", self._on_twist)
         self.listen(PoseArray, "~/path", self._on_path)
@@ -99,7 +100,7 @@ class StewartCommandNode(ManagedNode):
             raise ConfigurationError(f"base_frame, work_frame and tool_frame are {', '.join(names.values())}; expected"
                                      " three different names")  # fmt: skip
         self.reader = TargetReader(names)  # type: ignore[arg-type]
-        self._mapping = JointMapping(self.legs)
+        self.states.name(self.legs)
         self._outputs.name(self.legs, base)
         self.core.ways.at_rest(platform.home_pose)
 
@@ -131,16 +132,11 @@ class StewartCommandNode(ManagedNode):
 
     # Leg lengths.
 
-    def _on_states(self, message: JointState) -> None:
+    def _on_lengths(self, lengths: Array, rates: Array | None) -> None:
         core = self.core
         if core is None or self.state != "active":
             return
-        try:
-            lengths, rates = read_lengths(message, self._mapping, self.ros_time(), core.options.state_timeout)
-        except MessageError as error:
-            self._bad = str(error)
-            return
-        self._bad, self.heard = "", monotonic()
+        self.heard = monotonic()
         if core.phase == OFF:
             core.begin(lengths, rates)
         else:
@@ -228,10 +224,11 @@ class StewartCommandNode(ManagedNode):
         if core.phase in UNTIL_HOLD:
             report.add(diagnostics.ERROR, f"{core.phase}: {core.reason}")
         elif self.state == "active" and core.phase == OFF:
-            report.add(diagnostics.WARN, f"waiting: {self._bad or core.reason}")
-        elif self._bad:
-            report.add(diagnostics.WARN, f"leg lengths are not used: {self._bad}")
+            report.add(diagnostics.WARN, f"waiting: {self.states.bad or core.reason}")
+        elif self.states.bad:
+            report.add(diagnostics.WARN, f"leg lengths are not used: {self.states.bad}")
         self.rider.describe(report, monotonic())
+        self.states.describe(report)
         for refused in (self.refused, core.refusal):
             if refused:
                 report.add(diagnostics.ERROR, refused)

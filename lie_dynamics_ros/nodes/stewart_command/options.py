@@ -22,6 +22,7 @@ STEPS = 150
 WASHOUT = "washout_"
 """Begins the names of parameters of the washout; the rest is what `ClassicalWashout` calls them."""
 
+
 @dataclass(frozen=True, eq=False)
 class StewartCommandOptions:
     """Platform, limits and frames; see the parameters of the node."""

@@ -10,9 +10,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError, RequestError
-from ...core.joint_mapping import JointMapping
 from ...lie_dynamics.stewart.command import CommandFrame, CommandFrames
-from ...ros.wire.messages import nanoseconds, pose_to_matrix, read_field, read_imu, twist_to_array
+from ...ros.wire.messages import nanoseconds, pose_to_matrix, read_imu, twist_to_array
 from .targets import SHAPES, PathTarget, TwistTarget
 
 MOST_POSES = 1000
@@ -107,25 +106,6 @@ class TargetReader:
         return PathTarget(np.stack(poses), (False,) * len(poses), wanted, twists, word="a trajectory")
 
 
-def read_lengths(message: Any, mapping: JointMapping, now: int, timeout: float) -> tuple[Array, Array | None]:
-    """Return lengths (6,) [m] and rates [m/s] of a JointState at a time [ns]; None where not all rates are known.
-
-    Raises
-    ------
-    MessageError
-        Its time is more than a timeout [s] from now, unless that is zero; legs are missing, lengths are not finite.
-    """
-    _check_time(message, now, timeout, "leg lengths", "state_timeout")
-    match = mapping.match(message.name)
-    if not match.complete:
-        raise MessageError("missing joints", match.problem)
-    lengths = read_field(message.position, match, "position")
-    rates = read_field(message.velocity, match, "velocity") if message.velocity else None
-    if not np.isfinite(lengths).all():
-        raise MessageError("not finite", "leg lengths that are not finite")
-    return lengths, rates if rates is not None and np.isfinite(rates).all() else None
-
-
 def read_vehicle(message: Any, now: int, timeout: float) -> tuple[Array, Array]:
     """Return specific force [m/s^2] and angular velocity [rad/s] (3,) of the Imu of a vehicle at a time [ns].
 
@@ -134,7 +114,7 @@ def read_vehicle(message: Any, now: int, timeout: float) -> tuple[Array, Array]:
     MessageError
         Its time is more than a timeout [s] from now; it says that one is not measured, or not finite.
     """
-    _check_time(message, now, timeout, "a message of the vehicle", "vehicle_timeout")
+    check_time(message, now, timeout, "a message of the vehicle", "vehicle_timeout")
     _, force = read_imu(message)
     w = message.angular_velocity
     rate = np.array([w.x, w.y, w.z])
@@ -145,7 +125,8 @@ def read_vehicle(message: Any, now: int, timeout: float) -> tuple[Array, Array]:
     return force, rate
 
 
-def _check_time(message: Any, now: int, timeout: float, what: str, name: str) -> None:
+def check_time(message: Any, now: int, timeout: float, what: str, name: str) -> None:
+    """Raise MessageError where a message's stamp is more than a timeout [s] from now [ns], and not zero."""
     stamp = nanoseconds(message.header.stamp)
     if stamp and timeout and abs(now - stamp) > timeout * 1e9:
         raise MessageError("stale", f"{what} {(now - stamp) * 1e-9:.3g} s old; {name} is {timeout:g}")

@@ -41,7 +41,7 @@ class Rides(Run):
 
 def sway(t):
     """A vehicle that accelerates and turns to and fro."""
-    force = REST + [0.8 * np.sin(2.0 * t), 0.6 * np.cos(3.0 * t) - 0.6, 0.5 * np.sin(4.0 * t)]
+    force = REST + np.array([0.8 * np.sin(2.0 * t), 0.6 * np.cos(3.0 * t) - 0.6, 0.5 * np.sin(4.0 * t)])
     return force, np.array([0.2 * np.sin(3.0 * t), 0.15 * np.sin(2.0 * t), 0.2 * np.cos(2.0 * t) - 0.2])
 
 
@@ -65,7 +65,7 @@ def test_the_platform_goes_where_the_filters_go():
 
 def test_a_lasting_push_tilts_the_platform_and_silence_brings_it_back_smoothly():
     run = Rides(lead=0.3)
-    run.go(6.0, lambda t: (REST + [1.0, 0.0, 0.0], STILL))
+    run.go(6.0, lambda t: (REST + np.array([1.0, 0.0, 0.0]), STILL))
     assert run.core.pose[2, 0] == pytest.approx(0.5 / np.hypot(0.5, G), abs=5e-3)  # the nose up
     before = len(run.lengths)
     run.go(8.0)
@@ -78,7 +78,11 @@ def test_a_lasting_push_tilts_the_platform_and_silence_brings_it_back_smoothly()
 def test_the_head_is_where_the_tool_is():
     """About a head above the platform, turns move the platform the other way, and the head stays."""
     run = Rides(tool_pose=[0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0], max_rate=1.0, max_acceleration=10.0)
-    run.go(0.8, lambda t: (G * np.array([-np.sin(0.3 * t), 0.0, np.cos(0.3 * t)]), np.array([0.0, 0.3, 0.0])))
+
+    def pitching(t):
+        return G * np.array([-np.sin(0.3 * t), 0.0, np.cos(0.3 * t)]), np.array([0.0, 0.3, 0.0])
+
+    run.go(0.8, pitching)
     assert run.core.pose[0, 3] < -0.02 and run.core.pose[0, 2] > 0.07
     head = run.core.pose @ [0.0, 0.0, 0.3, 1.0]
     assert abs(head[0]) < 0.01
@@ -87,11 +91,16 @@ def test_the_head_is_where_the_tool_is():
 def random_ride(rng, seconds):
     """Anything at any time, and every limit kept; returns how far the legs went."""
     run = Rides(
-        late=int(rng.integers(0, 4)), max_rate=10.0 ** rng.uniform(-1.3, 0.0),
-        max_acceleration=10.0 ** rng.uniform(-0.5, 1.0), max_condition=30.0, max_base_angle=rng.uniform(0.15, 1.0), max_platform_angle=rng.uniform(0.3, 1.0),
-        washout_force_scale=rng.uniform(-1.0, 2.0, 3).tolist(), washout_tilt_rate=10.0 ** rng.uniform(-2.0, 0.0),
+        late=int(rng.integers(0, 4)),
+        max_rate=10.0 ** rng.uniform(-1.3, 0.0),
+        max_acceleration=10.0 ** rng.uniform(-0.5, 1.0),
+        max_condition=30.0,
+        max_base_angle=rng.uniform(0.15, 1.0),
+        max_platform_angle=rng.uniform(0.3, 1.0),
+        washout_force_scale=rng.uniform(-1.0, 2.0, 3).tolist(),
+        washout_tilt_rate=10.0 ** rng.uniform(-2.0, 0.0),
         washout_translation_cutoff=[10.0 ** rng.uniform(-1.0, 1.0)],
-    )  # fmt: skip
+    )
     while seconds > 0.0:
         part, kind = rng.uniform(0.1, 1.0), rng.integers(5)
         force, rate = REST + rng.normal(0.0, 3.0, 3), rng.normal(0.0, 1.0, 3)

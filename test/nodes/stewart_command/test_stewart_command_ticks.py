@@ -28,7 +28,7 @@ class Ticks:
         self.hear()
 
     def hear(self):
-        self.node._on_states(JointState(name=LEGS, position=lengths(HOME).tolist(), velocity=[0.0] * 6))
+        self.node.states.on_state(JointState(name=LEGS, position=lengths(HOME).tolist(), velocity=[0.0] * 6))
 
     def tick(self, count=1, heard=False):
         for _ in range(count):
