@@ -94,10 +94,11 @@ class LegActuators:
 
     def _substep(self, h: float) -> None:
         options = self.options
-        self._time += h
         while self._waiting and self._waiting[0][0] <= self._time + 1e-9:
             _, self._wanted, self._wanted_rates = self._waiting.popleft()
-        wish = self._wanted_rates + min(options.servo_rate, 0.5 / h) * (self._wanted - self.lengths)
+        self._time += h
+        # The mean rate of an exponential approach, which is exact for a set point that stands still.
+        wish = self._wanted_rates - math.expm1(-options.servo_rate * h) / h * (self._wanted - self.lengths)
         wish = np.clip(wish, -options.max_rate, options.max_rate)
         change = np.clip(wish - self.rates, -options.max_acceleration * h, options.max_acceleration * h)
         rates = self.rates + change

@@ -68,7 +68,7 @@ def test_transitions_in_every_order_leave_a_timer_while_active_only(node):
         label = str(rng.choice(labels))
         wanted = TRANSITIONS.get((state, label))
         if wanted is None:
-            with pytest.raises(Exception, match="[Tt]ransition"):
+            with pytest.raises(Exception, match=r"[Tt]ransition"):
                 getattr(node, f"trigger_{label}")()
         else:
             assert getattr(node, f"trigger_{label}")().name == "SUCCESS", node.failure
