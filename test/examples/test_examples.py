@@ -29,6 +29,7 @@ EXAMPLES = {
         ["mechanism_3_rps.png", "mechanism_five_bar.png"],
     ),
     "stewart_calibration": ([], ["18 not identifiable"], []),
+    "stewart_command": ([], ["the path takes 2.3", r"rate .*: a leg is at its limit in [45]\d %"]),
     "stewart_fusion": ([], [r"0\.20\d s: leg 3 left out", r"0\.4[12]\d s: leg 3 taken in again"]),
     "stewart_platform": ([], ["forward kinematics   converged True"]),
     "stewart_tracking": ([], ["all followed: True"]),

@@ -14,13 +14,13 @@ from ...lie_dynamics.stewart.command import ClassicalWashout, PlannedMotion, Was
 from .options import StewartCommandOptions
 from .targets import AT_GOAL, PathTarget, State, Ways, apart, as_far
 
-PERIOD, AHEAD = 0.01, 0.05
+RIDE_PERIOD, RIDE_AHEAD = 0.01, 0.05
 """Of the filters [s], and of the same filters looking ahead."""
-HORIZON = 0.6
+RIDE_HORIZON = 0.6
 """How far motions look ahead [s]: longer than stops take."""
-RAMPS = (0.04, 0.1, 0.3)
+CATCH_UP = (0.04, 0.1, 0.3)
 """Times in which the platform comes to where the filters are [s]."""
-STEPS = 80
+RIDE_STEPS = 80
 """Of the grid along a path of a ride."""
 LEAN = 0.02
 """Largest angle between the vertical and the z axis of the tool in the neutral pose [rad]."""
@@ -35,7 +35,7 @@ class RideTarget:
     Attributes
     ----------
     filters : ClassicalWashout
-        With the period `AHEAD`; in use by one target at a time.
+        With the period `RIDE_AHEAD`; in use by one target at a time.
     state : WashoutState
     force, rate : ndarray, shape (3,)
         Of the vehicle, held.
@@ -61,12 +61,12 @@ class RideTarget:
         PathError
             A limit is where the platform is.
         """
-        ways = replace(ways, steps=STEPS)
+        ways = replace(ways, steps=RIDE_STEPS)
         times, poses, twists = self._ahead()
         here, before = state.pose @ ways.frames.tool, state.tool_twist(ways)
         if state.resting and max(apart(here, pose) for pose in poses) < AT_GOAL:
             return None
-        for ramp in RAMPS:
+        for ramp in CATCH_UP:
             then = times >= ramp
             t = np.concatenate([[0.0], times[then]])
             points, rates = (np.concatenate([[a], b[then]]) for a, b in ((here, poses), (before, twists)))
@@ -83,13 +83,13 @@ class RideTarget:
 
     def _ahead(self) -> tuple[Array, Array, Array]:
         """Return times (k,) from where the motion begins, poses of the tool, and its twists in axes of the base."""
-        count = int(np.ceil((self.age + HORIZON) / AHEAD))
+        count = int(np.ceil((self.age + RIDE_HORIZON) / RIDE_AHEAD))
         self.filters.state = self.state
         found = self.filters.run(np.tile(self.force, (count, 1)), np.tile(self.rate, (count, 1)))
         poses = self.neutral @ found.pose
         R = poses[:, :3, :3]
         twists = np.concatenate([R @ found.twist[:, :3, None], R @ found.twist[:, 3:, None]], axis=1)[..., 0]
-        return AHEAD * np.arange(1.0, count + 1.0) - self.age, np.asarray(poses), np.asarray(twists)
+        return RIDE_AHEAD * np.arange(1.0, count + 1.0) - self.age, np.asarray(poses), np.asarray(twists)
 
     @staticmethod
     def _hopeless(ways: Ways, state: State, pose: Array, time: float) -> bool:
@@ -128,7 +128,7 @@ class Ride:
         lean = float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
         if lean > LEAN:
             raise MessageError("ride", f"the tool's z axis leans by {lean:.3g} rad in the home pose; expected upward")
-        self._filters, self._ahead = (ClassicalWashout(x, **options.washout, gravity=gravity) for x in (PERIOD, AHEAD))
+        self._filters, self._ahead = (ClassicalWashout(x, **options.washout, gravity=gravity) for x in (RIDE_PERIOD, RIDE_AHEAD))
         self._rest = np.array([0.0, 0.0, gravity]), np.zeros(3)
         self._input = self._rest
         self._time, self._heard = now, -np.inf
@@ -144,8 +144,8 @@ class Ride:
     def advance(self, now: float) -> None:
         """Let the filters go on to a time [s]."""
         self._time = max(self._time, now - HELD_UP)
-        while self._time + PERIOD <= now:
-            self._time += PERIOD
+        while self._time + RIDE_PERIOD <= now:
+            self._time += RIDE_PERIOD
             self._filters.step(*self._felt(self._time))
 
     def _felt(self, now: float) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from test_stewart_command_core import HOME, LEAD, Run, core_of, pose, to
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics.stewart.command import ClassicalWashout
-from lie_dynamics_ros.nodes.stewart_command.riding import PERIOD, Ride
+from lie_dynamics_ros.nodes.stewart_command.riding import RIDE_PERIOD, Ride
 
 G = 9.81
 REST, STILL = np.array([0.0, 0.0, G]), np.zeros(3)
@@ -48,17 +48,17 @@ def sway(t):
 def test_the_platform_goes_where_the_filters_go():
     run = Rides(max_rate=2.0, max_acceleration=20.0)
     run.go(1.5, sway)
-    filters = ClassicalWashout(PERIOD, **run.core.options.washout)
-    felt = zip(*(sway(t) for t in np.arange(1, 151) * PERIOD), strict=True)
+    filters = ClassicalWashout(RIDE_PERIOD, **run.core.options.washout)
+    felt = zip(*(sway(t) for t in np.arange(1, 151) * RIDE_PERIOD), strict=True)
     wanted = HOME @ filters.run(*(np.array(x) for x in felt)).pose
     found = np.array(run.poses)
     delay = LEAD + run.late * run.period
     assert np.ptp(wanted[:, :3, 3], axis=0).max() > 0.02
     # Off by no more than the filters move while a plan is made.
-    moved = np.abs(np.diff(wanted[:, :3, 3], axis=0)).max() / PERIOD * (delay + PERIOD)
+    moved = np.abs(np.diff(wanted[:, :3, 3], axis=0)).max() / RIDE_PERIOD * (delay + RIDE_PERIOD)
     assert np.abs(found[30:, :3, 3] - wanted[30:, :3, 3]).max() < moved
     turn = (Rotation.from_matrix(found[30:, :3, :3]).inv() * Rotation.from_matrix(wanted[30:, :3, :3])).magnitude()
-    assert turn.max() < 0.25 * (delay + PERIOD)
+    assert turn.max() < 0.25 * (delay + RIDE_PERIOD)
     assert run.core.phase == "following"
     run.check()
 
@@ -83,8 +83,8 @@ def test_the_head_is_where_the_tool_is():
         return G * np.array([-np.sin(0.3 * t), 0.0, np.cos(0.3 * t)]), np.array([0.0, 0.3, 0.0])
 
     run.go(0.8, pitching)
-    filters = ClassicalWashout(PERIOD, **run.core.options.washout)
-    felt = zip(*(pitching(t) for t in np.arange(1, 81) * PERIOD), strict=True)
+    filters = ClassicalWashout(RIDE_PERIOD, **run.core.options.washout)
+    felt = zip(*(pitching(t) for t in np.arange(1, 81) * RIDE_PERIOD), strict=True)
     wanted = filters.run(*(np.array(x) for x in felt)).pose[-1, :3, 3] + HOME[:3, 3] + [0.0, 0.0, 0.3]
     head = run.core.pose @ [0.0, 0.0, 0.3, 1.0]
     assert np.abs(head[:3] - wanted).max() < 2e-3

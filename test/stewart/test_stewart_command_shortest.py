@@ -1,0 +1,98 @@
+"""Times of motions against the shortest, by an oracle that shares no code: bang-bang on a dense grid.
+
+Lengths, velocities and accelerations along a path are differences of its poses, forces the equilibrium of these; the
+largest square of s' from which the end can be reached is bisected at each point backward, and the motion goes forward as
+fast as these allow.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from test_stewart_command_motions import LOAD, PLATFORM, check_path, lengths, random_case
+
+POINTS = 1200
+
+
+def rows(path, limits, s, h):
+    """Rows a s'' + b s'^2 <= c at points, and the largest s'^2 by rates and speeds."""
+    poses = [path.at(np.clip(s + k * h, path.knots[0], path.knots[-1])).pose for k in (-1, 0, 1)]
+    first, second = ((lengths(poses[2]) - lengths(poses[0])) / (2 * h),
+                     (lengths(poses[2]) - 2 * lengths(poses[1]) + lengths(poses[0])) / h**2)  # fmt: skip
+    turns = [Rotation.from_matrix(pose[:, :3, :3]) for pose in poses]
+    ahead, behind = (turns[2] * turns[1].inv()).as_rotvec() / h, (turns[1] * turns[0].inv()).as_rotvec() / h
+    w, w_slope = 0.5 * (ahead + behind), (ahead - behind) / h  # in axes of the base
+    R, inertia = poses[1][:, :3, :3], LOAD.inertia
+    center = [pose[:, :3, :3] @ inertia.com + pose[:, :3, 3] for pose in poses]
+    c1, c2 = (center[2] - center[0]) / (2 * h), (center[2] - 2 * center[1] + center[0]) / h**2
+    tip = np.einsum("kij,lj->kli", R, PLATFORM.platform_points) + poses[1][:, None, :3, 3]
+    leg = tip - PLATFORM.base_points
+    leg = leg / np.linalg.norm(leg, axis=-1, keepdims=True)
+    balance = np.concatenate([np.cross(tip - center[1][:, None], leg), leg], axis=-1).transpose(0, 2, 1)
+    about = R @ np.diag([0.3, 0.3, 0.5]) @ R.transpose(0, 2, 1)
+    times = lambda M, x: np.einsum("kij,kj->ki", M, x)  # noqa: E731
+    needed = [
+        np.concatenate([times(about, w), inertia.mass * c1], axis=1),
+        np.concatenate([times(about, w_slope) + np.cross(w, times(about, w)), inertia.mass * c2], axis=1),
+        np.tile(np.concatenate([np.zeros(3), [0.0, 0.0, 9.81 * inertia.mass]]), (len(s), 1)),
+    ]
+    force = [np.linalg.solve(balance, x[..., None])[..., 0] for x in needed]
+    a = np.concatenate([first / limits.acceleration, force[0] / limits.force], axis=1)
+    b = np.concatenate([second / limits.acceleration, force[1] / limits.force], axis=1)
+    rest = np.concatenate([np.zeros_like(first), force[2] / limits.force], axis=1)
+    tool = [(pose @ path.tool)[:, :3, 3] for pose in poses]
+    used = [np.abs(first / limits.rate).max(axis=1), np.linalg.norm(tool[2] - tool[0], axis=1) / (2 * h) / limits.speed,
+            np.linalg.norm(w, axis=1) / limits.angular_speed]  # fmt: skip
+    most = np.max([*used, np.full(len(s), 1.0 if path.timed else 1e-9)], axis=0) ** -2.0
+    return np.hstack([a, -a]), np.hstack([b, -b]), np.hstack([1.0 - rest, 1.0 + rest]), most
+
+
+def slopes(a, b, c, x):
+    """Least and largest s'' at squares x (k,) of s', rows (k, r)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = (c - b * x[:, None]) / a
+    return np.where(a < 0.0, bound, -np.inf).max(axis=1), np.where(a > 0.0, bound, np.inf).min(axis=1)
+
+
+def shortest(path, limits, begin, end):
+    """Time of the fastest motion between two rests."""
+    span = end - begin
+    s = begin + span * (np.arange(POINTS) + 0.5) / POINTS  # the middle of each step has its rows
+    a, b, c, most = rows(path, limits, s, 1e-4 * span)
+    step, reach = span / POINTS, np.zeros(POINTS + 1)
+    for k in range(POINTS - 1, -1, -1):
+        low, high = 0.0, min(most[k], most[max(k - 1, 0)]) if k else 0.0
+        row = a[k : k + 1], b[k : k + 1], c[k : k + 1]
+        tried = np.linspace(low, high, 200)
+        least, largest = slopes(*(np.repeat(x, 200, axis=0) for x in row), tried)
+        good = (least <= largest) & (least <= (reach[k + 1] - tried) / (2.0 * step) + 1e-12)
+        good[0] = True
+        reach[k] = tried[np.nonzero(good)[0][-1]]
+    x = np.zeros(POINTS + 1)
+    for k in range(POINTS):
+        _, largest = slopes(a[k : k + 1], b[k : k + 1], c[k : k + 1], x[k : k + 1])
+        x[k + 1] = max(0.0, min(reach[k + 1], x[k] + 2.0 * step * largest[0]))
+    rate = np.sqrt(x)
+    return float((2.0 * step / (rate[1:] + rate[:-1])).sum())
+
+
+def compare(rng, count):
+    """Ratios of times to the shortest on random paths that can be followed."""
+    ratios = []
+    while len(ratios) < count:
+        path, limits = random_case(rng)
+        report = check_path(path, limits, LOAD)
+        if not report.feasible:
+            continue
+        cuts = [path.knots[0], *path.knots[path.corners], path.knots[-1]]
+        least = sum(shortest(path, limits, begin, end) for begin, end in pairwise(cuts))
+        ratios.append(report.motion.duration / least)
+    return np.array(ratios)
+
+
+@pytest.mark.slow
+def test_times_are_within_ten_percent_of_the_shortest_on_random_paths(rng):
+    ratios = compare(rng, 200)
+    assert 0.98 < ratios.min()
+    assert ratios.max() < 1.10
