@@ -37,6 +37,7 @@ class LegStates:
 
     def __init__(self, node: Any, take: Callable[[Array, Array | None], None]) -> None:
         self._node, self._take, self.bad = node, take, ""
+        self._used = False  # whether any message was
         self._mapping = JointMapping(())
         self._topic = subscribe(node, JointState, "joint_states", self._on_bytes, qos.STREAM_INPUT)
         self._publishers = Publishers(node, (self._topic,))
@@ -64,13 +65,13 @@ class LegStates:
         except MessageError as error:
             self.bad = str(error)
             return
-        self.bad = ""
+        self.bad, self._used = "", True
         self._take(*found)
 
     def describe(self, report: Report) -> None:
         """Tell of drivers that take turns."""
         several = self._publishers.take_several()
-        if several and self._node.state == "active":
+        if several and self._used and self._node.state == "active":
             who = f"{len(several)} publishers of {self._topic.topic_name} take turns with the same joints"
             report.add(diagnostics.ERROR, f"{who}, one is expected: {', '.join(several)}")
 

@@ -128,7 +128,8 @@ class Ride:
         lean = float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
         if lean > LEAN:
             raise MessageError("ride", f"the tool's z axis leans by {lean:.3g} rad in the home pose; expected upward")
-        self._filters, self._ahead = (ClassicalWashout(x, **options.washout, gravity=gravity) for x in (RIDE_PERIOD, RIDE_AHEAD))
+        given = {**options.washout, "gravity": gravity}
+        self._filters, self._ahead = (ClassicalWashout(period, **given) for period in (RIDE_PERIOD, RIDE_AHEAD))
         self._rest = np.array([0.0, 0.0, gravity]), np.zeros(3)
         self._input = self._rest
         self._time, self._heard = now, -np.inf

@@ -1,8 +1,8 @@
 """Times of motions against the shortest, by an oracle that shares no code: bang-bang on a dense grid.
 
 Lengths, velocities and accelerations along a path are differences of its poses, forces the equilibrium of these; the
-largest square of s' from which the end can be reached is bisected at each point backward, and the motion goes forward as
-fast as these allow.
+largest square of s' from which the end can be reached is tried out at each point backward, and the motion goes forward
+as fast as these allow.
 """
 
 from itertools import pairwise
@@ -94,5 +94,5 @@ def compare(rng, count):
 @pytest.mark.slow
 def test_times_are_within_ten_percent_of_the_shortest_on_random_paths(rng):
     ratios = compare(rng, 200)
-    assert 0.98 < ratios.min()
+    assert ratios.min() > 0.98
     assert ratios.max() < 1.10
