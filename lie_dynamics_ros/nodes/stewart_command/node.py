@@ -52,7 +52,7 @@ class StewartCommandNode(ManagedNode):
         self._reported = 0
         super().__init__("stewart_command", SETTINGS, **kwargs)
         self.planner, self.rider = Planner(), Rider(self.get_logger())
-        self._outputs = SetpointOutputs(self)
+        self._outputs = SetpointOutputs(self, "~/leg_commands")
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.states = LegStates(self, self._on_lengths)
         self.listen(PoseStamped, "~/target_pose", lambda m: self._take(lambda r, f: r.single(m, f)))

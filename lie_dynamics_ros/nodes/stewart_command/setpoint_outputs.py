@@ -20,11 +20,13 @@ class SetpointOutputs:
     Parameters
     ----------
     node : LifecycleNode
+    topic : str
+        Of lengths, rates and forces.
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Any, topic: str) -> None:
         self._node, self.count = node, 0
-        self.commands = Output(node, JointState, "~/leg_commands")
+        self.commands = Output(node, JointState, topic)
         self._numbers = Output(node, Float64MultiArray, "~/commands")
         self._poses = Output(node, PoseStamped, "~/desired_pose")
         self.name([], "")
