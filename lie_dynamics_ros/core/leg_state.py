@@ -20,15 +20,18 @@ class LegState:
     ----------
     stamp : int
         Time of the state [ns]; that of its arrival where it has none.
-    lengths : ndarray, shape (6,)
-        [m].
+    lengths : ndarray, shape (6,), or (6 + k,) with k further sensors
+        [m]; what further sensors read [m or rad].
     rates : ndarray, shape (6,), or None
         Of the lengths [m/s]; None where not all are known.
-    present : ndarray of bool, shape (6,), or None
+    present : ndarray of bool, shape of `lengths`, or None
         Which lengths there are, where a message may hold some; None for all.
+    ages : ndarray, shape of `lengths`, or None
+        How much older than `stamp` each is [s]; None for zero.
     """
 
     stamp: int
     lengths: Array
     rates: Array | None
     present: NDArray[np.bool_] | None = None
+    ages: Array | None = None

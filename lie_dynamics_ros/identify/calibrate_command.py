@@ -6,14 +6,17 @@ import argparse
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ..lie_dynamics import InputError
 from ..lie_dynamics.stewart import (
+    LegReadings,
     MeasuredCalibration,
     PlannedPoses,
+    PlatformSensors,
     StewartPlatform,
     StewartWarning,
     calibrate_measured,
@@ -42,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--legs", nargs=6, default=LEGS, metavar="LEG", help="names of the legs in joint states")
     found.add_argument("--lengths", default="", help="topic of joint states, where there are several")
     found.add_argument("--poses", default="", help="topic of what was measured, where there are several")
-    found.add_argument("--scale", type=float, nargs="+", default=[1.0], help="lengths for each unit of the readings")
-    found.add_argument("--offset", type=float, nargs="+", default=[0.0], help="rough, added to scaled readings [m]")
+    found.add_argument("--scale", type=float, nargs="+", help="lengths for each unit of the readings, not the file's")
+    found.add_argument("--offset", type=float, nargs="+", help="rough, added to scaled readings [m], as --scale")
     found.add_argument("--still", type=float, default=1e-4, help="what readings change by in a stand [m]")
     found.add_argument("--rest", type=float, default=1.0, help="how long a stand is at least [s]")
     found.add_argument("--length-sigma", type=float, default=1e-5, help="standard deviation of a length [m]")
@@ -66,24 +69,29 @@ def run(given: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StewartWarning)
         platform = StewartPlatform.from_yaml(given.platform)
+        sensors = PlatformSensors.from_yaml(given.platform, platform)
     for name in ("still", "rest"):
         if not 0.0 < getattr(given, name) < np.inf:
             raise InputError(f"--{name}: a positive number is expected, got {getattr(given, name)}")
-    scale, offset = (_six(name, getattr(given, name)) for name in ("scale", "offset"))
-    if not (scale != 0.0).all():
-        raise InputError("--scale: numbers other than zero are expected")
+    told = {f"length_{name}s": _six(name, getattr(given, name)) for name in ("scale", "offset") if getattr(given, name)}
+    sensors = replace(sensors, readings={**sensors.readings, **told})
+    readings = LegReadings.from_values(sensors.values())
     if given.plan:
         return _write_plan(given.out, _plan(given, platform, None, given.measured))
     if given.bag is None:
         raise InputError("a bag, or --plan, is expected")
     stations = read_stations(
-        given.bag, given.legs, given.lengths, given.poses, given.still / float(np.abs(scale).max()), given.rest
+        given.bag, given.legs, given.lengths, given.poses, given.still / float(np.abs(readings.scales).max()),
+        given.rest,
     )
     for remark in stations.remarks:
         print(remark)
     print("calibrating", file=sys.stderr, flush=True)
+    lengths = stations.readings.copy()
+    for row in lengths:
+        readings.apply(row, None, np.full(6, np.nan))
     found = calibrate_measured(
-        platform, stations.poses, scale * stations.readings + offset, measured=stations.measured,
+        platform, stations.poses, lengths, measured=stations.measured,
         length_sigma=given.length_sigma, rotation_sigma=given.rotation_sigma, position_sigma=given.position_sigma,
         drawing_sigma=given.drawing_sigma,
     )  # fmt: skip
@@ -93,20 +101,20 @@ def run(given: argparse.Namespace) -> int:
     plan = _plan(given, found.platform, found.poses, stations.measured)
     given.out.mkdir(parents=True, exist_ok=True)
     files = [given.out / "platform.yaml", given.out / "stewart_pose.yaml"]
-    files[0].write_text(found.platform.to_yaml(), encoding="utf-8")
-    files[1].write_text(parameters(files[0], given.legs, scale, offset + found.offsets), encoding="utf-8")
+    sensors = sensors.with_offsets(found.offsets)
+    files[0].write_text(found.platform.to_yaml() + sensors.to_yaml(), encoding="utf-8")
+    files[1].write_text(parameters(files[0], given.legs), encoding="utf-8")
     files.append(write_calibration(found, given.out / "report.html", given.legs, stations.remarks, plan))
     print(summary(found))
     print("written: " + ", ".join(str(path) for path in files))
     return _write_plan(given.out, plan)
 
 
-def parameters(platform: Path, legs: Sequence[str], scale: np.ndarray, offset: np.ndarray) -> str:
+def parameters(platform: Path, legs: Sequence[str]) -> str:
     """Return parameters of the node `stewart_pose`, YAML."""
     import yaml
 
-    values = {"platform": str(platform.absolute()), "legs": list(legs), "length_scales": scale.tolist(),
-              "length_offsets": offset.tolist()}  # fmt: skip
+    values = {"platform": str(platform.absolute()), "legs": list(legs)}
     return yaml.safe_dump({"/**": {"stewart_pose": {"ros__parameters": values}}}, sort_keys=False)
 
 
@@ -123,10 +131,12 @@ def summary(found: MeasuredCalibration) -> str:
     return "\n".join(lines)
 
 
-def _six(name: str, values: Sequence[float]) -> np.ndarray:
+def _six(name: str, values: Sequence[float]) -> list[float]:
     if len(values) not in (1, 6) or not np.isfinite(values).all():
         raise InputError(f"--{name}: one finite number or six are expected, got {list(values)}")
-    return np.broadcast_to(np.array(values, dtype=float), 6).copy()
+    if name == "scale" and 0.0 in values:
+        raise InputError("--scale: numbers other than zero are expected")
+    return np.broadcast_to(np.array(values, dtype=float), 6).tolist()
 
 
 def _plan(

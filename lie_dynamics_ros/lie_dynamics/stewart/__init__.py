@@ -17,6 +17,8 @@ from .errors import ArchitecturalSingularityError as ArchitecturalSingularityErr
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
 from .fusion.estimator import StewartFusion as StewartFusion
+from .fusion.leg_readings import LegReadings as LegReadings
+from .fusion.platform_sensors import PlatformSensors as PlatformSensors
 from .fusion.result import Fault as Fault
 from .fusion.result import FusedPose as FusedPose
 from .fusion.sensors import AngleSensor as AngleSensor

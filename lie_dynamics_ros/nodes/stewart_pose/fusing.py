@@ -15,13 +15,24 @@ from ...core.errors import MessageError, ParameterError, WaitingError
 from ...core.leg_state import LEGS, LegState
 from ...core.poses import numbers_to_matrix
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import FusedPose, InertialSensor, StewartFusion, StewartPlatform, level_home
+from ...lie_dynamics.stewart import (
+    DisplacementSensor,
+    FusedPose,
+    InertialSensor,
+    StewartFusion,
+    StewartPlatform,
+    level_home,
+)
 from .core import StewartPoseCore, StewartPoseOptions
 
 LATEST = 50_000_000
 """How much older than what was answered before lengths may be [ns]."""
 READINGS_KEPT = 1000
 """Readings of the IMU that wait for lengths, at most."""
+SILENT = 100_000_000
+"""A sensor of which nothing has come for so long, and for three of its periods, is told to be silent [ns]."""
+LONGEST_START = 1_000_000_000
+"""Largest difference of the times of the first lengths [ns]."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +76,10 @@ class FusionOptions:
 
 @dataclass(eq=False, slots=True)
 class FusedAnswer:
-    """The answer to one state: the estimate, and why it is not to be published, None where it is."""
+    """The answer to one state: the estimate, its time [ns], and why it is not to be published, None where it is."""
 
     state: LegState
+    time: int
     fused: FusedPose
     refusal: MessageError | None
 
@@ -80,6 +92,8 @@ class FusingCore(StewartPoseCore):
     platform, legs, options
         As of `StewartPoseCore`; of the options, noise and start pose count.
     fusion : FusionOptions
+    sensors : sequence of DisplacementSensor
+        Further ones, read after the legs.
 
     Attributes
     ----------
@@ -90,9 +104,15 @@ class FusingCore(StewartPoseCore):
     """
 
     def __init__(
-        self, platform: StewartPlatform, legs: Sequence[str], options: StewartPoseOptions, fusion: FusionOptions
+        self,
+        platform: StewartPlatform,
+        legs: Sequence[str],
+        options: StewartPoseOptions,
+        fusion: FusionOptions,
+        sensors: Sequence[DisplacementSensor] = (),
     ) -> None:
         self.fusion_options, self.late, self.used = fusion, 0, 0
+        self._sensors, self._count = tuple(sensors), LEGS + len(sensors)
         self._here: Array | None = None
         super().__init__(platform, legs, options)
 
@@ -100,7 +120,8 @@ class FusingCore(StewartPoseCore):
         """Forget where the platform is: the next lengths are those of a pose near the start pose."""
         super().forget()
         self._tracker = None
-        self._known = np.full(LEGS, np.nan)
+        self._known, self._heard = np.full(self._count, np.nan), np.zeros(self._count, dtype=np.int64)
+        self._periods = np.zeros(self._count, dtype=np.int64)
         self._inertial: deque[tuple[int, Array, Array]] = deque(maxlen=READINGS_KEPT)
         self._good = pose = self.start_pose if self._here is None else self._here
         self._fusion = None if pose is None else self._fusion_at(pose)
@@ -128,6 +149,7 @@ class FusingCore(StewartPoseCore):
                 leg_noise=noise.tolist(),
                 jerk=given.jerk,
                 inertial=given.inertial,
+                sensors=self._sensors,
                 leg_delays=np.broadcast_to(given.delays, LEGS).tolist(),
                 leg_delay_deviations=np.broadcast_to(given.delay_deviations, LEGS).tolist(),
                 leg_resolution=given.resolution,
@@ -141,9 +163,10 @@ class FusingCore(StewartPoseCore):
         if pose is None:
             points = np.concatenate((self.platform.base_points, self.platform.platform_points))
             pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
-        fusion, lengths = self._fusion_at(pose), self.platform.leg_lengths(pose)
+        fusion, readings = self._fusion_at(pose), np.full(self._count, np.nan)
+        readings[:LEGS] = self.platform.leg_lengths(pose)
         for _ in range(2):
-            fusion.update(lengths, dt=1e-3)
+            fusion.update(readings, dt=1e-3, present=np.isfinite(readings))
 
     def take_inertial(self, stamp: int, gyroscope: Array, accelerometer: Array) -> None:
         """Keep a reading of the IMU of a time [ns] for the lengths that come next."""
@@ -162,7 +185,7 @@ class FusingCore(StewartPoseCore):
         MessageError
             No pose near the start fits the first lengths, or these are older than `LATEST`.
         """
-        present = np.ones(LEGS, dtype=bool) if state.present is None else state.present
+        present = np.ones(self._count, dtype=bool) if state.present is None else state.present
         if self._fusion is None or self._since is None:
             return self._begin(state, present)
         if state.stamp < self._since - LATEST:
@@ -174,47 +197,72 @@ class FusingCore(StewartPoseCore):
                 self.late += 1
             elif stamp <= state.stamp:
                 self.used += 1
-                nothing = np.full(LEGS, np.nan)
-                self._step(stamp, nothing, np.zeros(LEGS, dtype=bool), gyroscope, accelerometer)
+                nothing = np.full(self._count, np.nan)
+                self._step(stamp, nothing, np.isfinite(nothing), 0.0, gyroscope, accelerometer)
             else:
                 self._inertial.append((stamp, gyroscope, accelerometer))
-        fused = self._step(state.stamp, state.lengths, present)
-        if fused.lost and not fused.left_out and present.all():
+        self._note(state, present)
+        fused = self._step(state.stamp, state.lengths, present, 0.0 if state.ages is None else state.ages)
+        if fused.lost and not fused.left_out and present[:LEGS].all():
             # A pause: nothing told of the motion meanwhile, and all legs are good.
-            fused = self._first_of(self._fusion, self._good, state.lengths)
+            fused = self._first_of(self._fusion, self._good, state.lengths, state.ages)
         return self._answer(state, fused)
 
     def _begin(self, state: LegState, present: Any) -> FusedAnswer:
         """Start from the first lengths of all legs."""
         self._known[present] = state.lengths[present]
-        missing = [leg for leg, length in zip(self.legs, self._known, strict=True) if not np.isfinite(length)]
+        self._note(state, present)
+        self._known[state.stamp - self._heard > LONGEST_START] = np.nan
+        missing = [leg for leg, length in zip(self.legs, self._known, strict=False) if not np.isfinite(length)]
         if missing and np.isfinite(state.lengths[present]).all():
             raise WaitingError(f"no length of {', '.join(missing)} yet")
         if missing:
             raise MessageError("not finite", f"all legs are needed for the start; no length of {', '.join(missing)}")
         if self._fusion is None:
             try:
-                self._fusion = self._fusion_at(level_home(self.platform, self._known))
+                self._fusion = self._fusion_at(level_home(self.platform, self._known[:LEGS]))
             except LieDynamicsError as error:
                 raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
-        fused = self._first_of(self._fusion, None, self._known)
+        ages = np.maximum(1e-9 * (state.stamp - self._heard), 0.0)
+        fused = self._first_of(self._fusion, None, self._known, ages)
         self._since = state.stamp
         return self._answer(state, fused)
 
-    def _first_of(self, fusion: StewartFusion, pose: Array | None, lengths: Array) -> FusedPose:
+    def _first_of(self, fusion: StewartFusion, pose: Array | None, lengths: Array, ages: Array | None) -> FusedPose:
         """Return the estimate of lengths that begin afresh, near a pose where one is given."""
         try:
             if pose is not None:
                 fusion.reset(pose)
-            return fusion.update(lengths, dt=0.0)
+            there = np.isfinite(lengths)
+            return fusion.update(
+                lengths, dt=0.0, present=there, age=0.0 if ages is None else np.where(there, ages, 0.0)
+            )
         except LieDynamicsError as error:
             raise MessageError("no such pose", str(error)) from error
 
-    def _step(self, stamp: int, lengths: Array, present: Any, *inertial: Array) -> FusedPose:
+    def _note(self, state: LegState, present: Any) -> None:
+        """Take note of when each sensor was heard."""
+        stamps = (
+            state.stamp - np.int64(0) if state.ages is None else state.stamp - np.rint(1e9 * state.ages).astype(int)
+        )
+        self._periods = np.where(present & (self._heard > 0), stamps - self._heard, self._periods)
+        self._heard = np.where(present, stamps, self._heard)
+
+    def silent(self) -> list[str]:
+        """Return names of sensors that nothing has come of for a while."""
+        since = (self._since or 0) - self._heard
+        quiet = (since > np.maximum(SILENT, 3 * self._periods)) & (self._since is not None)
+        return [self.name(name) for name, one in zip(self._names(), quiet, strict=True) if one]
+
+    def _names(self) -> list[str]:
+        return [*(f"leg {k}" for k in range(1, LEGS + 1)), *(sensor.name for sensor in self._sensors)]
+
+    def _step(self, stamp: int, lengths: Array, present: Any, ages: float | Array, *inertial: Array) -> FusedPose:
         assert self._fusion is not None and self._since is not None
         passed = (stamp - self._since) * 1e-9
         self._since = max(stamp, self._since)
-        return self._fusion.update(lengths, *inertial, dt=max(0.0, passed), present=present, age=max(0.0, -passed))
+        age = ages + max(0.0, -passed)
+        return self._fusion.update(lengths, *inertial, dt=max(0.0, passed), present=present, age=age)
 
     def _answer(self, state: LegState, fused: FusedPose) -> FusedAnswer:
         self.tracked = fused
@@ -225,7 +273,7 @@ class FusingCore(StewartPoseCore):
             refusal = MessageError(
                 "lost", f"too few sensors agree to hold the platform; left out: {self.faults(fused)}"
             )
-        return FusedAnswer(state, fused, refusal)
+        return FusedAnswer(state, self._since or state.stamp, fused, refusal)
 
     def name(self, sensor: str) -> str:
         """Return the name of a sensor in messages."""
@@ -233,4 +281,6 @@ class FusingCore(StewartPoseCore):
 
     def faults(self, fused: FusedPose) -> str:
         """Say which sensors are left out, and why; empty where none is."""
-        return ", ".join(f"{self.name(sensor)} ({fault.reason})" for sensor, fault in fused.left_out.items())
+        told = {self.name(sensor): fault.reason for sensor, fault in fused.left_out.items()}
+        told |= dict.fromkeys(self.silent(), "silent")
+        return ", ".join(f"{sensor} ({reason})" for sensor, reason in told.items())

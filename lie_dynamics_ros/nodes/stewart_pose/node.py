@@ -16,10 +16,13 @@ from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 
-from ...core.errors import MessageError
+from ...core.errors import ConfigurationError, MessageError, ParameterError
+from ...core.leg_state import LEGS
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import (
+    LegReadings,
+    PlatformSensors,
     StewartPlatform,
     TrackedPose,
     TrackingStatus,
@@ -27,13 +30,16 @@ from ...lie_dynamics.stewart import (
     solve_forward_kinematics,
     solve_from_home,
 )
+from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
 from ...ros.inputs.leg_inputs import LegInputs
-from ...ros.inputs.leg_readings import LegReadings
+from ...ros.inputs.leg_topics import LegTopics
+from ...ros.inputs.partial_states import AGE_LIMIT
 from ...ros.model.platform_loading import (
     check_platform_settings,
     frames_of,
     legs_of,
     load_platform,
+    load_sensors,
 )
 from ...ros.node.answering_node import AnsweringNode
 from ...ros.node.spinning import run
@@ -70,6 +76,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             self.listen(Imu, "imu", self._on_imu, qos.EVENT_INPUT)
         if self.settings["use_leg_temperatures"]:
             self.listen(Temperature, "leg_temperature", self._on_temperature, qos.EVENT_INPUT)
+        self._leg_topics = LegTopics(self)
         self._markers = StewartMarkers(self)
         self.create_service(Trigger, "~/reset", self._reset)
         for type_name, name, answer in (
@@ -88,11 +95,16 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         check_platform_settings(values)
         FusionOptions.from_values(values)
         LegReadings.from_values(values)
+        topics = [topic for topic in values["leg_topics"] if topic]
+        if (topics and len(values["leg_topics"]) < LEGS) or len(set(topics)) < len(topics):
+            raise ParameterError(f"leg_topics is {list(values['leg_topics'])}; expected a different name for each leg")
         return StewartPoseOptions.from_values(values)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
         super().settings_changed(names)
+        if self.inputs is not None:
+            self.inputs.age_limit = round(self.settings[AGE_LIMIT.name] * 1e9)
         if self.core is None:
             self.start()  # where autostart waits for something to be put right
 
@@ -101,10 +113,14 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         settings = self.settings
         platform = load_platform(settings["platform"], self.get_logger())
         legs = legs_of(settings)
-        inputs = LegInputs(legs, LegReadings.from_values(settings), settings["fusion"])
+        sensors = load_sensors(settings["platform"], platform)
+        self._tell_of(sensors)
+        values = {**settings, **sensors.values({name: settings[name] for name in READINGS})}
+        inputs = self._make_inputs(legs, LegReadings.from_values(values), sensors)
         core: StewartPoseCore
         if settings["fusion"]:
-            core = FusingCore(platform, legs, self.read_options(settings), FusionOptions.from_values(settings))
+            fusion = FusionOptions.from_values(values)
+            core = FusingCore(platform, legs, self.read_options(settings), fusion, sensors.sensors)
         else:
             core = StewartPoseCore(platform, legs, self.read_options(settings))
         if core.start_is_assumed:
@@ -116,6 +132,34 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         self._outputs.set_frames(base, moving)
         self._markers.set_platform(platform, base)
         self.serve(inputs, core)
+
+    def _make_inputs(self, legs: Sequence[str], readings: LegReadings, sensors: PlatformSensors) -> LegInputs:
+        """Return what makes states of messages; raises ConfigurationError where the topics do not fit the sensors."""
+        settings = self.settings
+        names = [settings["joint_prefix"] + sensor.name for sensor in sensors.sensors]
+        shared = set(names) & set(legs)
+        if shared:
+            raise ConfigurationError(f"a sensor of the platform's file is named as a leg: {', '.join(shared)}")
+        count, topics = len(settings["leg_topics"]), any(settings["leg_topics"])
+        if topics and count not in (LEGS, LEGS + len(names)):
+            more = f", or also of {', '.join(names)}" if names else ""
+            raise ConfigurationError(f"leg_topics has {count} names; expected one for each of {', '.join(legs)}{more}")
+        further = list(zip(names, sensors.scales, sensors.offsets, strict=True)) if settings["fusion"] else []
+        inputs = LegInputs(legs, readings, settings["fusion"], further)
+        inputs.age_limit = round(settings[AGE_LIMIT.name] * 1e9)
+        return inputs
+
+    def _tell_of(self, sensors: PlatformSensors) -> None:
+        """Tell what of the platform's file does not count."""
+        log, fusion = self.get_logger(), self.settings["fusion"]
+        for name in sensors.overruled(self.settings):
+            log.warning(f"the parameter {name} counts, not what the platform's file says of it")
+        if sensors.sensors and not fusion:
+            names = ", ".join(sensor.name for sensor in sensors.sensors)
+            log.warning(f"further sensors of the platform's file count with the parameter fusion only: {names}")
+        delays = [name for name in ("leg_delays", "leg_delay_deviations") if np.any(sensors.readings.get(name, 0.0))]
+        if delays and not fusion:
+            log.warning(f"{' and '.join(delays)} of the platform's file count with the parameter fusion only")
 
     def _warm_up(self, platform: StewartPlatform) -> None:
         """Load what the services need, so that the first call does not disturb the stream."""
@@ -160,11 +204,11 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     def publish(self, core: StewartPoseCore, answer: PoseAnswer | FusedAnswer, stamp: Any) -> None:
         """Publish the pose for one set of leg lengths, and what is known of it."""
+        if isinstance(answer, FusedAnswer):
+            self._publish_fused(core, answer, Time(nanoseconds=answer.time).to_msg())
+            return
         if not (stamp.sec or stamp.nanosec):
             stamp = Time(nanoseconds=answer.state.stamp).to_msg()
-        if isinstance(answer, FusedAnswer):
-            self._publish_fused(core, answer, stamp)
-            return
         outputs, tracked = self._outputs, answer.tracked
         self._certainty.report(tracked, stamp, self.settings["singularity_warning"], tracked.time_to_singularity)
         if answer.refusal is not None:
@@ -260,6 +304,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         values = report.values
         values["legs"] = ", ".join(core.legs)
         values["starts from"] = core.start_from
+        if self._leg_topics.heard:
+            values["lengths by leg_topics"] = "have no time stamp; theirs is that of arrival"
         values["restarts"] = self._restarts
         values["TF"] = "published" if self._outputs.tf else "not published"
         self._describe_temperatures(self.inputs, report)
@@ -295,7 +341,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         deviations = np.sqrt(np.diagonal(fused.covariance))
         values["deviation of rotation [rad]"] = f"{deviations[:3].max():.3g}"
         values["deviation of position [m]"] = f"{deviations[3:].max():.3g}"
-        values["leg delays [s]"] = ", ".join(f"{delay:.2g}" for delay in fused.delays)
+        values["delays [s]"] = ", ".join(f"{delay:.2g}" for delay in fused.delays)
         if self.stream.open and faults:
             report.add(diagnostics.ERROR if fused.lost else diagnostics.WARN, f"left out: {faults}")
 

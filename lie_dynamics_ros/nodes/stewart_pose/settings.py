@@ -4,53 +4,42 @@ from __future__ import annotations
 
 from ...core.setting import Setting
 from ...core.tracking import PUBLISH, WITHHOLD
+from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
+from ...ros.inputs.partial_states import AGE_LIMIT
 from ...ros.inputs.state_stream import TOPICS
 from ...ros.model.platform_loading import PLATFORM_SETTINGS
 from ...ros.node.answering_node import ANSWER_SETTINGS
 
+
+def _reading(name: str, text: str) -> Setting:
+    """Return the setting of what may also be told in the platform's file."""
+    default, low, high = READINGS[name]
+    return Setting(name, default, text, "while unconfigured", low=low, high=high)
+
+
 SETTINGS = (
     *PLATFORM_SETTINGS,
-    Setting(
+    _reading(
         "length_scales",
-        [1.0],
         "Lengths for each unit of the positions in joint states; one for all legs or six "
         "[m, or m/rad for encoders that turn with a spindle].",
-        "while unconfigured",
-        low=-1e6,
-        high=1e6,
     ),
-    Setting(
+    _reading(
         "length_offsets",
-        [0.0],
         "Added to the scaled positions to make them leg lengths; one for all legs or six [m].",
-        "while unconfigured",
-        low=-100.0,
-        high=100.0,
     ),
-    Setting(
+    _reading(
         "length_corrections",
-        [0.0],
         "Nonlinearity: rows of seven, a length and what is added there to each leg [m]; linear between. [0.0]: none.",
-        "while unconfigured",
-        low=-100.0,
-        high=100.0,
     ),
     Setting("use_leg_temperatures", False, "Listen to temperatures of the legs, on leg_temperature.", "at start"),
-    Setting(
+    _reading(
         "leg_expansions",
-        [0.0],
         "How much longer legs are for each kelvin above reference_temperature; one for all legs or six [1/K].",
-        "while unconfigured",
-        low=-0.01,
-        high=0.01,
     ),
-    Setting(
+    _reading(
         "reference_temperature",
-        20.0,
         "Temperature at which the lengths are right, and that of legs whose own has not been heard [deg C].",
-        "while unconfigured",
-        low=-273.15,
-        high=2000.0,
     ),
     Setting(
         "start_pose",
@@ -134,19 +123,13 @@ SETTINGS = (
         low=1e-6,
         high=1e9,
     ),
-    Setting(
+    _reading(
         "leg_delays",
-        [0.0],
         "With fusion: how much older than their time stamp lengths are; one for all legs or six [s].",
-        "while unconfigured",
-        high=0.1,
     ),
-    Setting(
+    _reading(
         "leg_delay_deviations",
-        [0.0],
         "With fusion: standard deviation of leg_delays, which are estimated where it is not 0; one or six [s].",
-        "while unconfigured",
-        high=0.1,
     ),
     Setting(
         "leg_resolution",
@@ -157,6 +140,14 @@ SETTINGS = (
         high=1.0,
     ),
     TOPICS,
+    Setting(
+        "leg_topics",
+        [""],
+        "Topics of std_msgs/Float64, one for each leg, with fusion also one for each further sensor of the platform's "
+        "file; an empty name for what comes by joint states.",
+        "at start",
+    ),
+    AGE_LIMIT,
     *ANSWER_SETTINGS,
     Setting(
         "condition_warning",

@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.errors import MessageError
-from ...core.joint_mapping import JointMapping
+from ...core.arrays import Array
+from ...core.errors import MessageError, WaitingError
+from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.leg_state import LEGS, LegState
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
-from .leg_readings import LegReadings, LegTemperatures
+from ...lie_dynamics.stewart import LegReadings
+from .leg_sets import LegSets
+from .leg_temperatures import LegTemperatures
+from .partial_states import LONGEST_WAIT, PartialStates
 from .state_reader import StateFields
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
+
+FILTER_TIME = 0.005
+"""Time constant of rates by which lengths are moved on to the time of others [s]."""
 
 
 class LegInputs:
@@ -28,17 +35,35 @@ class LegInputs:
     readings : LegReadings
         What makes lengths of what messages say.
     partial : bool
-        Whether a message may hold some of the legs, each of whose lengths may be no number, and no rates are needed.
+        Whether readings may be no numbers and are put together in sets, whatever is missing in these, without rates;
+        else a state has all legs, and those that a message does not name are moved on to its time.
+    further : sequence of (str, float, float)
+        Where `partial`: names of further sensors, scales and offsets of their readings.
 
     Attributes
     ----------
+    names : tuple of str
+        Of the legs, then of further sensors.
     temperatures : LegTemperatures
+    age_limit : int
+        Largest difference of the times of readings that are put together [ns]; 0 for no limit.
     """
 
-    def __init__(self, legs: Sequence[str], readings: LegReadings, partial: bool = False) -> None:
+    def __init__(
+        self,
+        legs: Sequence[str],
+        readings: LegReadings,
+        partial: bool = False,
+        further: Sequence[tuple[str, float, float]] = (),
+    ) -> None:
+        self.names = (*legs, *(name for name, _, _ in further))
         self.temperatures = LegTemperatures(tuple(legs))
         self._readings = None if readings.plain else readings
-        self._legs = JointMapping(legs)
+        self._legs = JointMapping(self.names)
+        self._scales, self._offsets = np.array([(s, o) for _, s, o in further]).reshape(-1, 2).T
+        self._sets = LegSets(len(self.names))
+        self._parts, self.age_limit = PartialStates(tuple(legs), np.zeros(LEGS, dtype=np.bool_)), 0
+        self._parts.time = FILTER_TIME
         self._fields = StateFields(LEGS)
         self._largest = np.full(LEGS, LARGEST)
         within(self._largest, self._largest)  # what needs compiling is compiled now
@@ -51,33 +76,51 @@ class LegInputs:
         ------
         MessageError
             Legs are missing or named twice, or a field has the wrong length.
+        WaitingError
+            The message is kept for others.
         """
+        match = self._legs.match(message.name)
         if self._partial:
-            return self._read_part(message, stamp)
-        fields = self._fields
-        fields.fill(message, self._legs.match(message.name))
-        moving = within(fields.velocity, self._largest) == 1
+            return self._collect(message, match, stamp)
+        if match.missing:
+            lengths, rates = self._put_together(message, match, stamp)
+        else:
+            self._fields.fill(message, match)
+            lengths, rates = self._fields.position, self._fields.velocity
+        moving = within(rates, self._largest) == 1
         if not moving:
             self._without_rates = True
         if self._readings is not None:
-            self._readings.apply(fields.position, fields.velocity if moving else None, self.temperatures.values)
-        return LegState(stamp, fields.position, fields.velocity if moving else None)
+            self._readings.apply(lengths, rates if moving else None, self.temperatures.values)
+        return LegState(stamp, lengths, rates if moving else None)
 
-    def _read_part(self, message: JointState, stamp: int) -> LegState:
-        match = self._legs.match(message.name)
+    def _put_together(self, message: JointState, match: JointMatch, stamp: int) -> tuple[Array, Array]:
+        """Return readings and rates (6,) of all legs at the time of a message that tells of some; NaN: not measured."""
+        self._parts.age_limit = self.age_limit
+        lengths, rates, _, _ = self._parts.read(message, match, stamp, None, "auto", False)
+        return lengths, np.full(LEGS, np.nan) if self._parts.filled else rates
+
+    def _collect(self, message: JointState, match: JointMatch, stamp: int) -> LegState:
+        """Return the set of readings that a message completes; raises WaitingError where it completes none."""
         present = match.indices >= 0
         if match.duplicated or not present.any():
             raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
         if len(message.position) != match.size:
             raise MessageError("malformed", f"{len(message.position)} positions for {match.size} names")
-        lengths = np.full(LEGS, np.nan)
-        lengths[present] = np.asarray(message.position)[match.indices[present]]
+        values = np.full(len(self.names), np.nan)
+        values[present] = np.asarray(message.position)[match.indices[present]]
         if self._readings is not None:
-            self._readings.apply(lengths, None, self.temperatures.values)
-        return LegState(stamp, lengths, None, present)
+            self._readings.apply(values[:LEGS], None, self.temperatures.values)
+        values[LEGS:] = self._scales * values[LEGS:] + self._offsets
+        state = self._sets.take(stamp, values, present, self.age_limit or LONGEST_WAIT)
+        if state is None:
+            raise WaitingError("kept for readings of other sensors")
+        return state
 
     def forget(self) -> None:
-        """Forget nothing: states do not depend on earlier ones."""
+        """Forget readings that wait for others, because time no longer says how old they are."""
+        self._parts.forget()
+        self._sets.forget()
 
     def take_without_rates(self) -> bool:
         """Tell whether leg rates were absent or not finite in any state since the last call."""

@@ -9,6 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.errors import MessageError, WaitingError
 from ...core.joint_mapping import JointMatch
+from ...core.setting import Setting
 from ...lie_dynamics.control import VelocityFilter
 from ..wire.messages import read_efforts
 from .state_reader import JointStateReader
@@ -21,6 +22,14 @@ MOST_PARTS = 16
 """Different lists of joints that are kept; beyond, all are forgotten, so that rubbish takes no memory."""
 LONGEST_WAIT = 1_000_000_000
 """Longest silence in which other states are waited for [ns], however old those that are put together may be."""
+
+AGE_LIMIT = Setting(
+    "joint_age_limit",
+    0.1,
+    "Largest difference of the time stamps of joint states that name some joints each and are put together [s]. "
+    "0: no limit.",
+    high=3600.0,
+)
 
 
 class JointGroup:
@@ -39,7 +48,7 @@ class JointGroup:
         self._match = JointMatch(match.indices[self.joints], match.size, False, (), (), match.unknown)
         self._reader = JointStateReader(len(self.joints))
         self.velocities = VelocityFilter(len(self.joints), 1.0, turns[self.joints])
-        self.stamp = 0
+        self.stamp, self.filled = 0, False
 
     def read(self, message: JointState, stamp: int, acceleration: Array | None, source: str, effort: bool) -> set[str]:
         """Take in a state of a time [ns]; return what was absent in it and taken as zero, or "filter"."""
@@ -49,7 +58,8 @@ class JointGroup:
             velocity[np.isnan(velocity)] = 0.0
             told.add("velocities")
         expected = None if acceleration is None else acceleration[self.joints]
-        if self.velocities.fill(stamp, position, velocity, expected, source == "filtered"):
+        self.filled = self.velocities.fill(stamp, position, velocity, expected, source == "filtered") > 0
+        if self.filled:
             told.add("filter")
         self.effort = np.zeros(len(self.joints))
         if effort:
@@ -91,6 +101,11 @@ class PartialStates:
     def parts(self) -> tuple[JointGroup, ...]:
         """Lists of joints that have been heard."""
         return tuple(self._parts.values())
+
+    @property
+    def filled(self) -> bool:
+        """Whether velocities of any joint were last found in its positions."""
+        return any(part.filled for part in self._parts.values())
 
     @property
     def patience(self) -> int:

@@ -21,7 +21,7 @@ from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ..wire.messages import first_point, read_efforts, read_rates
-from .partial_states import PartialStates
+from .partial_states import AGE_LIMIT, PartialStates
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -49,13 +49,7 @@ INPUT_SETTINGS = (
         low=1e-4,
         high=1.0,
     ),
-    Setting(
-        "joint_age_limit",
-        0.1,
-        "Largest difference of the time stamps of joint states that name some joints each and are put together [s]. "
-        "0: no limit.",
-        high=3600.0,
-    ),
+    AGE_LIMIT,
 )
 
 

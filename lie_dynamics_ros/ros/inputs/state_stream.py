@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from builtin_interfaces.msg import Time
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
-from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from ...core.errors import MessageError, WaitingError, reason_of, start_problem
@@ -93,23 +92,23 @@ class StateStream:
         self._then: Callable[[], None] | None = None
         self.set_timeout()
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
-        self._unheard = ""  # which topics cannot be heard, and why
-        self._publishers = Publishers(node, [self._subscription, *self._subscribe_further()])
+        self._unheard: list[str] = []  # which topics cannot be heard, and why
+        self._heard = [self._subscription]
+        self._publishers = Publishers(node, self._heard)
+        for topic in node.settings.get(TOPICS.name, ()):
+            if topic:
+                self.hear(TOPICS.name, topic, JointState, self.on_state)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
-    def _subscribe_further(self) -> list[Subscription]:
-        """Subscribe to the topics of `TOPICS`, each once; one that cannot be is told, and leaves the node as it is."""
-        found: dict[str, Subscription] = {}
-        for topic in self._node.settings.get(TOPICS.name, ()):
-            try:
-                name = self._node.resolve_topic_name(topic) if topic else self._subscription.topic_name
-                if name not in found and name != self._subscription.topic_name:
-                    found[name] = subscribe(self._node, JointState, topic, self.on_state, qos.STREAM_INPUT)
-            except Exception as error:
-                self._unheard = f"{TOPICS.name}: {quoted(topic)} is not heard: {start_problem(error)}"
-                self._node.get_logger().error(self._unheard)
-        return list(found.values())
+    def hear(self, parameter: str, topic: str, type_: type, callback: Callable[[bytes, bytes], None]) -> None:
+        """Subscribe to a further topic that a parameter names, once; one that cannot be is told, and no more."""
+        try:
+            if self._node.resolve_topic_name(topic) not in [one.topic_name for one in self._heard]:
+                self._heard.append(subscribe(self._node, type_, topic, callback, qos.STREAM_INPUT))
+        except Exception as error:
+            self._unheard.append(f"{parameter}: {quoted(topic)} is not heard: {start_problem(error)}")
+            self._node.get_logger().error(self._unheard[-1])
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""
@@ -258,8 +257,8 @@ class StateStream:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
         self.responses.describe(report, self._node.settings["state_timeout"])
-        if self._unheard:
-            report.add(diagnostics.ERROR, self._unheard)
+        for text in self._unheard:
+            report.add(diagnostics.ERROR, text)
         several = self._publishers.take_several()
         if not self.open:
             return

@@ -11,7 +11,7 @@ from ...core.frame_names import check_prefix
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
-from ...lie_dynamics.stewart import StewartPlatform
+from ...lie_dynamics.stewart import PlatformSensors, StewartPlatform
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
 from .robot_description import locate
@@ -107,3 +107,8 @@ def load_platform(source: str, logger: Logger) -> StewartPlatform:
     for warning in caught:
         logger.warning(str(warning.message))
     return platform
+
+
+def load_sensors(source: str, platform: StewartPlatform) -> PlatformSensors:
+    """Read what the file of a platform, which `load_platform` has read, says of its sensors; raises StewartError."""
+    return PlatformSensors.from_yaml(source if is_yaml_text(source) else locate(source), platform)

@@ -12,12 +12,11 @@ from sensor_msgs.msg import Imu, JointState
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError, WaitingError
 from lie_dynamics_ros.core.leg_state import LegState
-from lie_dynamics_ros.lie_dynamics.stewart import reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, reference_platform
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 from lie_dynamics_ros.ros.inputs.leg_inputs import LegInputs
-from lie_dynamics_ros.ros.inputs.leg_readings import LegReadings
 
 VALUES = {setting.name: setting.default for setting in SETTINGS}
 MS = 1_000_000
@@ -148,7 +147,10 @@ def test_parameters_that_cannot_be_fused_are_named(values, words):
 
 def test_messages_with_some_of_the_legs():
     inputs = LegInputs(LEGS, LegReadings.from_values(VALUES | {"length_offsets": [0.1]}), True)
-    state = inputs.read(JointState(name=[LEGS[2], "other", LEGS[0]], position=[0.5, 9.0, np.nan]), 7, 7, 0.0)
+    message = JointState(name=[LEGS[2], "other", LEGS[0]], position=[0.5, 9.0, np.nan])
+    with pytest.raises(WaitingError):
+        inputs.read(message, 7, 7, 0.0)
+    state = inputs.read(message, 8, 8, 0.0)  # of the first: the others had their time
     assert state.present.tolist() == [True, False, True, False, False, False] and state.stamp == 7
     np.testing.assert_allclose(state.lengths[2], 0.6)
     assert np.isnan(state.lengths[[0, 1, 3, 4, 5]]).all() and state.rates is None

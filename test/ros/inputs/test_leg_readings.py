@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.core.errors import MessageError, ParameterError
-from lie_dynamics_ros.ros.inputs.leg_readings import LegReadings, LegTemperatures
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, StewartError
+from lie_dynamics_ros.ros.inputs.leg_temperatures import LegTemperatures
 
 VALUES = {
     "length_scales": [1.0],
@@ -74,7 +75,7 @@ def test_beyond_the_table_corrections_stay():
     ],
 )
 def test_values_that_cannot_be_used_are_named(values, words):
-    with pytest.raises(ParameterError, match=words):
+    with pytest.raises(StewartError, match=words):
         LegReadings.from_values(VALUES | values)
 
 

@@ -12,7 +12,7 @@ from test_stewart_calibration import turned
 from lie_dynamics_ros.identify.bag import BagError
 from lie_dynamics_ros.identify.calibrate_command import main
 from lie_dynamics_ros.identify.stations import read_stations
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart import PlatformSensors, StewartPlatform, reference_platform
 
 HOME = np.eye(4)
 HOME[2, 3] = 0.5
@@ -52,7 +52,8 @@ def record(path, readings, seen, kind="PoseStamped", storage="mcap", names=LEGS)
 @pytest.fixture
 def drawing(tmp_path):
     path = tmp_path / "in.yaml"
-    path.write_text(DRAWN.to_yaml())
+    wire = "sensors: [{name: wire, base_point: [0, 0, 0], platform_point: [0, 0, 0.1], noise: 1e-5}]"
+    path.write_text(DRAWN.to_yaml() + wire)
     return str(path)
 
 
@@ -80,7 +81,9 @@ def test_one_command(drawing, tmp_path, capsys):
     # Deviations are about 0.2 mm; the machine is 2 mm off its drawing, its offsets 1 mm.
     worst = float(re.search(r"offset: ([\d.]+) mm", said).group(1)) * 1e-3
     assert worst < 5e-4
-    assert np.abs(np.array(told["length_offsets"]) - offsets).max() < 4.0 * worst
+    sensors = PlatformSensors.from_yaml(out / "platform.yaml", platform)
+    assert "length_offsets" not in told and [sensor.name for sensor in sensors.sensors] == ["wire"]
+    assert np.abs(np.array(sensors.readings["length_offsets"]) - offsets).max() < 4.0 * worst
     true = shape(base, top)
     assert np.abs(shape(platform.base_points, platform.platform_points) - true).max() < 6.0 * worst
     assert np.abs(shape(DRAWN.base_points, DRAWN.platform_points) - true).max() > 4e-3

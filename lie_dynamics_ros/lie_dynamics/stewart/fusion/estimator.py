@@ -152,7 +152,7 @@ class StewartFusion:
         *,
         dt: float,
         present: npt.ArrayLike | None = None,
-        age: float = 0.0,
+        age: npt.ArrayLike = 0.0,
     ) -> FusedPose:
         """Take the readings of one moment, a time ``dt`` after those before, and return the estimate for it.
 
@@ -162,18 +162,29 @@ class StewartFusion:
         gyroscope, accelerometer : shape (3,), in the sensor's axes [rad/s, m/s^2]; ``None``: no reading now.
         dt : [s], not negative; without meaning at the first update.
         present : bool (6 + k,), which of the readings there are; those are faults where they are no numbers.
-        age : how long before this moment ``readings`` were made, beyond their delays, as where they come late [s].
+        age : how long before this moment ``readings`` were made, beyond their delays, as where they come late [s]; one
+            for all, or (6 + k,).
 
         Raises
         ------
         StewartError : arguments of the wrong shape, or first readings that no pose near the start fits.
         """
-        dt, age = (number("update", key, value, zero=True) for key, value in (("dt", dt), ("age", age)))
+        dt, ages = number("update", "dt", dt, zero=True), self._ages(age)
         values, there = self._gather(readings, gyroscope, accelerometer, present)
         if not self._started:
-            return self._start(values, dt)
-        named, returned, disturbed = self._judge.take(values, there, dt, age)
+            return self._start(values, dt, ages)
+        named, returned, disturbed = self._judge.take(values, there, dt, ages)
         return self._result(named, returned, disturbed)
+
+    def _ages(self, age: npt.ArrayLike) -> Array:
+        """Return the age of each geometric reading (6 + k,) [s]."""
+        count = len(self._points)
+        if np.ndim(age) == 0:
+            return np.full(count, number("update", "age", age, zero=True))
+        ages = vector("update", "age", age, count)
+        if (ages < 0.0).any():
+            raise StewartError(f"update: age is {age!r}, expected numbers >= 0")
+        return ages
 
     def _gather(
         self, readings: object, gyroscope: object, accelerometer: object, present: object
@@ -206,10 +217,11 @@ class StewartFusion:
         found[np.abs(found) > LARGEST] = np.inf
         return found, np.concatenate(there)
 
-    def _start(self, values: Array, dt: float) -> FusedPose:
+    def _start(self, values: Array, dt: float, ages: Array) -> FusedPose:
         """Find the pose of the first readings; what is not known of it yet is what `RATES` allow."""
         count, belief = len(self._points), self._judge.belief
-        fastest = np.array([abs(s.delay) + s.delay_deviation for s in self._points]) * np.hypot(*RATES[:2])
+        old = ages + [abs(s.delay) + s.delay_deviation for s in self._points]
+        fastest = old * np.hypot(*RATES[:2])
         deviations = np.sqrt(self._model.variances[:count] + fastest**2)
         x = belief.x.copy()
         self._model.constants[mk.DT] = dt

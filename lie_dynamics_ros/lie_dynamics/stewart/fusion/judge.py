@@ -68,7 +68,7 @@ class Judge:
         self._furthest = np.zeros(m)
         self._streak = dict.fromkeys(channels, 0)
 
-    def take(self, values: Array, there: Mask, dt: float, age: float) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    def take(self, values: Array, there: Mask, dt: float, age: Array) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
         """Take readings (m,), of which those that are `there` count, a time `dt` after those before [s].
 
         Returns names of sensors that are newly left out and taken in again, and whether the motion was disturbed.

@@ -24,14 +24,14 @@ class Sample:
     """Readings (m,) a time `dt` after those before [s], at a time `time`; NaN where there is none.
 
     `use` (m,) are those of sensors not left out; the jerk meanwhile may be `room` times that of the model. Readings of
-    geometric sensors were made `age` earlier [s].
+    geometric sensors (k,) were made `age` earlier [s].
     """
 
     dt: float
     time: float
     readings: Array
     use: Mask
-    age: float = 0.0
+    age: Array
     room: float = 1.0
 
     def without(self, part: slice, room: float) -> Sample:

@@ -17,6 +17,8 @@ and for an `OffsetPlatform` what is at each end of its legs, for all or leg by l
       platform_axes: [[x, y, z], ...]       # in the platform
       base_offsets: 0.03                    # distance of the two axes; or six
       platform_offsets: [0.03, ...]
+
+What it says of sensors, `readings` and `sensors`, is read by `stewart.fusion.platform_sensors`.
 """
 
 from __future__ import annotations
@@ -39,7 +41,11 @@ _POINT_KEYS = ("base_points", "platform_points")
 _DESIGN_KEYS = ("base_radius", "platform_radius", "base_half_angle", "platform_half_angle")
 _POSE_KEYS = ("position", "quaternion", "rotation")
 UNIVERSAL_KEYS = ("base_axes", "platform_axes", "base_offsets", "platform_offsets")
-_KEYS = (*_POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", "universal_joints")
+_SENSOR_KEYS = ("readings", "sensors")
+#: What the file of a platform may hold.
+PLATFORM_KEYS = (
+    *_POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", "universal_joints", *_SENSOR_KEYS
+)  # fmt: skip
 
 
 def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> dict[str, Any]:
@@ -51,7 +57,7 @@ def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> di
     ------
     StewartError : unreadable file, text that is no YAML, missing or unknown keys, values of the wrong kind.
     """
-    top = read_section(source, _KEYS, StewartError)
+    top = read_section(source, PLATFORM_KEYS, StewartError)
     arguments: dict[str, Any] = {"allow_singular": top.boolean("allow_singular", False)}
     if universal_joints:
         joints = top.need(("universal_joints",), "of an OffsetPlatform").section("universal_joints", UNIVERSAL_KEYS)

@@ -1,4 +1,4 @@
-"""What drivers say of legs made lengths: scale, offset, nonlinearity, temperature."""
+"""What sensors of legs read made lengths: scale, offset, nonlinearity, temperature."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...core.errors import MessageError, ParameterError
-from ...core.leg_state import LEGS
+from ..errors import StewartError
+from ..geometry.checks import N_LEGS
+from .sensors import Array
 
-COLDEST, HOTTEST = -273.15, 2000.0
-"""Temperatures that legs may have [deg C]."""
+#: What may be told of the readings of legs: the default, which says nothing, and the smallest and largest number.
+READINGS: dict[str, tuple[list[float] | float, float, float]] = {
+    "length_scales": ([1.0], -1e6, 1e6),
+    "length_offsets": ([0.0], -100.0, 100.0),
+    "length_corrections": ([0.0], -100.0, 100.0),
+    "leg_expansions": ([0.0], -0.01, 0.01),
+    "reference_temperature": (20.0, -273.15, 2000.0),
+    "leg_delays": ([0.0], 0.0, 0.1),
+    "leg_delay_deviations": ([0.0], 0.0, 0.1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,26 +47,26 @@ class LegReadings:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> LegReadings:
-        """Make them of parameter values; raises ParameterError where these make no sense."""
+        """Make them of values by the names of `READINGS`; raises StewartError where these make no sense."""
         given = {}
         for name in ("length_scales", "length_offsets", "leg_expansions"):
-            if len(values[name]) not in (1, LEGS):
-                raise ParameterError(f"{name} has {len(values[name])} numbers; expected one or six")
-            given[name] = np.broadcast_to(np.array(values[name], dtype=float), (LEGS,)).copy()
+            if len(values[name]) not in (1, N_LEGS):
+                raise StewartError(f"{name} has {len(values[name])} numbers; expected one or six")
+            given[name] = np.broadcast_to(np.array(values[name], dtype=float), (N_LEGS,)).copy()
         if not given["length_scales"].all():
-            raise ParameterError(f"length_scales is {list(values['length_scales'])}; expected numbers other than 0")
+            raise StewartError(f"length_scales is {list(values['length_scales'])}; expected numbers other than 0")
         table = np.array(values["length_corrections"], dtype=float)
-        if values["length_corrections"] == [0.0] or table.tolist() == [0.0]:
-            table = np.empty((0, 1 + LEGS))
-        elif len(table) % (1 + LEGS) or not len(table):
-            raise ParameterError(
+        if table.tolist() == [0.0]:
+            table = np.empty((0, 1 + N_LEGS))
+        elif len(table) % (1 + N_LEGS) or not len(table):
+            raise StewartError(
                 f"length_corrections has {len(table)} numbers; expected rows of seven (length, correction of each "
                 "leg), or [0.0] for none"
             )
-        table = table.reshape(-1, 1 + LEGS)
+        table = table.reshape(-1, 1 + N_LEGS)
         steps = np.diff(table[:, 0])
         if not (steps > 0.0).all() or not (np.diff(table[:, 1:], axis=0) > -steps[:, None]).all():
-            raise ParameterError("length_corrections: lengths, also corrected ones, have to grow from row to row")
+            raise StewartError("length_corrections: lengths, also corrected ones, have to grow from row to row")
         return cls(
             scales=given["length_scales"],
             offsets=given["length_offsets"],
@@ -95,37 +103,6 @@ class LegReadings:
         inside = (below >= 0) & (below < len(self.points) - 1)
         i = np.where(inside, below, 0)
         if len(self.points) < 2:
-            return np.zeros(LEGS)
-        rise = np.diff(self.corrections, axis=0)[i, np.arange(LEGS)]
+            return np.zeros(N_LEGS)
+        rise = np.diff(self.corrections, axis=0)[i, np.arange(N_LEGS)]
         return np.where(inside, rise / np.diff(self.points)[i], 0.0)
-
-
-class LegTemperatures:
-    """The last temperatures of the legs.
-
-    Attributes
-    ----------
-    values : ndarray, shape (6,)
-        [deg C]; NaN where nothing has been heard.
-    """
-
-    def __init__(self, legs: tuple[str, ...]) -> None:
-        self._legs = legs
-        self.values = np.full(LEGS, np.nan)
-
-    def take(self, leg: str, temperature: float) -> None:
-        """Take in the temperature of a leg, or of all where its name is empty [deg C].
-
-        Raises
-        ------
-        MessageError
-            No leg has this name, or it is no temperature.
-        """
-        if leg and leg not in self._legs:
-            raise MessageError("temperature", f"{leg!r} is no leg; expected one of {', '.join(self._legs)}, or nothing")
-        if not COLDEST <= temperature <= HOTTEST:
-            raise MessageError(
-                "temperature",
-                f"{leg or 'all legs'}: {temperature} deg C; expected {COLDEST:g} to {HOTTEST:g}",
-            )
-        self.values[slice(None) if not leg else self._legs.index(leg)] = temperature

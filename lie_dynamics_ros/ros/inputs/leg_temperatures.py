@@ -1,0 +1,42 @@
+"""The temperatures of legs, as messages tell them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.errors import MessageError
+from ...core.leg_state import LEGS
+
+COLDEST, HOTTEST = -273.15, 2000.0
+"""Temperatures that legs may have [deg C]."""
+
+
+class LegTemperatures:
+    """The last temperatures of the legs.
+
+    Attributes
+    ----------
+    values : ndarray, shape (6,)
+        [deg C]; NaN where nothing has been heard.
+    """
+
+    def __init__(self, legs: tuple[str, ...]) -> None:
+        self._legs = legs
+        self.values = np.full(LEGS, np.nan)
+
+    def take(self, leg: str, temperature: float) -> None:
+        """Take in the temperature of a leg, or of all where its name is empty [deg C].
+
+        Raises
+        ------
+        MessageError
+            No leg has this name, or it is no temperature.
+        """
+        if leg and leg not in self._legs:
+            raise MessageError("temperature", f"{leg!r} is no leg; expected one of {', '.join(self._legs)}, or nothing")
+        if not COLDEST <= temperature <= HOTTEST:
+            raise MessageError(
+                "temperature",
+                f"{leg or 'all legs'}: {temperature} deg C; expected {COLDEST:g} to {HOTTEST:g}",
+            )
+        self.values[slice(None) if not leg else self._legs.index(leg)] = temperature

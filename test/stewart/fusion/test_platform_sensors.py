@@ -1,0 +1,114 @@
+"""What a platform's file says of its sensors: read, written, in place of defaults only, and refused by name."""
+
+import numpy as np
+import pytest
+
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    AngleSensor,
+    DisplacementSensor,
+    LegReadings,
+    PlatformSensors,
+    StewartError,
+    StewartPlatform,
+    reference_platform,
+)
+from lie_dynamics_ros.lie_dynamics.stewart.fusion.leg_readings import READINGS
+
+PLATFORM = reference_platform()
+GEOMETRY = PLATFORM.to_yaml()
+TABLE = [[0.3, 0, 1e-4, 0, 0, 0, 0], [0.7, 2e-4, 0, 0, 0, 0, 0]]
+GOOD = f"""
+readings: {{length_scales: 0.001, length_offsets: [1, 2, 3, 4, 5, 6], length_corrections: {TABLE},
+  leg_expansions: 1.2e-5, reference_temperature: 25, leg_delays: 3e-3, leg_delay_deviations: [0, 0, 0, 0, 0, 1e-3]}}
+sensors:
+  - {{name: wire, base_point: [0, 0, 0], platform_point: [0, 0, 0.1], noise: 1e-5, scale: 0.5, offset: -1}}
+  - {{name: "hinge: 3", kind: angle, leg: 3, axis: [0, 1, 0], zero: [0, 0, 1], noise: 1e-4, delay: 0.002,
+     delay_deviation: 0.001, resolution: 1e-5}}
+"""
+DEFAULTS = {name: default for name, (default, *_) in READINGS.items()}
+
+
+def read(text):
+    return PlatformSensors.from_yaml(GEOMETRY + text, PLATFORM)
+
+
+def test_what_is_told_is_read_and_written():
+    found = read(GOOD)
+    assert StewartPlatform.from_yaml(GEOMETRY + GOOD).to_yaml() == GEOMETRY
+    assert read("") == PlatformSensors() and read("").to_yaml() == ""
+    wire, hinge = found.sensors
+    assert wire == DisplacementSensor("wire", (0.0, 0.0, 0.0), (0.0, 0.0, 0.1), 1e-5)
+    assert isinstance(hinge, AngleSensor) and (hinge.delay, hinge.delay_deviation) == (0.002, 0.001)
+    np.testing.assert_array_equal([hinge.base_point, hinge.platform_point],
+                                  [PLATFORM.base_points[2], PLATFORM.platform_points[2]])  # fmt: skip
+    assert (hinge.name, hinge.resolution, hinge.axis, hinge.zero) == ("hinge: 3", 1e-5, (0, 1, 0), (0, 0, 1))
+    assert found.scales == (0.5, 1.0) and found.offsets == (-1.0, 0.0)
+    assert found.readings["length_scales"] == [0.001] and found.readings["reference_temperature"] == 25.0
+    assert found.readings["length_corrections"] == [*TABLE[0], *TABLE[1]]
+    assert read(found.to_yaml()) == found
+
+
+def test_given_values_other_than_defaults_win():
+    found = read(GOOD)
+    assert found.values(DEFAULTS) == found.values() == DEFAULTS | dict(found.readings)
+    given = DEFAULTS | {"length_scales": [1.0] * 6, "leg_delays": [0.001]}
+    assert found.overruled(given) == ("length_scales", "leg_delays") and found.overruled(DEFAULTS) == ()
+    assert found.values(given) == DEFAULTS | dict(found.readings) | {"length_scales": [1.0] * 6, "leg_delays": [0.001]}
+    assert PlatformSensors().values(given) == given and PlatformSensors().overruled(given) == ()
+
+
+@pytest.mark.parametrize("text", ["", "readings: {length_offsets: 0.1}", GOOD])
+def test_offsets_make_all_lengths_longer(text):
+    found, more = read(text), np.linspace(-2e-3, 3e-3, 6)
+    for x in np.linspace(100.0, 900.0, 9):
+        lengths = []
+        for sensors in (found, found.with_offsets(more)):
+            readings = LegReadings.from_values(sensors.values())
+            lengths.append(np.full(6, x if text == GOOD else 1e-3 * x))
+            readings.apply(lengths[-1], None, np.full(6, np.nan))
+        np.testing.assert_allclose(lengths[1] - lengths[0], more, atol=1e-15 * x)
+
+
+SENSOR = "sensors: [{{name: a, base_point: [0, 0, 0], platform_point: [0, 0, 0.1], noise: 1e-5{}}}]"
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("readings: [1]", "readings in .* is a list"),
+        ("readings: {scales: 1.0}", "unknown keys 'scales'"),
+        ("readings: {length_scales: 0.0}", "length_scales is .*other than 0"),
+        ("readings: {length_scales: [1, 2]}", "length_scales has 2"),
+        ("readings: {length_scales: yes}", "length_scales is"),
+        ("readings: {length_offsets: .nan}", "length_offsets is"),
+        ("readings: {length_offsets: 101}", "length_offsets is .*-100 to 100"),
+        ("readings: {length_offsets: [[1, 2, 3], [4, 5, 6]]}", "length_offsets is .*one number or six"),
+        ("readings: {leg_delays: -0.001}", "leg_delays is .*0 to 0.1"),
+        ("readings: {leg_delays: [0.001, 0.001]}", "leg_delays has 2"),
+        ("readings: {length_corrections: [[0.3, 0, 0]]}", "rows of seven"),
+        ("readings: {length_corrections: [[0.3, 0, 0, 0, 0, 0, 0], [0.2, 0, 0, 0, 0, 0, 0]]}", "have to grow"),
+        ("readings: {reference_temperature: [20]}", "reference_temperature is"),
+        ("sensors: {a: 1}", "sensors is"),
+        ("sensors: [1]", "sensor 1 in .* is a number"),
+        ("sensors: [{name: a}]", r"sensor 1 .*'a'.* has no noise"),
+        (SENSOR.format(", colour: red"), "unknown keys 'colour'"),
+        (SENSOR.format(", kind: light"), "kind is 'light', expected one of length, angle"),
+        (SENSOR.format(", leg: 3"), "leg is 3"),
+        (SENSOR.format(", axis: [0, 0, 1]"), "axis have no part in a sensor of kind length"),
+        (SENSOR.format(", scale: 0"), "scale is 0"),
+        (SENSOR.format(", delay: 2"), "delay up to 1 s"),
+        (SENSOR.format(", delay_deviation: -1"), "delay_deviation 0 to 1"),
+        (SENSOR.format(", resolution: -1"), "resolution is"),
+        (SENSOR.replace("1e-5", "0").format(""), "noise above 0"),
+        (SENSOR.replace("[0, 0, 0]", "[0, 0]").format(""), "base_point is"),
+        ("sensors: [{name: a, leg: 1, noise: 1e-5}]", "own length"),
+        ("sensors: [{name: a, kind: angle, leg: 7, noise: 1e-5}]", "leg is 7, expected 1 to 6"),
+        ("sensors: [{name: a, kind: angle, leg: 1, noise: 1e-5, axis: [0, 0, 1]}]", "has no zero"),
+        ("sensors: [{name: a, kind: angle, leg: 1, noise: 1e-5, axis: [0, 0, 1], zero: [0, 0, 2]}]", "lies along"),
+        (SENSOR.format("}, {name: a, base_point: [0, 0, 0], platform_point: [0, 0, 0], noise: 1"), "two sensors"),
+        (f"sensors: [{', '.join(['{name: a, noise: 1}'] * 31)}]", "31 sensors, expected at most 30"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_by_name(text, words):
+    with pytest.raises(StewartError, match=words):
+        read(text.replace("{{", "{").replace("}}", "}"))
