@@ -1,1 +1,1 @@
-"""Looking at the page of the viewer: its protocol, and a browser."""
+"""Looking at what is drawn: the page of the viewer by its protocol and by a browser, and pictures."""
