@@ -32,8 +32,8 @@ from std_msgs.msg import String
 
 from lie_dynamics_ros.ros.node.domain import QUICK_DISCOVERY
 
-PATIENCE = 20
-"""Messages served after which something is sent again, though more may be on their way."""
+PATIENCE = 100
+"""Messages served at most before something is sent again."""
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -114,19 +114,23 @@ class Bench(ServiceCalls):
     def send_until(self, send: Callable[[], Any], condition: Callable[[], Any], what: str) -> Any:
         """Send again and again until the condition holds; return its value.
 
-        Not while answers to what was sent before are still coming: where the machine lets a test have little time, each
-        would bring more than one is served, and the one awaited would never be reached.
+        All that has come is served before something is sent again: where the machine leaves a test little time, each
+        sending would bring more than is served, and what is awaited would never be reached.
         """
-        last = before = -PATIENCE
 
         def sent() -> Any:
-            nonlocal last, before
-            if self._served == before or self._served >= last + PATIENCE:
-                send()
-                last = self._served
-            before = self._served
+            send()
             self.executor.spin_once(timeout_sec=0.02)
-            return condition()
+            value = condition()
+            for _ in range(PATIENCE):
+                served = self._served
+                if value:
+                    break
+                self.executor.spin_once(timeout_sec=0.0)
+                if self._served == served:
+                    break
+                value = condition()
+            return value
 
         return self.wait(sent, what)
 
