@@ -211,13 +211,14 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Pr
     forces = problem.goal is None
     width = 2 * n if forces else 3 * n
     load, target = np.empty((count, n, width)), np.empty((count, m, width))
-    motion, given = np.zeros((count, n, 3 * n)), np.zeros((count, n, 3 * n))
+    given = np.zeros((count, n, 3 * n))
+    motion = given if forces else np.zeros((count, n, 3 * n))
     np.subtract(tree[0], loops.force_dq, out=load[..., :n])
     load[..., n : 2 * n] = tree[1]
     target[..., :n], target[..., n : 2 * n] = along_q, along_qd
     if not forces:
         np.multiply(mass, known, out=load[..., 2 * n :])
         np.multiply(A, known, out=target[..., 2 * n :])
-    for part, diagonal in ((motion, known), (given, 1.0 - known)):
+    for part, diagonal in ((motion, known), (given, 1.0 - known)):  # where no motion is given, `motion` is not read
         part.reshape(count, -1)[:, 2 * n :: 3 * n + 1] = diagonal
     return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force, forces)

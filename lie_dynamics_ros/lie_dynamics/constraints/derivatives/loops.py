@@ -50,13 +50,11 @@ def constraint_derivatives(
     out = ConstraintDerivatives(
         np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, n, n))
     )
-    exact = ~constraints._custom_loops if model._custom else np.ones(len(constraints.loops), bool)
-    if not loops:
-        exact[:] = True
-    elif exact.any():
+    exact = ~constraints._custom_loops if loops and model._custom and constraints._custom_loops.any() else None
+    if loops and (exact is None or exact.any()):
         dk.loop_derivatives(
             model._table,
-            constraints._loops if exact.all() else np.ascontiguousarray(constraints._loops[exact]),
+            constraints._loops if exact is None else np.ascontiguousarray(constraints._loops[exact]),
             constraints._scalars,
             states.extended,
             np.ascontiguousarray(qd),
@@ -64,7 +62,7 @@ def constraint_derivatives(
             np.ascontiguousarray(force),
             *out,
         )
-    if constraints.user or not exact.all():
+    if constraints.user or exact is not None:
         rows = _rows_left(constraints, exact)
         for s in range(count):
             one = States((), states.extended[s : s + 1], {k: a[s : s + 1] for k, a in states.arrays.items()}, qd[:0])
@@ -72,13 +70,10 @@ def constraint_derivatives(
     return out
 
 
-def _rows_left(constraints: ConstraintSet, exact: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+def _rows_left(constraints: ConstraintSet, exact: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.intp]:
     """Return the scalars of loops that are not `exact`, and of user constraints; couplings are linear."""
-    rows = [
-        np.arange(loop[lk.START], loop[lk.START] + loop[lk.COUNT])
-        for loop, good in zip(constraints._loops, exact, strict=True)
-        if not good
-    ]
+    left = () if exact is None else constraints._loops[~exact]
+    rows = [np.arange(loop[lk.START], loop[lk.START] + loop[lk.COUNT]) for loop in left]
     rows.append(np.arange(constraints.size - constraints._user_size, constraints.size))
     return np.concatenate(rows).astype(np.intp)
 
