@@ -26,6 +26,7 @@ _HOMES = {
     ),
     "constraints.mechanisms": "Mechanism mechanism",
     "constraints.tracking.motor_dynamics": "MotorDynamics",
+    "constraints.tracking.platform_wrench": "PlatformWrench platform_wrench",
     "constraints.tracking.tracker": "ClosedLoopTracker",
     "errors": "DescriptionError GroupError InertiaError InputError LieDynamicsError SingularityError",
     "lie": "SpatialInertia",

@@ -45,6 +45,7 @@ from .constraints import (
 )
 from .constraints.mechanisms import Mechanism, mechanism
 from .constraints.tracking.motor_dynamics import MotorDynamics
+from .constraints.tracking.platform_wrench import PlatformWrench, platform_wrench
 from .constraints.tracking.tracker import ClosedLoopTracker
 from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .dynamics.derivatives.inverse_derivatives import (
@@ -116,6 +117,7 @@ __all__ = [
     "ModelBuilder",
     "MotorDynamics",
     "Parameter",
+    "PlatformWrench",
     "SingularityError",
     "SpatialInertia",
     "StewartPlatform",
@@ -176,6 +178,7 @@ __all__ = [
     "mechanism",
     "mimic_couplings",
     "momentum",
+    "platform_wrench",
     "potential_energy",
     "project_to_constraints",
     "ricci_tensor",

@@ -121,6 +121,7 @@ INTERFACES = {
             "~/joint_accelerations",
             "~/joint_efforts",
             "~/commands",
+            "~/external_wrench_estimate",
             "~/pose",
             "~/pose_stamped",
             "~/twist",

@@ -32,6 +32,7 @@ EXEMPT = {
         "a platform is seen from its own base's frame: no world",
     ),
     **dict.fromkeys(("Mechanism", "mechanism"), "makes models, of which the table's functions are asked"),
+    **dict.fromkeys(("PlatformWrench", "platform_wrench"), "jacobian and constraint_jacobian, of the table, inverted"),
     "MotorDynamics": "holds results of functions in the table, seen from the motors",
     "ClosedLoopTracker": "follows a mechanism from state to state, whose poses are those of frame_pose",
     "JointFriction": "numbers of each joint by itself: no world",

@@ -22,6 +22,7 @@ from ...lie_dynamics import (
     Model,
     constrained_hybrid_dynamics,
     constrained_inverse_dynamics,
+    platform_wrench,
 )
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.stewart import TrackingStatus
@@ -47,7 +48,9 @@ class LoopAnswer:
     effort : ndarray, or None
         Of the motors [N m or N]; None, as the acceleration, where there is a problem.
     problem : MessageError or None
-        Why there are no efforts.
+        Why there are no efforts, or no wrench.
+    wrench : ndarray, shape (6,), or None
+        That the measured efforts tell besides, at the platform and in its axes [N m, N].
     """
 
     state: RobotState
@@ -57,6 +60,7 @@ class LoopAnswer:
     acceleration: Array | None = None
     effort: Array | None = None
     problem: MessageError | None = None
+    wrench: Array | None = None
 
 
 class ClosedLoopCore(RobotCore):
@@ -77,10 +81,26 @@ class ClosedLoopCore(RobotCore):
     options: ClosedLoopOptions
 
     def __init__(
-        self, model: Model, options: ClosedLoopOptions, friction: JointFriction | None, mechanism: TrackedMechanism
+        self,
+        model: Model,
+        options: ClosedLoopOptions,
+        friction: JointFriction | None,
+        mechanism: TrackedMechanism,
+        platform: str = "",
+        components: tuple[str, ...] = (),
     ) -> None:
         super().__init__(model, friction)
-        self.mechanism, self.acceleration = mechanism, np.zeros(len(mechanism.measured))
+        self.mechanism = mechanism
+        self._platform, self._components = platform, components
+        if components:
+            measured = mechanism.measured
+            unknown = [name for name in mechanism.motors if name not in measured]
+            if unknown or not platform:
+                lack = f"motors {', '.join(unknown)} are not among measured_joints" if unknown else "no platform_frame"
+                raise ConfigurationError(f"estimated_wrench: {lack}")
+            self._sensors = np.array([measured.index(name) for name in mechanism.motors], dtype=np.intp)
+            self._wrench(mechanism.start, np.zeros(len(mechanism.motors)))
+        self.acceleration = np.zeros(len(mechanism.measured))
         self.joints = single_joints(model)
         joints = [model.joint(name) for name in self.joints]
         self.positions = np.array([joint.q_slice.start for joint in joints], dtype=np.intp)
@@ -105,6 +125,21 @@ class ClosedLoopCore(RobotCore):
                 raise ConfigurationError(f"motors {', '.join(self.mechanism.motors)}: {answer.problem}")
         self.time_to_singularity(1.0)
         self.take_saturated()
+
+    @property
+    def uses_effort(self) -> bool:
+        """Whether states need measured efforts: where they are to tell a wrench."""
+        return bool(self._components)
+
+    needs_effort = uses_effort
+
+    def _wrench(self, q: Array, beyond: Array) -> Array:
+        """Return the wrench (6,) that efforts of the motors beyond those of the model tell."""
+        mechanism = self.mechanism
+        found = platform_wrench(
+            self.model, mechanism.constraints, q, beyond, mechanism.motors, self._platform, components=self._components
+        )
+        return found.wrench
 
     # Following.
 
@@ -155,10 +190,12 @@ class ClosedLoopCore(RobotCore):
         answer = LoopAnswer(state, tracked, None, rates)
         try:
             answer.acceleration, answer.effort = self._within_limits(answer, command)
+            if self._components and state.effort is not None:
+                answer.wrench = self._wrench(tracked.q, state.effort[self._sensors] - answer.effort)
         except MessageError as problem:
             answer.problem = problem
         except LieDynamicsError as error:
-            answer.problem = MessageError("no efforts", str(error))
+            answer.problem = MessageError("no efforts" if answer.effort is None else "no wrench", str(error))
         return answer
 
     def _within_limits(self, answer: LoopAnswer, command: HybridCommand | None) -> tuple[Array, Array]:

@@ -29,6 +29,7 @@ from ...ros.model.loop_loading import load_mechanism
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
+from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.certainty import Certainty, word_for
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions, JointOutput
@@ -56,6 +57,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
+        self._wrench = WrenchOutput(self, "~/external_wrench_estimate")
         self._poses = PoseOutputs(self, self.settings["publish_tf"])
         self._certainty = Certainty(self, WHAT, LOOKS)
         self._quaternion = np.zeros(4)
@@ -87,7 +89,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         if frame and frame not in model.frames:
             raise ConfigurationError(f"platform_frame: the robot has no link or frame {frame!r}")
         try:
-            core = ClosedLoopCore(model, options, friction, mechanism)
+            components = tuple(name for name in values["estimated_wrench"] if name)
+            core = ClosedLoopCore(model, options, friction, mechanism, frame, components)
         except LieDynamicsError as error:
             raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
         return RobotInputs(model, (), None, mechanism.motors, mechanism.measured), core
@@ -142,6 +145,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             self._commands.publish(answer.effort)
             if self._accelerations.heard:
                 self._accelerations.publish(answer.acceleration[core.places], stamp)
+        if answer.wrench is not None:
+            self._wrench.publish(self.frame_of(self.settings["platform_frame"]), answer.wrench, stamp)
         if self.settings["platform_frame"]:
             self._publish_platform(answer, stamp)
         if answer.problem is not None:

@@ -27,6 +27,13 @@ CLOSED_LOOP_SETTINGS = (
         "while unconfigured",
     ),
     Setting(
+        "estimated_wrench",
+        [""],
+        "Components of a wrench at platform_frame, in its axes, that measured efforts of motors are to tell, at most "
+        "as many as freedoms: moment_x, moment_y, moment_z, force_x, force_y, force_z. ['']: none.",
+        "while unconfigured",
+    ),
+    Setting(
         "publish_tf",
         False,
         "Publish the platform's frame on /tf, where tf2_msgs is installed and nobody else does.",

@@ -73,6 +73,27 @@ def test_all_joints_the_tip_and_efforts_are_told(bench, node):
     assert status.message == "continued" and float(values["residual of hinge [m, rad]"]) < 1e-12
 
 
+def test_what_motors_exert_besides_tells_the_force_at_the_tip(bench):
+    components = {"estimated_wrench": ["force_x", "force_z"], "state_timeout": 60.0}
+    node = bench.start("closed_loop", **{**VALUES, **components})
+    bench.wait_state(node, "active")
+    wrenches = bench.listen(WrenchStamped, f"{node}/external_wrench_estimate")
+    push, rest = np.array([4.0, -9.0]), np.zeros(2)
+    exerted = efforts(START, rest, rest, push)
+
+    def ask():
+        message = state(bench, START)
+        message.effort = [0.0, *exerted[::-1]]
+        return message
+
+    answer = bench.ask(ask, wrenches)
+    rod = -np.sum(closed(START)[:2])  # from x, about -y
+    turn = np.array([[np.cos(rod), np.sin(rod)], [-np.sin(rod), np.cos(rod)]])
+    force = answer.wrench.force
+    np.testing.assert_allclose(turn @ [force.x, force.z], push, atol=1e-4)
+    assert answer.header.frame_id == "tip" and force.y == answer.wrench.torque.y == 0.0
+
+
 def test_wrenches_at_the_tip_and_what_cannot_be(bench, node):
     torques = bench.listen(JointState, f"{node}/joint_efforts")
     words = bench.listen(DiagnosticArray, f"{node}/status")

@@ -31,7 +31,9 @@ def made(model=None, constraints=None, **values):
     constraints = constraints or ConstraintSet.from_yaml(model, LOOPS)
     values = {**DEFAULTS, "joint_prefix": "", **FIVE_BAR, **values}
     mechanism = TrackedMechanism.from_values(model, constraints, values)
-    return ClosedLoopCore(model, ClosedLoopOptions.from_values(values), None, mechanism)
+    components = tuple(name for name in values["estimated_wrench"] if name)
+    options = ClosedLoopOptions.from_values(values)
+    return ClosedLoopCore(model, options, None, mechanism, values["platform_frame"], components)
 
 
 class Driver:
@@ -40,10 +42,10 @@ class Driver:
     def __init__(self, core):
         self.core, self.now = core, 10**9
 
-    def send(self, y, yd=None, wrenches=None, period=MS):
+    def send(self, y, yd=None, wrenches=None, period=MS, effort=None):
         self.now += period
         yd = np.zeros(len(y)) if yd is None else np.asarray(yd, float)
-        return self.core.answer(RobotState(self.now, np.array(y, float), yd, wrenches, arrival=self.now))
+        return self.core.answer(RobotState(self.now, np.array(y, float), yd, wrenches, arrival=self.now, effort=effort))
 
     def command(self, prescribed, values, named=(True, True)):
         command = HybridCommand(np.array(named), np.array(prescribed), np.array(values, float))
@@ -135,6 +137,24 @@ def test_more_sensors_and_motors_than_freedoms():
     nearest = np.linalg.lstsq(gain, -bias, rcond=None)[0]
     least = np.linalg.lstsq(gain.T, efforts(y, yd, nearest), rcond=None)[0]
     np.testing.assert_allclose(answer.effort, least, atol=1e-4)
+
+
+def test_measured_efforts_tell_the_force_at_the_tip():
+    """The tip's axes turn with its rod; without a wrench the efforts are the model's, by closed form and Pinocchio."""
+    driver = Driver(made(estimated_wrench=["force_x", "force_z"]))
+    assert driver.core.needs_effort and not made().needs_effort
+    push = np.array([4.0, -9.0])
+    for t in (0.0, 0.1, 0.2):
+        y, yd, ydd = motion(t)
+        driver.command([True, True], ydd)
+        answer = driver.send(y, yd, effort=efforts(y, yd, ydd, push))
+        turn = answer.tracked.pose("tip")[:3, :3]
+        np.testing.assert_allclose((turn @ answer.wrench[3:])[[0, 2]], push, atol=1e-3)
+        np.testing.assert_allclose(answer.wrench[:3], 0.0)
+    order = Driver(made(estimated_wrench=["force_x"], measured_joints=list(MOTORS[::-1]), motors=list(MOTORS)))
+    a = order.send(START[::-1], effort=np.array([1.0, 3.0])).wrench
+    b = Driver(made(estimated_wrench=["force_x"])).send(START, effort=np.array([3.0, 1.0])).wrench
+    np.testing.assert_allclose(a, b, atol=1e-9)
 
 
 def test_what_cannot_be_followed_is_told_and_the_next_state_is_followed():
@@ -246,6 +266,15 @@ def test_a_joint_that_turns_without_end_may_jump_by_a_turn():
         ({"max_speed": [1.0, 0.0, 1.0, 1.0]}, ParameterError, "max_speed"),
         ({"sensor_noise": [1.0, 1.0, 1.0]}, ParameterError, "sensor_noise has 3"),
         ({"sensor_error": []}, ParameterError, "sensor_error has 0"),
+        ({"estimated_wrench": ["push"]}, LieDynamicsError, "components: some of"),
+        ({"estimated_wrench": ["force_x", "force_z", "moment_y"]}, LieDynamicsError, "2 components at most"),
+        ({"estimated_wrench": ["force_y"]}, LieDynamicsError, "told apart"),
+        ({"estimated_wrench": ["force_x"], "platform_frame": ""}, ConfigurationError, "no platform_frame"),
+        (
+            {"estimated_wrench": ["force_x"], "measured_joints": ["left_motor", "left_elbow"], "motors": list(MOTORS)},
+            ConfigurationError,
+            "right_motor are not among",
+        ),
     ],
 )
 def test_mechanisms_that_make_no_sense_are_refused(values, error, words):

@@ -25,12 +25,13 @@ class ClosedMotion:
 
     Attributes
     ----------
+    q : ndarray, shape (nq,)
     residuals : ndarray, shape (m,)
         Errors of the constraints there [m, rad].
     """
 
     def __init__(self, model: Model, constraints: ConstraintSet, q: Array) -> None:
-        self._model, self._constraints, self._q = model, constraints, q
+        self._model, self._constraints, self.q = model, constraints, q
         found = constraint_quantities(model, constraints, q, model._zero)
         self.residuals = found.error
         self._u, self._s, vt = np.linalg.svd(found.jacobian)
@@ -38,12 +39,21 @@ class ClosedMotion:
         self._held, self._free = vt[:rank], vt[rank:].T
         self._u, self._s = self._u[:, :rank], self._s[:rank]
 
+    @property
+    def freedoms(self) -> int:
+        """How many the mechanism has."""
+        return int(self._free.shape[1])
+
+    def held_by(self, places: npt.NDArray[np.intp]) -> int:
+        """Return how many of them joints at places hold."""
+        return int(np.linalg.matrix_rank(self._free[places], 1e-6))
+
     def gain(self, places: npt.NDArray[np.intp], noise: Array) -> Array:
         """Return the rates (nv, k) that unit rates at places make, by least squares weighted by their noise (k,)."""
         return np.asarray(self._free @ np.linalg.pinv(self._free[places] / noise[:, None]) / noise)
 
     def accelerations(self, rates: Array, places: npt.NDArray[np.intp], given: Array) -> Array:
         """Return accelerations (nv,) at rates (nv,) that come nearest to those given at places (k,)."""
-        bias = constraint_quantities(self._model, self._constraints, self._q, rates).bias
+        bias = constraint_quantities(self._model, self._constraints, self.q, rates).bias
         found = -self._held.T @ ((self._u.T @ bias) / self._s)
         return np.asarray(found + self._free @ (np.linalg.pinv(self._free[places]) @ (given - found[places])))

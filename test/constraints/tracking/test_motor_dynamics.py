@@ -92,6 +92,11 @@ def test_batches_are_their_rows_and_losses_of_all_joints_count(rng):
         together = function(y, yd, ydd)
         np.testing.assert_allclose(together, [function(*row) for row in zip(y, yd, ydd, strict=True)], atol=1e-12)
     assert robot.mass_matrix(y).shape == (7, 2, 2)
+    robot.stand(one.assembly_modes(robot.neutral()).q[1])  # the same batch from elsewhere is another one
+    other = robot.mass_matrix(y)
+    np.testing.assert_allclose(other, [robot.mass_matrix(row) for row in y], atol=1e-12)
+    robot.stand(one.q)
+    np.testing.assert_allclose(robot.mass_matrix(y), [robot.mass_matrix(row) for row in y], atol=1e-12)
     heavy = robot.with_payload(one.platform, 2.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
     assert np.abs(heavy.gravity_force(y[0]) - robot.gravity_force(y[0])).max() > 1.0
     free = robot.with_gravity([0.0, 0.0, 0.0])
