@@ -23,6 +23,7 @@ from .fusion.result import Fault as Fault
 from .fusion.result import FusedPose as FusedPose
 from .fusion.sensors import AngleSensor as AngleSensor
 from .fusion.sensors import DisplacementSensor as DisplacementSensor
+from .fusion.sensors import InclinationSensor as InclinationSensor
 from .fusion.sensors import InertialSensor as InertialSensor
 from .geometry.architecture import ArchitectureReport as ArchitectureReport
 from .geometry.architecture import architecture_report as architecture_report

@@ -63,7 +63,11 @@ class FusionOptions:
             except MessageError as error:
                 raise ParameterError(f"imu_pose: {error}") from error
             inertial = InertialSensor(
-                gyroscope_noise=values["gyroscope_noise"], accelerometer_noise=values["accelerometer_noise"], pose=pose
+                gyroscope_noise=values["gyroscope_noise"],
+                accelerometer_noise=values["accelerometer_noise"],
+                pose=pose,
+                delay=values["imu_delay"],
+                delay_deviation=values["imu_delay_deviation"],
             )
         return cls(
             jerk=(values["jerk"][0], values["jerk"][1]),

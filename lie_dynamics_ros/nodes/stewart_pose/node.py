@@ -341,7 +341,10 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         deviations = np.sqrt(np.diagonal(fused.covariance))
         values["deviation of rotation [rad]"] = f"{deviations[:3].max():.3g}"
         values["deviation of position [m]"] = f"{deviations[3:].max():.3g}"
-        values["delays [s]"] = ", ".join(f"{delay:.2g}" for delay in fused.delays)
+        delays = [*zip(self.inputs.names, fused.delays, fused.delay_deviations, strict=True)]
+        if core.fusion_options.inertial is not None:
+            delays.append(("IMU", *fused.inertial_delay))
+        values["delays [ms]"] = ", ".join(f"{name} {1e3 * delay:.2f} +- {1e3 * s:.2f}" for name, delay, s in delays)
         if self.stream.open and faults:
             report.add(diagnostics.ERROR if fused.lost else diagnostics.WARN, f"left out: {faults}")
 

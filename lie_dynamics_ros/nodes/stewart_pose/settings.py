@@ -115,6 +115,20 @@ SETTINGS = (
         high=1000.0,
     ),
     Setting(
+        "imu_delay",
+        0.0,
+        "How much older than its time stamp a reading of the IMU is [s].",
+        "while unconfigured",
+        high=0.1,
+    ),
+    Setting(
+        "imu_delay_deviation",
+        0.0,
+        "Standard deviation of imu_delay, which is estimated where it is not 0 [s].",
+        "while unconfigured",
+        high=0.1,
+    ),
+    Setting(
         "jerk",
         [10.0, 50.0],
         "With fusion: root of the density of the platform's linear [m/s^2.5] and angular jerk [rad/s^2.5]; "

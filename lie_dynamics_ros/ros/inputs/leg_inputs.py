@@ -15,7 +15,7 @@ from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.stewart import LegReadings
 from .leg_sets import LegSets
 from .leg_temperatures import LegTemperatures
-from .partial_states import LONGEST_WAIT, PartialStates
+from .partial_states import LONGEST_WAIT, JointGroup, PartialStates
 from .state_reader import StateFields
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class LegInputs:
         self._sets = LegSets(len(self.names))
         self._parts, self.age_limit = PartialStates(tuple(legs), np.zeros(LEGS, dtype=np.bool_)), 0
         self._parts.time = FILTER_TIME
+        JointGroup(self._legs.match(legs[:1]), np.zeros(len(self.names), dtype=np.bool_))  # compiles what it needs
         self._fields = StateFields(LEGS)
         self._largest = np.full(LEGS, LARGEST)
         within(self._largest, self._largest)  # what needs compiling is compiled now
@@ -96,6 +97,9 @@ class LegInputs:
 
     def _put_together(self, message: JointState, match: JointMatch, stamp: int) -> tuple[Array, Array]:
         """Return readings and rates (6,) of all legs at the time of a message that tells of some; NaN: not measured."""
+        for name, reading in zip(message.name, message.position, strict=False):
+            if name in self.names and not abs(reading) <= LARGEST:
+                raise MessageError("not finite", f"{name}: its reading is {reading}")
         self._parts.age_limit = self.age_limit
         lengths, rates, _, _ = self._parts.read(message, match, stamp, None, "auto", False)
         return lengths, np.full(LEGS, np.nan) if self._parts.filled else rates

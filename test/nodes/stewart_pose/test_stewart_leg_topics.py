@@ -76,6 +76,17 @@ def test_a_leg_that_falls_silent_is_named_and_restart_forgets():
     assert first.kind == "missing joints"
 
 
+@pytest.mark.parametrize("reading", [np.nan, np.inf, -1e308])
+def test_a_reading_that_is_none_is_named_and_leaves_no_trace(reading):
+    inputs = LegInputs(LEGS, LegReadings.from_values(VALUES))
+    events = [(k, leg, LENGTHS[leg]) for k in range(4) for leg in range(6)]
+    events.insert(15, (2.5, 3, reading))
+    found = list(feed(inputs, events))
+    errors = [state for state in found if isinstance(state, MessageError) and state.kind == "not finite"]
+    assert len(errors) == 1 and f"{LEGS[3]}: its reading is" in str(errors[0])
+    np.testing.assert_allclose(found[-1].lengths, LENGTHS, atol=1e-12)
+
+
 def fusing(inputs, names, **values):
     values = VALUES | {"fusion": True} | values
     wire = [DisplacementSensor("wire", (0.0, 0.0, 0.0), (0.1, 0.0, 0.0), 1e-5)] if "wire" in names else []

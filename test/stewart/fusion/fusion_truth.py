@@ -43,8 +43,8 @@ def lengths(platform, R, p):
     return np.sqrt((legs**2).sum(axis=2))
 
 
-def recording(rng, platform, n, delays=(0.0,) * 6, lever=(0.0, 0.0, 0.0), turned=None, size=1.0):
-    """Readings of n samples, and what was true."""
+def recording(rng, platform, n, delays=(0.0,) * 6, lever=(0.0, 0.0, 0.0), turned=None, size=1.0, late=0.0):
+    """Readings of n samples, of which those of the IMU are `late`, and what was true."""
     motion, t = Motion(rng, size), np.arange(n) * DT + rng.uniform(0, 10)
     R, p, w, dw, a = motion.at(t)
     legs = np.column_stack(
@@ -53,6 +53,10 @@ def recording(rng, platform, n, delays=(0.0,) * 6, lever=(0.0, 0.0, 0.0), turned
             for i, d in enumerate(delays)
         ]
     )
+    poses = np.tile(np.eye(4), (n, 1, 1))
+    poses[:, :3, :3], poses[:, :3, 3] = R, p
+    if late:
+        R, _, w, dw, a = motion.at(t - late)
     y = R @ np.asarray(lever)
     force = a + np.cross(dw, y) + np.cross(w, np.cross(w, y)) - GRAVITY
     axes = np.eye(3) if turned is None else turned
@@ -60,14 +64,14 @@ def recording(rng, platform, n, delays=(0.0,) * 6, lever=(0.0, 0.0, 0.0), turned
     body = np.swapaxes(R, 1, 2)
     gyroscope = (body @ w[..., None])[..., 0] + bias[:3] + rng.normal(0, GYRO_NOISE, (n, 3))
     accelerometer = (body @ force[..., None])[..., 0] + bias[3:] + rng.normal(0, ACCEL_NOISE, (n, 3))
-    poses = np.tile(np.eye(4), (n, 1, 1))
-    poses[:, :3, :3], poses[:, :3, 3] = R, p
     return SimpleNamespace(
         lengths=legs + rng.normal(0, LEG_NOISE, (n, 6)),
         gyroscope=gyroscope @ axes,
         accelerometer=accelerometer @ axes,
         poses=poses,
         bias=bias,
+        past=lambda delay: (motion.rotation(t - delay).as_matrix(), motion.coordinates(t - delay)[:, 3:]),
+        force=lambda delay: motion.at(t - delay)[4] - GRAVITY,
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from lie_dynamics_ros.lie_dynamics.stewart import (
     AngleSensor,
     DisplacementSensor,
+    InclinationSensor,
     LegReadings,
     PlatformSensors,
     StewartError,
@@ -24,6 +25,7 @@ sensors:
   - {{name: wire, base_point: [0, 0, 0], platform_point: [0, 0, 0.1], noise: 1e-5, scale: 0.5, offset: -1}}
   - {{name: "hinge: 3", kind: angle, leg: 3, axis: [0, 1, 0], zero: [0, 0, 1], noise: 1e-4, delay: 0.002,
      delay_deviation: 0.001, resolution: 1e-5}}
+  - {{name: roll, kind: inclination, platform_point: [0.1, 0, 0], axis: [1, 0, 0], zero: [0, 0, 1], noise: 1e-3}}
 """
 DEFAULTS = {name: default for name, (default, *_) in READINGS.items()}
 
@@ -36,13 +38,14 @@ def test_what_is_told_is_read_and_written():
     found = read(GOOD)
     assert StewartPlatform.from_yaml(GEOMETRY + GOOD).to_yaml() == GEOMETRY
     assert read("") == PlatformSensors() and read("").to_yaml() == ""
-    wire, hinge = found.sensors
+    wire, hinge, roll = found.sensors
+    assert roll == InclinationSensor("roll", platform_point=(0.1, 0, 0), noise=1e-3, axis=(1, 0, 0), zero=(0, 0, 1))
     assert wire == DisplacementSensor("wire", (0.0, 0.0, 0.0), (0.0, 0.0, 0.1), 1e-5)
     assert isinstance(hinge, AngleSensor) and (hinge.delay, hinge.delay_deviation) == (0.002, 0.001)
     np.testing.assert_array_equal([hinge.base_point, hinge.platform_point],
                                   [PLATFORM.base_points[2], PLATFORM.platform_points[2]])  # fmt: skip
     assert (hinge.name, hinge.resolution, hinge.axis, hinge.zero) == ("hinge: 3", 1e-5, (0, 1, 0), (0, 0, 1))
-    assert found.scales == (0.5, 1.0) and found.offsets == (-1.0, 0.0)
+    assert found.scales == (0.5, 1.0, 1.0) and found.offsets == (-1.0, 0.0, 0.0)
     assert found.readings["length_scales"] == [0.001] and found.readings["reference_temperature"] == 25.0
     assert found.readings["length_corrections"] == [*TABLE[0], *TABLE[1]]
     assert read(found.to_yaml()) == found
@@ -92,7 +95,7 @@ SENSOR = "sensors: [{{name: a, base_point: [0, 0, 0], platform_point: [0, 0, 0.1
         ("sensors: [1]", "sensor 1 in .* is a number"),
         ("sensors: [{name: a}]", r"sensor 1 .*'a'.* has no noise"),
         (SENSOR.format(", colour: red"), "unknown keys 'colour'"),
-        (SENSOR.format(", kind: light"), "kind is 'light', expected one of length, angle"),
+        (SENSOR.format(", kind: light"), "kind is 'light', expected one of length, angle, inclination"),
         (SENSOR.format(", leg: 3"), "leg is 3"),
         (SENSOR.format(", axis: [0, 0, 1]"), "axis have no part in a sensor of kind length"),
         (SENSOR.format(", scale: 0"), "scale is 0"),
@@ -101,7 +104,7 @@ SENSOR = "sensors: [{{name: a, base_point: [0, 0, 0], platform_point: [0, 0, 0.1
         (SENSOR.format(", resolution: -1"), "resolution is"),
         (SENSOR.replace("1e-5", "0").format(""), "noise above 0"),
         (SENSOR.replace("[0, 0, 0]", "[0, 0]").format(""), "base_point is"),
-        ("sensors: [{name: a, leg: 1, noise: 1e-5}]", "own length"),
+        ("sensors: [{name: a, leg: 1, noise: 1e-5}]", "leg has no part in"),
         ("sensors: [{name: a, kind: angle, leg: 7, noise: 1e-5}]", "leg is 7, expected 1 to 6"),
         ("sensors: [{name: a, kind: angle, leg: 1, noise: 1e-5, axis: [0, 0, 1]}]", "has no zero"),
         ("sensors: [{name: a, kind: angle, leg: 1, noise: 1e-5, axis: [0, 0, 1], zero: [0, 0, 2]}]", "lies along"),

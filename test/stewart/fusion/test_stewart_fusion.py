@@ -10,6 +10,7 @@ from lie_dynamics_ros.lie_dynamics import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
     AngleSensor,
     DisplacementSensor,
+    InclinationSensor,
     InertialSensor,
     StewartFusion,
     reference_platform,
@@ -19,6 +20,7 @@ from lie_dynamics_ros.lie_dynamics.stewart.fusion.kernels.filter import model
 
 PLATFORM = reference_platform()
 IMU = InertialSensor()
+INCLINOMETER = np.array([0.1, -0.05, 0.02])
 LEVEL = PLATFORM.home_pose
 
 
@@ -42,6 +44,12 @@ def expected(x, lever):
     readings = []
     for i, d in enumerate(x[30:]):
         past = Rotation.from_rotvec(0.5 * d * d * dw - d * w).as_matrix() @ R
+        if i == 7:
+            wp = w - d * dw
+            y = past @ INCLINOMETER
+            up = past.T @ (dv + np.cross(dw, y) + np.cross(wp, np.cross(wp, y)) - GRAVITY)
+            readings.append(np.arctan2(-np.cross((1, 0, 0), (0, 0, 1)) @ up, up[2]))
+            continue
         points = (PLATFORM.base_points[i % 6], PLATFORM.platform_points[i % 6])
         line = past @ points[1] + p - d * v + 0.5 * d * d * dv - points[0]
         readings.append(np.linalg.norm(line) if i < 6 else np.arctan2(line[2], line[1]))
@@ -57,20 +65,21 @@ def test_readings_and_their_derivatives():
     angle = AngleSensor("angle", *ends, 1e-4, axis=(1, 0, 0), zero=(0, 2, 0))
     pose = np.eye(4)
     pose[:3, 3] = lever
-    fusion = StewartFusion(PLATFORM, LEVEL, inertial=InertialSensor(pose=pose), sensors=[angle])
+    roll = InclinationSensor("roll", platform_point=INCLINOMETER, axis=(2, 0, 0), zero=(3, 0, 1))
+    fusion = StewartFusion(PLATFORM, LEVEL, inertial=InertialSensor(pose=pose), sensors=[angle, roll])
     constants, geometry = fusion._model.constants, fusion._model.geometry
-    offset = np.r_[rng.normal(0, 0.3, 3), rng.normal(0, 0.05, 3), np.zeros(25)]
-    x = moved(np.r_[np.eye(3).ravel(), 0, 0, 0.5, np.zeros(25)], offset)
+    offset = np.r_[rng.normal(0, 0.3, 3), rng.normal(0, 0.05, 3), np.zeros(26)]
+    x = moved(np.r_[np.eye(3).ravel(), 0, 0, 0.5, np.zeros(26)], offset)
     x[12:30] = rng.normal(0, 1, 18)
-    x[30:] = rng.uniform(-2e-3, 5e-3, 7)
-    values, slopes = np.empty(13), np.empty((13, 31))
+    x[30:] = rng.uniform(-2e-3, 5e-3, 8)
+    values, slopes = np.empty(14), np.empty((14, 32))
     model(x, constants, geometry, values, slopes)
     assert np.abs(values - expected(x, lever)).max() < 1e-12
     h = 1e-5
-    steps = np.eye(31) * h
+    steps = np.eye(32) * h
     numeric = np.array([(expected(moved(x, s), lever) - expected(moved(x, -s), lever)) / (2 * h) for s in steps]).T
     # A delay moves the point of linearisation of the rotation by less than d |w|, 1 %, where w and w' come in.
-    coarse = np.zeros(31, dtype=bool)
+    coarse = np.zeros(32, dtype=bool)
     coarse[mk.E_W : mk.E_V] = coarse[mk.E_DW : mk.E_DV] = coarse[mk.E_DELAY :] = True
     assert np.abs(numeric - slopes)[:, ~coarse].max() < 1e-8
     assert np.abs(numeric - slopes)[:, coarse].max() < 5e-3 * np.abs(numeric).max()

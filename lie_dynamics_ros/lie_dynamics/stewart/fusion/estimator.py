@@ -12,6 +12,7 @@ from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from .judge import Judge
 from .kernels import motion as mk
+from .kernels.filter import model, project
 from .result import FusedPose
 from .samples import Belief, Mask, Model
 from .sensors import Array, DisplacementSensor, InertialSensor, allowed_repeats, number, vector
@@ -131,17 +132,28 @@ class StewartFusion:
         if start.shape != (4, 4) or not np.isfinite(start).all():
             raise StewartError(f"pose is {pose!r}, expected a (4, 4) matrix of finite numbers")
         se3.check(start)
-        x = np.zeros(mk.X_DELAY + len(self._points))
+        imu = self._inertial
+        late = (0.0, 0.0) if imu is None else (imu.delay, imu.delay_deviation)
+        delay = float(vector("inertial", "delay", late[:1], 1)[0])
+        unknown = number("inertial", "delay_deviation", late[1], zero=True) ** 2
+        self._late = delay != 0.0 or unknown > 0.0
+        x = np.zeros(mk.X_DELAY + len(self._points) + self._late)
         x[:9], x[mk.X_P : mk.X_P + 3] = start[:3, :3].ravel(), start[:3, 3]
         variances = [np.full(6, np.nan), *(np.full(3, rate**2) for rate in RATES)]
-        imu = self._inertial
         for bias in (0.0, 0.0) if imu is None else (imu.gyroscope_bias, imu.accelerometer_bias):
             variances.append(np.full(3, number("inertial", "bias", bias, zero=True) ** 2))
         for i, sensor in enumerate(self._points):
-            x[mk.X_DELAY + i] = float(vector(sensor.name, "delay", [sensor.delay], 1)[0])
+            x[mk.X_DELAY + i] = float(vector(sensor.name, "delay", [sensor.delay], 1)[0]) - delay
             variances.append(np.array([number(sensor.name, "delay_deviation", sensor.delay_deviation, zero=True) ** 2]))
         self._started = False
-        belief = Belief(x, np.diag(np.concatenate(variances)))
+        if self._late:
+            x[-1] = delay
+            variances.append(np.zeros(1))
+        covariance = np.diag(np.concatenate(variances))
+        if self._late:
+            sign = np.append(-np.ones(len(self._points)), 1.0)
+            covariance[mk.E_DELAY :, mk.E_DELAY :] += unknown * np.outer(sign, sign)
+        belief = Belief(x, covariance)
         self._judge = Judge(self._model, self._channels, len(self._points), self._repeats, *self._settings, belief)
 
     def update(
@@ -221,11 +233,18 @@ class StewartFusion:
         """Find the pose of the first readings; what is not known of it yet is what `RATES` allow."""
         count, belief = len(self._points), self._judge.belief
         old = ages + [abs(s.delay) + s.delay_deviation for s in self._points]
+        if self._inertial is not None:
+            old += abs(self._inertial.delay) + self._inertial.delay_deviation
         fastest = old * np.hypot(*RATES[:2])
         deviations = np.sqrt(self._model.variances[:count] + fastest**2)
         x = belief.x.copy()
         self._model.constants[mk.DT] = dt
         covariance = fit(x, self._model.constants, self._model.geometry, values[:count], deviations)
+        slopes = np.empty((len(self._model.variances), len(belief.covariance)))
+        model(x, self._model.constants, self._model.geometry, np.empty(len(slopes)), slopes)
+        for sensor, slope in zip(self._points, slopes, strict=False):
+            if not np.isfinite(slope).all():
+                raise StewartError(f"{sensor.name}: what it sees lies along its axis where it starts")
         belief.x[:] = x
         belief.covariance[:6, :] = 0.0
         belief.covariance[:6, :6] = covariance
@@ -234,7 +253,10 @@ class StewartFusion:
 
     def _result(self, named: tuple[str, ...], returned: tuple[str, ...], disturbed: bool) -> FusedPose:
         belief = self._judge.belief.copy()
-        return FusedPose(belief.x, belief.covariance, dict(self._judge.left_out), named, returned, disturbed)
+        if self._late:
+            project(belief.x, belief.covariance, self._model.constants)
+        left_out = dict(self._judge.left_out)
+        return FusedPose(belief.x, belief.covariance, left_out, named, returned, disturbed, self._late)
 
 
 def _whole(key: str, value: int) -> int:

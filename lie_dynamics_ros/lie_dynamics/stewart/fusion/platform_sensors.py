@@ -14,6 +14,7 @@ Both are optional, besides the geometry of `stewart.geometry.yaml_files`, which 
     sensors:
       - {name: wire, kind: length, base_point: [x, y, z], platform_point: [x, y, z], noise: 1.0e-5}
       - {name: hinge, kind: angle, leg: 3, axis: [0, 1, 0], zero: [0, 0, 1], noise: 1.0e-4, scale: 1.0, offset: 0.0}
+      - {name: roll, kind: inclination, platform_point: [x, y, z], axis: [1, 0, 0], zero: [0, 0, 1], noise: 1.0e-3}
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from ..geometry.yaml_files import PLATFORM_KEYS
 from .leg_readings import READINGS, LegReadings
-from .sensors import AngleSensor, DisplacementSensor, allowed_repeats
+from .sensors import AngleSensor, DisplacementSensor, InclinationSensor, allowed_repeats
 
 _POINTS = ("base_point", "platform_point")
 _NUMBERS = ("delay", "delay_deviation")
 _KINDS: dict[str, tuple[type[DisplacementSensor], tuple[str, ...]]] = {
     "length": (DisplacementSensor, _POINTS),
     "angle": (AngleSensor, (*_POINTS, "axis", "zero")),
+    "inclination": (InclinationSensor, ("platform_point", "axis", "zero")),
 }
 _KEYS = ("name", "kind", "leg", "axis", "zero", "noise", "resolution", "scale", "offset", *_POINTS, *_NUMBERS)
 #: Sensors beside the legs, at most: each costs time in every update.
@@ -159,8 +161,8 @@ def _sensor(entry: Section, platform: StewartPlatform) -> DisplacementSensor:
         leg = entry.number("leg")
         if any(key in entry for key in _POINTS) or leg not in range(1, 7):
             entry.refuse(f"leg is {leg:g}, expected 1 to 6, and then neither {' nor '.join(_POINTS)}")
-        if kind == "length":
-            entry.refuse("a leg's own length is no further sensor, expected base_point and platform_point")
+        if kind != "angle":
+            entry.refuse(f"leg has no part in a sensor of kind {kind}")
         given = {key: tuple(getattr(platform, f"{key}s")[int(leg) - 1].tolist()) for key in _POINTS}
     entry.need(tuple(key for key in vectors if key not in given), "x, y, z")
     others = [key for key in ("leg", *_POINTS, "axis", "zero") if key in entry and key not in (*vectors, "leg")]

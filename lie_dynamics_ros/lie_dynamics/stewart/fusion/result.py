@@ -39,10 +39,12 @@ class FusedPose:
 
     Attributes
     ----------
-    state : shape (30 + k,), error_covariance : (24 + k, 24 + k), as `fusion.kernels.motion` describes them.
+    state : shape (30 + k,), error_covariance : (24 + k, 24 + k), as `fusion.kernels.motion` describes them; one more of
+        each where `late`.
     left_out : sensors that are not used, with why.
     named, returned : names of those left out and taken in again by this update.
     disturbed : the motion changed more than its model allows, and was given room.
+    late : the delay of the IMU is the last of the state; those before it are beyond it.
     """
 
     state: Array
@@ -51,6 +53,7 @@ class FusedPose:
     named: tuple[str, ...] = ()
     returned: tuple[str, ...] = ()
     disturbed: bool = False
+    late: bool = False
 
     @property
     def pose(self) -> Array:
@@ -97,9 +100,21 @@ class FusedPose:
     @property
     def delays(self) -> Array:
         """Delays of the legs, then of the extra sensors, (k,) [s]."""
-        return self.state[mk.X_DELAY :].copy()
+        delays = self.state[mk.X_DELAY :]
+        return delays[:-1] + delays[-1] if self.late else delays.copy()
 
     @property
     def delay_deviations(self) -> Array:
         """Standard deviations of `delays`, (k,) [s]."""
-        return np.sqrt(np.diagonal(self.error_covariance)[mk.E_DELAY :])
+        covariance = self.error_covariance[mk.E_DELAY :, mk.E_DELAY :]
+        variances = np.diagonal(covariance)
+        if self.late:
+            variances = np.maximum(variances[:-1] + variances[-1] + 2.0 * covariance[-1, :-1], 0.0)
+        return np.sqrt(variances)
+
+    @property
+    def inertial_delay(self) -> tuple[float, float]:
+        """Delay of the IMU and its standard deviation [s]."""
+        if not self.late:
+            return 0.0, 0.0
+        return float(self.state[-1]), float(np.sqrt(self.error_covariance[-1, -1]))

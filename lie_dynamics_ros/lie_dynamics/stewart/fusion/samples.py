@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
-from .kernels.motion import ANGULAR, DT, E_DELAY, LINEAR
+from .kernels.motion import ANGULAR, DT, LINEAR
 from .kernels.readings import AGE
 from .sensors import Array
 
@@ -68,8 +68,7 @@ class Model:
         self.judged = np.zeros((3, len(variances)))
         self._jerk = constants[[ANGULAR, LINEAR]]
         self.misfit, self._report = 0.0, np.zeros(2)
-        n = E_DELAY + len(geometry)
-        self.no_bank = np.empty((0, len(variances), n)), np.empty((0, len(variances), 2))
+        self.no_bank = np.empty((0, len(variances), 0)), np.empty((0, len(variances), 2))
 
     def step(self, belief: Belief, sample: Sample, bank: tuple[Array, Array]) -> float:
         """Take a belief to the time of a sample, correct it by what is in use; return -2 log of the likelihood.

@@ -64,19 +64,47 @@ class AngleSensor(DisplacementSensor):
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        axis, zero = vector(self.name, "axis", self.axis, 3), vector(self.name, "zero", self.zero, 3)
-        towards = np.cross(axis, zero)
-        size = float(np.linalg.norm(towards))
-        if not size > 1e-9 * np.linalg.norm(axis) * np.linalg.norm(zero) > 0.0:
-            raise StewartError(f"{self.name}: zero {list(self.zero)} lies along axis {list(self.axis)}, or one is 0")
-        towards /= size
-        start = np.cross(towards, axis) / np.linalg.norm(axis)
-        return np.concatenate(([rk.ANGLE], self._points(), start, towards, [0.0]))
+        return np.concatenate(([rk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), [0.0]))
+
+
+def _directions(name: str, axis: Sequence[float], zero: Sequence[float]) -> tuple[Array, Array]:
+    """Return unit vectors (3,) across an axis: near `zero`, and a quarter turn further."""
+    about, start = vector(name, "axis", axis, 3), vector(name, "zero", zero, 3)
+    towards = np.cross(about, start)
+    size = float(np.linalg.norm(towards))
+    if not size > 1e-9 * np.linalg.norm(about) * np.linalg.norm(start) > 0.0:
+        raise StewartError(f"{name}: zero {list(zero)} lies along axis {list(axis)}, or one is 0")
+    towards /= size
+    return np.cross(towards, about) / np.linalg.norm(about), towards
+
+
+@dataclass(frozen=True)
+class InclinationSensor(DisplacementSensor):
+    """A sensor of the angle by which the platform is turned about an axis against the vertical; noise in rad.
+
+    What it feels is gravity with the platform's acceleration, at `platform_point`; `base_point` has no part in it.
+
+    Attributes
+    ----------
+    axis : shape (3,), in {B}; positive angles are turns of the platform about it.
+    zero : shape (3,), in {B}, not along the axis: what points up, seen along the axis, at angle 0.
+    """
+
+    base_point: Sequence[float] = (0.0, 0.0, 0.0)
+    platform_point: Sequence[float] = (0.0, 0.0, 0.0)
+    noise: float = 1e-3
+    axis: Sequence[float] = (1.0, 0.0, 0.0)
+    zero: Sequence[float] = (0.0, 0.0, 1.0)
+
+    def row(self) -> Array:
+        """Return the sensor as kernels take it, (N_GEOMETRY,)."""
+        start, towards = _directions(self.name, self.axis, self.zero)
+        return np.concatenate(([rk.INCLINATION], self._points(), start, -towards, [0.0]))
 
 
 @dataclass(frozen=True)
 class InertialSensor:
-    """A gyroscope and an accelerometer on the platform: its time is that of the fusion.
+    """A gyroscope and an accelerometer on the platform.
 
     Attributes
     ----------
@@ -84,6 +112,7 @@ class InertialSensor:
     gyroscope_bias, accelerometer_bias : standard deviations of the biases at the start [rad/s, m/s^2].
     gyroscope_walk, accelerometer_walk : how far the biases wander in a second [rad/s, m/s^2, each per sqrt(s)].
     pose : shape (4, 4), of the sensor in {B}.
+    delay, delay_deviation : as of other sensors; both readings are equally old [s].
     resolution : steps between neighbouring readings of gyroscope and accelerometer [rad/s, m/s^2], as of other sensors.
     """
 
@@ -95,6 +124,8 @@ class InertialSensor:
     accelerometer_walk: float = 1e-3
     pose: npt.ArrayLike = field(default_factory=lambda: np.eye(4))
     resolution: tuple[float, float] | None = None
+    delay: float = 0.0
+    delay_deviation: float = 0.0
 
     def frame(self) -> tuple[Array, Array]:
         """Return rotation (3, 3) and position (3,) of the sensor in {B}."""

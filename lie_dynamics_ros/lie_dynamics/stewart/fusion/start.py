@@ -8,6 +8,7 @@ from ...lie import so3
 from ..errors import StewartError
 from .kernels.filter import model
 from .kernels.motion import E_DELAY, X_P
+from .kernels.readings import ANGLE, INCLINATION, KIND
 from .sensors import Array
 
 #: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
@@ -18,24 +19,28 @@ _MAX_STEPS = 50
 def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array) -> Array:
     """Move the pose in the state `x` to where it fits `readings` best, and return its covariance (6, 6).
 
-    Gauss-Newton from the pose in `x`, where NaN among the readings counts as none.
+    Gauss-Newton from the pose in `x`, where NaN among the readings counts as none, and so do inclinations: nothing is
+    known of accelerations.
 
     Raises
     ------
     StewartError : readings that do not hold the platform, or that no pose near fits.
     """
-    known = np.flatnonzero(np.isfinite(readings))
+    known = np.flatnonzero(np.isfinite(readings) & (geometry[:, KIND] != INCLINATION))
+    angles = geometry[:, KIND] == ANGLE
     n = E_DELAY + len(geometry)
     values, slopes = np.empty(len(geometry)), np.empty((len(geometry), n))
     weights = 1.0 / deviations[known]
     for _ in range(_MAX_STEPS):
         model(x, constants, geometry, values, slopes)
         matrix = slopes[known, :6] * weights[:, None]
-        misfit = (readings - values)[known] * weights
+        off = readings - values
+        off[angles] = (off[angles] + np.pi) % (2.0 * np.pi) - np.pi
+        misfit = off[known] * weights
         size = np.linalg.norm(matrix, axis=0)
         usable = len(known) >= 6 and np.isfinite(matrix).all()
         if not usable or np.linalg.cond(matrix / np.where(size > 0, size, 1)) > 1e9:
-            if len(known) >= 6 and np.abs(values - readings).max() > 1e-2:
+            if len(known) >= 6 and np.abs(off[known]).max() > 1e-2:
                 break  # it has gone astray
             raise StewartError(f"{len(known)} readings do not hold the platform where it starts, expected six that do")
         step = np.linalg.lstsq(matrix, misfit, rcond=None)[0]

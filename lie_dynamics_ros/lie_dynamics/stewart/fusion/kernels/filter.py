@@ -9,8 +9,31 @@ import numpy.typing as npt
 
 from ....engine.compile import kernel, outline
 from ....engine.symmetric import factorize, solve_factorized
-from .motion import DT, E_DELAY, E_P, E_W, X_P, Array, move_error, predict, turn
-from .readings import ANGLE, BASE, KIND, POINT, geometric_reading, inertial_readings
+from .motion import (
+    ACCEL_WALK,
+    ANGULAR,
+    DELAY_WALK,
+    DT,
+    E_DELAY,
+    E_DV,
+    E_DW,
+    E_P,
+    E_V,
+    E_W,
+    GYRO_WALK,
+    LINEAR,
+    X_DELAY,
+    X_DV,
+    X_DW,
+    X_P,
+    X_V,
+    X_W,
+    Array,
+    move_error,
+    predict,
+    turn,
+)
+from .readings import AGE, ANGLE, BASE, INCLINATION, KIND, POINT, geometric_reading, inclination, inertial_readings
 
 #: The evidence of one hypothesis: its information, and what the innovations say for it.
 INFORMATION, SUPPORT = 0, 1
@@ -24,7 +47,10 @@ def all_readings(x: Array, constants: Array, geometry: Array, values: Array, slo
     count = geometry.shape[0]
     slopes[:, :] = 0.0
     for i in range(count):
-        values[i] = geometric_reading(x, geometry[i], i, slopes[i], work)
+        if geometry[i, KIND] == INCLINATION:
+            values[i] = inclination(x, constants, geometry[i], i, slopes[i], work)
+        else:
+            values[i] = geometric_reading(x, geometry[i], i, slopes[i], work)
     if values.shape[0] > count:
         inertial_readings(x, constants, values[count:], slopes[count:])
 
@@ -76,7 +102,7 @@ def fuse(
     active = 0
     for i in range(m):
         difference = readings[i] - values[i]
-        if i < geometry.shape[0] and geometry[i, KIND] == ANGLE:
+        if i < geometry.shape[0] and geometry[i, KIND] >= ANGLE:
             difference = wrapped(difference)
         on = use[i] > 0.0
         share = 0.0
@@ -90,7 +116,11 @@ def fuse(
         judged[0, i] = difference
         blur = variances[i]
         if i < geometry.shape[0]:
-            blur += delay_blur(covariance, slopes[i], E_DELAY + i) + bend(x, covariance, geometry[i], slopes[i])
+            blur += delay_blur(covariance, slopes[i], E_DELAY + i)
+            if geometry[i, KIND] == INCLINATION:
+                blur += unfelt(covariance, constants, slopes[i], abs(x[X_DELAY + i] + geometry[i, AGE]))
+            else:
+                blur += bend(x, covariance, geometry[i], slopes[i])
         judged[1, i] = share + blur
         judged[2, i] = share
         if on:
@@ -156,6 +186,42 @@ def bend(x: Array, covariance: Array, sensor: Array, slope: Array) -> float:
         steep += slope[E_P + k] * slope[E_P + k]
     missed = 0.5 * (2.0 * (moved + point * turned) / math.sqrt(line) + math.sqrt(point) * turned)
     return float(steep * missed * missed)
+
+
+@outline
+def unfelt(covariance: Array, constants: Array, slope: Array, age: float) -> float:
+    """Return the variance of what an inclination misses: jerk since it was read, and an uncertain rotation squared."""
+    total, turned = 0.0, 0.5 * (covariance[0, 0] + covariance[1, 1] + covariance[2, 2])
+    for k in range(3):
+        linear, angular = constants[LINEAR] * slope[E_DV + k], constants[ANGULAR] * slope[E_DW + k]
+        total += age * (linear * linear + angular * angular)
+    return float(total + turned * turned)
+
+
+@kernel("int64(float64[::1], float64[:, ::1], float64[::1])", direct=True)
+def project(x: Array, covariance: Array, constants: Array) -> int:
+    """Move a state from the time of the IMU's reading to that of its arrival: on by its delay, the last of all; 0.
+
+    The jerk meanwhile, and how far the delay may be off, count in the covariance.
+    """
+    n = covariance.shape[0]
+    turned, half, fixed, nothing = np.empty(18), np.empty(3), constants.copy(), np.zeros((n, n))
+    delay = x[X_P + n - 4]
+    fixed[GYRO_WALK] = fixed[ACCEL_WALK] = fixed[DELAY_WALK] = 0.0
+    fixed[DT] = abs(delay)
+    predict(x.copy(), nothing, fixed, turned, half)
+    fixed[DT], fixed[LINEAR], fixed[ANGULAR] = delay, 0.0, 0.0
+    predict(x, covariance, fixed, turned, half)
+    change = np.zeros(n)
+    for k in range(3):
+        change[k], change[E_P + k] = x[X_W + k], x[X_V + k]
+        change[E_W + k], change[E_V + k] = x[X_DW + k], x[X_DV + k]
+    with_delay, variance = covariance[n - 1].copy(), covariance[n - 1, n - 1]
+    for i in range(n):
+        for j in range(n):
+            both = change[i] * with_delay[j] + with_delay[i] * change[j] + change[i] * change[j] * variance
+            covariance[i, j] += nothing[i, j] + both
+    return 0
 
 
 @outline

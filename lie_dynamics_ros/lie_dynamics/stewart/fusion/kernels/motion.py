@@ -1,8 +1,9 @@
 """A rigid body whose jerk is white noise: its state a step later, and what that makes of errors.
 
 The state `x`: R row by row, p, then w, v, w', v' (all in {N}, v of the origin of {B}), biases of gyroscope and
-accelerometer in the axes of {B}, and a delay for each geometric sensor. The error has three entries for each of these
-vectors, a rotation about the axes of {N} in place of R (R = exp(error) R_estimated), and the delays.
+accelerometer in the axes of {B}, a delay for each geometric sensor, and that of the IMU where it may have one: the time
+is then that of the IMU's reading, and the other delays are those beyond its. The error has three entries for each of
+these vectors, a rotation about the axes of {N} in place of R (R = exp(error) R_estimated), and the delays.
 """
 
 from __future__ import annotations

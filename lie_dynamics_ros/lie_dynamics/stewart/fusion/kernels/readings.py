@@ -31,9 +31,9 @@ from .motion import (
 )
 
 # A row for each geometric sensor: its kind, base point in {N}, platform point in {B}, and for angles the directions in
-# {N} that the angle counts from and towards; how much older than its delay the present reading is.
+# {N}, for inclinations in {B}, that they count from and towards; how much older than its delay the present reading is.
 KIND, BASE, POINT, FROM, TOWARDS, AGE, N_GEOMETRY = 0, 1, 4, 7, 10, 13, 14
-LENGTH, ANGLE = 0.0, 1.0
+LENGTH, ANGLE, INCLINATION = 0.0, 1.0, 2.0
 
 
 @inline
@@ -93,35 +93,84 @@ def geometric_reading(x: Array, sensor: Array, index: int, out: Array, back: Arr
     return value
 
 
-@outline
-def inertial_readings(x: Array, constants: Array, values: Array, out: Array) -> None:
-    """Write the readings (6,) of gyroscope and accelerometer, and their derivatives to `out` (6, n).
-
-    R^T w + bias and R^T (v' + w' x y + w x (w x y) - g) + bias with y = R lever. With c the axis of the sensor:
-    c . (w x (w x dy)) = ((c x w) x w) . dy, c . (w' x dy) = (c x w') . dy, and dy = turn x y.
-    """
-    w, dw, dv = at(x, X_W), at(x, X_DW), at(x, X_DV)
-    y = turned_by(x, at(constants, LEVER))
-    wy = cross(w, y)
-    centripetal, tangential = cross(w, wy), cross(dw, y)
-    force = (
+@inline
+def specific_force(x: Array, constants: Array, w: Vector, y: Vector) -> Vector:
+    """Return v' + w' x y + w x (w x y) - g in {N}, which an accelerometer at y from the origin of {B} feels."""
+    dv, tangential, centripetal = at(x, X_DV), cross(at(x, X_DW), y), cross(w, cross(w, y))
+    return (
         dv[0] + tangential[0] + centripetal[0] - constants[GRAVITY],
         dv[1] + tangential[1] + centripetal[1] - constants[GRAVITY + 1],
         dv[2] + tangential[2] + centripetal[2] - constants[GRAVITY + 2],
     )
+
+
+@inline
+def by_turn(c: Vector, y: Vector, w: Vector, dw: Vector, force: Vector) -> Vector:
+    """Return the derivative of c . force by a turn of {B}, with which c and y turn.
+
+    c . (w x (w x dy)) = ((c x w) x w) . dy, c . (w' x dy) = (c x w') . dy, and dy = turn x y.
+    """
+    direct, twice, once = cross(c, force), cross(cross(c, w), w), cross(c, dw)
+    moved = cross(y, (twice[0] + once[0], twice[1] + once[1], twice[2] + once[2]))
+    return direct[0] + moved[0], direct[1] + moved[1], direct[2] + moved[2]
+
+
+@inline
+def by_rate(c: Vector, y: Vector, w: Vector) -> Vector:
+    """Return the derivative of c . force by the angular velocity."""
+    outer, inner = cross(y, cross(c, w)), cross(cross(w, y), c)
+    return outer[0] + inner[0], outer[1] + inner[1], outer[2] + inner[2]
+
+
+@outline
+def inclination(x: Array, constants: Array, sensor: Array, index: int, out: Array, back: Array) -> float:
+    """Return the angle that an inclinometer reads, and write its derivative to `out` (n,).
+
+    It is that of the specific force, seen in {B} along the sensor's axis, a time d ago, when rotation and angular
+    velocity were exp(-(d w - d^2 w'/2)) R and w - d w'. `back` (9,) is room to work in.
+    """
+    d = x[X_DELAY + index] + sensor[AGE]
+    f = 0.5 * d * d
+    w, dw = at(x, X_W), at(x, X_DW)
+    rotation(f * dw[0] - d * w[0], f * dw[1] - d * w[1], f * dw[2] - d * w[2], back)
+    past = (w[0] - d * dw[0], w[1] - d * dw[1], w[2] - d * dw[2])
+    y = turned_by(back, turned_by(x, at(sensor, POINT)))
+    start, towards = turned_by(back, turned_by(x, at(sensor, FROM))), turned_by(back, turned_by(x, at(sensor, TOWARDS)))
+    force = specific_force(x, constants, past, y)
+    along, across = dot(force, start), dot(force, towards)
+    size = along * along + across * across
+    s, t = across / size, along / size
+    c = (towards[0] * t - start[0] * s, towards[1] * t - start[1] * s, towards[2] * t - start[2] * s)
+    moment, rate, change = by_turn(c, y, past, dw, force), by_rate(c, y, past), cross(y, c)
+    for k in range(3):
+        out[k] = back[k] * moment[0] + back[3 + k] * moment[1] + back[6 + k] * moment[2]
+        out[E_W + k] = rate[k] - d * moment[k]
+        out[E_DW + k] = change[k] + f * moment[k] - d * rate[k]
+        out[E_DV + k] = c[k]
+    out[E_DELAY + index] = -dot(moment, past) - dot(rate, dw)
+    return math.atan2(across, along)
+
+
+@outline
+def inertial_readings(x: Array, constants: Array, values: Array, out: Array) -> None:
+    """Write the readings (6,) of gyroscope and accelerometer, and their derivatives to `out` (6, n).
+
+    R^T w + bias and R^T (v' + w' x y + w x (w x y) - g) + bias with y = R lever.
+    """
+    w, dw = at(x, X_W), at(x, X_DW)
+    y = turned_by(x, at(constants, LEVER))
+    force = specific_force(x, constants, w, y)
     for i in range(3):
         c = (x[i], x[3 + i], x[6 + i])
         values[i] = dot(c, w) + x[X_GYRO + i]
         values[3 + i] = dot(c, force) + x[X_ACCEL + i]
-        turn_w, turn_f = cross(c, w), cross(c, force)
-        twice, once = cross(turn_w, w), cross(c, dw)
-        turn_y = cross(y, (twice[0] + once[0], twice[1] + once[1], twice[2] + once[2]))
-        by_w, by_wy, by_dw = cross(y, turn_w), cross(wy, c), cross(y, c)
+        turn_w, turn_f = cross(c, w), by_turn(c, y, w, dw, force)
+        by_w, by_dw = by_rate(c, y, w), cross(y, c)
         for k in range(3):
             out[i, k] = turn_w[k]
             out[i, E_W + k] = c[k]
-            out[3 + i, k] = turn_f[k] + turn_y[k]
-            out[3 + i, E_W + k] = by_w[k] + by_wy[k]
+            out[3 + i, k] = turn_f[k]
+            out[3 + i, E_W + k] = by_w[k]
             out[3 + i, E_DW + k] = by_dw[k]
             out[3 + i, E_DV + k] = c[k]
         out[i, E_GYRO + i] = 1.0

@@ -1,0 +1,152 @@
+"""Further sensors in the fusion: inclinometers, angles, a seventh leg; delays of all of them; their faults."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fusion_truth import DT, KINDS, deviations, recording, spoil
+
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    AngleSensor,
+    DisplacementSensor,
+    InclinationSensor,
+    InertialSensor,
+    StewartError,
+    StewartFusion,
+    reference_platform,
+)
+
+PLATFORM = reference_platform()
+WIRE = DisplacementSensor("wire", (0.2, 0.3, 0.0), (0.05, 0.0, 0.02), 1e-5)
+HINGE = AngleSensor("hinge", (0.1, 0.0, 0.0), (0.0, 0.1, 0.0), 1e-5, axis=(0, 1, 0), zero=(-1, 0, -0.1))
+ROLL = InclinationSensor("roll", platform_point=(0.1, 0.0, 0.0), noise=1e-4, axis=(1, 0, 0), zero=(0, 0, 1))
+PITCH = InclinationSensor("pitch", platform_point=(0.1, 0.0, 0.0), noise=1e-4, axis=(0, 1, 0), zero=(0, 0, 1))
+
+
+def readings_of(rng, record, sensors, delays):
+    """What sensors read in a recording, (n, k): by geometry, and the specific force of the origin turned into {B}."""
+    columns = []
+    for sensor, delay in zip(sensors, delays, strict=True):
+        R, p = record.past(delay)
+        line = R @ np.asarray(sensor.platform_point) + p - sensor.base_point
+        if isinstance(sensor, InclinationSensor):
+            up = np.einsum("nji,nj->ni", R, record.force(delay))
+            columns.append(np.arctan2(up[:, 1], up[:, 2]) if sensor.name == "roll" else np.arctan2(-up[:, 0], up[:, 2]))
+        elif isinstance(sensor, AngleSensor):
+            columns.append(np.arctan2(line[:, 0], line[:, 2]) - np.arctan2(-1.0, -0.1))
+        else:
+            columns.append(np.linalg.norm(line, axis=1))
+    noise = [sensor.noise for sensor in sensors]
+    return np.column_stack(columns) + rng.normal(0, noise, (len(columns[0]), len(sensors)))
+
+
+def follow(fusion, record, more=None):
+    """Estimates, names of sensors named and returned with when, and the largest error in deviations told."""
+    found, named, returned, worst = [], [], [], 0.0
+    for k, pose in enumerate(record.poses):
+        readings = record.lengths[k] if more is None else [*record.lengths[k], *more[k]]
+        found.append(fusion.update(readings, record.gyroscope[k], record.accelerometer[k], dt=DT))
+        named += [(k, name) for name in found[-1].named]
+        returned += [(k, name) for name in found[-1].returned]
+        worst = max(worst, np.abs(deviations(pose, found[-1])).max())
+    return found, named, returned, worst
+
+
+def test_delays_of_legs_are_found():
+    rng = np.random.default_rng(20)
+    delays = rng.uniform(0.0, 3e-3, 6)
+    record = recording(rng, PLATFORM, 2000, delays=delays)
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), leg_delay_deviations=3e-3)
+    found, named, _, worst = follow(fusion, record)
+    assert np.abs(found[-1].delays - delays).max() < 5e-4 and not named and worst < 5.0
+    assert (np.abs(found[-1].delays - delays) < 5.0 * found[-1].delay_deviations).all()
+    assert found[-1].inertial_delay == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("late, expected", [(3e-3, 0.0), (-2e-3, 0.0), (3e-3, 2.9e-3)])
+def test_the_delay_of_an_imu_is_found(late, expected):
+    """Poses are those of the legs' time, not of when the IMU read; so with legs that are late themselves."""
+    rng = np.random.default_rng(21)
+    leg = 1e-3 if expected else 0.0
+    record = recording(rng, PLATFORM, 1000, delays=[leg] * 6, late=late)
+    imu = InertialSensor(delay=expected, delay_deviation=3e-3 if not expected else 2e-4)
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=imu, leg_delays=leg)
+    found, named, _, worst = follow(fusion, record)
+    delay, deviation = found[-1].inertial_delay
+    assert abs(delay - late) < min(5e-4, 5.0 * deviation) and not named and worst < 5.0
+    assert np.abs(found[-1].delays - leg).max() < 1e-4 and found[-1].delays.shape == (6,)
+    assert 0.0 < deviation < 1e-4 and (found[-1].delay_deviations < 2e-4).all()
+
+
+def test_delays_of_further_sensors_are_found():
+    rng = np.random.default_rng(22)
+    sensors = [replace(sensor, delay_deviation=3e-3) for sensor in (WIRE, HINGE)]
+    delays = (3e-3, 1e-3)
+    record = recording(rng, PLATFORM, 1000)
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), sensors=sensors)
+    found, named, _, worst = follow(fusion, record, readings_of(rng, record, sensors, delays))
+    assert np.abs(found[-1].delays[6:] - delays).max() < 5e-4 and not named and worst < 5.0
+
+
+def test_inclinometers_take_the_place_of_an_imu_where_legs_fail():
+    """Without them the freedom that five legs leave is bridged for some 10 ms; in slow motion gravity tells it."""
+    rng = np.random.default_rng(23)
+    record = recording(rng, PLATFORM, 1500, size=0.02)
+    sensors = [ROLL, PITCH]
+    more = readings_of(rng, record, [replace(one, platform_point=(0.0, 0.0, 0.0)) for one in sensors], (0.0, 0.0))
+    record.lengths[300:, 1] = np.nan
+    ends = []
+    for given in (sensors, []):
+        given = [replace(one, platform_point=(0.0, 0.0, 0.0)) for one in given]
+        fusion = StewartFusion(PLATFORM, record.poses[0], jerk=(0.05, 0.3), sensors=given)
+        for k, pose in enumerate(record.poses):
+            fused = fusion.update([*record.lengths[k], *more[k][: len(given)]], dt=DT)
+            assert fused.lost or np.abs(deviations(pose, fused)).max() < 5.0
+        ends.append(np.sqrt(fused.covariance.diagonal()[:3].max()))
+        assert list(fused.left_out) == ["leg 2"] or fused.lost
+    assert 20.0 * ends[0] < ends[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sensor", [WIRE, HINGE])
+def test_faults_of_further_sensors_are_their_own(sensor, kind):
+    """Named within five samples, left out, and taken in again, as legs are; so is a leg beside them."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        record, one = recording(rng, PLATFORM, 140), replace(sensor, resolution=0.0)
+        more = readings_of(rng, record, [one], [0.0])
+        spoil(rng, kind, more[:, 0], 60, 80)
+        record.lengths[110:, 4] += 1e-3
+        fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), leg_resolution=0.0, sensors=[one])
+        _, named, returned, worst = follow(fusion, record, more)
+        assert [name for _, name in named] == [sensor.name, "leg 5"] and 60 <= named[0][0] < 65 and worst < 5.0
+        assert named[1][0] == 110 and [name for _, name in returned] == [sensor.name] and returned[0][0] < 110
+
+
+def test_a_faulty_inclinometer_is_named():
+    """By readings beyond what accelerations explain: the jerk says how far these may change."""
+    rng = np.random.default_rng(24)
+    record = recording(rng, PLATFORM, 120)
+    one = replace(ROLL, platform_point=(0.0, 0.0, 0.0))
+    more = readings_of(rng, record, [one], [0.0])
+    more[60:80] += 1.0
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), sensors=[one])
+    _, named, returned, worst = follow(fusion, record, more)
+    assert [name for _, name in named] == ["roll"] and 60 <= named[0][0] < 65 and worst < 5.0
+    assert [name for _, name in returned] == ["roll"]
+
+
+def test_an_axis_along_what_is_seen_is_refused():
+    for sensor in (
+        InclinationSensor("yaw", axis=(0, 0, 1), zero=(1, 0, 0)),
+        AngleSensor("up", (0, 0, 0), (0, 0, 0), 1e-4, axis=(0, 0, 1), zero=(1, 0, 0)),
+    ):
+        fusion = StewartFusion(PLATFORM, PLATFORM.home_pose, sensors=[sensor])
+        with pytest.raises(StewartError, match=f"{sensor.name}: what it sees lies along its axis"):
+            fusion.update([*PLATFORM.leg_lengths(PLATFORM.home_pose), np.nan], dt=DT)
+
+
+@pytest.mark.parametrize("values", [dict(delay=np.nan), dict(delay_deviation=-1.0), dict(delay_deviation=np.inf)])
+def test_delays_of_an_imu_that_are_none_are_named(values):
+    with pytest.raises(StewartError, match="inertial: delay"):
+        StewartFusion(PLATFORM, PLATFORM.home_pose, inertial=InertialSensor(**values))
