@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,17 +57,21 @@ class Client:
         Node to which the states go and whose answers are awaited; it listens in a namespace of that name.
     subject : Subject
         What it is sent and what it answers.
+    namespace : str
+        Where the node is; by default one of its own name.
+    executor : optional
+        What several clients share.
     """
 
-    def __init__(self, name: str, subject: Subject) -> None:
-        self.node = rclpy.create_node(f"client_of_{name}", namespace=f"/{name}")
+    def __init__(self, name: str, subject: Subject, namespace: str = "", executor: Any = None) -> None:
+        self.node = rclpy.create_node(f"client_of_{name}", namespace=namespace or f"/{name}")
         self._publisher = self.node.create_publisher(JointState, "joint_states", qos.OUTPUT)
         self.node.create_subscription(subject.answer, f"{name}/{subject.topic}", self._on_answer, qos.STREAM_INPUT)
         self._inputs = []
         for topic, make in subject.inputs.items():
             message = make()
             self._inputs.append((self.node.create_publisher(type(message), f"{name}/{topic}", qos.OUTPUT), message))
-        self._executor = make_executor("events")
+        self._executor = executor or make_executor("events")
         self._executor.add_node(self.node)
         self._message = subject.make_state()
         self._sent: dict[int, float] = {}
@@ -101,15 +105,7 @@ class Client:
 
     def stream(self, rate: float, duration: float, first: int = 0) -> int:
         """Send at a steady rate; returns the number of states sent, without those that come ``first``."""
-        count = round(rate * duration)
-        start = time.perf_counter()
-        for k in range(count):
-            self._spin_until(start + k / rate)
-            if k in (0, first):
-                self._sent.clear()
-                self.round_trips.clear()
-            self._send()
-        return count - first
+        return stream([self], rate, duration, first)
 
     def collect(self) -> list[float]:
         """Wait for the last answers, and return the round trips [s]."""
@@ -131,6 +127,22 @@ class Client:
         """Let go of the node."""
         self._executor.shutdown()
         self.node.destroy_node()
+
+
+def stream(clients: Sequence[Client], rate: float, duration: float, first: int = 0) -> int:
+    """Send each client's states at a steady rate, in turns; returns the number sent of each, without ``first``.
+
+    The clients share an executor.
+    """
+    count, start = round(rate * duration), time.perf_counter()
+    for k in range(count):
+        for place, client in enumerate(clients):
+            client._spin_until(start + (k + place / len(clients)) / rate)
+            if k in (0, first):
+                client._sent.clear()
+                client.round_trips.clear()
+            client._send()
+    return count - first
 
 
 def processor_time(process: int) -> float:
