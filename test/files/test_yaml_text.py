@@ -202,8 +202,9 @@ texts = [laughs, "loops: " + "[" * 200_000, "loops: " + "{a: " * 60_000, "- " * 
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 300 * 2**20, resource.getrlimit(resource.RLIMIT_AS)[1]))
 resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
-for text in texts:
-    for read in (StewartPlatform.from_yaml, lambda text: ConstraintSet.from_yaml(arm, text)):
+readers = (StewartPlatform.from_yaml, lambda text: ConstraintSet.from_yaml(arm, text))
+for k, text in enumerate(texts):
+    for read in readers if sys.argv[1] == "C" else readers[k % 2 :][:1]:  # that in Python takes seconds
         try:
             read(text)
         except LieDynamicsError as error:

@@ -97,7 +97,7 @@ def parameters(model, robot, rng):
     return [parameter for parameter, _ in found], [slopes for _, slopes in found]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_tables_5_6_and_7(seed):
     """Each parameter's derivatives, and columns of those of all coordinates at once."""
     rng = np.random.default_rng(seed)
