@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from itertools import chain
 from typing import Any
 
 from .target import DefectError, Target
@@ -29,6 +30,7 @@ class NodeTarget(Target):
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and the nodes end with it
         self.bench = Bench()
+        self.driven: list[Any] = []
         try:
             self.prepare()
         except BaseException:
@@ -40,24 +42,36 @@ class NodeTarget(Target):
         import rclpy
 
         try:
-            self.bench.close()
+            for bench in self._benches():
+                bench.close()
         finally:
             rclpy.shutdown()
             self._reservation.release()
+
+    def _benches(self) -> list[Any]:
+        return [self.bench, *(driven.bench for driven in self.driven)]
 
     def prepare(self) -> None:
         """Start what all cases share."""
 
     def start(self, module: str, **parameters: Any) -> str:
         """Start a node that is active when this returns; returns its name."""
-        from test_parameter_values import STARTED_WITH
+        from driven import STARTED_WITH
 
         node = self.bench.start(module, **{**STARTED_WITH[module], **parameters})
         self.bench.wait_state(node, "active")
         return node
 
+    def start_all(self, room: int = 0) -> list[Any]:
+        """Start every node, with a namespace and a bench of its own; see `Driven`."""
+        from driven import WAYS, Driven
+        from node_harness import Bench
+
+        self.driven += (Driven(Bench(), way, room) for way in WAYS)
+        return self.driven
+
     def require_alive(self) -> None:
         """Raise where a node has ended, with the end of what it said."""
-        for process in self.bench.processes:
+        for process in chain(*(bench.processes for bench in self._benches())):
             if process.process.poll() is not None:
                 raise DefectError(f"a node ended with code {process.process.poll()}: {process.output[-3000:]}")

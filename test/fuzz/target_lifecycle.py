@@ -1,4 +1,4 @@
-"""Lifecycle transitions in random order while states and rubbish come in; only an active node answers, and it does."""
+"""Lifecycle transitions in random order while rubbish comes in; only an active node answers, and it does."""
 
 from __future__ import annotations
 
@@ -11,29 +11,21 @@ from .target import DefectError
 class Subject(NodeTarget):
     """See the module."""
 
-    cases = 300
-
     def prepare(self) -> None:
-        from node_cases import CASES
+        from rubbish import Rubbish
 
-        self.subjects = []
-        for case in CASES:
-            node, answers = case.start(self.bench, state_timeout=20.0)
-            self.bench.wait_state(node, "active")
-            self.subjects.append((case, node, answers))
+        self.rubbish = [Rubbish(driven, 100) for driven in self.start_all(room=200)]
+        self.cases = 40 * len(self.rubbish)
 
     def check(self, rng: np.random.Generator, index: int) -> None:
-        from node_cases import random_state
         from test_node_lifecycle import LABELS, TRANSITIONS
 
-        bench = self.bench
-        case, node, answers = self.subjects[index % len(self.subjects)]
+        rubbish = self.rubbish[index % len(self.rubbish)]
+        driven = rubbish.driven
+        bench, node = driven.bench, driven.name
         state = bench.state(node)
         for _ in range(4):
-            for _ in range(int(rng.integers(0, 10))):
-                names, position, velocity, _ = random_state(rng, case)
-                bench.states.publish(bench.make_state(names, position, velocity))
-                bench.states.publish(case.state(bench))
+            rubbish.send(rng, int(rng.integers(0, 20)))
             label = str(rng.choice(LABELS))
             wanted = TRANSITIONS.get((state, label))
             if bench.change_state(node, label) != (wanted is not None):
@@ -41,9 +33,7 @@ class Subject(NodeTarget):
             state = wanted or state
             if bench.state(node) != state:
                 raise DefectError(f"{node}: {bench.state(node)} after {label}; expected {state}")
-            if any(not np.isfinite(case.numbers(answer)).all() for answer in answers):
-                raise DefectError(f"{node} answered with numbers that are not finite")
-            answers.clear()
-            if state == "active":
-                bench.ask(lambda: case.state(bench), answers)
+            problems = [*rubbish.problems(wait=False)] if state == "active" else []
+            if problems:
+                raise DefectError("\n".join(problems))
         self.require_alive()

@@ -1,12 +1,12 @@
-"""Joint states and other messages as broken drivers send them, from two publishers, one with a shifted clock.
+"""Messages of every kind that each node hears, from two publishers, one with a shifted clock; see `Rubbish`.
 
 After each burst the good driver's state is answered, with nothing but finite numbers on the way; memory stays bounded.
-Case by case the nodes take turns; 400 cases are 20,000 messages a node.
+Node by node they take turns; 100 bursts each are 20,000 messages a node.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
 
 import numpy as np
 
@@ -14,77 +14,43 @@ from .node_target import NodeTarget
 from .target import DefectError
 
 BURST = 200
+BURSTS = 100
 GROWTH = 16 * 2**20
-"""Most that a node may grow by after its first cases [bytes]."""
+"""Most that a node may grow by after its first bursts [bytes]."""
 SETTLED = 10
 """Bursts after which a node has allocated what it needs."""
-SHIFTS = (0, 20_000_000, -20_000_000, 2 * 10**9, -2 * 10**9, 10**12, -(10**12))
-"""By how far the second publisher's clock may be off [ns]."""
+WAIT = 5
+"""A node's reports, which come once a second, are waited for after one burst in so many."""
+SAID = re.compile(r"lie_dynamics_ros/\S+\.py:\d+: \w+Warning:|Traceback")
+"""What no node may say; rclpy has warnings of its own."""
 
 
 class Subject(NodeTarget):
     """See the module."""
 
-    cases = 400
-    intruder: Any = None
-
     def prepare(self) -> None:
-        from node_cases import CASES
-        from node_harness import Bench
-        from rclpy.qos import QoSProfile
+        from rubbish import Rubbish
 
-        self.intruder = Bench("intruder", self.bench.namespace)
-        for bench in (self.bench, self.intruder):
-            bench.drive(qos=QoSProfile(depth=2 * BURST))
-        side = f"qos_overrides.{self.bench.namespace}/joint_states.subscription"
-        reliable = {f"{side}.reliability": "reliable", f"{side}.depth": 4 * BURST}
-        self.subjects = []
-        for case in CASES:
-            node, answers = case.start(self.bench, state_timeout=20.0, **reliable)
-            self.bench.ask(lambda case=case: case.state(self.bench), answers)
-            self.subjects.append((case, node, answers, self.bench.processes[-1].process.pid))
-        self.bursts, self.before = 0, {}
-
-    def __exit__(self, *arguments: object) -> None:
-        if self.intruder is not None:
-            self.intruder.close()
-        super().__exit__(*arguments)
+        self.rubbish = [Rubbish(driven, 2 * BURST) for driven in self.start_all(room=4 * BURST)]
+        self.cases = BURSTS * len(self.rubbish)
+        self.bursts, self.before, self.read = [0] * len(self.rubbish), [0] * len(self.rubbish), [0] * len(self.rubbish)
 
     def check(self, rng: np.random.Generator, index: int) -> None:
-        case, node, _, _ = self.subjects[index % len(self.subjects)]
-        noise = case.noise(self.bench, node, rng) if index % 20 < len(self.subjects) else []
-        for _ in range(BURST):
-            self._send(rng, case)
-            if noise and rng.random() < 0.2:
-                noise[int(rng.integers(len(noise)))]()
-        for case_, node_, answers_, pid in self.subjects:
-            self._judge(case_, node_, answers_, pid)
-        self.bursts += 1
-
-    def _send(self, rng: np.random.Generator, case: Any) -> None:
-        from node_cases import random_state
-
-        names, position, velocity, effort = random_state(rng, case)
-        second = rng.random() < 0.4
-        stamp = self.bench.now() + int(rng.choice(SHIFTS)) if second else None
-        message = self.bench.make_state(names, position, velocity, stamp)
-        message.effort = effort
-        (self.intruder if second else self.bench).states.publish(message)
-
-    def _judge(self, case: Any, node: str, answers: list[Any], pid: int) -> None:
         from test_node_endurance import resident
 
+        k = index % len(self.rubbish)
+        rubbish, process = self.rubbish[k], self.rubbish[k].driven.bench.processes[-1]
+        rubbish.send(rng, BURST)
+        problems = [*rubbish.problems(wait=self.bursts[k] % WAIT == 0)]
+        said, self.read[k] = process.output[self.read[k] :], len(process.output)
         self.require_alive()
-        try:
-            self.bench.ask(lambda: case.state(self.bench), answers)
-        except AssertionError as error:
-            raise DefectError(f"{node} does not answer the good driver: {error}") from error
-        for answer in answers:
-            if not np.isfinite(case.numbers(answer)).all():
-                raise DefectError(f"{node} answers {case.numbers(answer)}")
-        answers.clear()
-        memory = resident(pid)
-        if self.bursts <= SETTLED:
-            self.before[node] = memory
-        elif memory - self.before[node] > GROWTH:
-            raise DefectError(f"{node} has grown by {memory - self.before[node]} bytes since burst {SETTLED}")
+        if SAID.search(said):
+            problems.append(f"{rubbish.driven.name} said: {said[-3000:]}")
+        memory = resident(process.process.pid)
+        self.bursts[k] += 1
+        if self.bursts[k] <= SETTLED:
+            self.before[k] = memory
+        elif memory - self.before[k] > GROWTH:
+            problems.append(f"{rubbish.driven.name} has grown by {memory - self.before[k]} bytes since burst {SETTLED}")
+        if problems:
+            raise DefectError("\n".join(problems))

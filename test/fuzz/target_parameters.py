@@ -6,8 +6,6 @@ numbers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .node_target import NodeTarget
@@ -18,28 +16,21 @@ class Subject(NodeTarget):
     """See the module."""
 
     cases = 1000
-    driven: Any = None
 
     def prepare(self) -> None:
-        from node_harness import Bench
-        from test_parameter_values import NODE_CLASSES, Driven
-
-        # Each on topics and an executor of its own: only the node whose turn it is runs, and nobody speaks to it beside
-        # the bench. Simulated robots at 500 Hz in the same namespace let most answers wait for seconds.
-        self.driven = {name: Driven(Bench(), name) for name in NODE_CLASSES}
+        self.start_all()
 
     def __exit__(self, *arguments: object) -> None:
-        for driven in (self.driven or {}).values():
+        for driven in self.driven:
             driven.close()
-            driven.bench.close()
         super().__exit__(*arguments)
 
     def check(self, rng: np.random.Generator, index: int) -> None:
         from rclpy.parameter import Parameter
         from test_parameter_values import values_for
 
-        name = list(self.driven)[index % len(self.driven)]
-        driven, node = self.driven[name], self.driven[name].node
+        driven = self.driven[index % len(self.driven)]
+        node, name = driven.node, driven.way
         all_ = [p for p in sorted(node.get_parameters_by_prefix("")) if p != "use_sim_time"]
         before = {p: node.get_parameter(p) for p in all_}
         asked = []

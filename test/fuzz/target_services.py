@@ -6,17 +6,12 @@ among what nobody should send. What was sent before an answer that does not come
 
 from __future__ import annotations
 
-import importlib
-import math
-from typing import Any
-
 import numpy as np
 
 from .node_target import NodeTarget
+from .random_messages import fill, finite, interface
 from .target import DefectError
 
-NUMBERS = (0.0, 1.0, 0.5, -1.0, 1e-308, 1e160, 1e308, -1e308, math.nan, math.inf)
-TEXTS = ("", "panda_link8", "panda_joint1", "leg_1", "nowhere", "x" * 300, "ünï", "\n")
 SKIPPED = ("change_state",)
 """By the end of the name; of the target `lifecycle`."""
 
@@ -60,55 +55,3 @@ class Subject(NodeTarget):
             raise DefectError(f"{name}: refused without a reason: {str(request)[:2000]}")
         if response.success and not finite(response):
             raise DefectError(f"{name}: success with numbers that are not finite: {str(request)[:2000]}")
-
-
-def interface(name: str) -> type:
-    """Return the class of a type such as ``std_srvs/srv/Trigger``."""
-    package, kind, type_ = name.split("/")
-    return getattr(importlib.import_module(f"{package}.{kind}"), type_)
-
-
-def fill(message: Any, rng: np.random.Generator, depth: int = 0) -> None:
-    """Fill the fields of a message at random, most of them."""
-    for name, kind in message.get_fields_and_field_types().items():
-        if rng.random() < 0.15:
-            continue
-        base = kind.removeprefix("sequence<").split("[")[0].removesuffix(">").split(",")[0]
-        if kind.startswith("sequence<"):
-            size = int(rng.choice([0, 1, 6, 7, 12, 14, 36]))
-            setattr(message, name, [_value(base, rng, depth) for _ in range(size if depth < 2 else 1)])
-        elif "[" not in kind:
-            setattr(message, name, _value(base, rng, depth))
-
-
-def _value(kind: str, rng: np.random.Generator, depth: int) -> Any:
-    if kind in ("double", "float"):
-        number = float(rng.choice(NUMBERS)) if rng.random() < 0.1 else float(rng.normal(0.5, 0.3))
-        return number if kind == "double" or abs(number) < 1e38 else 0.0
-    if kind == "boolean":
-        return bool(rng.random() < 0.5)
-    if kind.startswith("string"):
-        return str(rng.choice(TEXTS))
-    if "int" in kind and "/" not in kind:
-        bits, signed = int(kind.removeprefix("u").removeprefix("int")), not kind.startswith("u")
-        high = 2 ** (bits - signed) - 1
-        return int(rng.choice([0, 1, 2, high]))
-    if kind == "octet":
-        return b"\x00"
-    package, name = kind.split("/")
-    inner = interface(f"{package}/msg/{name}")()
-    fill(inner, rng, depth + 1)
-    return inner
-
-
-def finite(message: Any) -> bool:
-    """Tell whether all numbers of a message are finite, those of nested messages too."""
-    for name, kind in message.get_fields_and_field_types().items():
-        value = getattr(message, name)
-        if "double" in kind and not np.isfinite(np.asarray(value)).all():
-            return False
-        if hasattr(value, "get_fields_and_field_types") and not finite(value):
-            return False
-        if isinstance(value, list) and not all(finite(v) for v in value if hasattr(v, "get_fields_and_field_types")):
-            return False
-    return True

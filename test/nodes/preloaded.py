@@ -40,6 +40,7 @@ class PreloadedStarts:
             stdout=subprocess.PIPE,
             bufsize=0,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # BLAS begins threads when it is imported
+            start_new_session=True,  # what ends the tests, as Ctrl-C in a terminal, is theirs: they end the nodes
         )
         atexit.register(self._process.communicate)
 
@@ -139,7 +140,11 @@ def copy(module: str, arguments: list[str], log: str, environment: dict[str, str
 
 
 def serve() -> None:
-    """Start a copy for each line that comes in, and tell its number, and that and the exit code of each that ends."""
+    """Start a copy for each line that comes in, and tell its number, and that and the exit code of each that ends.
+
+    Copies that still run when nobody is there any more to start others are killed.
+    """
+    running: set[int] = set()
 
     def reap(*_: object) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -147,6 +152,7 @@ def serve() -> None:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     return
+                running.discard(pid)
                 os.write(1, f"{pid} {os.waitstatus_to_exitcode(status)}\n".encode())
 
     signal.signal(signal.SIGCHLD, reap)
@@ -154,7 +160,13 @@ def serve() -> None:
         pid = os.fork()
         if not pid:
             return copy(*json.loads(line))
+        running.add(pid)
         os.write(1, f"{pid}\n".encode())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for pid in running:
+        with contextlib.suppress(ChildProcessError):  # it has ended, and that has been told
+            if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                os.kill(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
