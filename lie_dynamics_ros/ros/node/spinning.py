@@ -21,7 +21,7 @@ from ...core.errors import NodeError, start_problem
 from ...core.signals import EndSignals
 from ..wire.compatibility import events_executor
 from .domain import set_profile
-from .garbage import GarbageBetweenCallbacks
+from .garbage import GarbageBetweenCallbacks, remember_names
 from .newcomers import Newcomers
 from .reach import END_WHEN_DEAF, Reach, all_active
 from .real_time import request_real_time, usual_scheduling
@@ -114,6 +114,7 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
                 garbage.collect()
                 if preparing and all_active(nodes):
                     preparing = False
+                    remember_names()
                     request_real_time(nodes[0])
                 reach.look()
                 if end_when_deaf and reach.reason_to_end:

@@ -1,5 +1,6 @@
 """What a process asks of the system, what it is granted, and what it is told where that is refused."""
 
+import ctypes
 import gc
 import json
 import os
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.ros.node import garbage
-from lie_dynamics_ros.ros.node.garbage import GarbageBetweenCallbacks, settle, unsettle
+from lie_dynamics_ros.ros.node.garbage import GarbageBetweenCallbacks, remember_names, settle, unsettle
 
 ASK = """
 import json, os, sys, threading
@@ -117,3 +118,23 @@ def test_what_is_settled_is_searched_again_once_all_have_left(monkeypatch):
     assert gc.get_freeze_count() > before
     unsettle(second)
     assert gc.get_freeze_count() == 0
+
+
+def test_names_that_python_remembers_take_no_more_memory_later():
+    has = ctypes.PyDLL(None).PyObject_HasAttrString  # as rclpy looks up fields: by a text made for that
+    has.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    messages = [type("Message", (), {})() for _ in range(16)]
+
+    def blocks():
+        """Blocks of memory that many lookups leave behind."""
+        before = sys.getallocatedblocks()
+        for _ in range(2000):
+            for message in messages:
+                has(message, b"field")
+        return sys.getallocatedblocks() - before
+
+    ctypes.pythonapi.PyType_ClearCache()
+    assert blocks() > 1000
+    ctypes.pythonapi.PyType_ClearCache()
+    remember_names()
+    assert blocks() < 100
