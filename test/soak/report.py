@@ -113,6 +113,6 @@ def _draw(findings: Findings, path: Path) -> None:
         first.axhline(limit, color=colors[kind], lw=0.8)
     first.set(yscale="log", ylabel="time to the first answer [s]", xlabel="time [min]")
     if findings.events:
-        first.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(KINDS), fontsize="small")
+        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
