@@ -25,6 +25,7 @@ from .garbage import GarbageBetweenCallbacks, remember_names
 from .newcomers import Newcomers
 from .reach import END_WHEN_DEAF, Reach, all_active
 from .real_time import request_real_time, usual_scheduling
+from .shared_memory import remove_unfinished
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
@@ -67,6 +68,11 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         line) or the executor failed.
     """
     set_profile(os.environ)
+    removed = remove_unfinished()
+    if removed:
+        print(
+            f"removed what a killed process had left unfinished in shared memory: {', '.join(removed)}", file=sys.stderr
+        )
     with EndSignals() as signals:
         try:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
