@@ -175,3 +175,22 @@ def test_periods_are_measured_by_medians():
     for _ in range(20):
         times.add(0.002, 0.0031)
     assert times.delay(1.0) == 1.75
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+def test_inertia_that_is_not_known_bounds_how_quickly_a_robot_comes_to_rest(delay, rng):
+    """Whatever spring and damper are stable with the known inertia, with m times as much they have a slower pole."""
+    nearest, stable = np.inf, 0
+    for _ in range(600):
+        m, h = rng.uniform(4.5, 30.0), 10.0 ** rng.uniform(-3.5, -1.0)
+        kd, kp = rng.uniform(0.0, 2.2) / h, 10.0 ** rng.uniform(-4.0, 0.5) / h**2
+        if spectral_radius(sampled_loop(h, delay, kp, kd)) >= 1.0:
+            continue
+        stable += 1
+        x = h * kd - 0.5 * h * h * kp
+        least = 1.0 - 0.25 * (1.0 - np.sqrt(1.0 - 4.0 * x / m)) if delay else np.sqrt(1.0 - x / m)
+        assert x < (1.0 if delay else 2.0)
+        found = spectral_radius(sampled_loop(h, delay, kp, kd, 0.0, m))
+        assert found > least - 1e-9
+        nearest = min(nearest, (1.0 - least) / (1.0 - found)) if found < 1.0 else nearest
+    assert stable > 60 and nearest < 1.3  # and it is near what springs reach

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
@@ -17,6 +18,7 @@ from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
 from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
+from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .answer import ControllerAnswer
@@ -27,6 +29,7 @@ from .laws import LawEffort, Laws
 from .learning import least_weight
 from .motor_states import MotorStates
 from .observing import Observer
+from .reversal import Reversal
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
 from .trajectories.goals import Goals
@@ -75,6 +78,7 @@ class Answering(RobotCore):
         self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._resting = RESTING * self._speed
+        self._too_fast = np.minimum(self.fastest, np.finfo(float).max)
         self._rest = np.full(n, AT_REST)
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
@@ -83,6 +87,8 @@ class Answering(RobotCore):
         self.lead = 0  # from a state until its effort acts in the mean, as far as is known [ns]
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
+        self._reversal = Reversal(self.limit, self._too_fast)
+        self._let_go = np.zeros(n, bool)  # joints on which efforts act the other way round, until control goes on
         self.phase, self.reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
@@ -93,6 +99,7 @@ class Answering(RobotCore):
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
         self._filter_time = 0.0  # of the last state [s]
+        self._steps = PositionSteps(n)
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
         self._give_way = 0.0  # how long the stop under way is to go on without a spring [s]
@@ -198,7 +205,11 @@ class Answering(RobotCore):
         if mode in TOOL_MODES:
             law = self._tool.wanted(mode, q, qd, self._laws.gains, self.lead * 1e-9)
         else:
-            law = self._laws.wanted(mode, x, v, ahead, period, self._efforts.free)
+            seen = q
+            if self._filter_time and mode == "computed_torque" and self.motors is None:
+                self._steps.note(q)
+                q = self._steps.inside(q)
+            law = self._laws.wanted(mode, x, v, ahead, period, self._efforts.free, q - seen)
         wanted = law.effort + ahead.effort
         if wrench is not self.zero:
             wanted = wanted - wrench
@@ -219,6 +230,7 @@ class Answering(RobotCore):
                 self._plan = None
                 self._efforts.forget()
                 self._observer.forget()
+                self._reversal.forget()
                 self._forget_delay()
             self._past.forget()
             self.clock.restart()
@@ -254,6 +266,8 @@ class Answering(RobotCore):
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
         g, soft, plan = self._laws.gains, self._soft, self._plan
+        if self.motors is None and within(qd, self._too_fast) != 1:
+            self._let_go_of(self._reversal.find(self.dynamics, stamp, q, qd) & ~self._let_go)
         gives_way = self._give_way > 0.0
         if gives_way:  # damped alone: nothing presses where a plan would lead, and what pushes the robot moves it
             self._plan, self._give_way = None, self._give_way - period
@@ -263,6 +277,8 @@ class Answering(RobotCore):
                 plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
                 self._plan, self._planned = plan, stamp
             motion = plan.at((stamp - self._planned) * 1e-9)
+        if self._let_go.any():  # feedback by the other joints alone, else what they do for these may drive them
+            motion = tuple(np.where(self._let_go, x, y) for x, y in zip((q, qd, self.zero), motion, strict=True))
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
@@ -273,12 +289,21 @@ class Answering(RobotCore):
             wrench, held = self.zero, self._held_up(q)
             law = LawEffort(held, self.zero, self.zero, self.zero)
             limited = self._efforts.brake(stamp, held, held, held, period)
+        if self._let_go.any():
+            limited = limited._replace(total=np.where(self._let_go, 0.0, limited.total))
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPING and not gives_way and within(motion[1], self._rest) and within(qd, self._resting):
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
+
+    def _let_go_of(self, joints: NDArray[np.bool_]) -> None:
+        """Exert nothing on joints that efforts drive the other way; all others are stopped."""
+        if joints.any():
+            self._let_go |= joints
+            names = ", ".join(self.model.joint_names[k] for k in np.flatnonzero(joints))
+            self.reason += f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
 
     def _held_up(self, q: Array) -> Array:
         try:
@@ -301,6 +326,7 @@ class Answering(RobotCore):
         options, mode = self.options, self.mode
         total = limited.total
         self.acceleration = desired.acceleration if self._expects else self._unknown
+        self._reversal.note(stamp, position, velocity, total)
         self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
             if mode == "adaptive":

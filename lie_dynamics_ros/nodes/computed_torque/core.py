@@ -208,6 +208,7 @@ class ComputedTorqueCore(Following):
         if self.learner is not None:
             self.learner.reset()
         self._plan, self._touched = None, False
+        self._let_go[:] = False
         self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
 
@@ -239,6 +240,7 @@ class ComputedTorqueCore(Following):
         self._times.reset()
         self._efforts.forget()
         self._observer.forget()
+        self._reversal.forget()
         self._forget_delay()
 
     def last_command(self) -> Array | None:

@@ -26,8 +26,11 @@ STOP_RATE = 15.0
 """Of a stop: velocities die away, and errors vanish, at this rate [1/s]."""
 STOP_DAMPING = 25.0
 """Of a stop: damping over the mass matrix [1/s]."""
-STOP_SHARE = 0.3
-"""Of a stop: what part of a joint's effort limit damps it at its velocity limit, besides."""
+STOP_SHARE = 10.0
+"""Of a stop: what part of a joint's effort limit would damp it besides, at its velocity limit beside the plan's.
+
+So much that light joints are damped as far as the sampled loop can carry it: what they may carry is not known.
+"""
 STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""
 SLOWING = 100.0
@@ -35,7 +38,7 @@ SLOWING = 100.0
 SPARE = 1.25
 """Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
 CAP_SHARE = 0.9
-"""What part of the damping that the loop can carry is used: learning and soft limits take some, too."""
+"""What part of the damping that the loop can carry is used but in stops: learning and soft limits take some, too."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def make_gains(
         stop=stop,
         stop_slide=stop_slide,
         stop_extra=stop_extra,
-        stop_cap=CAP_SHARE * largest_damping(stop, *loop) - stop_slide,
+        stop_cap=largest_damping(stop, *loop) - stop_slide,
         tool=make_tool_gains(tool, *loop),
     )
 

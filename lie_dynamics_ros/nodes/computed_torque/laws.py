@@ -88,12 +88,18 @@ class Laws:
         if self.learner is not None and isinstance(model, Model):
             self.learner.turn_gravity(model)
 
-    def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> LawEffort:
-        """Return what a mode asks for, ``period`` [s] after the state before."""
+    def wanted(
+        self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool, beside: Array | float = 0.0
+    ) -> LawEffort:
+        """Return what a mode asks for, ``period`` [s] after the state before.
+
+        Mode computed_torque takes the model at ``q + beside``: its feedback, M kp alone, may be less than what gravity
+        changes by within a step of a position.
+        """
         if mode == "gravity_compensation":
             return self._guiding(q, qd)
         if mode == "computed_torque":
-            law = self._computed_torque(q, qd, desired, period)
+            law = self._computed_torque(q, qd, desired, period, beside)
         else:
             law = self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
         return law if self._friction is None else self._with_friction(law, *desired[:3])
@@ -103,12 +109,14 @@ class Laws:
         friction = self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
         return law._replace(effort=law.effort + friction, damping=law.damping + friction, friction=friction)
 
-    def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
+    def _computed_torque(
+        self, q: Array, qd: Array, desired: Desired, period: float, beside: Array | float
+    ) -> LawEffort:
         acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
         brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
         if brake is not None:
             acceleration = acceleration + brake
-        return LawEffort(inverse_dynamics(self.model, q, qd, acceleration), qd, acceleration, self._zero)
+        return LawEffort(inverse_dynamics(self.model, q + beside, qd, acceleration), qd, acceleration, self._zero)
 
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)

@@ -15,6 +15,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
 from ...lie_dynamics.control import SampleTimes, velocity_noise
+from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.estimation import ContactObserver, ContactState, ContactWrench, SensorNoise, contact_wrench
 from .options import ContactOptions
 from .payload import PayloadRecorder
@@ -23,10 +24,6 @@ FIRST_PERIOD = 1e-3
 """Taken for the period of states until it has been measured [s]."""
 GAP = 20.0, 0.25
 """Periods, and seconds, without a state after which windows begin afresh."""
-
-
-COARSEST = 2.0 * np.pi / 2**12
-"""Step of a position that has not changed yet [rad, m]."""
 
 
 @dataclass(eq=False, slots=True)
@@ -75,8 +72,7 @@ class ContactCore(RobotCore):
         self._last: int | None = None  # stamp of the last state [ns]
         self._rest: list[tuple[Array, Array, Array]] = []
         self._begun = 0  # stamp of the first of these [ns]
-        self._before: Array | None = None  # position of the last state
-        self._steps = np.full(len(self.zero), COARSEST)  # smallest changes of positions
+        self._steps = PositionSteps(len(self.zero))
         self._stepped = False  # whether the observer does not know them yet
         self.set_options(options)
 
@@ -136,7 +132,8 @@ class ContactCore(RobotCore):
 
     def forget(self) -> None:
         """Forget the states before."""
-        self._last, self._rest, self._before, self.acceleration = None, [], None, self.zero
+        self._last, self._rest, self.acceleration = None, [], self.zero
+        self._steps.forget()
         self._times.reset()
         if self.observer is not None:
             self.observer.restart()
@@ -190,14 +187,9 @@ class ContactCore(RobotCore):
 
     def _note_steps(self, position: Array, filter_time: float) -> None:
         """Let velocities that are found in positions have the noise of their steps, which does not show at rest."""
-        if self._before is not None:
-            change = np.abs(position - self._before)
-            smaller = (change > 0.0) & (change < self._steps)
-            self._steps[smaller] = change[smaller]
-            self._stepped |= bool(smaller.any())
-        self._before = position
+        self._stepped |= self._steps.note(position)
         if self.observer is not None and self.noise is not None and self._stepped:
-            rate = velocity_noise(filter_time, self.noise.period) * self._steps
+            rate = velocity_noise(filter_time, self.noise.period) * self._steps.steps
             self.observer.noise, self._stepped = self.noise.with_resolution(rate, self.zero), False
 
     def _tell(self, found: ContactState) -> ContactAnswer:

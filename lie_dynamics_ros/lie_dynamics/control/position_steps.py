@@ -1,0 +1,52 @@
+"""The steps in which positions come, and where in such a step a joint is."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+COARSEST = 2.0 * np.pi / 2**12
+"""Step of a position that has not changed yet; what changes by more moves [rad, m]."""
+
+
+class PositionSteps:
+    """Tells the steps of positions by their smallest changes, and what they hide as far as edges show it.
+
+    A reading says that a joint is within half a step of it. So a joint that was anywhere within that is taken to be
+    there still, and else at the nearest edge: one that rests at the edge between two readings, where unstable gravity
+    takes it, is found there, and one that moves half a step behind. Readings without steps are taken as they are.
+
+    Attributes
+    ----------
+    steps : ndarray, shape (n,)
+        Smallest changes so far, `COARSEST` to begin with [rad, m].
+    """
+
+    def __init__(self, n: int) -> None:
+        self.steps = np.full(n, COARSEST)
+        self._stepped = np.zeros(n, bool)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget where joints are; how large steps are stays."""
+        self._before: Array | None = None
+        self._inside: Array | None = None
+
+    def note(self, position: Array) -> bool:
+        """Take in positions (n,); tell whether a step was found to be smaller."""
+        before, self._before = self._before, position
+        if before is None:
+            return False
+        change = np.abs(position - before)
+        smaller = (change > 0.0) & (change < self.steps)
+        self.steps[smaller] = change[smaller]
+        self._stepped |= smaller
+        return bool(smaller.any())
+
+    def inside(self, position: Array) -> Array:
+        """Return where joints are found (n,), by positions (n,) that were noted."""
+        half = np.where(self._stepped, 0.5 * self.steps, 0.0)
+        was = position if self._inside is None else self._inside
+        self._inside = np.minimum(np.maximum(was, position - half), position + half)
+        return self._inside
