@@ -20,6 +20,7 @@ from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
+from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .answer import ControllerAnswer
 from .efforts import EffortStage, Limited
@@ -29,7 +30,6 @@ from .laws import LawEffort, Laws
 from .learning import least_weight
 from .motor_states import MotorStates
 from .observing import Observer
-from .reversal import Reversal
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
 from .trajectories.goals import Goals

@@ -6,12 +6,12 @@ from collections import deque
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
-from ...core.arrays import Array
-from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.control.robots import Robot, inverse_dynamics
+from ...errors import LieDynamicsError
+from ..robots import Robot, inverse_dynamics
 
+Array = npt.NDArray[np.float64]
 KEPT = 12
 """Answers that are looked at."""
 FEWEST = 6
@@ -46,7 +46,7 @@ class Reversal:
         """Take in the state of a time [ns] and what was exerted in answer (n,), which are not copied."""
         self._answers.append((stamp, q, qd, effort))
 
-    def find(self, model: Robot, stamp: int, q: Array, qd: Array) -> NDArray[np.bool_]:
+    def find(self, model: Robot, stamp: int, q: Array, qd: Array) -> npt.NDArray[np.bool_]:
         """Return which joints (n,) moved so until a state.
 
         The model's efforts of the measured motion are held against those exerted, by the last answer or that before:
