@@ -68,8 +68,8 @@ class Reversal:
                 h = (second[0] - first[0]) * 1e-9
                 if h <= 0.0:
                     return reversed_
-                middle = (first[k] + 0.5 * (second[k] - first[k]) for k in (1, 2))
-                taken.append(inverse_dynamics(model, *middle, (second[2] - first[2]) / h))
+                place, speed = (first[k] + 0.5 * (second[k] - first[k]) for k in (1, 2))
+                taken.append(inverse_dynamics(model, place, speed, (second[2] - first[2]) / h))
         except LieDynamicsError:
             return reversed_
         motion = np.array(taken)
