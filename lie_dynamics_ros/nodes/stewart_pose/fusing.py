@@ -217,7 +217,7 @@ class FusingCore(StewartPoseCore):
         self._known[present] = state.lengths[present]
         self._note(state, present)
         self._known[state.stamp - self._heard > LONGEST_START] = np.nan
-        missing = [leg for leg, length in zip(self.legs, self._known, strict=False) if not np.isfinite(length)]
+        missing = self.awaited()
         if missing and np.isfinite(state.lengths[present]).all():
             raise WaitingError(f"no length of {', '.join(missing)} yet")
         if missing:
@@ -251,6 +251,11 @@ class FusingCore(StewartPoseCore):
         )
         self._periods = np.where(present & (self._heard > 0), stamps - self._heard, self._periods)
         self._heard = np.where(present, stamps, self._heard)
+
+    def awaited(self) -> list[str]:
+        """Return names of the legs without which it does not start."""
+        known = np.isfinite(self._known[:LEGS]) | (self._since is not None)
+        return [leg for leg, one in zip(self.legs, known, strict=True) if not one]
 
     def silent(self) -> list[str]:
         """Return names of sensors that nothing has come of for a while."""

@@ -335,6 +335,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             text = f"{late} readings of the IMU came after lengths of a later time, and were not used"
             report.add(diagnostics.WARN, text)
         if fused is None:
+            if self.stream.open and core.awaited():
+                report.add(diagnostics.WARN, f"not started: no length of {', '.join(core.awaited())} yet")
             return
         faults = core.faults(fused)
         values["left out"] = faults or "none"

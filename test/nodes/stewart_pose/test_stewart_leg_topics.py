@@ -130,8 +130,10 @@ def test_first_lengths_of_long_ago_start_nothing():
     some = np.arange(6) == 0
     with pytest.raises(WaitingError):
         core.answer(LegState(MS, np.where(some, 0.9, np.nan), None, some))
+    assert core.awaited() == list(LEGS[1:])
     with pytest.raises(WaitingError, match=LEGS[0]):
         core.answer(LegState(3000 * MS, np.where(some, np.nan, lengths(TRUE)), None, ~some))
+    assert core.awaited() == [LEGS[0]]
 
 
 @pytest.fixture
