@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from lie_dynamics_ros.lie_dynamics import stewart
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.lie import se3
 from lie_dynamics_ros.lie_dynamics.stewart import (
     OffsetPlatform,
     StewartError,
     StewartPlatform,
+    calibrate,
+    identifiability_report,
     leg_forces_for_wrench,
     poses_near,
     reference_platform,
@@ -83,6 +86,48 @@ def test_poses_from_lengths(rng):
         poses_near(platform, np.full(6, 0.5), 2.0 * np.eye(4))
 
 
+def test_calibration_with_known_offsets(rng):
+    """From poses that a device measures in frames known to some hundredths; the drawing alone is off by millimetres."""
+    drawn, poses = skewed(rng), near_home(rng, 30)
+    moved = [x + 1e-3 * rng.normal(size=(6, 3)) for x in (POINTS.base_points, POINTS.platform_points)]
+    built, shift = drawn.on(StewartPlatform(*moved)), 2e-3 * rng.normal(size=6)
+    where, on_platform = (np.asarray(se3.exp(x)) for x in 0.03 * rng.normal(size=(2, 6)))
+    seen, readings = where @ poses @ np.linalg.inv(on_platform), built.leg_lengths(poses) - shift
+    rough = {"base_frame": where @ np.asarray(se3.exp(np.full(6, 0.01))), "platform_frame": on_platform}
+    found = calibrate(drawn, seen, readings, **rough)
+    assert found.converged and np.abs(found.offsets - shift).max() < 2e-4
+    assert np.abs(found.joints.leg_lengths(seen) - found.offsets - readings - found.length_residuals).max() < 1e-14
+    # Axes turn with the points, whose errors of 1 mm turn what fits them by some milliradians.
+    assert np.abs(found.length_residuals).max() < 2e-5 < 0.01 * np.abs(drawn.leg_lengths(poses) - readings).max()
+    fresh = near_home(rng, 10)
+    told = found.joints.leg_lengths(where @ fresh @ np.linalg.inv(on_platform))
+    wrong = told - found.offsets - built.leg_lengths(fresh) + shift
+    assert np.sqrt((wrong**2).mean()) < 2e-5 < 0.01 * np.abs(drawn.leg_lengths(fresh) - built.leg_lengths(fresh)).max()
+    naive = calibrate(POINTS, seen, readings, **rough)
+    assert np.abs(naive.length_residuals).max() > 20.0 * np.abs(found.length_residuals).max()
+    exact = calibrate(built, poses, readings)
+    assert np.abs(exact.offsets - shift).max() < 1e-9
+    assert np.abs(exact.in_design_frames().platform.base_points - moved[0]).max() < 1e-9
+
+
+def test_what_calibration_can_tell_is_the_rank_of_differences(rng):
+    platform, poses = skewed(rng), near_home(rng, 12)
+    report = identifiability_report(platform, poses, length_sigma=1.0)
+    rows, step = np.empty((72, 42)), 1e-6
+    for column in range(36):
+        lengths = []
+        for sign in (1.0, -1.0):
+            points = np.concatenate([POINTS.base_points, POINTS.platform_points])
+            points[column // 3, column % 3] += sign * step
+            lengths.append(platform.on(StewartPlatform(points[:6], points[6:])).leg_lengths(poses).ravel())
+        rows[:, column] = (lengths[0] - lengths[1]) / (2.0 * step)
+    rows[:, 36:] = -np.tile(np.eye(6), (12, 1))
+    values = np.linalg.svd(rows, compute_uv=False)
+    assert np.abs(report.singular_values - values).max() < 1e-8 * values[0]
+    with pytest.raises(StewartError, match="whole poses are expected"):
+        calibrate(platform, poses, platform.leg_lengths(poses), pose_sigma=[np.inf] * 3 + [1e-5] * 3)
+
+
 def test_files(rng, tmp_path):
     platform, T = skewed(rng), near_home(rng, 3)
     path = tmp_path / "platform.yaml"
@@ -96,6 +141,42 @@ def test_files(rng, tmp_path):
         OffsetPlatform.from_yaml(POINTS.to_yaml())
     with pytest.raises(StewartError, match="no platform_offsets"):
         OffsetPlatform.from_yaml(platform.to_yaml().replace("  platform_offsets", "  #"))
+
+
+def test_what_takes_point_joints_refuses_others():
+    platform, home, lengths = (
+        OffsetPlatform.square_at(POINTS, POINTS.home_pose, 0.03, 0.03),
+        POINTS.home_pose,
+        np.ones(6),
+    )
+    line = np.linspace(0.0, 0.1, 3)
+    for call in (
+        lambda: stewart.StewartTracker(platform, home),
+        lambda: stewart.StewartFusion(platform, home),
+        lambda: stewart.assembly_modes(platform, lengths),
+        lambda: stewart.solve_forward_kinematics(platform, lengths, home),
+        lambda: stewart.solve_from_home(platform, lengths),
+        lambda: stewart.level_home(platform, lengths),
+        lambda: stewart.leg_length_second_derivatives(platform, home),
+        lambda: stewart.holding_forces(platform, home, lengths),
+        lambda: stewart.wrench_of_leg_forces(platform, home, lengths),
+        lambda: stewart.workspace_slice(platform, ("x", line), ("z", line)),
+        lambda: stewart.poses_to_measure(platform, 20),
+        lambda: stewart.calibrate_measured(platform, np.tile(home, (20, 1, 1)), np.ones((20, 6))),
+        lambda: OffsetPlatform(platform, [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], 0.0, 0.0),
+        lambda: OffsetPlatform.square_at(platform, home, 0.0, 0.0),
+    ):
+        with pytest.raises(StewartError, match="a StewartPlatform is expected, got"):
+            call()
+    for call in (
+        lambda: poses_near(POINTS, lengths, home),
+        lambda: poses_near(platform, np.ones((3, 6)), home[None][[0, 0]]),
+    ):
+        with pytest.raises(StewartError, match="expected"):
+            call()
+    for turn in (np.eye(2), 2.0 * np.eye(3), "x"):
+        with pytest.raises(LieDynamicsError):
+            platform.on(POINTS, turn)
 
 
 @pytest.mark.filterwarnings("error")

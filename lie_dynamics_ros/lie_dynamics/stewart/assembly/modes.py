@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import as_vector
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels.certificate import MAX_H
 from ..solvers.memory import blank_memory
 from .canonical import canonical
@@ -103,8 +103,7 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     ------
     StewartError : lengths of a wrong shape, not finite or not positive; the message names the leg.
     """
-    if not isinstance(platform, StewartPlatform):
-        raise StewartError(f"platform: a StewartPlatform is expected, got {platform!r}")
+    require_platform(platform)
     wanted = _checked(lengths)
     form = canonical(platform.base_points, platform.platform_points)
     own, scaled = form.platform, wanted[form.order] / form.unit

@@ -11,7 +11,7 @@ as rigid motions can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,16 @@ import numpy.typing as npt
 from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array, as_pose
-from ..geometry.platform import StewartPlatform
+from ..geometry.offset_platform import OffsetPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from . import model as model
 from .identifiability import RANK_TOLERANCE, IdentifiabilityReport, identifiability
 
 _MAX_ITERATIONS = 100
 _STEP_TOLERANCE = 1e-13
 _COST_TOLERANCE = 1e-14
+#: Fits of a platform with offset joints, whose axes turn with the frames found by the one before.
+_FITS = 3
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class CalibrationResult:
     chi_square : sum of the squared weighted residuals. degrees_of_freedom : how large it is on average when the model
         and the given standard deviations hold.
     report : what the data identify, with covariance.
-    nominal : the platform that calibration started from.
+    nominal : the platform that calibration started from, or its points.
+    joints : the calibrated platform with its offset joints, in the frames of the measured poses; None for point joints.
     """
 
     platform: StewartPlatform
@@ -70,6 +74,7 @@ class CalibrationResult:
     degrees_of_freedom: int
     report: IdentifiabilityReport
     nominal: StewartPlatform
+    joints: OffsetPlatform | None = None
 
     def in_design_frames(self) -> DesignFrames:
         """Move both sides onto the nominal joint centres by the best rigid motions (least squares)."""
@@ -86,7 +91,7 @@ class CalibrationResult:
 
 
 def calibrate(
-    nominal: StewartPlatform,
+    nominal: StewartPlatform | OffsetPlatform,
     poses: npt.ArrayLike,
     readings: npt.ArrayLike,
     *,
@@ -100,7 +105,8 @@ def calibrate(
 
     Parameters
     ----------
-    nominal : platform to start from.
+    nominal : platform to start from. The offsets of an `OffsetPlatform` are taken as known, and its axes as fixed to
+        what the frames of the drawing come to.
     poses : (k, 4, 4), measured poses. readings : (k, 6) [m]; length = reading + offset.
     length_sigma : standard deviation of a reading [m], one or six.
     pose_sigma : standard deviations of a measured pose, one or six: rotations [rad] about the platform's axes, then
@@ -111,9 +117,35 @@ def calibrate(
 
     Raises
     ------
-    StewartError : wrong shapes, values that are not finite, standard deviations that are not positive.
+    StewartError : wrong shapes, values that are not finite, standard deviations that are not positive; for an
+        `OffsetPlatform` also poses of which only a part was measured.
     """
     data = model.Measurements.check(poses, readings, length_sigma, pose_sigma)
+    if not isinstance(nominal, OffsetPlatform):
+        require_platform(nominal, "nominal")
+        return _fitted(nominal, data, base_frame, platform_frame, rank_tolerance)
+    if data.pose_sigma is not None and not np.isfinite(data.pose_sigma).all():
+        raise StewartError("pose_sigma: with offset joints whole poses are expected: finite standard deviations")
+    turns = tuple(
+        np.eye(3) if frame is None else se3.check(as_pose(frame, name), name).real[:3, :3]
+        for frame, name in ((base_frame, "base_frame"), (platform_frame, "platform_frame"))
+    )
+    for _ in range(_FITS):
+        joints = nominal.on(nominal.points, *turns)
+        result = _fitted(nominal.points, replace(data, joints=joints), base_frame, platform_frame, rank_tolerance)
+        frames = result.in_design_frames()
+        turns = frames.base_frame[:3, :3], frames.platform_frame[:3, :3]
+    return replace(result, joints=joints.on(result.platform))
+
+
+def _fitted(
+    nominal: StewartPlatform,
+    data: model.Measurements,
+    base_frame: npt.ArrayLike | None,
+    platform_frame: npt.ArrayLike | None,
+    rank_tolerance: float,
+) -> CalibrationResult:
+    """Fit joint centres and length offsets to measurements (Levenberg-Marquardt)."""
     theta = _start(nominal, base_frame, platform_frame)
     estimate = data.poses.copy()
     damping, converged, iterations = 1e-6, False, 0
@@ -144,7 +176,7 @@ def calibrate(
 
 
 def identifiability_report(
-    platform: StewartPlatform,
+    platform: StewartPlatform | OffsetPlatform,
     poses: npt.ArrayLike,
     *,
     length_sigma: npt.ArrayLike = 1e-5,
@@ -152,8 +184,12 @@ def identifiability_report(
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> IdentifiabilityReport:
     """Say what a calibration with these poses (k, 4, 4) could identify, before anything is measured."""
+    if not isinstance(platform, OffsetPlatform):
+        require_platform(platform)
     readings = platform.leg_lengths(poses)
     data = model.Measurements.check(poses, readings, length_sigma, pose_sigma)
+    if isinstance(platform, OffsetPlatform):
+        data, platform = replace(data, joints=platform), platform.points
     theta = model.join(platform.base_points, platform.platform_points, np.zeros(6))
     problem = model.linearise(theta, data.poses, data)
     return identifiability(problem.reduced_jacobian, platform.base_points, platform.platform_points, rank_tolerance)
@@ -191,7 +227,7 @@ def _result(
         raise StewartError("calibration diverged: the data do not fit any geometry near the nominal one")
     report = identifiability(problem.reduced_jacobian, base, moving, rank_tolerance)
     platform = StewartPlatform(base, moving, nominal.leg_limits, allow_singular=nominal.allow_singular)
-    residuals = platform.leg_lengths(poses) - offsets - data.readings
+    residuals = model.residuals(theta, poses, data)[0] * data.length_sigma
     freedom = len(problem.reduced_residual) - report.rank
     if data.pose_sigma is not None:
         freedom -= int(np.isinf(data.pose_sigma).sum()) * len(data)

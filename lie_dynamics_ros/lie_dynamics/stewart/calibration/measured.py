@@ -12,7 +12,7 @@ from ...lie._arrays import number_of
 from ...texts import quoted
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.forward_kinematics import solve_forward_kinematics
 from ..tracking.path_following import level_home
 from . import model
@@ -105,8 +105,7 @@ def calibrate_measured(
     StewartError : bad shapes and values; too few poses; leg lengths that no pose of the drawing has; poses that turn
         too little; poses inverted or in millimetres; poses that contradict each other; another machine.
     """
-    if not isinstance(nominal, StewartPlatform):
-        raise StewartError(f"nominal: a StewartPlatform is expected, got {quoted(nominal)}")
+    require_platform(nominal, "nominal")
     if not isinstance(measured, str) or measured not in MEASURED:
         raise StewartError(f"measured is {quoted(measured)}, expected one of {', '.join(MEASURED)}")
     positive = "a positive standard deviation"

@@ -23,6 +23,7 @@ from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import Array
+from ..geometry.offset_platform import OffsetPlatform
 
 #: Names of the 42 parameters, in order.
 PARAMETERS = (
@@ -56,12 +57,14 @@ class Measurements:
     length_sigma : (6,) [m].
     pose_sigma : (6,), rotation about the platform's axes [rad] and position along the base's axes [m]; inf: not
         measured. ``None``: poses are exact.
+    joints : axes and offsets of universal joints, in these frames; its points do not matter. ``None``: point joints.
     """
 
     poses: Array
     readings: Array
     length_sigma: Array
     pose_sigma: Array | None
+    joints: OffsetPlatform | None = None
 
     @classmethod
     def check(
@@ -132,16 +135,28 @@ class Linearisation:
         return np.asarray(-np.linalg.solve(triangle, (right + by_parameters @ step)[..., None])[..., 0])
 
 
+def ends(theta: Array, poses: Array, data: Measurements) -> tuple[Array, Array]:
+    """Return the ends of the legs in base and platform, (6, 3) or (k, 6, 3) [m]; NaN where a leg has none.
+
+    A reading changes with joint points and poses as if the ends were joined to them.
+    """
+    base, platform, _ = split(theta)
+    if data.joints is None:
+        return base, platform
+    C, D, there = data.joints.stationary_feet(poses, (base, platform))
+    return np.where(there[..., None], C, np.nan), D
+
+
 def cost_of(theta: Array, poses: Array, data: Measurements) -> float:
     """Half the sum of the squared weighted residuals."""
-    lengths, turned = _residuals(theta, poses, data)
+    lengths, turned = residuals(theta, poses, data)
     return 0.5 * float(np.sum(lengths**2) + np.sum(turned**2))
 
 
 def linearise(theta: Array, poses: Array, data: Measurements) -> Linearisation:
     """Linearise the problem at parameters (42,) and poses (k, 4, 4)."""
-    base, platform, _ = split(theta)
-    lengths, turned = _residuals(theta, poses, data)
+    base, platform = ends(theta, poses, data)
+    lengths, turned = residuals(theta, poses, data)
     _, units = ik.leg_units(ik.leg_vectors(base, platform, poses))
     weights = 1.0 / data.length_sigma
     jacobian = np.zeros((len(data), N_LEGS, N_PARAMETERS))
@@ -169,11 +184,10 @@ def linearise(theta: Array, poses: Array, data: Measurements) -> Linearisation:
     return Linearisation(cost, rows[:, 6:].reshape(-1, N_PARAMETERS), values[:, 6:].ravel(), parts)
 
 
-def _residuals(theta: Array, poses: Array, data: Measurements) -> tuple[Array, Array]:
+def residuals(theta: Array, poses: Array, data: Measurements) -> tuple[Array, Array]:
     """Weighted residuals of readings (k, 6) and of measured poses (k, 6), zeros for exact poses."""
-    base, platform, offsets = split(theta)
-    lengths = ik.norms(ik.leg_vectors(base, platform, poses))
-    readings = (lengths - offsets - data.readings) / data.length_sigma
+    lengths = ik.norms(ik.leg_vectors(*ends(theta, poses, data), poses))
+    readings = (lengths - split(theta)[2] - data.readings) / data.length_sigma
     if data.pose_sigma is None:
         return readings, np.zeros((0, 6))
     shifts = poses[:, :3, 3] - data.poses[:, :3, 3]

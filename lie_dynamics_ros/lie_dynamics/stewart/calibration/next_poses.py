@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from ...lie import se3
 from ...lie._arrays import count_of, number_of
-from ...texts import quoted
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array, as_pose
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from . import model
 from .identifiability import gauge_generators
 
@@ -83,8 +82,7 @@ def poses_to_measure(
     StewartError : no home pose, or no pose about it within the limits of the legs.
     InputError : numbers out of range.
     """
-    if not isinstance(platform, StewartPlatform):
-        raise StewartError(f"platform: a StewartPlatform is expected, got {quoted(platform)}")
+    require_platform(platform)
     count = count_of("count", count, 1, 1000)
     candidates, seed = count_of("candidates", candidates, 1, 100_000), count_of("seed", seed, 0, 2**63)
     radius = 0.6 * platform.characteristic_length if reach is None else reach

@@ -12,7 +12,7 @@ from ...lie._arrays import as_real
 from ..errors import StewartError
 from ..geometry.checks import N_LEGS, as_leg_limits
 from ..geometry.inverse_kinematics import Array
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -71,8 +71,7 @@ class CommandLimits:
         speed: float = np.inf,
         angular_speed: float = np.inf,
     ) -> None:
-        if not isinstance(platform, StewartPlatform):
-            raise StewartError(f"platform is {platform!r}, expected a StewartPlatform")
+        require_platform(platform)
         cones = _per_leg(base_cone, "base_cone"), _per_leg(platform_cone, "platform_cone")
         found = {
             "platform": platform,

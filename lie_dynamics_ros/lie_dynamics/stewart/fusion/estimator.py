@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...lie import se3
 from ..errors import StewartError
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from .judge import Judge
 from .kernels import motion as mk
 from .kernels.filter import model, project
@@ -68,6 +68,7 @@ class StewartFusion:
         window: int = 5,
         recovery: int = 20,
     ) -> None:
+        require_platform(platform)
         noise, delays, unknown = (
             vector("legs", key, [value] * 6 if np.ndim(value) == 0 else value, 6)
             for key, value in (

@@ -20,14 +20,14 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
-from ...lie import se3
+from ...lie import se3, so3
 from ...lie._arrays import numbers
 from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .checks import N_LEGS
 from .inverse_kinematics import Array, TwistFrame
-from .platform import StewartPlatform
+from .platform import StewartPlatform, require_platform
 from .yaml_files import UNIVERSAL_KEYS, read_yaml, write_yaml
 
 #: Newton's method doubles the digits of the angles: after a step below the first number what is left is round-off.
@@ -74,8 +74,7 @@ class OffsetPlatform:
         base_offsets: npt.ArrayLike,
         platform_offsets: npt.ArrayLike,
     ) -> None:
-        if not isinstance(points, StewartPlatform):
-            raise StewartError(f"points: a StewartPlatform is expected, got {points!r}")
+        require_platform(points, "points")
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "base_axes", _axes(base_axes, "base_axes"))
         object.__setattr__(self, "platform_axes", _axes(platform_axes, "platform_axes"))
@@ -96,7 +95,10 @@ class OffsetPlatform:
         platform_offsets: npt.ArrayLike,
     ) -> OffsetPlatform:
         """Return a platform whose first axes are perpendicular to its legs in a pose (4, 4), and parallel in pairs."""
+        require_platform(points, "points")
         T = se3.check(ik.as_pose(pose), "pose").real
+        if T.ndim != 2:
+            raise StewartError(f"pose has shape {T.shape}, expected (4, 4)")
         _, units = ik.leg_units(points.leg_vectors(T))
         # Perpendicular to the leg and to that one of the base's x and y that is the more across it.
         across = np.where(np.abs(units[:, :1]) <= np.abs(units[:, 1:2]), [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
@@ -139,10 +141,16 @@ class OffsetPlatform:
         return C, D
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-    def stationary_feet(self, T: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-        """Return `feet` for an array (..., 4, 4), and where they are (..., 6); the others have no meaning."""
-        A, a = self.points.base_points, self.base_offsets[:, None]
-        B, b = ik.platform_arms(self.points.platform_points, T) + T[..., None, :3, 3], self.platform_offsets[:, None]
+    def stationary_feet(
+        self, T: Array, points: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """Return `feet` for an array (..., 4, 4), and where they are (..., 6); the others have no meaning.
+
+        With `points` (6, 3) on base and platform in place of its own.
+        """
+        A, on_platform = (self.points.base_points, self.points.platform_points) if points is None else points
+        a, b = self.base_offsets[:, None], self.platform_offsets[:, None]
+        B = ik.platform_arms(on_platform, T) + T[..., None, :3, 3]
         s, t = self.base_axes, ik.platform_arms(self.platform_axes, T)
         n, m = _towards(s, B - A), _towards(t, A - B)
         across_n, across_m = np.cross(s, n), np.cross(t, m)
@@ -157,7 +165,20 @@ class OffsetPlatform:
             if not ((np.abs(turn_n) > _SMALL) | (np.abs(turn_m) > _SMALL)).any():
                 break
         good = (far > 0.0) & (near > 0.0) & (determinant > 0.0) & (np.abs(turn_n) + np.abs(turn_m) < _SETTLED)
-        return A + a * n, self.points.platform_points + b * (m @ T[..., :3, :3]), good[..., 0]
+        return A + a * n, on_platform + b * (m @ T[..., :3, :3]), good[..., 0]
+
+    def on(
+        self,
+        points: StewartPlatform,
+        base_turn: npt.ArrayLike | None = None,
+        platform_turn: npt.ArrayLike | None = None,
+    ) -> OffsetPlatform:
+        """Return the same joints on other points, axes turned by rotations (3, 3): R_new_old of base and platform."""
+        base, platform = (
+            own if turn is None else own @ so3.check(turn, "turn").real.T
+            for own, turn in ((self.base_axes, base_turn), (self.platform_axes, platform_turn))
+        )
+        return OffsetPlatform(points, base, platform, self.base_offsets, self.platform_offsets)
 
     def leg_lengths(self, pose: npt.ArrayLike) -> Array:
         """Return the lengths of the legs (inverse kinematics), (..., 4, 4) -> (..., 6) [m]; errors as `feet`."""

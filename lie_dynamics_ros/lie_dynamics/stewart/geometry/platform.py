@@ -14,6 +14,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
+from ...texts import quoted
 from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
 from . import inverse_kinematics as ik
 from .architecture import ArchitectureReport, architecture_report
@@ -183,6 +184,12 @@ class StewartPlatform:
             leg = int(bad[0][-1])
             low, high = self.leg_limits[leg]
             raise StewartError(f"leg {leg + 1} has length {lengths[tuple(bad[0])]} m, expected {low} to {high} m")
+
+
+def require_platform(value: object, name: str = "platform") -> None:
+    """Raise StewartError unless a value is a `StewartPlatform`, with legs on point joints."""
+    if not isinstance(value, StewartPlatform):
+        raise StewartError(f"{name}: a StewartPlatform is expected, got {quoted(value)}", name=name, value=value)
 
 
 def _checked_home(pose: npt.ArrayLike) -> Array:

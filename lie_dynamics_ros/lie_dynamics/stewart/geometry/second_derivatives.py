@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ...lie import so3
 from .inverse_kinematics import Array, as_pose, leg_units, leg_vectors
-from .platform import StewartPlatform
+from .platform import StewartPlatform, require_platform
 
 
 def leg_length_second_derivatives(platform: StewartPlatform, pose: npt.ArrayLike) -> Array:
@@ -30,6 +30,7 @@ def leg_length_second_derivatives(platform: StewartPlatform, pose: npt.ArrayLike
     StewartError
         For a wrong shape, or a leg of no length.
     """
+    require_platform(platform)
     T = as_pose(pose)
     b = platform.platform_points
     lengths, units = leg_units(leg_vectors(platform.base_points, b, T))

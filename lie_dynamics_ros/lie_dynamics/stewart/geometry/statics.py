@@ -22,7 +22,7 @@ from ...errors import SingularityError
 from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .inverse_kinematics import Array, TwistFrame
-from .platform import StewartPlatform
+from .platform import StewartPlatform, require_platform
 
 _SINGULAR_CONDITION = 1e12
 
@@ -31,6 +31,7 @@ def wrench_of_leg_forces(
     platform: StewartPlatform, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Wrench (..., 6) [N m, N] that leg forces (..., 6) [N] exert on the platform, see the module's text."""
+    require_platform(platform)
     forces = ik.as_vector(leg_forces, 6, "leg_forces")
     jacobian = platform.jacobian(pose, frame)
     return np.asarray((np.swapaxes(jacobian, -1, -2) @ forces[..., None])[..., 0])
@@ -45,6 +46,7 @@ def leg_forces_for_wrench(
     ------
     SingularityError : the pose is singular, so some wrenches need leg forces without bound.
     """
+    require_platform(platform)
     target = ik.as_vector(wrench, 6, "wrench")
     condition = platform.condition_number(pose)
     if not np.all(condition < _SINGULAR_CONDITION):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...lie import se3, so3
 from ..errors import StewartError
 from .inverse_kinematics import Array, as_pose
-from .platform import StewartPlatform
+from .platform import StewartPlatform, require_platform
 
 Coordinate = Literal["x", "y", "z", "roll", "pitch", "yaw"]
 _COORDINATES = get_args(Coordinate)
@@ -72,6 +72,7 @@ def workspace_slice(
     ------
     StewartError : unknown or equal coordinates, values that are no finite list, no centre and no home pose.
     """
+    require_platform(platform)
     names = [_coordinate(name, axis) for name, axis in ((x[0], "x"), (y[0], "y"))]
     if names[0] == names[1]:
         raise StewartError(f"both axes of the slice are {names[0]!r}, expected two different coordinates")

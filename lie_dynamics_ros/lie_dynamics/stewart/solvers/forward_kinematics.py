@@ -20,7 +20,7 @@ from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.inverse_kinematics import Array
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from .charts import LegEquations, ResidualForm
 from .iterations import STOPS, Outcome
 from .methods import METHOD_BUILDERS, Settings
@@ -85,8 +85,7 @@ def solve_forward_kinematics(
 
     Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
     """
-    if not isinstance(platform, StewartPlatform):
-        raise StewartError(f"platform: a StewartPlatform is expected, got {platform!r}")
+    require_platform(platform)
     build = METHOD_BUILDERS.get(method) if isinstance(method, str) else None
     if build is None:
         raise StewartError(f"method is {method!r}, expected one of {', '.join(METHODS)}")

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import quaternion, se3
+from ...texts import quoted
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.inverse_kinematics import Array
@@ -32,9 +33,15 @@ def poses_near(platform: OffsetPlatform, lengths: npt.ArrayLike, guesses: npt.Ar
     GroupError
         For a guess that is no pose.
     """
+    if not isinstance(platform, OffsetPlatform):
+        raise StewartError(f"platform: an OffsetPlatform is expected, got {quoted(platform)}", name="platform")
     wanted = check_lengths(lengths)
     start = np.asarray(se3.check(ik.as_pose(guesses, "guesses"), "guesses").real)
-    batch = np.broadcast_shapes(wanted.shape[:-1], start.shape[:-2])
+    try:
+        batch = np.broadcast_shapes(wanted.shape[:-1], start.shape[:-2])
+    except ValueError:
+        text = f"lengths of shape {wanted.shape} and guesses of shape {start.shape} do not broadcast"
+        raise StewartError(f"{text}, expected (..., 6) and (..., 4, 4)") from None
     wanted = np.broadcast_to(wanted, (*batch, 6)).reshape(-1, 6)
     poses, errors = newton(platform, wanted, np.broadcast_to(start, (*batch, 4, 4)).reshape(-1, 4, 4))
     lost = ~(errors <= CLOSED * wanted.max(axis=1))

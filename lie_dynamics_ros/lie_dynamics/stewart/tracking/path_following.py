@@ -13,7 +13,7 @@ from ...lie import se3
 from ..assembly.modes import AssemblyModes, assembly_modes
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import as_vector
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels import newton as nk
 from ..solvers.memory import new_memory, read_pose
 from .kernels.path_following import ARRIVED, AT_SINGULARITY, follow
@@ -128,6 +128,7 @@ def solve_from_home(
     ------
     StewartError : lengths that are not six finite positive numbers, or outside the leg limits; a singular home pose.
     """
+    require_platform(platform)
     wanted = np.array(as_vector(lengths, 6, "lengths"))
     if wanted.shape != (6,):
         raise StewartError(f"lengths has shape {wanted.shape}, expected (6,): one for each leg", name="lengths")
@@ -161,6 +162,7 @@ def level_home(platform: StewartPlatform, lengths: npt.ArrayLike) -> Array:
     ------
     StewartError : lengths too short for any height: the home pose has to be given then.
     """
+    require_platform(platform)
     base = platform.base_points - platform.base_points.mean(axis=0)
     arms = platform.platform_points - platform.platform_points.mean(axis=0)
     gaps = arms - base  # at height 0

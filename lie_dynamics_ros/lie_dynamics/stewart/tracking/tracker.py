@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...lie._arrays import numbers
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import as_vector
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels import newton as nk
 from ..solvers.memory import as_max_steps, new_memory, read_pose, set_pose
 from .kernels import tracker as tk
@@ -71,6 +71,7 @@ class StewartTracker:
         leg_noise: npt.ArrayLike = 1e-5,
         max_steps: int = 1000,
     ) -> None:
+        require_platform(platform)
         self.platform = platform
         self._leg_covariance = as_leg_covariance(leg_noise)
         speeds = None if max_speed is None else as_speeds(max_speed)
