@@ -89,7 +89,7 @@ def wait_for(condition, what):
 
 
 def test_passes_and_draws(tmp_path):
-    demo = run("--seconds", "14", "--rate", "50", cwd=tmp_path)
+    demo = run("--seconds", "14", cwd=tmp_path)
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
     assert "demo passed" in output and "payload found" in output
