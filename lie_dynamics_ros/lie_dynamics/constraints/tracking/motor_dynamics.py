@@ -102,7 +102,6 @@ class MotorDynamics:
         self._others = np.setdiff1d(np.arange(model.nv), self._places)
         at = {name: self._positions if name in ("lower", "upper") else self._places for name in _LIMITS}
         self.limits = JointLimits(**{name: getattr(model.limits, name)[at[name]] for name in _LIMITS})
-        self._start = start[self._positions]
         self._place = _Place(tracker, start)
 
     # The tree's, as far as users of a `Model` ask for it.
@@ -160,8 +159,8 @@ class MotorDynamics:
         return np.asarray(as_real(y1, (self.nv,), "y1") - as_real(y0, (self.nv,), "y0"))
 
     def neutral(self) -> Array:
-        """Return where the motors were to begin with (f,)."""
-        return self._start.copy()
+        """Return where the motors are (f,): positions from which no way leads through singular configurations."""
+        return np.array(self._place.q[self._positions])
 
     # Configurations.
 
