@@ -15,8 +15,8 @@ from ...core.tracking import KINDS
 from ...lie_dynamics import JointFriction, Model, MotorDynamics
 from ...lie_dynamics.stewart import TrackingStatus
 
-MOST_STEPS = 50
-"""Proven steps from one state to the next: a period of a fast motion takes one or two, and each some 5 us."""
+MOST_STEPS = 200
+"""Proven steps from one state to the next, some 5 us each: deltas take ten for a milliradian, others one."""
 
 
 class MotorStates:

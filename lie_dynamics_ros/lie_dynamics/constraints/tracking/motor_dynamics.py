@@ -26,6 +26,8 @@ from .tracker import ClosedLoopTracker
 Array = npt.NDArray[np.float64]
 _KEPT = 8
 _SAME = 1e-9
+#: Proven steps of a way to one y, as controllers ask for them, and to each of a batch.
+_QUICK_STEPS, _STEPS = 1000, 100_000
 
 
 class _Maps(NamedTuple):
@@ -180,7 +182,7 @@ class MotorDynamics:
     def along(self, y: npt.ArrayLike) -> TrackedMotion:
         """Return the configurations along positions of the motors (k, f), one after another; changes nothing."""
         place = self._place
-        return place.tracker._twin(place.q).update_many(y)
+        return place.tracker._twin(place.q, _STEPS).update_many(y)
 
     def configuration(self, y: npt.ArrayLike) -> Array:
         """Return configurations (..., nq) for positions of the motors (..., f).
@@ -201,7 +203,7 @@ class MotorDynamics:
         if maps is None:
             q = place.q
             if not place.lost and not np.array_equal(q[self._positions], y):
-                tracked = place.tracker._twin(q).update(y)
+                tracked = place.tracker._twin(q, _QUICK_STEPS).update(y)
                 if not tracked.valid:
                     raise SingularityError(f"motors at {y.tolist()}: {tracked.message}", name=tracked.status.name)
                 q = tracked.q
@@ -213,12 +215,12 @@ class MotorDynamics:
     def _rows(self, y: Array) -> _Maps:
         """Return maps of a batch; those of the last one where it was the same, and began in the same configuration."""
         flat, place = np.ascontiguousarray(y.reshape(-1, self.nv)), self._place
-        tracker, known = place.tracker._twin(place.q), place.batch
+        tracker, known = place.tracker._twin(place.q, _STEPS), place.batch
         if known is not None and len(flat) and np.array_equal(known[0], y):
             first = tracker.update(flat[0])
             if first.valid and np.abs(first.q - known[1].q.reshape(len(flat), -1)[0]).max() < _SAME:
                 return known[1]
-            tracker = place.tracker._twin(place.q)
+            tracker = place.tracker._twin(place.q, _STEPS)
         found = tracker.update_many(flat)
         if not found.valid.all():
             k = int(np.argmin(found.valid))

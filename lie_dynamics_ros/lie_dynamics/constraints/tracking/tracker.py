@@ -156,12 +156,13 @@ class ClosedLoopTracker:
         memory[tk.MEMORY :] = np.concatenate([q, q[self.setup.positions], q])
         self._space[0] = 0.0
 
-    def _twin(self, q: Array) -> ClosedLoopTracker:
-        """Return another such tracker at another configuration, which is known to be good."""
+    def _twin(self, q: Array, max_steps: int) -> ClosedLoopTracker:
+        """Return another such tracker, of so many steps, at another configuration, which is known to be good."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._memory, other._space = self._memory.copy(), self._space.copy()
-        other._fixed = (*self._fixed[:-1], other._memory)
+        other._memory, other._space, other._settings = self._memory.copy(), self._space.copy(), self._settings.copy()
+        other._settings[tk.MAX_STEPS] = max_steps
+        other._fixed = (*self._fixed[:-2], other._settings, other._memory)
         other._stand(q)
         return other
 
