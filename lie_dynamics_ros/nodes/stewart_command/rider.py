@@ -28,6 +28,11 @@ class Rider:
         self._ride: Ride | None = None
         self._bad, self._silent = "", False
 
+    @property
+    def riding(self) -> bool:
+        """Whether there is one."""
+        return self._ride is not None
+
     def begin(self, core: StewartCommandCore, now: float) -> None:
         """Follow the vehicle from now on; raises MessageError where that cannot be."""
         not_now = core.not_now()

@@ -45,7 +45,7 @@ class Run:
     def __init__(self, core, late=0):
         self.core, self.late = core, late
         self.period = 1.0 / core.options.rate
-        self.lengths, self.efforts, self.rates = [], [], []
+        self.lengths, self.efforts, self.rates, self.poses = [], [], [], []
         self._plans = []
 
     def ask(self, target):
@@ -64,6 +64,7 @@ class Run:
             self.lengths.append(points.lengths)
             self.rates.append(points.rates)
             self.efforts.append(points.forces)
+            self.poses.append(points.pose)
             for entry in self._plans:
                 entry[0] -= 1
             for entry in [x for x in self._plans if x[0] < 0]:

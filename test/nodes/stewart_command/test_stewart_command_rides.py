@@ -18,7 +18,7 @@ class Rides(Run):
 
     def __init__(self, late=1, lead=LEAD, **values):
         super().__init__(core_of(rate=100.0, **values), late)
-        self.now, self.poses, self.lead = 0.0, [], lead
+        self.now, self.lead = 0.0, lead
         self.ride = Ride(self.core.options, 0.0)
 
     def ask(self, target):
@@ -36,7 +36,6 @@ class Rides(Run):
             if not self._plans and self.core.free:
                 self.ask(self.ride.target(self.now, self.lead))
             self.tick()
-            self.poses.append(self.core.pose)
 
 
 def sway(t):
@@ -95,6 +94,7 @@ def random_ride(rng, seconds):
     """Anything at any time, and every limit kept; returns how far the legs went."""
     run = Rides(
         late=int(rng.integers(0, 4)),
+        lead=0.1,
         max_rate=10.0 ** rng.uniform(-1.3, 0.0),
         max_acceleration=10.0 ** rng.uniform(-0.5, 1.0),
         max_condition=30.0,

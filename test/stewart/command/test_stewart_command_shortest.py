@@ -64,11 +64,13 @@ def shortest(path, limits, begin, end):
     for k in range(POINTS - 1, -1, -1):
         low, high = 0.0, min(most[k], most[max(k - 1, 0)]) if k else 0.0
         row = a[k : k + 1], b[k : k + 1], c[k : k + 1]
-        tried = np.linspace(low, high, 200)
-        least, largest = slopes(*(np.repeat(x, 200, axis=0) for x in row), tried)
-        good = (least <= largest) & (least <= (reach[k + 1] - tried) / (2.0 * step) + 1e-12)
-        good[0] = True
-        reach[k] = tried[np.nonzero(good)[0][-1]]
+        for _ in range(5):  # what can be is an interval from zero on
+            tried = np.linspace(low, high, 40)
+            least, largest = slopes(*(np.repeat(x, 40, axis=0) for x in row), tried)
+            good = (least <= largest) & (least <= (reach[k + 1] - tried) / (2.0 * step) + 1e-12)
+            last = int(np.nonzero(good)[0].max(initial=0))
+            low, high = tried[last], tried[min(last + 1, 39)]
+        reach[k] = low
     x = np.zeros(POINTS + 1)
     for k in range(POINTS):
         _, largest = slopes(a[k : k + 1], b[k : k + 1], c[k : k + 1], x[k : k + 1])
