@@ -81,7 +81,11 @@ def run(given: argparse.Namespace) -> int:
     if given.bag is None:
         raise InputError("a bag, or --plan, is expected")
     stations = read_stations(
-        given.bag, given.legs, given.lengths, given.poses, given.still / float(np.abs(readings.scales).max()),
+        given.bag,
+        given.legs,
+        given.lengths,
+        given.poses,
+        given.still / float(np.abs(readings.scales).max()),
         given.rest,
     )
     for remark in stations.remarks:

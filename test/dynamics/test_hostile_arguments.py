@@ -47,13 +47,19 @@ GOOD = {
     "tolerance": 1e-3,
     "max_modes": 2,
     "name": "delta",
+    "efforts": np.linspace(0.1, 0.4, 4),
+    "motors": MODEL.joint_names,
 }
 #: Of some functions, what is not good by default.
-SPECIAL = {"frame_pose": {"frame": NAMES[2]}, "mimic_couplings": None}
+SPECIAL = {
+    "frame_pose": {"frame": NAMES[2]},
+    "mimic_couplings": None,
+    "platform_wrench": {"frame": NAMES[2], "components": ("force_x", "force_z")},
+}
 
 ARRAYS = {"q", "qd", "qdd", "tau", "force", "reference", "u", "v", "vector", "f_ext", "wrench", "multipliers",
           "passive_torque", "lengths", "guess", "start", "goal", "start_velocity", "goal_velocity",
-          "weights"}  # fmt: skip
+          "weights", "efforts"}  # fmt: skip
 NO_FUNCTIONS = {name for name in ld.__all__ if not inspect.isfunction(getattr(ld, name))}
 FUNCTIONS = sorted(set(ld.__all__) - NO_FUNCTIONS - {"mimic_couplings"})
 
@@ -102,6 +108,8 @@ HOSTILE = {
     "tolerance": [(0.0, True), -1.0, np.nan, None, "1", [], {}, object(), 1j],
     "iterations": [-1, 1.5, np.nan, None, "1", [], {}, object(), True],
     "name": [None, 3, "", "gamma", [], {}, object(), np.ones(2)],
+    "motors": [None, 3, ["nobody"], [1.5], {}, [None], object()],
+    "components": [None, 3, ["force"], [], {}, [None], object(), ["force_x", "force_x"]],
     "max_modes": [0, -1, 10**9, 1.5, np.nan, None, "1", [], {}, object(), True],
 }
 
@@ -114,7 +122,8 @@ def arguments(name):
             continue
         special = (SPECIAL.get(name) or {}).get(key)
         value = special if special is not None else GOOD.get(key)
-        if value is not None and (parameter.default is parameter.empty or key in ARRAYS | {"threads"}):
+        needed = special is not None or parameter.default is parameter.empty
+        if value is not None and (needed or key in ARRAYS | {"threads"}):
             given[key] = value
         else:
             assert parameter.default is not parameter.empty, f"{name}: give a good {key}"
@@ -176,8 +185,17 @@ def test_no_joints(name):
     model, none = builder.build("table"), np.zeros(0)
     given = dict.fromkeys(ARRAYS, none) | {"f_ext": np.zeros((0, 6)), "wrench": np.ones(6), "parameter": []}
     given |= {"model": model, "constraints": ld.ConstraintSet(model, []), "prescribed": none.astype(bool)}
-    given |= {"duration": 1.0}
+    given |= {"duration": 1.0, "motors": []}
     called(name, given | {"body": "table", "frame": "table"})
+
+
+OF_ONE_STATE = (
+    "assemble",
+    "consistent_velocity",
+    "consistent_acceleration",
+    "torque_optimal_motion",
+    "platform_wrench",
+)
 
 
 @pytest.mark.parametrize("name", OF_MODELS)
@@ -185,7 +203,7 @@ def test_no_states(name):
     """A batch of nothing gives a batch of nothing."""
     given = {k: v[None][:0] if k in ARRAYS - {"wrench", "vector"} else v for k, v in GOOD.items()}
     result = called(name, given | {"frame": NAMES[2]})
-    if name in ("assemble", "consistent_velocity", "consistent_acceleration", "torque_optimal_motion"):  # of one state
+    if name in OF_ONE_STATE:
         assert isinstance(result, ld.InputError)
     elif isinstance(result, np.ndarray):
         assert result.shape[:1] == (0,)

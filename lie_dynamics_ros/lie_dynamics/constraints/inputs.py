@@ -94,6 +94,13 @@ class States(NamedTuple):
     f_ext: Array
 
 
+def require_constraints(model: Model, constraints: ConstraintSet) -> None:
+    """Raise InputError for what is no `ConstraintSet`, or one of another model."""
+    if not isinstance(constraints, ConstraintSet):
+        raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
+    constraints.check_model(model)
+
+
 def read_states(
     model: Model,
     constraints: ConstraintSet,
@@ -114,9 +121,7 @@ def read_states(
     if found is not None:
         return found
     require_model(model)
-    if not isinstance(constraints, ConstraintSet):
-        raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
-    constraints.check_model(model)
+    require_constraints(model, constraints)
     shapes: dict[str, Any] = {k: shaped(v, model.nq if k == "q" else model.nv, k, model) for k, v in inputs.items()}
     if given is not None:
         for name, mask in (("qdd", given), ("tau", ~given)):

@@ -106,7 +106,7 @@ def _steps(
         rows = fixed[part] if len(fixed) > 1 else fixed
         more = values[part] if len(values) > 1 else values
         own = extended[part].reshape(-1)
-        count = len(own) // extended.shape[1]
+        count = len(extended[part])
         extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NO_MASK, tolerance, iterations)
         status = constrained_dynamics(
             free._table, constraints._packed, own, qd[part].reshape(-1), np.zeros(count * n), extra,

@@ -8,6 +8,8 @@ BACKWARDS = "time ran backwards"
 """Kind of the error for a state that is older than the one before."""
 STALE = "stale"
 """Kind of the error for a state that is too old when it arrives."""
+EARLY = "from the future"
+"""Kind of the error for a state that is ahead of the node's clock."""
 MOST_TRACKED = 16
 """Publishers whose times are kept; beyond, all are forgotten, so that who comes and goes takes no memory."""
 
@@ -68,7 +70,7 @@ class StateTimes:
                 )
             if -age > self.timeout:
                 raise MessageError(
-                    "from the future",
+                    EARLY,
                     f"a state was stamped {-age * 1e-9:.3f} s ahead of this node's clock "
                     "(clocks not synchronised, or use_sim_time set on one side only)",
                 )

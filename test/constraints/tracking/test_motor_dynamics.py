@@ -54,9 +54,7 @@ def test_forces_are_those_that_energies_tell(name, rng):
     size = np.abs(effort).max()
     np.testing.assert_allclose(robot.gravity_force(y), heights, atol=1e-7 * size + 1e-9)
     M = robot.mass_matrix(y)
-    np.testing.assert_allclose(
-        0.5 * yd @ M @ yd, kinetic_energy(model, q, rates(model, robot, y, yd)), rtol=1e-6
-    )
+    np.testing.assert_allclose(0.5 * yd @ M @ yd, kinetic_energy(model, q, rates(model, robot, y, yd)), rtol=1e-6)
     np.testing.assert_allclose(M, M.T, atol=1e-12 * np.abs(M).max())
     after, before = (energy(model, robot, y + t * yd + 0.5 * t * t * ydd, yd + t * ydd) for t in (1e-4, -1e-4))
     assert abs(effort @ yd - (after - before) / 2e-4) < 1e-4 * size * np.abs(yd).sum()

@@ -24,7 +24,8 @@ def _texts(figure: Figure) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = [("legend of the figure", legend) for legend in figure.legends]
     found += [(f"title {text.get_text()!r}", text) for text in figure.texts]
     for axes in filter(lambda axes: axes.get_visible(), figure.axes):
-        parts = [axes.title, axes._left_title, axes._right_title, *axes.texts]
+        parts = [axes.title, axes._left_title, axes._right_title]
+        parts += [] if axes.name == "3d" else axes.texts  # in space they are placed while they are drawn
         if axes.axison:
             for axis in axes._axis_map.values():
                 least, most = sorted(axis.get_view_interval())

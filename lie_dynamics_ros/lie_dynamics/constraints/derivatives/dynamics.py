@@ -220,5 +220,5 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Pr
         np.multiply(mass, known, out=load[..., 2 * n :])
         np.multiply(A, known, out=target[..., 2 * n :])
     for part, diagonal in ((motion, known), (given, 1.0 - known)):  # where no motion is given, `motion` is not read
-        part.reshape(count, -1)[:, 2 * n :: 3 * n + 1] = diagonal
+        part.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = diagonal
     return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force, forces)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...model.arguments import of_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
+from ..inputs import require_constraints
 from .joints import single_places
 from .motion import ClosedMotion
 
@@ -96,16 +97,18 @@ def platform_wrench(
     SingularityError
         Where some component moves no motor, or the motors do not hold the mechanism.
     """
-    names = tuple(components)
-    unknown = [name for name in names if name not in COMPONENTS]
-    if unknown or not names or len(set(names)) < len(names):
+    names = tuple(components) if isinstance(components, Iterable) else ()
+    if not names or not all(name in COMPONENTS for name in names) or len(set(names)) < len(names):
         raise InputError(f"components: some of {list(COMPONENTS)}, each once, are expected, got {components!r}")
     if axes not in ("body", "aligned"):
         raise InputError(f"axes: 'body' or 'aligned' is expected, got {axes!r}", name="axes")
     places = single_places(model, motors, "motors")
     given = as_real(efforts, (len(places),), "efforts")
-    constraints.check_model(model)
-    motion = ClosedMotion(model, constraints, np.array(shaped(q, model.nq, "q", model), dtype=float))
+    require_constraints(model, constraints)
+    closed = np.array(shaped(q, model.nq, "q", model), dtype=float)
+    if closed.ndim != 1:
+        raise InputError(f"q: one configuration is expected, of shape ({model.nq},), got {closed.shape}", name="q")
+    motion = ClosedMotion(model, constraints, closed)
     freedoms = motion.held_by(places)
     if freedoms < motion.freedoms:
         raise SingularityError(

@@ -16,6 +16,7 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ..assembly import constraint_rank
 from ..constraint_set import ConstraintSet
+from ..inputs import require_constraints
 from ..kernels import tracking as tk
 from ..quantities import constraint_quantities
 from .chains import coordinate_groups, largest_rates, loop_chains
@@ -89,9 +90,7 @@ class ClosedLoopTracker:
         max_steps: int = 1000,
     ) -> None:
         require_model(model)
-        if not isinstance(constraints, ConstraintSet):
-            raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
-        constraints.check_model(model)
+        require_constraints(model, constraints)
         if constraints.user or model._custom:
             raise InputError(
                 f"model {model.name!r}: user constraints and user-defined joints have no known bounds of second "

@@ -116,12 +116,12 @@ def _figure(rows: int, height: float) -> tuple[Figure, Any]:
 def plot_efforts(robot: IdentifiedRobot) -> Figure:
     """Draw efforts of each joint, measured, predicted before and after."""
     told = robot.prediction
-    figure, axes = _figure(robot.model.nv, 1.1 * robot.model.nv + 0.8)
+    figure, axes = _figure(robot.model.nv, 1.3 * robot.model.nv + 0.8)
     for j, (ax, name) in enumerate(zip(axes, _plain(robot.model.joint_names), strict=True)):
         ax.plot(told.time, told.measured[:, j], color="0.7", lw=3.0, label="measured")
         ax.plot(told.time, told.before[:, j], "--", color="tab:orange", lw=1.0, label="before")
         ax.plot(told.time, told.predicted[:, j], color="tab:blue", lw=1.0, label="identified")
-        ax.set_ylabel(f"{name}\n[N m, N]", fontsize=8)
+        ax.set_title(f"{name} [N m, N]", loc="left", fontsize=8)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, fontsize=8)
     axes[-1].set_xlabel("time [s]")
     return figure
