@@ -197,9 +197,9 @@ def test_who_looks_can_change_nothing(shown, monkeypatch):
         {"type": "SceneNodeClickMessage", "name": "/robot/1"},
         {"type": "NoSuchMessage"},
     ]
-    for message in hostile:
-        first.send(message)
-    first.socket.send(b"\xff\x00 no message")
+    for message in hostile:  # each by another: who sends nonsense may be hung up on
+        shown.watch().send(message)
+    shown.watch().socket.send(b"\xff\x00 no message")
     third = shown.watch()  # the page is still there
     shown.core.take_report("later", 0, "still here", 0.0)
     shown.draw()
