@@ -52,12 +52,15 @@ def picture(name, made, modes):
             for points in lines(made, q):
                 drawn = points.T[list(plane)] if plane else points.T
                 ax.plot(*drawn, "o-", color=f"C{k % 10}", markersize=3, linewidth=2.0 if place == 1 else 1.0)
-        ax.set(aspect="equal", xlabel="x [m]", title=f"{name}, {title}")
+        ax.set(xlabel="x [m]", title=f"{name}, {title}")
         ax.set_ylabel("y [m]" if plane != (0, 2) else "z [m]")
-        if not plane:
+        if plane:
+            ax.set_aspect("equal")
+        else:  # one scale for all axes, and room for their labels
+            ax.set_box_aspect(np.ptp([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()], axis=1), zoom=0.8)
             ax.view_init(elev=20.0, azim=-65.0)
-            ax.set_box_aspect(None, zoom=0.85)  # labels of the axes would be cut off
-            ax.locator_params(nbins=4)
+            ax.locator_params(nbins=3)
+            ax.yaxis.labelpad = 8.0
     return figure
 
 
