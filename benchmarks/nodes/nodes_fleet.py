@@ -21,12 +21,13 @@ from .subjects import COMPUTED_TORQUE
 ROBOTS = [f"robot{k}" for k in range(1, 11)]
 RATES = (100.0, 250.0, 500.0)
 DURATION = 10.0
+PERCENTILES = (1.0, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0)
 FIRST = 20
 """States of each robot that are not counted."""
 
 
 def run() -> tuple[list[Figure], Any]:
-    """Measure; returns figures and all round trips."""
+    """Measure; returns figures and percentiles of round trips."""
     figures, raw = [], {}
     for way in ("a process each", "together"):
         more, raw[way] = _measure(way)
@@ -61,7 +62,7 @@ def _measure(way: str) -> tuple[list[Figure], Any]:
             sent = len(ROBOTS) * stream(clients, rate, DURATION, FIRST)
             used = sum(map(processor_time, processes)) - before
             trips = np.concatenate([client.collect() for client in clients]) * 1e6
-            raw[f"{rate:g} Hz"] = trips.tolist()
+            raw[f"{rate:g} Hz"] = {f"p{p:g} [us]": float(np.percentile(trips, p)) for p in PERCENTILES}
             what = f"{way}, {rate:g} Hz: "
             figures += [
                 Figure(f"{what}states answered", 100.0 * len(trips) / sent, "%"),
