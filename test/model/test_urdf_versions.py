@@ -120,7 +120,7 @@ MISSING = '<mimic joint="sholder" multiplier="2"/>'
 def test_a_mimic_without_its_master_moves_by_itself():
     with pytest.warns(DescriptionWarning, match="'shoulder' mimics 'sholder'; did you mean 'shoulder'?") as caught:
         model = Model.from_urdf(arm(inside=MISSING))
-    assert len(caught) == 1
+    assert [w.category for w in caught].count(DescriptionWarning) == 1
     assert model.nv == 1
     with pytest.raises(DescriptionError, match="'shoulder' mimics joint 'sholder', which does not move"):
         model.with_coupled_mimics()
