@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TrackingStatus
 from ...ros.inputs.base_input import BASE_SETTINGS
@@ -32,7 +32,7 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.certainty import Certainty, word_for
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions, JointOutput
+from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions
 from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.wire.interface_package import interfaces
 from ...ros.wire.messages import LINEAR_FIRST
@@ -72,14 +72,6 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
     def read_options(self, values: Mapping[str, Any]) -> ClosedLoopOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         return ClosedLoopOptions(**ClosedLoopOptions.read(values))
-
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ClosedLoopCore:
-        """Refuse: a core takes a mechanism besides, see `build`."""
-        raise NotImplementedError
-
-    def outputs(self) -> tuple[JointOutput | None, ...]:
-        """Return the outputs with a number for each joint of `RobotInputs`: none."""
-        return ()
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ClosedLoopCore]:
         """Prepare the mechanism of a description; raises with the reason where that cannot be done."""

@@ -24,8 +24,9 @@ from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.model.loop_loading import load_mechanism
 from ...ros.model.model_loading import is_mjcf
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
+from ...ros.node.tree_node import TreeNode
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import (
     EffortCommands,
@@ -67,7 +68,7 @@ SETTINGS = (
 )
 
 
-class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
+class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
     """Joint states and trajectories in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:

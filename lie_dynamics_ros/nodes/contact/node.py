@@ -14,8 +14,9 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from ...lie_dynamics import JointFriction, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
+from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.diagnostics import Report
@@ -30,7 +31,7 @@ from .report import ContactReport, make_report
 SETTINGS = (*ROBOT_SETTINGS, *CONTACT_SETTINGS)
 
 
-class ContactNode(RobotNode[ContactCore]):
+class ContactNode(TreeNode[ContactCore]):
     """Joint states with efforts in, contacts out."""
 
     def __init__(self, **kwargs: Any) -> None:

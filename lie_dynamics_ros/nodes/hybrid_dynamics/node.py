@@ -20,8 +20,9 @@ from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
+from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.base_outputs import BaseAcceleration, WrenchOutput
 from ...ros.outputs.diagnostics import Report
@@ -55,7 +56,7 @@ SETTINGS = (
 )
 
 
-class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
+class HybridDynamicsNode(TreeNode[HybridDynamicsCore]):
     """Joint states and a command in, joint accelerations and efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -17,8 +17,9 @@ from ...core.joint_mapping import JointMatch
 from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
+from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.diagnostics import Report
@@ -43,7 +44,7 @@ SETTINGS = (
 )
 
 
-class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
+class InverseDynamicsNode(TreeNode[InverseDynamicsCore]):
     """Joint states in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -17,12 +17,12 @@ from std_srvs.srv import Trigger
 from ...core.arrays import Array
 from ...core.errors import NodeError, RequestError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
+from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import JointOutput
 from ...ros.wire import qos
 from ...ros.wire.messages import wrench_to_array
 from .core import ToolAnswer, ToolWrenchCore
@@ -31,7 +31,7 @@ from .options import TOOL_WRENCH_SETTINGS, ToolWrenchOptions
 SETTINGS = (*ROBOT_SETTINGS, *TOOL_WRENCH_SETTINGS)
 
 
-class ToolWrenchNode(RobotNode[ToolWrenchCore]):
+class ToolWrenchNode(TreeNode[ToolWrenchCore]):
     """Joint states and readings in, contact wrenches out."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -50,10 +50,6 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ToolWrenchCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
         return ToolWrenchCore(model, options, friction)
-
-    def outputs(self) -> tuple[JointOutput | None, ...]:
-        """Return the outputs with a number for each joint."""
-        return ()
 
     # Messages.
 

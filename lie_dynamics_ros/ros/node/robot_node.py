@@ -12,18 +12,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from ...core.errors import RequestError
-from ...core.frame_names import check_prefix, link_of
+from ...core.frame_names import link_of
 from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, Payload, RobotOptions
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
-from ...lie_dynamics import JointFriction, Model
-from ..inputs.base_input import BASE_SETTINGS, BaseInput, check_base
+from ..inputs.base_input import BASE_SETTINGS, BaseInput
 from ..inputs.imu_input import IMU_SETTINGS, ImuInput
 from ..inputs.robot_inputs import INPUT_SETTINGS, NAMED, RobotInputs
 from ..inputs.state_stream import TOPICS
-from ..model.friction_loading import load_friction
-from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS, load_base, load_model
+from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.joint_outputs import JointOutput
@@ -60,7 +58,7 @@ Core = TypeVar("Core", bound=RobotCore)
 
 
 class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
-    """Joint states in, answers out; subclasses fill in `read_options`, `make_core`, `outputs` and `publish`.
+    """Joint states in, answers out; subclasses fill in `read_options`, `build`, `outputs` and `publish`.
 
     Attributes
     ----------
@@ -81,12 +79,12 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     # For subclasses to fill in.
 
     @abstractmethod
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> Core:
-        """Prepare everything for a robot; raises with the reason where that cannot be done. Changes nothing else."""
+    def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, Core]:
+        """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
 
-    @abstractmethod
     def outputs(self) -> tuple[JointOutput | None, ...]:
-        """Return the outputs with a number for each joint."""
+        """Return the outputs with a number for each joint, if there are any."""
+        return ()
 
     # Configuration.
 
@@ -107,22 +105,6 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         super().settings_changed(names)
         if self.core is not None:
             self.serve(self.inputs, self.core)
-
-    def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, Core]:
-        """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
-        prefix = values["joint_prefix"]
-        check_prefix(values["frame_prefix"])
-        joints = [prefix + joint for joint in values["joints"] if joint]
-        model = load_model(description, values, self.get_logger())
-        friction = load_friction(description, values, model)
-        options: RobotOptions = self.options_of(values)
-        Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
-        model = model.with_joint_prefix(prefix)
-        core = self.make_core(model, options, friction)
-        base = load_base(description, values, model) if check_base(values) else None
-        if base is not None:
-            core.put_on(base)
-        return RobotInputs(model, joints, base), core
 
     def use(self, robot: tuple[RobotInputs, Core]) -> None:
         """Answer for this robot from now on."""
