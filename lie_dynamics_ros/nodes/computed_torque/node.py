@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
@@ -127,6 +128,9 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ComputedTorqueCore]:
         """Prepare the controller of this robot, of its motors where it has loops; raises where that cannot be done."""
         if not (values["loops"].strip() or is_mjcf(description)):
+            given = [s.name for s in MECHANISM_SETTINGS[1:] if not np.array_equal(values[s.name], s.default)]
+            if given:  # else a mechanism would be controlled as the tree that is left of it
+                raise ConfigurationError(f"loops is empty; expected with {', '.join(given)}")
             return super().build(description, values)
         if check_base(values):
             raise ConfigurationError("a robot with loops on a base that moves; expected one whose base is fixed")

@@ -206,3 +206,25 @@ def test_the_node_as_its_page_starts_it(bench):
         return phases and "the loops are lost" in phases[-1].data
 
     bench.wait(stopped, "a stop")
+
+
+def test_a_mechanism_without_its_loops_is_not_controlled_as_a_tree(bench):
+    description = {"robot_description": VALUES["robot_description"]}
+    node = bench.start("computed_torque", autostart=False, **description)
+    given = {
+        "measured_joints": ["left_motor"],
+        "motors": ["left_motor"],
+        "start_joints": ["left_motor"],
+        "start_positions": [2.2],
+        "sensor_noise": [1e-4],
+        "sensor_error": [1e-3],
+        "max_speed": [5.0],
+        "max_steps": 10,
+    }
+    assert {"loops", *given} == DEFAULTS.keys()
+    for name, value in given.items():
+        assert bench.set(node, **{name: value}).successful
+        assert not bench.change_state(node, "configure")
+        assert f"loops is empty; expected with {name}" in bench.processes[0].output
+        assert bench.set(node, **{name: DEFAULTS[name]}).successful
+    assert bench.change_state(node, "configure"), "a tree is one"
