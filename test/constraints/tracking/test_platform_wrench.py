@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.told_wrenches import ALL, TOLD
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
@@ -13,23 +14,6 @@ from lie_dynamics_ros.lie_dynamics import (
     platform_wrench,
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
-
-#: Components that the freedoms of each tell.
-FORCES = ("force_x", "force_y", "force_z")
-MOMENTS = ("moment_x", "moment_y", "moment_z")
-TOLD = {
-    "6-UPS": (*MOMENTS, *FORCES),
-    "6-UCU": (*MOMENTS, *FORCES),
-    "6-RUS": (*MOMENTS, *FORCES),
-    "delta": FORCES,
-    "linear delta": FORCES,
-    "3-RPS": ("moment_x", "moment_y", "force_z"),
-    "five-bar": ("force_x", "force_y"),
-    "four-bar": ("force_x",),
-    "four-bar arm": FORCES,
-    "planar 3-RRR": ("moment_z", "force_x", "force_y"),
-}
-ALL = (*MOMENTS, *FORCES)
 
 
 def beyond(one, q, wrench, motors, axes="body"):

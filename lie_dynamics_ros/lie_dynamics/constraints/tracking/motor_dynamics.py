@@ -17,7 +17,6 @@ from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
 from ...model.model import Model
 from ...model.structure import Frame, Joint, JointLimits
-from ..assembly import constraint_rank
 from ..constraint_set import ConstraintSet
 from ..quantities import constraint_quantities
 from .result import TrackedMotion
@@ -90,8 +89,7 @@ class MotorDynamics:
 
     def __init__(self, model: Model, constraints: ConstraintSet, q: npt.ArrayLike, motors: Sequence[str]) -> None:
         tracker = ClosedLoopTracker(model, constraints, q, motors)
-        start, setup = tracker.q, tracker.setup
-        freedoms = model.nv - constraint_rank(constraint_quantities(model, constraints, start, model._zero).jacobian)
+        start, setup, freedoms = tracker.q, tracker.setup, tracker._freedoms
         if len(setup.names) != freedoms:
             raise InputError(
                 f"motors: {freedoms} joints are expected, as many as the mechanism has freedoms, got "

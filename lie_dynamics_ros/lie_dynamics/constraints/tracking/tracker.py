@@ -104,9 +104,9 @@ class ClosedLoopTracker:
         errors = _each(sensor_error, count, "sensor_error", least=0.0)
         start = np.array(shaped(q, model.nq, "q", model), dtype=float)
         rows = np.array([joint.v_slice.start + 1 for joint in joints])
-        freedoms = _check(model, constraints, start, rows - 1, names)
+        self._freedoms = _check(model, constraints, start, rows - 1, names)
         rates = largest_rates(model, max_speed)
-        redundant = count > freedoms
+        redundant = count > self._freedoms
         self._bounded = max_speed is not None
         self.setup = Setup(model, constraints, names, rows - 1, np.array([j.q_slice.start for j in joints]), noise)
         others = np.arange(1, model.nv + 1) if redundant else np.setdiff1d(np.arange(1, model.nv + 1), rows)
