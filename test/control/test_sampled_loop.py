@@ -177,6 +177,27 @@ def test_periods_are_measured_by_medians():
     assert times.delay(1.0) == 1.75
 
 
+def test_gains_are_to_suit_long_periods_that_are_no_exception():
+    times = SampleTimes()
+
+    def take(*periods):
+        for period in periods:
+            times.add(period, 0.0)
+
+    take(*40 * [0.001], 0.006, *3 * [0.001], 0.006, *3 * [0.001], 0.006, *37 * [0.001])
+    assert times.suited == times.period == 0.001  # three of sixty
+    take(*5 * (0.001, 0.001, 0.008, 0.001))
+    assert times.period == 0.001 and times.suited == pytest.approx(0.004)
+    take(*200 * [0.001])
+    assert times.suited == pytest.approx(0.004)  # they may come back
+    take(*200 * [0.001])
+    assert times.suited == times.period == 0.001
+    take(*60 * [0.010])
+    assert times.suited == times.period == 0.010  # slower, not uneven
+    times.reset()
+    assert times.suited == 0.0
+
+
 @pytest.mark.parametrize("delay", [0.0, 1.0])
 def test_inertia_that_is_not_known_bounds_how_quickly_a_robot_comes_to_rest(delay, rng):
     """Whatever spring and damper are stable with the known inertia, with m times as much they have a slower pole."""

@@ -128,7 +128,7 @@ class Answering(RobotCore):
     @property
     def soonest(self) -> int:
         """From the last state until an effort that is still to come acts, at the latest [ns]."""
-        return round(1e9 * self._laws.gains.period * (1.0 + self._laws.gains.delay))
+        return round(1e9 * self._laws.gains.usual * (1.0 + self._laws.gains.delay))
 
     @property
     def learner(self) -> AdaptiveController | None:
@@ -199,7 +199,7 @@ class Answering(RobotCore):
         wrench = self._pushes(state, wrenches)
         ahead, x, v = desired, q, qd
         if player.moving:  # the state as the desired motion changes it until the effort acts
-            begin, held = stamp + self.lead, round(5e8 * self._laws.gains.period)
+            begin, held = stamp + self.lead, round(5e8 * self._laws.gains.usual)
             ahead = player.during(begin - held, begin + held)
             x, v = q + (ahead.position - desired.position), qd + (ahead.velocity - desired.velocity)
         if mode in TOOL_MODES:
@@ -256,7 +256,8 @@ class Answering(RobotCore):
     def _watch_times(self) -> None:
         g, times = self._laws.gains, self._times
         delay = times.delay(self.options.delay)
-        if not 0.95 * g.period < times.period < 1.05 * g.period or delay != g.delay:
+        usual, suited = times.period / g.usual, times.suited / g.period
+        if not (0.95 < usual < 1.05 and 0.95 < suited < 1.05) or delay != g.delay:
             self._suit_gains()
 
     def _pushes(self, state: RobotState, wrenches: Array | None) -> Array:
@@ -361,12 +362,13 @@ class Answering(RobotCore):
             self.goals.abort_all(f"stopped: {reason}")
 
     def _suit_gains(self) -> None:
-        """Find the gains that the loop can carry at its present period and delay."""
+        """Find the gains that the loop can carry at its present periods and delay."""
         options = self.options
-        period = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
+        usual = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
+        period = self._times.suited or usual
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
-        gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole)
+        gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole, usual)
         self._laws.set_gains(gains)
         self._find_lead()
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
@@ -381,4 +383,4 @@ class Answering(RobotCore):
         """Find for when to command: half a period, as efforts are held, after they begin to act."""
         options, g = self.options, self._laws.gains
         least = max(options.least_delay, g.delay - FINENESS if g.delay > options.delay else 0.0)
-        self.lead = round(1e9 * g.period * (0.5 + self._effort_delay.between(least, g.delay, g.period)))
+        self.lead = round(1e9 * g.usual * (0.5 + self._effort_delay.between(least, g.delay, g.usual)))

@@ -29,7 +29,8 @@ def describe_control(core: ComputedTorqueCore, report: Report) -> None:
 def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
     """Write down how the loop stands while states are answered, and what is to be warned of."""
     gains, loop, values = core.gains, core.loop(), report.values
-    values["loop period [ms]"] = f"{gains.period * 1e3:.3f}"
+    values["loop period [ms]"] = f"{gains.usual * 1e3:.3f}"
+    values["loop: gains suit a period of [ms]"] = f"{gains.period * 1e3:.3f}"
     values["loop delay [periods]"] = f"{gains.delay:g}"
     values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
     values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"

@@ -49,6 +49,8 @@ class Gains:
     ----------
     period, delay : float
         Of the loop they suit [s, periods].
+    usual : float
+        The usual period, below the former where long ones are among the periods [s].
     pole : float or None
         Of the filter that velocities come from; None where they are measured.
     kp, kd, ki : ndarray
@@ -72,6 +74,7 @@ class Gains:
     period: float
     delay: float
     pole: float | None
+    usual: float
     kp: Array
     kd: Array
     ki: Array
@@ -113,6 +116,7 @@ def make_gains(
     period: float,
     delay: float,
     pole: float | None = None,
+    usual: float = 0.0,
 ) -> Gains:
     """Return the gains for a loop.
 
@@ -127,6 +131,8 @@ def make_gains(
         [s, periods].
     pole : float or None
         Of the filter that velocities come from.
+    usual : float
+        The usual period [s]; 0 for `period`.
     """
     loop = period, delay, pole
     kp, kd, ki = wanted["kp"], wanted["kd"], wanted["ki"]
@@ -139,6 +145,7 @@ def make_gains(
     slide *= slide_factor
     return Gains(
         *loop,
+        usual=usual or period,
         kp=factor**2 * kp,
         kd=factor * kd,
         ki=factor**3 * ki,

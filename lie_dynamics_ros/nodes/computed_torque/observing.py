@@ -46,7 +46,7 @@ class Observer:
         if begin is None or self._wrench is None or not inside:
             learner.observe(q, qd, None, 0.0)
             return
-        step, last = 1e9 * gains.period, max(1, math.ceil(gains.delay))
+        step, last = 1e9 * gains.usual, max(1, math.ceil(gains.delay))
         acted = self._history.mean(begin, stamp, gains.delay * step)
         later, earlier = (self._history.mean(begin, stamp, x * step) for x in (last, last - 1))
         if acted is None or later is None or earlier is None:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from heapq import nlargest
 from statistics import median
 
 KEPT = 15
 """Samples of which medians are taken."""
+REMEMBERED = 60
+"""Periods among which long ones are looked for."""
+SINGLE = 3
+"""So many long ones of these move nothing."""
+BORNE = 2.0
+"""How many times the period that gains suit others may be."""
+CALM = 240
+"""Samples without long periods after which they are forgotten."""
 FEWEST = 5
 """Below which nothing is said."""
 EVERY = 4
@@ -19,12 +28,15 @@ FINENESS = 0.25
 
 
 class SampleTimes:
-    """Period and age of samples: medians, which single late ones do not move.
+    """Period and age of samples: medians, which single late ones do not move, and long periods among them.
 
     Attributes
     ----------
     period : float
         Measured [s]; zero until there are `FEWEST` samples in a row.
+    suited : float
+        What gains are to suit [s]: the period, or more where more than `SINGLE` of `REMEMBERED` ones are
+        more than `BORNE` times as long, up to `CALM` samples after they were.
     age : float
         How old samples are when they come [s].
     """
@@ -32,24 +44,36 @@ class SampleTimes:
     def __init__(self) -> None:
         self._periods: deque[float] = deque(maxlen=KEPT)
         self._ages: deque[float] = deque(maxlen=KEPT)
+        self._recent: deque[float] = deque(maxlen=REMEMBERED)
         self.reset()
 
     def reset(self) -> None:
         """Forget all."""
-        self.period = self.age = 0.0
-        self._count = 0
+        self.period = self.suited = self.age = 0.0
+        self._count, self._long, self._long_since = 0, 0.0, 0
+        self._recent.clear()
         self._periods.clear()
         self._ages.clear()
 
     def add(self, period: float, age: float) -> bool:
         """Take in the time since the sample before and the age of this one [s]; tell whether it is time for a look."""
         self._periods.append(period)
+        self._recent.append(period)
         self._ages.append(age)
         self._count += 1
         if self._count % EVERY or len(self._periods) < FEWEST:
             return False
         self.period, self.age = median(self._periods), max(0.0, median(self._ages))
+        self.suited = max(self.period, self._long_ones())
         return True
+
+    def _long_ones(self) -> float:
+        """Return the period that long ones ask for [s]: more at once, less after a while."""
+        found = nlargest(SINGLE + 1, self._recent)[-1] / BORNE
+        calm = self._count > self._long_since + CALM
+        if calm or found >= 0.95 * self._long:
+            self._long, self._long_since = found if calm else max(found, self._long), self._count
+        return self._long
 
     def delay(self, declared: float) -> float:
         """Return the delay [periods]: what was declared, or more where samples are older, in steps of `FINENESS`."""
