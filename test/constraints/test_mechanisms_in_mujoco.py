@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("mujoco", reason="the simulator that judges, mujoco, is not installed")
 
-from support.mujoco_mechanism import MujocoMechanism
+from support.mechanisms.mujoco_mechanism import MujocoMechanism
 
 from lie_dynamics_ros.lie_dynamics import (
     ClosedLoopTracker,

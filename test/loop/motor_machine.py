@@ -3,7 +3,7 @@
 import numpy as np
 from support.control.control_loop import ControlLoop
 from support.cores import options
-from support.mujoco_mechanism import MujocoMechanism
+from support.mechanisms.mujoco_mechanism import MujocoMechanism
 
 from lie_dynamics_ros.core.mechanism.settings import MECHANISM_SETTINGS
 from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism

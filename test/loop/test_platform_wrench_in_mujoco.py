@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("mujoco", reason="the simulator that judges, mujoco, is not installed")
 
 from motor_machine import MotorMachine
-from support.told_wrenches import ALL, TOLD
+from support.mechanisms.told_wrenches import ALL, TOLD
 
 from lie_dynamics_ros.lie_dynamics import MotorDynamics, mechanism, platform_wrench
 

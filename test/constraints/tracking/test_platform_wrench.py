@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.told_wrenches import ALL, TOLD
+from support.mechanisms.told_wrenches import ALL, TOLD
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,

@@ -1,0 +1,1 @@
+"""Mechanisms by name as tests see them."""
