@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lie_dynamics_ros.lie_dynamics.lie import quaternion
-
-from .mujoco_arm import mujoco
+from support.mujoco_arm import mujoco
 
 #: Of massless crosses, in which MuJoCo does not believe [kg, kg m^2].
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-10
