@@ -10,9 +10,10 @@ from ...errors import DescriptionError
 from .arm import four_bar_arm
 from .base import Mechanism, file_name
 from .delta import delta_robot, linear_delta
-from .gough_stewart import gough_stewart, rotary_legs
+from .gough_stewart import gough_stewart
 from .offset_legs import offset_legs
 from .planar import five_bar, four_bar
+from .rotary_legs import rotary_legs
 from .three_rps import three_rps
 from .three_rrr import planar_3rrr
 

@@ -17,7 +17,7 @@ from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import SEED, STARTS, Candidates, six_legs
 from .base import DOWN, Array, dimensions, placed, require_reach, shifted
-from .gough_stewart import SixLegs, add_sliding_leg, home_of, plate_of
+from .six_legs import SixLegs, add_sliding_leg, home_of, plate_of
 
 
 @dataclass(frozen=True, eq=False)
