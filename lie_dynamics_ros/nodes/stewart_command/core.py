@@ -91,6 +91,7 @@ class StewartCommandCore:
         self._owed = 0.0  # ticks of time that passed without a set point, negative where set points are ahead
         self._rest = np.eye(4)
         self._chunk: LegSetpoints | None = None
+        self._last: LegSetpoints | None = None
         self._chunk_begin = 0
 
     # Beginning and end.
@@ -126,7 +127,7 @@ class StewartCommandCore:
 
     def end(self) -> LegSetpoints | None:
         """Command nothing from now on; return the last set points, at rest, where there were any."""
-        last = None if self.phase == OFF or self._chunk is None else self._ways.at_rest(self.pose)
+        last = None if self.phase == OFF or self._last is None else self._ways.at_rest(self._last.pose)
         self._motion = None
         self._forget()
         self._enter(OFF, "no leg lengths yet")
@@ -148,7 +149,8 @@ class StewartCommandCore:
             self._fill()
         assert self._chunk is not None
         at = self._tick - self._chunk_begin
-        return LegSetpoints(*(field[at] for field in self._chunk))
+        self._last = LegSetpoints(*(field[at] for field in self._chunk))
+        return self._last
 
     def _count(self, elapsed: float) -> int:
         """Return how many ticks have passed: one, unless set points would be more than one off the time by that."""
@@ -197,9 +199,8 @@ class StewartCommandCore:
     @property
     def pose(self) -> Array:
         """Pose (4, 4) of the platform as commanded last."""
-        if self._motion is None:
-            return self._rest
-        return self._motion.at(self._tick * self._period).pose
+        last = self._last  # services read it beside the ticks
+        return self._rest if last is None else last.pose
 
     @property
     def state(self) -> State:
@@ -299,7 +300,8 @@ class StewartCommandCore:
         self._serial += 1
 
     def _forget(self) -> None:
-        self.pending, self._again, self._next, self._chunk, self._tick = None, None, None, None, 0
+        self.pending = self._again = self._next = self._chunk = self._last = None
+        self._tick = 0
         self.refusal, self._serial, self._orders = "", self._serial + 1, self._orders + 1
 
     def _enter(self, phase: str, reason: str) -> None:

@@ -172,7 +172,7 @@ class StewartCommandNode(ManagedNode):
 
     def _on_vehicle(self, message: Imu) -> None:
         if self.core is not None and self.state == "active":
-            self.rider.hear(message, self.ros_time(), monotonic(), self.core.options.vehicle_timeout)
+            self.rider.hear(message, self.ros_time(), monotonic())
 
     # Set points.
 

@@ -53,12 +53,12 @@ class Rider:
         assert home is not None
         return PathTarget((home @ core.ways.frames.tool)[None], (False,), word="the end of a ride")
 
-    def hear(self, message: Any, now: int, arrived: float, timeout: float) -> None:
+    def hear(self, message: Any, now: int, arrived: float) -> None:
         """Take a message of the vehicle at a time [ns], which arrived [s] on a steady clock."""
         if self._ride is None:
             return
         try:
-            self._ride.hear(*read_vehicle(message, now, timeout), arrived)
+            self._ride.hear(*read_vehicle(message, now, self._ride.timeout), arrived)
         except MessageError as error:
             self._bad = str(error)
         else:

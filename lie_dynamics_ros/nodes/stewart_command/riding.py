@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +11,17 @@ from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...lie_dynamics.lie import se3
 from ...lie_dynamics.stewart import StewartError
-from ...lie_dynamics.stewart.command import ClassicalWashout, PlannedMotion, WashoutState, smooth_path
+from ...lie_dynamics.stewart.command import (
+    ClassicalWashout,
+    CommandFrames,
+    PathError,
+    PlannedMotion,
+    WashoutState,
+    line_path,
+    smooth_path,
+)
 from .options import StewartCommandOptions
-from .targets import AT_GOAL, PathTarget, State, Ways, apart, as_far
+from .targets import AT_GOAL, PathTarget, State, Ways, apart, as_far, leaving
 
 RIDE_PERIOD, RIDE_AHEAD = 0.01, 0.05
 """Of the filters [s], and of the same filters looking ahead."""
@@ -41,6 +50,8 @@ class RideTarget:
         Of the vehicle, held.
     neutral : ndarray, shape (4, 4)
         Pose of the tool in the base.
+    frames : CommandFrames
+        With this tool.
     age : float
         From the state to where the motion begins [s].
     """
@@ -50,6 +61,7 @@ class RideTarget:
     force: Array
     rate: Array
     neutral: Array
+    frames: CommandFrames
     age: float
     word: str = "a ride"
 
@@ -61,7 +73,7 @@ class RideTarget:
         PathError
             A limit is where the platform is.
         """
-        ways = replace(ways, steps=RIDE_STEPS)
+        ways = replace(ways, steps=RIDE_STEPS, frames=self.frames)
         times, poses, twists = self._ahead()
         here, before = state.pose @ ways.frames.tool, state.tool_twist(ways)
         if state.resting and max(apart(here, pose) for pose in poses) < AT_GOAL:
@@ -72,14 +84,11 @@ class RideTarget:
             points, rates = (np.concatenate([[a], b[then]]) for a, b in ((here, poses), (before, twists)))
             if self._hopeless(ways, state, points[1], t[1]):
                 continue
-            try:
-                path = smooth_path(points, ways.frames.tool, t, rates)
-            except StewartError:
-                continue
-            motion, _, _ = as_far(ways, path, state)
-            if motion is not None:
-                return motion
-        return PathTarget(poses[-1:], (False,), word=self.word).motion(ways, state)
+            with suppress(StewartError):
+                motion, _, _ = as_far(ways, smooth_path(points, ways.frames.tool, t, rates), state)
+                if motion is not None:
+                    return motion
+        return _toward(ways, state, poses[-1])
 
     def _ahead(self) -> tuple[Array, Array, Array]:
         """Return times (k,) from where the motion begins, poses of the tool, and its twists in axes of the base."""
@@ -99,6 +108,35 @@ class RideTarget:
         lengths = platform.leg_lengths(pose @ se3.inverse(ways.frames.tool))
         gap = lengths - platform.leg_lengths(state.pose) - time * platform.leg_rates(state.pose, state.twist)
         return bool((np.abs(gap) > 0.5 * time**2 * limits.acceleration).any())
+
+
+def _toward(ways: Ways, state: State, goal: Array) -> PlannedMotion | None:
+    """Return the motion to a goal of the tool, or to where a limit ends the way there; None to stop first, or there.
+
+    Raises
+    ------
+    PathError
+        A limit is where the platform is.
+    """
+    here, far = state.pose @ ways.frames.tool, ways.limits.platform.characteristic_length
+    if (way := apart(here, goal)) > far:  # it will have been planned anew long before
+        goal = line_path([here, goal]).at([far / way]).pose[0]
+    if state.resting:
+        path = PathTarget(goal[None], (False,)).path(ways, state)
+        if path is None:
+            return None
+        motion, report, _ = as_far(ways, path, state)
+        if motion is None:
+            raise PathError(report)
+        return motion
+    found = []
+    for path in leaving(ways, state, goal):
+        with suppress(StewartError):
+            motion, _, _ = as_far(ways, path, state)
+            if motion is not None:
+                end = motion.at(motion.duration).pose @ ways.frames.tool
+                found.append((round(apart(end, goal), 6), motion.duration, motion))
+    return min(found, key=lambda one: one[:2])[2] if found else None
 
 
 class Ride:
@@ -123,7 +161,8 @@ class Ride:
         home = options.platform.home_pose
         if not gravity > 0.0 or home is None:
             raise MessageError("ride", "gravity is zero; forces are felt by tilting in it")
-        self.neutral = home @ options.frames.tool
+        self.frames = options.frames
+        self.neutral = home @ self.frames.tool
         up = self.neutral[:3, :3].T @ (-options.load.gravity / gravity)
         lean = float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
         if lean > LEAN:
@@ -155,4 +194,4 @@ class Ride:
     def target(self, now: float, lead: float) -> RideTarget:
         """Return what the platform is to do after a lead [s]."""
         age = max(0.0, now - self._time) + lead
-        return RideTarget(self._ahead, self._filters.state, *self._felt(now), self.neutral, age)
+        return RideTarget(self._ahead, self._filters.state, *self._felt(now), self.neutral, self.frames, age)

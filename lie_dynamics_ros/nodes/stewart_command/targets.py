@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -156,14 +157,10 @@ class PathTarget:
         if len(self.poses) > 1 or self.times is not None:
             return None
         here = state.pose @ ways.frames.tool
-        goal = here @ self.poses[0] if self.relative[0] else self.poses[0]
         found = []
-        for reach in REACHES:
-            try:
-                path = leaving_path(here, state.tool_twist(ways), goal, reach, ways.frames.tool)
+        for path in leaving(ways, state, here @ self.poses[0] if self.relative[0] else self.poses[0]):
+            with suppress(StewartError):
                 found.append(ways.plan(path, 1.0))
-            except StewartError:
-                continue
         return min(found, key=lambda motion: motion.duration) if found else None
 
 
@@ -213,6 +210,14 @@ class TwistTarget:
         return np.asarray(wanted / max(1.0, part / KEPT))
 
 
+def leaving(ways: Ways, state: State, goal: Array) -> Iterator[PosePath]:
+    """Yield paths that leave a motion for a goal of the tool, narrow curves first."""
+    here, twist = state.pose @ ways.frames.tool, state.tool_twist(ways)
+    for reach in REACHES:
+        with suppress(StewartError):
+            yield leaving_path(here, twist, goal, reach, ways.frames.tool)
+
+
 def as_far(ways: Ways, path: PosePath, state: State) -> tuple[PlannedMotion | None, PathReport, bool]:
     """Return the motion along a path up to its first fault, if there is one, the report, and whether there is a fault.
 
@@ -222,10 +227,13 @@ def as_far(ways: Ways, path: PosePath, state: State) -> tuple[PlannedMotion | No
         The path is at its fault already.
     """
     fault = path_fault(path, ways.limits, ways.load, ways.steps)
-    if fault is not None and fault.parameter * SHORTER < LEAST:
-        raise PathError(PathReport(fault, None, None))
-    start = 0.0 if state.resting else 1.0
-    report = ways.check(path if fault is None else path.head(SHORTER * fault.parameter), start)
+    if fault is not None:  # looked at more closely
+        fault = path_fault(path.head(fault.parameter), ways.limits, ways.load, ways.steps) or fault
+        end = SHORTER * fault.parameter
+        if end < LEAST or not ways.limits.kept(path.at([end]).pose[0]):
+            raise PathError(PathReport(fault, None, None))
+        path = path.head(end)
+    report = ways.check(path, 0.0 if state.resting else 1.0)
     return report.motion, report if fault is None else PathReport(fault, None, None), fault is not None
 
 

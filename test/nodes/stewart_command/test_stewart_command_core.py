@@ -59,6 +59,7 @@ class Run:
             if waiting is not None:
                 self.ask(waiting)
             points = self.core.step(self.period)
+            assert np.array_equal(self.core.pose, points.pose)  # services read it beside the ticks
             for field in points:
                 assert np.isfinite(field).all()
             self.lengths.append(points.lengths)

@@ -90,6 +90,30 @@ def test_the_head_is_where_the_tool_is():
     assert run.core.pose[0, 3] < head[0] - 0.02 and run.core.pose[0, 2] > 0.07
 
 
+@pytest.mark.parametrize("pull", [(20.0, 0.0, 0.0), (0.0, 0.0, -9.0)])
+def test_a_vehicle_that_pulls_farther_than_legs_reach_takes_the_platform_to_the_end_of_a_stroke(pull):
+    far = {"washout_force_scale": [1.0], "washout_translation_cutoff": [0.3], "washout_tilt_rate": 1e-3}
+    run = Rides(max_rate=2.0, max_acceleration=20.0, **far)
+    run.go(0.9, lambda t: (REST + np.array(pull), STILL))
+    run.check()
+    stroke = run.core.options.limits.stroke
+    assert min(np.abs(run.lengths[-1] - stroke[:, side]).min() for side in (0, 1)) < 1e-4
+    way = run.core.pose[:3, 3] - HOME[:3, 3]
+    assert way @ pull > 0.99 * np.linalg.norm(way) * np.linalg.norm(pull)
+    assert "a ride refused" in run.core.refusal and "leg" in run.core.refusal
+
+
+def test_a_ride_keeps_the_tool_and_the_filters_it_began_with():
+    ways = []
+    for values in ({}, {"tool_pose": [0.2, 0.0, 0.5, 0.0, 0.0, 0.0, 1.0], "washout_force_scale": [-3.0]}):
+        run = Rides(max_rate=2.0, max_acceleration=20.0)
+        run.go(0.2, sway)
+        run.core.use(core_of(rate=100.0, max_rate=2.0, max_acceleration=20.0, **values).options)
+        run.go(0.2, sway)
+        ways.append(run.poses)
+    np.testing.assert_array_equal(*ways)
+
+
 def random_ride(rng, seconds):
     """Anything at any time, and every limit kept; returns how far the legs went."""
     run = Rides(

@@ -90,6 +90,13 @@ class CommandLimits:
         for name, value in found.items():
             object.__setattr__(self, name, value)
 
+    def kept(self, pose: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Whether strokes, angles of joints and the condition number are kept in poses (..., 4, 4)."""
+        lengths, (base, platform) = self.platform.leg_lengths(pose), self.joint_angles(pose)
+        legs = (lengths >= self.stroke[:, 0]) & (lengths <= self.stroke[:, 1])
+        legs &= (base <= self.base_cone) & (platform <= self.platform_cone)
+        return np.asarray(legs.all(axis=-1) & (self.platform.condition_number(pose) <= self.condition))
+
     def joint_angles(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
         """Angles (..., 6) between legs and the axes of their joints on base and platform [rad]."""
         legs = self.platform.leg_vectors(pose)
