@@ -80,7 +80,9 @@ class Rider:
             else:
                 self._logger.info("the vehicle is heard")
         if planner.idle and core.free:
-            planner.ask(core, ride.target(now, planner.lead))
+            target = ride.target(now, planner.lead, bool(core.refusal))
+            if target is not None:
+                planner.ask(core, target)
 
     def _silence(self, ride: Ride) -> str:
         return f"nothing of the vehicle for {ride.timeout:g} s: the platform returns to its home pose"

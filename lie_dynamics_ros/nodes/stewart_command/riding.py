@@ -33,6 +33,8 @@ RIDE_STEPS = 80
 """Of the grid along a path of a ride."""
 LEAN = 0.02
 """Largest angle between the vertical and the z axis of the tool in the neutral pose [rad]."""
+RIDE_AGAIN = 0.1
+"""After which a ride that was refused is planned anew [s]."""
 HELD_UP = 0.3
 """Longest time that filters make good [s]."""
 
@@ -129,14 +131,12 @@ def _toward(ways: Ways, state: State, goal: Array) -> PlannedMotion | None:
         if motion is None:
             raise PathError(report)
         return motion
-    found = []
     for path in leaving(ways, state, goal):
         with suppress(StewartError):
             motion, _, _ = as_far(ways, path, state)
             if motion is not None:
-                end = motion.at(motion.duration).pose @ ways.frames.tool
-                found.append((round(apart(end, goal), 6), motion.duration, motion))
-    return min(found, key=lambda one: one[:2])[2] if found else None
+                return motion
+    return None
 
 
 class Ride:
@@ -171,7 +171,7 @@ class Ride:
         self._filters, self._ahead = (ClassicalWashout(period, **given) for period in (RIDE_PERIOD, RIDE_AHEAD))
         self._rest = np.array([0.0, 0.0, gravity]), np.zeros(3)
         self._input = self._rest
-        self._time, self._heard = now, -np.inf
+        self._time, self._heard, self._asked = now, -np.inf, -np.inf
 
     def hear(self, force: Array, rate: Array, now: float) -> None:
         """Take specific force and angular velocity (3,), (3,) of the vehicle."""
@@ -191,7 +191,10 @@ class Ride:
     def _felt(self, now: float) -> tuple[Array, Array]:
         return self._rest if self.silent(now) else self._input
 
-    def target(self, now: float, lead: float) -> RideTarget:
-        """Return what the platform is to do after a lead [s]."""
+    def target(self, now: float, lead: float, refused: bool) -> RideTarget | None:
+        """Return what the platform is to do after a lead [s]; None where what was refused is not to be tried yet."""
+        if refused and now - self._asked < RIDE_AGAIN:
+            return None
+        self._asked = now
         age = max(0.0, now - self._time) + lead
         return RideTarget(self._ahead, self._filters.state, *self._felt(now), self.neutral, self.frames, age)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -227,8 +227,10 @@ def as_far(ways: Ways, path: PosePath, state: State) -> tuple[PlannedMotion | No
         The path is at its fault already.
     """
     fault = path_fault(path, ways.limits, ways.load, ways.steps)
-    if fault is not None:  # looked at more closely
-        fault = path_fault(path.head(fault.parameter), ways.limits, ways.load, ways.steps) or fault
+    if fault is not None:
+        if fault.parameter > LEAST:  # looked at more closely
+            closer = path_fault(path.head(fault.parameter), ways.limits, ways.load, ways.steps) or fault
+            fault = replace(closer, fraction=closer.parameter / path.length)
         end = SHORTER * fault.parameter
         if end < LEAST or not ways.limits.kept(path.at([end]).pose[0]):
             raise PathError(PathReport(fault, None, None))

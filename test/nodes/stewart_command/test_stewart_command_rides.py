@@ -34,7 +34,9 @@ class Rides(Run):
                 self.ride.hear(*felt(self.now), self.now)
             self.ride.advance(self.now)
             if not self._plans and self.core.free:
-                self.ask(self.ride.target(self.now, self.lead))
+                target = self.ride.target(self.now, self.lead, bool(self.core.refusal))
+                if target is not None:
+                    self.ask(target)
             self.tick()
 
 
