@@ -18,7 +18,7 @@ from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
 from ..hybrid import constrained_hybrid_dynamics
 from ..inputs import ConstrainedDynamics
 from ..inverse import constrained_inverse_dynamics
-from ..kernels.solution_maps import held_maps, motion_maps
+from ..kernels.solution_maps import held_solution, motion_maps
 from ..resolution import PLAIN_CUT, RANK_CUT, Objective, objective
 
 Array = npt.NDArray[np.float64]
@@ -164,7 +164,6 @@ def solve(
     """
     mask, goal, matrix = problem.mask, problem.goal, terms.matrix
     free = ~mask
-    places, active = np.flatnonzero(free), np.flatnonzero(mask)  # to take rows by these is faster
     qdd, load, dtau = terms.qdd, terms.load, terms.tau
     # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
     if goal is None or not (mask.any() or problem.inverse):
@@ -173,20 +172,15 @@ def solve(
             threads, partial(_free, model, free, terms.forces), terms.mass, matrix, right, -terms.target
         )
         return x, dtau, dforce
-    inverse = _held_inverse(mask, matrix)
+    unique = _unique(problem, terms)
+    if unique is not None:
+        return unique
     if free.any() and not problem.inverse:
-        if inverse is not None:  # the constraints leave no choice
-            x = -(inverse @ terms.target)
-        else:
-            sides = (dtau - load).take(places, 1), -terms.target
-            x, _ = in_parts(threads, partial(_free, model, free, False), terms.mass, matrix, *sides)
+        places = np.flatnonzero(free)  # to take rows by these is faster
+        sides = (dtau - load).take(places, 1), -terms.target
+        x, _ = in_parts(threads, partial(_free, model, free, False), terms.mass, matrix, *sides)
         qdd, load = qdd.copy(), load + terms.mass.take(places, 2) @ x
         qdd[:, places] = x
-    if inverse is not None:  # forces are unique: A_p^T dforce = dload_p - dtau_p
-        dforce = _transposed(inverse) @ (load - dtau).take(places, 1)
-        dtau = dtau.copy()
-        dtau[:, active] = load.take(active, 1) - matrix.take(active + 1, 1) @ dforce
-        return qdd, dtau, dforce
     A = _transposed(matrix[:, 1:])
     (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
     dtau, dforce = in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
@@ -234,14 +228,17 @@ def _deficient_maps(model: Model, mass: Array, A: Array) -> Array:
     return np.concatenate([np.linalg.solve(_transposed(factor), x), y], axis=1)
 
 
-def _held_inverse(mask: npt.NDArray[np.bool_], matrix: Array) -> Array | None:
-    """Return the inverses of A_p (B, m, m), or None unless all are plainly regular."""
-    count, m = len(matrix), matrix.shape[2]
-    if len(mask) - mask.sum() != m:
+def _unique(problem: Problem, terms: Terms) -> tuple[Array, Array, Array] | None:
+    """Return what `solve` does where the constraints leave no choice: unless A_p is plainly regular, None."""
+    (count, n, width), m = terms.load.shape, terms.matrix.shape[2]
+    if n - np.count_nonzero(problem.mask) != m:
         return None
-    done, inverse = np.empty(count, np.bool_), np.empty((count, m, m))
-    held_maps(matrix, mask, PLAIN_CUT, done, inverse)
-    return inverse if done.all() else None
+    done, out = np.empty(count, np.bool_), np.empty((count, 2 * n + m, width))
+    target = terms.target[:, :0] if problem.inverse else terms.target
+    held_solution(
+        terms.mass, terms.matrix, terms.load, target, terms.qdd, terms.tau, problem.mask, PLAIN_CUT, done, out
+    )
+    return (out[:, :n], out[:, n : 2 * n], out[:, 2 * n :]) if done.all() else None
 
 
 def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:

@@ -1,95 +1,95 @@
-"""Householder's triangulation with column pivoting, for the few unknowns of constraints; inner loops run along rows."""
+"""Householder's triangulation with column pivoting, for the few unknowns of constraints; rows are whole vectors."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...engine.compile import inline, outline
+from ...engine.compile import inline, outline, pasted
+from ...engine.lanes import LANES, get2, put2
 
 
-@outline
-def triangulate(a, rows, columns, cut, order, heads, diagonal, w):
-    """Replace the first columns of `a` by Q's reflectors and R; tell whether each diagonal entry of R is above `cut`.
-
-    Columns of `a` beyond the first are turned along with them, by Q^T.
-
-    Parameters
-    ----------
-    a : (at least rows, at least columns), rows >= columns. Afterwards reflector k lies in column k from row k down, R
-        above the diagonal, with its columns in the order `order`.
-    order, heads, diagonal : (at least columns), filled: places of R's columns, factors of reflectors, diagonal of R.
-    w : (at least the width of `a`), workspace.
-    """
-    width = a.shape[1]
-    for j in range(columns):
-        order[j] = j
-    for k in range(columns):
-        for j in range(k, columns):
-            w[j] = 0.0
-        for i in range(k, rows):
-            for j in range(k, columns):
-                w[j] += a[i, j] * a[i, j]
-        pivot = k
-        for j in range(k + 1, columns):
-            if w[j] > w[pivot]:
-                pivot = j
-        if pivot != k:
-            order[k], order[pivot] = order[pivot], order[k]
-            for i in range(rows):
-                a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
-        norm, x = np.sqrt(w[pivot]), a[k, k]
-        if not norm > cut:
-            return False
-        head = 1.0 / (norm * (norm + abs(x)))
-        heads[k], diagonal[k] = head, -norm if x > 0.0 else norm
-        a[k, k] = x - diagonal[k]
-        reflect(a, k, head, a, rows, k + 1, width, w)
-    return True
+@pasted
+def vectors_of(a):
+    """Return the vectors of a table whose rows are whole vectors."""
+    return a.reshape((a.shape[0], a.shape[1] // LANES, LANES))
 
 
 @inline
-def reflect(a, k, head, b, rows, start, end, w):
-    """Apply reflector `k` of `a` to the columns `start` to `end` of `b`."""
-    for j in range(start, end):
-        w[j] = 0.0
-    for i in range(k, rows):
-        v = head * a[i, k]
-        for j in range(start, end):
-            w[j] += v * b[i, j]
-    for i in range(k, rows):
-        v = a[i, k]
-        for j in range(start, end):
-            b[i, j] -= v * w[j]
+def padded(count):
+    """Return the length of a row for some numbers."""
+    return (count + LANES - 1) // LANES * LANES
 
 
 @outline
-def turn_back(a, rows, columns, heads, b, width, w):
-    """Replace the first `width` columns of `b` by Q times them."""
-    for k in range(columns - 1, -1, -1):
-        reflect(a, k, heads[k], b, rows, 0, width, w)
+def triangulate(a, rows, columns, cut, order, heads, diagonal, v, w):
+    """Turn `a` by reflectors so that its first columns are triangular; tell whether R's diagonal is above `cut`.
 
+    Columns are not moved: entry (j, k) of R stands at (j, order[k]). All other columns of `a` are turned along, by Q^T.
 
-@outline
-def turned_identity(a, rows, columns, heads, b, w):
-    """Fill `b` (rows, rows) with Q^T."""
-    for i in range(rows):
-        for j in range(rows):
-            b[i, j] = 0.0
-        b[i, i] = 1.0
+    Parameters
+    ----------
+    a : (at least rows, at least columns), rows >= columns; this and all tables here have rows that are `padded`.
+    order, heads, diagonal : (at least columns), filled: places of R's columns, factors of reflectors, diagonal of R.
+    v : (at least columns, at least rows), filled with the reflectors, from entry k of row k.
+    w : (1, at least columns), workspace.
+    """
+    lanes, w_lanes = vectors_of(a), vectors_of(w)
     for k in range(columns):
-        reflect(a, k, heads[k], b, rows, 0, rows, w)
+        order[k] = k
+    for k in range(columns):
+        for c in range(padded(columns) // LANES):
+            total = get2(lanes, k, c) * get2(lanes, k, c)
+            for i in range(k + 1, rows):
+                total = total + get2(lanes, i, c) * get2(lanes, i, c)
+            put2(w_lanes, 0, c, total)
+        best = k
+        for j in range(k + 1, columns):
+            if w[0, int(order[j])] > w[0, int(order[best])]:
+                best = j
+        order[k], order[best] = order[best], order[k]
+        pivot = int(order[k])
+        for i in range(k, rows):
+            v[k, i] = a[i, pivot]
+        norm, x = np.sqrt(w[0, pivot]), v[k, k]
+        if not norm > cut:
+            return False
+        heads[k], diagonal[k] = 1.0 / (norm * (norm + abs(x))), -norm if x > 0.0 else norm
+        v[k, k] = x - diagonal[k]
+        reflect(v, k, heads[k], lanes, rows)
+    return True
 
 
 @outline
-def solve_triangle(a, columns, diagonal, b, width, transposed):
-    """Replace the first rows of `b` by R^-1 times them, or R^-T, in the order of R's columns."""
-    for j in range(columns):
-        i = j if transposed else columns - 1 - j
-        for m in range(j):
-            k = m if transposed else columns - 1 - m
-            x = a[k, i] if transposed else a[i, k]
-            for l in range(width):
-                b[i, l] -= x * b[k, l]
-        x = 1.0 / diagonal[i]
-        for l in range(width):
-            b[i, l] *= x
+def reflect(v, k, head, lanes, rows):
+    """Apply reflector `k` to all columns of a table."""
+    for c in range(lanes.shape[1]):
+        total = v[k, k] * get2(lanes, k, c)
+        for i in range(k + 1, rows):
+            total = total + v[k, i] * get2(lanes, i, c)
+        total = head * total
+        for i in range(k, rows):
+            put2(lanes, i, c, get2(lanes, i, c) - v[k, i] * total)
+
+
+@outline
+def turn_back(v, rows, columns, heads, b):
+    """Replace a table by Q times it."""
+    lanes = vectors_of(b)
+    for k in range(columns - 1, -1, -1):
+        reflect(v, k, heads[k], lanes, rows)
+
+
+@outline
+def solve_triangle(a, columns, diagonal, order, b, start, transposed):
+    """Replace the columns from `start`, a whole vector's, of the first rows of `b` by R^-1 times them, or R^-T."""
+    lanes, first = vectors_of(b), start // LANES
+    for t in range(columns):
+        j = t if transposed else columns - 1 - t
+        size = 1.0 / diagonal[j]
+        for c in range(first, lanes.shape[1]):
+            put2(lanes, j, c, size * get2(lanes, j, c))
+        for u in range(t + 1, columns):
+            i = u if transposed else columns - 1 - u
+            x = a[j, int(order[i])] if transposed else a[i, int(order[j])]
+            for c in range(first, lanes.shape[1]):
+                put2(lanes, i, c, get2(lanes, i, c) - x * get2(lanes, j, c))

@@ -10,7 +10,7 @@ from ...model.layout import OK
 from .constrained_dynamics import HEADER
 from .loops import COUNT, LOOP_SIZE, START
 from .on_demand import on_demand
-from .orthogonal import solve_triangle, triangulate, turn_back
+from .orthogonal import padded, solve_triangle, triangulate, turn_back
 
 
 @outline
@@ -37,57 +37,57 @@ def sizes(matrix, places, start, end, roots, m):
 
 
 @outline
-def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, work, vectors):
-    """Fill `b` (m, 1) with the multipliers of one state and tell whether it could be done."""
+def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, null, w, vectors, v):
+    """Fill the first column of `b` with the multipliers of one state and tell whether it could be done."""
     n, m = load.shape[0], b.shape[0]
     held = n - active
-    order, heads, diagonal, w = vectors[0], vectors[1], vectors[2], vectors[3]
+    order, heads, diagonal = vectors[0], vectors[1], vectors[2]
     for j in range(n):
-        vectors[4, j] = 1.0
-    size = np.sqrt(sizes(matrix, places, 0, n, vectors[4], m))
+        vectors[3, j] = 1.0
+    size = np.sqrt(sizes(matrix, places, 0, n, vectors[3], m))
     for k in range(m):
         for j in range(held):
             a[k, j] = matrix[int(places[active + j]) + 1, k]
-        b[k, 0] = 0.0
-    if not triangulate(a, m, held, cut * size, order, heads, diagonal, w):
+        for j in range(b.shape[1]):
+            b[k, j] = 0.0
+    if not triangulate(a, m, held, cut * size, order, heads, diagonal, v, w):
         return False
     for j in range(held):
         i = int(places[active + int(order[j])])
         b[j, 0] = load[i] - passive[i]
-    solve_triangle(a, held, diagonal, b, 1, True)
-    turn_back(a, m, held, heads, b, 1, w)  # Kim (59), the pseudo-inverse
+    solve_triangle(a, held, diagonal, order, b, 0, True)
+    turn_back(v, m, held, heads, b)  # Kim (59), the pseudo-inverse
     free = m - held
     if free == 0 or roots.shape[0] == 0:
         return True
     # Over lambda = base + null s, the torques are torque - slope s; see `resolution.resolve`.
     for k in range(m):
-        for j in range(free):
-            work[k, j] = 0.0
-        if k >= held:
-            work[k, k - held] = 1.0
-    turn_back(a, m, held, heads, work, free, w)
+        for j in range(null.shape[1]):
+            null[k, j] = 1.0 if k == held + j else 0.0
+    turn_back(v, m, held, heads, null)
     put_load(matrix, load, places, 0, active, b, x)
     most = 0.0
     for j in range(active + m):
-        for c in range(free):
+        for c in range(r.shape[1]):
             r[j, c] = 0.0
         first, last = (0, m) if j < active else (j - active, j - active + 1)
         for k in range(first, last):
             y = roots[j] * matrix[int(places[j]) + 1, k] if j < active else roots[j]
             for c in range(free):
-                r[j, c] += y * work[k, c]
+                r[j, c] += y * null[k, c]
         r[j, free] = roots[j] * x[j, 0] if j < active else -roots[j] * b[j - active, 0]
         if j >= active:
             most = max(most, roots[j])
     size = np.sqrt(sizes(matrix, places, 0, active, roots, m) + most * most)
-    if not triangulate(r, active + m, free, cut * size, order, heads, diagonal, w):
+    if not triangulate(r, active + m, free, cut * size, order, heads, diagonal, v, w):
         return False
     for j in range(free):
-        x[j, 0] = r[j, free]
-    solve_triangle(r, free, diagonal, x, 1, False)
+        for c in range(x.shape[1]):
+            x[j, c] = r[j, free] if c == 0 else 0.0
+    solve_triangle(r, free, diagonal, order, x, 0, False)
     for j in range(free):
         for k in range(m):
-            b[k, 0] += work[k, int(order[j])] * x[j, 0]
+            b[k, 0] += null[k, int(order[j])] * x[j, 0]
     return True
 
 
@@ -119,15 +119,15 @@ def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
         if not mask[i]:
             places[active + j] = i
             j += 1
-    width = max(n, m) + 1
-    a, b, x = workspace(m, n - active, cut), workspace(m, 1, cut), workspace(n + m, 1, cut)
-    r = workspace(n + m, max(m - n + active, 0) + 1, cut)
-    work, vectors = workspace(m, m, cut), workspace(5, width, cut)
+    free = max(m - n + active, 0)
+    a, b, x = workspace(m, padded(n - active), cut), workspace(m, padded(1), cut), workspace(n + m, padded(1), cut)
+    r, null, w = workspace(n + m, padded(free + 1), cut), workspace(m, padded(free), cut), workspace(1, padded(m), cut)
+    vectors, v = workspace(4, max(n, m), cut), workspace(m, n + m, cut)
     at = n + m + 6 * loops
     for s in range(load.shape[0]):
         out[s, at] = -1.0
         good = n - active <= m and share_one(
-            matrix[s], load[s], passive[s], places, active, roots, cut[0], a, r, b, x, work, vectors
+            matrix[s], load[s], passive[s], places, active, roots, cut[0], a, r, b, x, null, w, vectors, v
         )
         if not good:
             continue
