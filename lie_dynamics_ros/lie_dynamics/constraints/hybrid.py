@@ -17,7 +17,7 @@ from .forward import Baumgarte, as_mask, pack_extra, run
 from .inputs import ConstrainedDynamics, States, read_states
 from .inverse import distribute
 from .kernels import constrained_dynamics as ck
-from .quantities import quantities_of
+from .quantities import quantities_of, tables_of
 from .resolution import objective
 
 Array = npt.NDArray[np.float64]
@@ -88,7 +88,7 @@ def constrained_hybrid_dynamics(
         if found is not None and torque_weights is None and force_weights is None:
             return found
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
-    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
+    goal = objective(resolution, np.count_nonzero(mask), constraints.size, torque_weights, force_weights)
     found = run(model, constraints, states, mask, stabilization)
     if np.max(found.residual, initial=0.0) > CONSISTENT:
         _refuse(model, constraints, states, found, stabilization)
@@ -100,7 +100,8 @@ def constrained_hybrid_dynamics(
         {**states.arrays, "qdd": listed(found.qdd)},
         states.f_ext,
     )
-    shared = distribute(model, constraints, full, mask, states.arrays["tau"], goal, None, False)
+    tables = tables_of(model, constraints, full)
+    shared = distribute(model, constraints, full, tables, mask, states.arrays["tau"], goal, None, False)
     shared._packed[..., -2:] = found._packed[..., -2:]
     return shared
 

@@ -81,32 +81,43 @@ def constrained_inverse_dynamics(
     """
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    goal = objective(resolution, int(mask.sum()), constraints.size, torque_weights, force_weights)
-    passive = np.zeros_like(states.arrays["qd"])
-    if passive_torque is not None:
-        given = as_numbers(passive_torque, "passive_torque").real
-        try:
-            passive = np.array(listed(np.broadcast_to(given, (*states.batch, model.nv))))
-            require_finite(passive, "passive_torque", model)
-        except ValueError:
-            raise InputError(
-                f"passive_torque: shape (..., {model.nv}) is expected, got {given.shape}", name="passive_torque"
-            ) from None
-    return distribute(model, constraints, states, mask, passive, goal, _bounds(model, torque_limits, mask), True)
+    goal = objective(resolution, np.count_nonzero(mask), constraints.size, torque_weights, force_weights)
+    passive, tables = passive_forces(model, states, passive_torque), tables_of(model, constraints, states)
+    bounds = _bounds(model, torque_limits, mask)
+    return distribute(model, constraints, states, tables, mask, passive, goal, bounds, True)
+
+
+def passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike | None) -> Array:
+    """Return `passive_torque` for all states (B, nv)."""
+    if passive_torque is None:
+        return np.zeros(states.arrays["qd"].shape)
+    given = as_numbers(passive_torque, "passive_torque").real
+    try:
+        passive = np.array(listed(np.broadcast_to(given, (*states.batch, model.nv))))
+        require_finite(passive, "passive_torque", model)
+    except ValueError:
+        raise InputError(
+            f"passive_torque: shape (..., {model.nv}) is expected, got {given.shape}", name="passive_torque"
+        ) from None
+    return passive
 
 
 def distribute(
     model: Model,
     constraints: ConstraintSet,
     states: States,
+    tables: tuple[Array, Array, Array],
     mask: npt.NDArray[np.bool_],
     passive: Array,
     goal: Objective,
     bounds: tuple[Array, Array] | None,
     strict: bool,
 ) -> ConstrainedDynamics:
-    """Return joint forces and multipliers of a motion; `strict` refuses one that the constraints cannot hold."""
-    matrix, _, unit = tables_of(model, constraints, states)
+    """Return joint forces and multipliers of a motion; `strict` refuses one that the constraints cannot hold.
+
+    `tables` are those of `tables_of`.
+    """
+    matrix, _, unit = tables
     q, qd, qdd = (states.arrays[k] for k in ("q", "qd", "qdd"))
     count, n = len(q), model.nv
     if count == 1:
@@ -118,9 +129,8 @@ def distribute(
     size = constraints._result_size
     out = np.empty((count, size + n))
     out[:, size - 2] = -1.0
-    if bounds is None:
-        share(constraints._packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out)
-    if out[:, size - 2].min(initial=0.0) < 0.0:
+    quick = constraints._packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out
+    if bounds is not None or share(*quick) > 0:
         for s in np.flatnonzero(out[:, size - 2] < 0.0):
             A = matrix[s, 1:].T
             active, held = A[:, mask], A[:, ~mask]

@@ -30,6 +30,7 @@ from .equations import (
     forward_problem,
     hybrid_problem,
     inverse_problem,
+    result_rows,
     solve,
 )
 from .loops import constraint_derivatives
@@ -141,8 +142,12 @@ def _differentiate(
     f_ext: npt.ArrayLike | None,
     problem: Problem,
 ) -> ConstrainedDerivatives:
-    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
-    terms = _terms(model, constraints, states, problem)
+    if problem.known is None:
+        states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
+        tables = tables_of(model, constraints, states)
+    else:
+        states, tables = problem.known
+    terms = _terms(model, constraints, states, tables[0], problem)
     n = model.nv
 
     def turned(z: Array) -> Array:
@@ -154,12 +159,13 @@ def _differentiate(
         return out
 
     found = solve(model, problem, terms, turned)
-    require_result(model, *found)
+    require_result(model, found)
     along = _AlongParameters(model, problem, terms, states)
+    a = found.reshape(*states.batch, *found.shape[1:])
     parts = []
-    for k, part in enumerate(found):
-        a = part.reshape(*states.batch, *part.shape[1:])
-        parts.append(Sensitivity(a[..., :n], a[..., n : 2 * n], a[..., 2 * n :], partial(along.part, k)))
+    for rows in result_rows(n):
+        part = a[..., rows, :]
+        parts.append(Sensitivity(part[..., :n], part[..., n : 2 * n], part[..., 2 * n :], partial(along.part, rows)))
     return ConstrainedDerivatives(*parts)
 
 
@@ -172,23 +178,23 @@ class _AlongParameters:
     terms: Terms
     states: States
 
-    def part(self, k: int) -> Array:
-        return self._parts[k]
+    def part(self, rows: slice) -> Array:
+        return self._all[..., rows, :]
 
     @cached_property
-    def _parts(self) -> list[Array]:
+    def _all(self) -> Array:
         q, qd, qdd = (self.states.arrays[name] for name in ("q", "qd", "qdd"))
         load = torque_regressor(self.model, q, qd, qdd)
         target = np.zeros((len(q), self.terms.matrix.shape[2], load.shape[2]))
         none = np.zeros_like(load)
         terms = replace(self.terms, load=load, target=target, qdd=none, tau=none, forces=False)
         found = solve(self.model, self.problem, terms, lambda z: target)
-        require_result(self.model, *found)
-        return [part.reshape(*self.states.batch, *part.shape[1:]) for part in found]
+        require_result(self.model, found)
+        return found.reshape(*self.states.batch, *found.shape[1:])
 
 
-def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Problem) -> Terms:
-    """Return what enters the differentiated equations along q, qd and what is given."""
+def _terms(model: Model, constraints: ConstraintSet, states: States, matrix: Array, problem: Problem) -> Terms:
+    """Return what enters the differentiated equations along q, qd and what is given; `matrix` is that of `Terms`."""
     q, qd, qdd = (states.arrays[name] for name in ("q", "qd", "qdd"))
     count, n, m = len(q), model.nv, constraints.size
     f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
@@ -198,7 +204,6 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Pr
     else:
         tree = list(inverse_dynamics_derivatives(model, q, qd, qdd, f_ext))
     mass = np.ascontiguousarray(tree[2])
-    matrix, _, _ = tables_of(model, constraints, states)
     A = matrix[:, 1:].swapaxes(1, 2)
     force = np.ascontiguousarray(listed(problem.found.multipliers))
     loops = constraint_derivatives(model, constraints, states, qdd, force)
@@ -207,18 +212,24 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, problem: Pr
         f, z = problem.stabilization.frequency, problem.stabilization.damping_ratio
         along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
         along_qd = along_qd + 2.0 * z * f * A
-    known = (np.ones(n, np.bool_) if problem.inverse else problem.mask).astype(float)
     forces = problem.goal is None
     width = 2 * n if forces else 3 * n
     load, target = np.empty((count, n, width)), np.empty((count, m, width))
     given = np.zeros((count, n, 3 * n))
-    motion = given if forces else np.zeros((count, n, 3 * n))
+    motion = given if forces else np.zeros((count, n, 3 * n))  # where no motion is given, it is not read
     np.subtract(tree[0], loops.force_dq, out=load[..., :n])
     load[..., n : 2 * n] = tree[1]
-    target[..., :n], target[..., n : 2 * n] = along_q, along_qd
-    if not forces:
+    if not problem.inverse:
+        target[..., :n], target[..., n : 2 * n] = along_q, along_qd
+    if problem.inverse:
+        load[..., 2 * n :] = mass
+        motion.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = 1.0
+    elif forces:
+        given.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = 1.0
+    else:
+        known = problem.mask.astype(float)
         np.multiply(mass, known, out=load[..., 2 * n :])
         np.multiply(A, known, out=target[..., 2 * n :])
-    for part, diagonal in ((motion, known), (given, 1.0 - known)):  # where no motion is given, `motion` is not read
-        part.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = diagonal
+        for part, diagonal in ((motion, known), (given, 1.0 - known)):
+            part.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = diagonal
     return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force, forces)

@@ -16,9 +16,10 @@ from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
 from ..hybrid import constrained_hybrid_dynamics
-from ..inputs import ConstrainedDynamics
-from ..inverse import constrained_inverse_dynamics
+from ..inputs import ConstrainedDynamics, States, read_states
+from ..inverse import distribute, passive_forces
 from ..kernels.solution_maps import held_solution, motion_maps
+from ..quantities import tables_of
 from ..resolution import PLAIN_CUT, RANK_CUT, Objective, objective
 
 Array = npt.NDArray[np.float64]
@@ -79,6 +80,7 @@ class Problem:
     goal: Objective | None  # which forces are chosen there
     stabilization: Baumgarte | None
     inverse: bool  # all accelerations are given
+    known: tuple[States, tuple[Array, Array, Array]] | None = None  # with tables, where the solution needed them too
 
 
 def forward_problem(
@@ -112,7 +114,7 @@ def hybrid_problem(
     found = constrained_hybrid_dynamics(
         model, constraints, q, qd, qdd, tau, mask, f_ext, stabilization=stabilization, **sharing
     )
-    goal = objective(n_a=int(mask.sum()), m=constraints.size, **sharing)
+    goal = objective(n_a=np.count_nonzero(mask), m=constraints.size, **sharing)
     return Problem(found, mask, goal, stabilization, False)
 
 
@@ -128,12 +130,12 @@ def inverse_problem(
     **sharing: Any,
 ) -> Problem:
     """Return the problem of `constrained_inverse_dynamics`; `sharing` are resolution and weights."""
+    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    found = constrained_inverse_dynamics(
-        model, constraints, q, qd, qdd, f_ext, actuated=mask, passive_torque=passive_torque, **sharing
-    )
-    goal = objective(n_a=int(mask.sum()), m=constraints.size, **sharing)
-    return Problem(found, mask, goal, None, True)
+    goal = objective(n_a=np.count_nonzero(mask), m=constraints.size, **sharing)
+    passive, tables = passive_forces(model, states, passive_torque), tables_of(model, constraints, states)
+    found = distribute(model, constraints, states, tables, mask, passive, goal, None, True)
+    return Problem(found, mask, goal, None, True, (states, tables))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,7 @@ class Terms:
     mass: Array  # M (B, nv, nv)
     matrix: Array  # A transposed, one row ahead (B, nv + 1, m)
     load: Array  # of inverse dynamics less A^T lambda (B, nv, c)
-    target: Array  # of A qdd + dA/dt qd + stabilisation (B, m, c)
+    target: Array  # of A qdd + dA/dt qd + stabilisation (B, m, c); not read in inverse dynamics
     qdd: Array  # of accelerations that are given (B, nv, c)
     tau: Array  # of joint forces that are given (B, nv, c)
     found_tau: Array  # the solution (B, nv)
@@ -155,10 +157,8 @@ class Terms:
     forces: bool = False
 
 
-def solve(
-    model: Model, problem: Problem, terms: Terms, turned: Callable[[Array], Array], threads: int = 1
-) -> tuple[Array, Array, Array]:
-    """Return the derivatives of accelerations, joint forces (B, nv, c) and multipliers (B, m, c).
+def solve(model: Model, problem: Problem, terms: Terms, turned: Callable[[Array], Array], threads: int = 1) -> Array:
+    """Return the derivatives of joint forces, accelerations and multipliers, one below the other (B, 2 nv + m, c).
 
     `turned` (B, nv) -> (B, m, c) returns those of A z for vectors z that do not change.
     """
@@ -168,23 +168,29 @@ def solve(
     # M_vv x - A_v^T y = dtau_v - dload_v,  A_v x = -dtarget.
     if goal is None or not (mask.any() or problem.inverse):
         right = -load if terms.forces else dtau - load
-        x, dforce = in_parts(
+        (found,) = in_parts(
             threads, partial(_free, model, free, terms.forces), terms.mass, matrix, right, -terms.target
         )
-        return x, dtau, dforce
+        return np.concatenate([dtau, found], axis=1)
     unique = _unique(problem, terms)
     if unique is not None:
         return unique
     if free.any() and not problem.inverse:
         places = np.flatnonzero(free)  # to take rows by these is faster
         sides = (dtau - load).take(places, 1), -terms.target
-        x, _ = in_parts(threads, partial(_free, model, free, False), terms.mass, matrix, *sides)
+        (found,) = in_parts(threads, partial(_free, model, free, False), terms.mass, matrix, *sides)
+        x = found[:, : len(places)]
         qdd, load = qdd.copy(), load + terms.mass.take(places, 2) @ x
         qdd[:, places] = x
     A = _transposed(matrix[:, 1:])
     (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
     dtau, dforce = in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
-    return qdd, dtau, dforce
+    return np.concatenate([dtau, qdd, dforce], axis=1)
+
+
+def result_rows(n: int) -> tuple[slice, slice, slice]:
+    """Return where `solve` puts accelerations, joint forces and multipliers."""
+    return slice(n, 2 * n), slice(n), slice(2 * n, None)
 
 
 def _transposed(a: npt.NDArray[Any]) -> Array:
@@ -193,8 +199,8 @@ def _transposed(a: npt.NDArray[Any]) -> Array:
 
 def _free(
     model: Model, free: npt.NDArray[np.bool_], forces: bool, mass: Array, matrix: Array, right: Array, left: Array
-) -> tuple[Array, Array]:
-    """Return x, y with M x - A^T y = right and A x = left at the `free` coordinates, and `forces`: for right = 1."""
+) -> tuple[Array]:
+    """Return (x, y) with M x - A^T y = right and A x = left at the `free` coordinates, and `forces`: for right = 1."""
     n = right.shape[1]
     maps = np.empty((len(mass), n + left.shape[1], n + left.shape[1]))
     done = np.empty(len(mass), np.bool_)
@@ -205,7 +211,7 @@ def _free(
     found = maps @ np.concatenate([right, left], axis=1)
     if forces:
         found = np.concatenate([found, maps[:, :, :n]], axis=2)
-    return found[:, :n], found[:, n:]
+    return (found,)
 
 
 def _deficient_maps(model: Model, mass: Array, A: Array) -> Array:
@@ -228,7 +234,7 @@ def _deficient_maps(model: Model, mass: Array, A: Array) -> Array:
     return np.concatenate([np.linalg.solve(_transposed(factor), x), y], axis=1)
 
 
-def _unique(problem: Problem, terms: Terms) -> tuple[Array, Array, Array] | None:
+def _unique(problem: Problem, terms: Terms) -> Array | None:
     """Return what `solve` does where the constraints leave no choice: unless A_p is plainly regular, None."""
     (count, n, width), m = terms.load.shape, terms.matrix.shape[2]
     if n - np.count_nonzero(problem.mask) != m:
@@ -238,7 +244,7 @@ def _unique(problem: Problem, terms: Terms) -> tuple[Array, Array, Array] | None
     held_solution(
         terms.mass, terms.matrix, terms.load, target, terms.qdd, terms.tau, problem.mask, PLAIN_CUT, done, out
     )
-    return (out[:, :n], out[:, n : 2 * n], out[:, 2 * n :]) if done.all() else None
+    return out if done.all() else None
 
 
 def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from ..forward import Baumgarte
 from ..inputs import read_states
 from ..kernels.loop_sensitivity import loop_sensitivity
 from ..quantities import tables_of
-from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, solve
+from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, result_rows, solve
 from .loops import constraint_derivatives
 
 Array = npt.NDArray[np.float64]
@@ -240,9 +240,8 @@ def _sensitivity(
     given = np.zeros_like(dtau) if problem.inverse else np.where(problem.mask[:, None], 0.0, dtau)
     M = mass_matrix(model, states.arrays["q"], threads=threads)
     result = listed(spread(found.tau)), listed(spread(found.multipliers))
-    results = [
-        np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1])
-        for a in solve(model, problem, Terms(M, matrix, load, target, dqdd, given, *result), turned, threads)
-    ]
-    require_result(model, *results)
-    return ConstrainedSensitivity(*(a[0] if single else a for a in results))
+    changed = solve(model, problem, Terms(M, matrix, load, target, dqdd, given, *result), turned, threads)
+    require_result(model, changed)
+    wide = np.moveaxis(changed, -1, 0).reshape(total, *batch, changed.shape[1])
+    first = wide[0] if single else wide
+    return ConstrainedSensitivity(*(np.ascontiguousarray(first[..., rows]) for rows in result_rows(n)))

@@ -24,7 +24,7 @@ def padded(count):
 def triangulate(a, rows, columns, cut, order, heads, diagonal, v, w):
     """Turn `a` by reflectors so that its first columns are triangular; tell whether R's diagonal is above `cut`.
 
-    Columns are not moved: entry (j, k) of R stands at (j, order[k]). All other columns of `a` are turned along, by Q^T.
+    Columns are not moved: entry (j, k) of R stands at (j, order[k]). Other columns of `a` are turned along, by Q^T.
 
     Parameters
     ----------
@@ -72,24 +72,32 @@ def reflect(v, k, head, lanes, rows):
 
 
 @outline
-def turn_back(v, rows, columns, heads, b):
-    """Replace a table by Q times it."""
+def turn(v, rows, columns, heads, b, back):
+    """Replace a table by Q^T times it, or `back` by Q."""
     lanes = vectors_of(b)
-    for k in range(columns - 1, -1, -1):
-        reflect(v, k, heads[k], lanes, rows)
+    for k in range(columns):
+        j = columns - 1 - k if back else k
+        reflect(v, j, heads[j], lanes, rows)
 
 
 @outline
-def solve_triangle(a, columns, diagonal, order, b, start, transposed):
-    """Replace the columns from `start`, a whole vector's, of the first rows of `b` by R^-1 times them, or R^-T."""
-    lanes, first = vectors_of(b), start // LANES
+def solve_triangle(a, columns, diagonal, order, b, transposed):
+    """Replace the first rows of a table by R^-1 times them, or R^-T; rows are in the order of R's."""
+    lanes = vectors_of(b)
     for t in range(columns):
         j = t if transposed else columns - 1 - t
         size = 1.0 / diagonal[j]
-        for c in range(first, lanes.shape[1]):
+        for c in range(lanes.shape[1]):
             put2(lanes, j, c, size * get2(lanes, j, c))
         for u in range(t + 1, columns):
             i = u if transposed else columns - 1 - u
             x = a[j, int(order[i])] if transposed else a[i, int(order[j])]
-            for c in range(first, lanes.shape[1]):
-                put2(lanes, i, c, get2(lanes, i, c) - x * get2(lanes, j, c))
+            add_row(lanes, i, lanes, j, -x)
+
+
+@inline
+def add_row(table, i, source, j, factor):
+    """Add a multiple of row `j` of a table of vectors to row `i` of another."""
+    if factor != 0.0:
+        for c in range(table.shape[1]):
+            put2(table, i, c, get2(table, i, c) + factor * get2(source, j, c))

@@ -6,11 +6,10 @@ import numpy as np
 
 from ...engine.compile import outline
 from ...engine.lanes import workspace
-from ...model.layout import OK
 from .constrained_dynamics import HEADER
 from .loops import COUNT, LOOP_SIZE, START
 from .on_demand import on_demand
-from .orthogonal import padded, solve_triangle, triangulate, turn_back
+from .orthogonal import padded, solve_triangle, triangulate, turn
 
 
 @outline
@@ -55,8 +54,8 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, nul
     for j in range(held):
         i = int(places[active + int(order[j])])
         b[j, 0] = load[i] - passive[i]
-    solve_triangle(a, held, diagonal, order, b, 0, True)
-    turn_back(v, m, held, heads, b)  # Kim (59), the pseudo-inverse
+    solve_triangle(a, held, diagonal, order, b, True)
+    turn(v, m, held, heads, b, True)  # Kim (59), the pseudo-inverse
     free = m - held
     if free == 0 or roots.shape[0] == 0:
         return True
@@ -64,7 +63,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, nul
     for k in range(m):
         for j in range(null.shape[1]):
             null[k, j] = 1.0 if k == held + j else 0.0
-    turn_back(v, m, held, heads, null)
+    turn(v, m, held, heads, null, True)
     put_load(matrix, load, places, 0, active, b, x)
     most = 0.0
     for j in range(active + m):
@@ -84,7 +83,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, nul
     for j in range(free):
         for c in range(x.shape[1]):
             x[j, c] = r[j, free] if c == 0 else 0.0
-    solve_triangle(r, free, diagonal, order, x, 0, False)
+    solve_triangle(r, free, diagonal, order, x, False)
     for j in range(free):
         for k in range(m):
             b[k, 0] += null[k, int(order[j])] * x[j, 0]
@@ -106,7 +105,7 @@ def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
     load, qdd, passive : (B, nv), forces that the motion takes, the motion, given forces where `mask` is False.
     roots : square roots of the weights of forces and multipliers; empty for the smallest multipliers.
     cut : (1), size of diagonal entries of R, relative to A, that are plainly none of round-off.
-    out : the rank is -1 where that cannot be said, or where the result is not finite.
+    out : the rank is -1 where that cannot be said, or where the result is not finite; how often, is returned.
     """
     n, m, loops = load.shape[1], matrix.shape[2], int(packed[0])
     active, j = 0, 0
@@ -123,7 +122,7 @@ def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
     a, b, x = workspace(m, padded(n - active), cut), workspace(m, padded(1), cut), workspace(n + m, padded(1), cut)
     r, null, w = workspace(n + m, padded(free + 1), cut), workspace(m, padded(free), cut), workspace(1, padded(m), cut)
     vectors, v = workspace(4, max(n, m), cut), workspace(m, n + m, cut)
-    at = n + m + 6 * loops
+    at, undone = n + m + 6 * loops, load.shape[0]
     for s in range(load.shape[0]):
         out[s, at] = -1.0
         good = n - active <= m and share_one(
@@ -157,4 +156,5 @@ def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
         out[s, at + 1] = rest / terms
         if total - total == 0.0:
             out[s, at] = n - active
-    return OK
+            undone -= 1
+    return undone

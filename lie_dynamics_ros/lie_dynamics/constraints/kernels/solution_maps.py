@@ -8,7 +8,7 @@ from ...engine.compile import outline
 from ...engine.lanes import LANES, get2, lift, put2, workspace
 from ...model.layout import OK
 from .on_demand import on_demand
-from .orthogonal import padded, solve_triangle, triangulate, vectors_of
+from .orthogonal import add_row, padded, solve_triangle, triangulate, turn, vectors_of
 
 
 @outline
@@ -30,14 +30,6 @@ def factor(mass, places, count, l):
                 for c in range(i // LANES, lanes.shape[1]):
                     put2(lanes, i, c, get2(lanes, i, c) - x * get2(lanes, k, c))
     return True
-
-
-@outline
-def add_row(table, i, source, j, factor):
-    """Add a multiple of row `j` of a table of vectors to row `i` of another."""
-    if factor != 0.0:
-        for c in range(table.shape[1]):
-            put2(table, i, c, get2(table, i, c) + factor * get2(source, j, c))
 
 
 @outline
@@ -71,57 +63,79 @@ def motion_maps(mass, matrix, free, cut, done, out):
         if free[i]:
             places[n] = i
             n += 1
-    g, h = padded(m), padded(n)
-    l, a, r, w = workspace(n, h, cut), workspace(n, g + h, cut), workspace(m, g, cut), workspace(1, g, cut)
-    lanes, v, vectors, square = vectors_of(a), workspace(m, n, cut), workspace(3, m, cut), workspace(1, m, cut)[0]
+    a, w = workspace(n, padded(m), cut), workspace(1, padded(m), cut)
+    v, vectors = workspace(m, n, cut), workspace(3, m, cut)
+    l, t = workspace(n, padded(n), cut), workspace(n, padded(n), cut)
+    r, square = workspace(m, padded(m), cut), workspace(m, padded(m), cut)
+    a_lanes, t_lanes, l_lanes, r_lanes, square_lanes = (
+        vectors_of(a), vectors_of(t), vectors_of(l), vectors_of(r), vectors_of(square)
+    )  # fmt: skip
     order, heads, diagonal = vectors[0], vectors[1], vectors[2]
-    clear(l)
+    clear(a)
     for s in range(mass.shape[0]):
+        clear(l)
         done[s] = False
         if m > n or not factor(mass[s], places, n, l):
             continue
-        clear(a)
         for i in range(n):
             for k in range(m):
                 a[i, k] = matrix[s, int(places[i]) + 1, k]
-            a[i, g + i] = 1.0
+        put_identity(t)
         size = 0.0
-        for j in range(n):  # L^-1 times (A^T, 1)
+        for j in range(n):  # L^-1 times A^T and 1
             x = 1.0 / l[j, j]
-            for c in range(lanes.shape[1]):
-                put2(lanes, j, c, x * get2(lanes, j, c))
+            for c in range(a_lanes.shape[1]):
+                put2(a_lanes, j, c, x * get2(a_lanes, j, c))
+            for c in range(t_lanes.shape[1]):
+                put2(t_lanes, j, c, x * get2(t_lanes, j, c))
             for i in range(j + 1, n):
-                add_row(lanes, i, lanes, j, -l[j, i])
+                add_row(a_lanes, i, a_lanes, j, -l[j, i])
+                add_row(t_lanes, i, t_lanes, j, -l[j, i])
             for k in range(m):
                 size += a[j, k] * a[j, k]
         if not triangulate(a, n, m, cut[0] * np.sqrt(size), order, heads, diagonal, v, w):
             continue
+        turn(v, n, m, heads, t, False)
+        clear(l)
+        for k in range(m, n):
+            for i in range(n):
+                add_row(l_lanes, i, t_lanes, k, t[k, i])
         for i in range(n):
             for j in range(n):
-                total = 0.0
-                for k in range(m, n):
-                    total += a[k, g + i] * a[k, g + j]
-                out[s, i, j] = total
-        solve_triangle(a, m, diagonal, order, a, g, False)
-        clear(r)
-        for i in range(m):
-            r[i, i] = 1.0
-        solve_triangle(a, m, diagonal, order, r, 0, True)
+                out[s, i, j] = l[i, j]
+        solve_triangle(a, m, diagonal, order, t, False)
+        put_identity(r)
+        solve_triangle(a, m, diagonal, order, r, True)
+        clear(square)
+        for k in range(m):
+            for i in range(k + 1):
+                add_row(square_lanes, i, r_lanes, k, r[k, i])
         for k in range(m):
             row = n + int(order[k])
             for i in range(n):
-                x = a[k, g + i]
-                out[s, row, i], out[s, i, row] = -x, x
+                out[s, row, i], out[s, i, row] = -t[k, i], t[k, i]
             for j in range(m):
-                square[j] = 0.0
-            for i in range(k, m):
-                x = r[i, k]
-                for j in range(m):
-                    square[j] += x * r[i, j]
-            for j in range(m):
-                out[s, row, n + int(order[j])] = square[j]
+                out[s, row, n + int(order[j])] = square[k, j]
         done[s] = True
     return OK
+
+
+@outline
+def combine(table, i, source, weights, factor):
+    """Fill row `i` of a table of vectors with the weighted sum of another's rows, times a factor."""
+    for c in range(table.shape[1]):
+        total = (factor * weights[0]) * get2(source, 0, c)
+        for k in range(1, source.shape[0]):
+            total = total + (factor * weights[k]) * get2(source, k, c)
+        put2(table, i, c, total)
+
+
+@outline
+def put_identity(table):
+    """Fill a table with ones on its diagonal, else zeros."""
+    clear(table)
+    for i in range(table.shape[0]):
+        table[i, i] = 1.0
 
 
 @outline
@@ -138,7 +152,7 @@ def put_rows(source, table):
     direct=True,
 )
 def held_solution(mass, matrix, load, target, qdd, tau, mask, cut, done, out):
-    """Fill derivatives of accelerations, joint forces and multipliers (B, 2 nv + m, c) where A_p has an inverse.
+    """Fill derivatives of joint forces, accelerations and multipliers (B, 2 nv + m, c) where A_p has an inverse.
 
     A_p is A at the coordinates where `mask` is False, m of them: A_p x = -dtarget and A_p^T dforce = dload_p - dtau_p.
 
@@ -150,7 +164,6 @@ def held_solution(mass, matrix, load, target, qdd, tau, mask, cut, done, out):
     done : (B), filled: whether A_p is plainly regular; nothing else is where it is not.
     """
     n, m, width = load.shape[1], matrix.shape[2], load.shape[2]
-    g, h = padded(m), padded(width)
     places, active = workspace(1, n, cut)[0], 0
     for i in range(n):
         if mask[i]:
@@ -158,55 +171,55 @@ def held_solution(mass, matrix, load, target, qdd, tau, mask, cut, done, out):
             active += 1
         else:
             places[i - active] = i
-    a, w, v, vectors = workspace(m, 2 * g, cut), workspace(1, g, cut), workspace(m, m, cut), workspace(3, m, cut)
-    x, f, y = workspace(m, h, cut), workspace(m, h, cut), workspace(n, h, cut)
+    a, w = workspace(m, padded(m), cut), workspace(1, padded(m), cut)
+    v, vectors = workspace(m, m, cut), workspace(3, m, cut)
+    t, x = workspace(m, padded(m), cut), workspace(m, padded(width), cut)
+    f, y = workspace(m, padded(width), cut), workspace(n, padded(width), cut)
     x_lanes, f_lanes, y_lanes = vectors_of(x), vectors_of(f), vectors_of(y)
     order, heads, diagonal = vectors[0], vectors[1], vectors[2]
     clear(y)
     clear(f)
+    clear(a)
     for s in range(matrix.shape[0]):
         size = 0.0
         for i in range(n):
             for k in range(m):
                 size += matrix[s, i + 1, k] * matrix[s, i + 1, k]
-        clear(a)
-        for k in range(m):
-            for j in range(m):
+        for j in range(m):
+            for k in range(m):
                 a[k, j] = matrix[s, int(places[j]) + 1, k]
-            a[k, g + k] = 1.0
         done[s] = triangulate(a, m, m, cut[0] * np.sqrt(size), order, heads, diagonal, v, w)
         if not done[s]:
             continue
-        solve_triangle(a, m, diagonal, order, a, g, False)  # row j: that of the inverse for coordinate order[j]
+        put_identity(t)
+        turn(v, m, m, heads, t, False)
+        solve_triangle(a, m, diagonal, order, t, False)  # row j: that of the inverse for coordinate order[j]
         put_rows(load[s], y)
-        put_rows(qdd[s], out[s])
+        put_rows(qdd[s], out[s, n : 2 * n])
         if target.shape[1] > 0:
             put_rows(target[s], f)
-            clear(x)
             for j in range(m):
                 i = int(places[int(order[j])])
-                for k in range(m):
-                    add_row(x_lanes, j, f_lanes, k, -a[j, g + k])
+                combine(x_lanes, j, f_lanes, t[j], -1.0)
                 for k in range(n):
                     add_row(y_lanes, k, x_lanes, j, mass[s, k, i])
                 for c in range(width):
-                    out[s, i, c] = x[j, c]
-        clear(x)
+                    out[s, n + i, c] = x[j, c]
         for j in range(m):
             i = int(places[int(order[j])])
             for c in range(width):
-                y[i, c] -= tau[s, i, c]
-                out[s, n + i, c] = tau[s, i, c]
-        for j in range(m):
-            i = int(places[int(order[j])])
-            for k in range(m):
-                add_row(x_lanes, k, y_lanes, i, a[j, g + k])
+                f[j, c] = y[i, c] - tau[s, i, c]
+                out[s, i, c] = tau[s, i, c]
+        for k in range(m):
+            for j in range(m):
+                vectors[1, j] = t[j, k]
+            combine(x_lanes, k, f_lanes, vectors[1], 1.0)
         for j in range(m, n):
             i = int(places[j])
             for k in range(m):
                 add_row(y_lanes, i, x_lanes, k, -matrix[s, i + 1, k])
             for c in range(width):
-                out[s, n + i, c] = y[i, c]
+                out[s, i, c] = y[i, c]
         for k in range(m):
             for c in range(width):
                 out[s, 2 * n + k, c] = x[k, c]
