@@ -88,7 +88,7 @@ def constrained_hybrid_dynamics(
         if found is not None and torque_weights is None and force_weights is None:
             return found
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
-    goal = objective(resolution, np.count_nonzero(mask), constraints.size, torque_weights, force_weights)
+    goal = objective(resolution, int(np.count_nonzero(mask)), constraints.size, torque_weights, force_weights)
     found = run(model, constraints, states, mask, stabilization)
     if np.max(found.residual, initial=0.0) > CONSISTENT:
         _refuse(model, constraints, states, found, stabilization)

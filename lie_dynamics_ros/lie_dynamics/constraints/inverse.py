@@ -81,7 +81,7 @@ def constrained_inverse_dynamics(
     """
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    goal = objective(resolution, np.count_nonzero(mask), constraints.size, torque_weights, force_weights)
+    goal = objective(resolution, int(np.count_nonzero(mask)), constraints.size, torque_weights, force_weights)
     passive, tables = passive_forces(model, states, passive_torque), tables_of(model, constraints, states)
     bounds = _bounds(model, torque_limits, mask)
     return distribute(model, constraints, states, tables, mask, passive, goal, bounds, True)

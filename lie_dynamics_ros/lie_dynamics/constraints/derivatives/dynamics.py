@@ -30,7 +30,7 @@ from .equations import (
     forward_problem,
     hybrid_problem,
     inverse_problem,
-    result_rows,
+    results_in,
     solve,
 )
 from .loops import constraint_derivatives
@@ -161,11 +161,9 @@ def _differentiate(
     found = solve(model, problem, terms, turned)
     require_result(model, found)
     along = _AlongParameters(model, problem, terms, states)
-    a = found.reshape(*states.batch, *found.shape[1:])
     parts = []
-    for rows in result_rows(n):
-        part = a[..., rows, :]
-        parts.append(Sensitivity(part[..., :n], part[..., n : 2 * n], part[..., 2 * n :], partial(along.part, rows)))
+    for k, part in enumerate(results_in(found.reshape(*states.batch, *found.shape[1:]), n)):
+        parts.append(Sensitivity(part[..., :n], part[..., n : 2 * n], part[..., 2 * n :], partial(along.part, k)))
     return ConstrainedDerivatives(*parts)
 
 
@@ -178,11 +176,11 @@ class _AlongParameters:
     terms: Terms
     states: States
 
-    def part(self, rows: slice) -> Array:
-        return self._all[..., rows, :]
+    def part(self, k: int) -> Array:
+        return self._parts[k]
 
     @cached_property
-    def _all(self) -> Array:
+    def _parts(self) -> list[Array]:
         q, qd, qdd = (self.states.arrays[name] for name in ("q", "qd", "qdd"))
         load = torque_regressor(self.model, q, qd, qdd)
         target = np.zeros((len(q), self.terms.matrix.shape[2], load.shape[2]))
@@ -190,7 +188,7 @@ class _AlongParameters:
         terms = replace(self.terms, load=load, target=target, qdd=none, tau=none, forces=False)
         found = solve(self.model, self.problem, terms, lambda z: target)
         require_result(self.model, found)
-        return found.reshape(*self.states.batch, *found.shape[1:])
+        return [part.reshape(*self.states.batch, *part.shape[1:]) for part in results_in(found, self.model.nv)]
 
 
 def _terms(model: Model, constraints: ConstraintSet, states: States, matrix: Array, problem: Problem) -> Terms:

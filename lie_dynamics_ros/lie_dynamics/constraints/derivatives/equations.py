@@ -114,7 +114,7 @@ def hybrid_problem(
     found = constrained_hybrid_dynamics(
         model, constraints, q, qd, qdd, tau, mask, f_ext, stabilization=stabilization, **sharing
     )
-    goal = objective(n_a=np.count_nonzero(mask), m=constraints.size, **sharing)
+    goal = objective(n_a=int(np.count_nonzero(mask)), m=constraints.size, **sharing)
     return Problem(found, mask, goal, stabilization, False)
 
 
@@ -132,7 +132,7 @@ def inverse_problem(
     """Return the problem of `constrained_inverse_dynamics`; `sharing` are resolution and weights."""
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    goal = objective(n_a=np.count_nonzero(mask), m=constraints.size, **sharing)
+    goal = objective(n_a=int(np.count_nonzero(mask)), m=constraints.size, **sharing)
     passive, tables = passive_forces(model, states, passive_torque), tables_of(model, constraints, states)
     found = distribute(model, constraints, states, tables, mask, passive, goal, None, True)
     return Problem(found, mask, goal, None, True, (states, tables))
@@ -188,9 +188,9 @@ def solve(model: Model, problem: Problem, terms: Terms, turned: Callable[[Array]
     return np.concatenate([dtau, qdd, dforce], axis=1)
 
 
-def result_rows(n: int) -> tuple[slice, slice, slice]:
-    """Return where `solve` puts accelerations, joint forces and multipliers."""
-    return slice(n, 2 * n), slice(n), slice(2 * n, None)
+def results_in(found: Array, n: int) -> tuple[Array, Array, Array]:
+    """Return the derivatives of accelerations, joint forces and multipliers that `solve` found."""
+    return found[..., n : 2 * n, :], found[..., :n, :], found[..., 2 * n :, :]
 
 
 def _transposed(a: npt.NDArray[Any]) -> Array:

@@ -23,7 +23,7 @@ from ..forward import Baumgarte
 from ..inputs import read_states
 from ..kernels.loop_sensitivity import loop_sensitivity
 from ..quantities import tables_of
-from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, result_rows, solve
+from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, results_in, solve
 from .loops import constraint_derivatives
 
 Array = npt.NDArray[np.float64]
@@ -242,6 +242,5 @@ def _sensitivity(
     result = listed(spread(found.tau)), listed(spread(found.multipliers))
     changed = solve(model, problem, Terms(M, matrix, load, target, dqdd, given, *result), turned, threads)
     require_result(model, changed)
-    wide = np.moveaxis(changed, -1, 0).reshape(total, *batch, changed.shape[1])
-    first = wide[0] if single else wide
-    return ConstrainedSensitivity(*(np.ascontiguousarray(first[..., rows]) for rows in result_rows(n)))
+    results = [np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1]) for a in results_in(changed, n)]
+    return ConstrainedSensitivity(*(a[0] if single else a for a in results))
