@@ -7,7 +7,7 @@ import numpy as np
 from ...dynamics.kernels.common.joints import check_quaternions
 from ...dynamics.kernels.common.manifold import move
 from ...dynamics.kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
-from ...engine.compile import inline, kernel
+from ...engine.compile import COMPILED, inline, kernel, pasted
 from ...engine.lanes import LANES, on_stack, single_workspace, stack_numbers
 from ...model.layout import BAD_QUATERNION, BAD_SHAPE, N_BODIES, N_Q, N_V, OK, TOO_LARGE
 from .constrained_state import REPORT_SIZE, VECTORS, constrained_state, status_of
@@ -34,6 +34,20 @@ def numbers_of_workspace(n: int, m: int, loop_scalars: int) -> int:
 work_size = inline(numbers_of_workspace)
 
 
+if COMPILED:
+
+    @pasted
+    def table(numbers, rows, columns):
+        """Return numbers as a table: `reshape` would ask the numbers' layout, for as long as a body's dynamics take."""
+        return single_workspace(numbers, rows, columns, numbers)
+
+else:
+
+    def table(numbers, rows, columns):
+        """Return numbers as a table."""
+        return numbers.reshape((rows, columns))
+
+
 @inline
 def in_workspace(
     rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
@@ -54,16 +68,16 @@ def in_workspace(
     e = d + n + 1
     f = e + m * m
     g = f + m * VECTORS
-    work = space[b:c].reshape((n + 1, TREE_COLUMNS))
+    work = table(space[b:c], n + 1, TREE_COLUMNS)
     h = n + m + 6 * nl
     qdd_out, multipliers = out[:n], out[n : n + m]
     constrained_state(
         rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
-        qdd_out, tau_out, multipliers, out[n + m : h].reshape((nl, 6)), out[h:],
-        work, space[c:d].reshape((n + 1, 6)), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
-        space[:a].reshape((n + 1, columns * LANES)), space[a:b].reshape((width, groups, LANES)),
-        space[a:b].reshape((width, width)), space[e:f].reshape((m, m)), space[f:g].reshape((VECTORS, m)),
-        space[g : g + 6 * ml].reshape((ml, 6)),
+        qdd_out, tau_out, multipliers, table(out[n + m : h], nl, 6), out[h:],
+        work, table(space[c:d], n + 1, 6), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
+        table(space[:a], n + 1, columns * LANES), space[a:b].reshape((width, groups, LANES)),
+        table(space[a:b], width, width), table(space[e:f], m, m), table(space[f:g], VECTORS, m),
+        table(space[g : g + 6 * ml], ml, 6),
     )  # fmt: skip
     return status_of(rows, given, qdd_out, multipliers, work)
 
@@ -126,7 +140,7 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
     scratch = stack_numbers()
     memory = space[:size]
     if space.shape[0] < size:
-        memory = single_workspace(scratch, size, 1, q).reshape(size)
+        memory = single_workspace(scratch, 1, size, q)[0]
     wrenches, accelerations = f_ext.shape[0] // count, qdd.shape[0] // count
     status = OK
     for s in range(count):
@@ -138,11 +152,11 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
         here, limit, last, found = q[s * nq : (s + 1) * nq], tolerance, np.inf, OK
         for attempt in range(iterations + 2 if tolerance >= 0.0 else 1):
             found = in_workspace(
-                rows, packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE)), packed[b:c],
+                rows, table(packed[HEADER:a], nl, LOOP_SIZE), table(packed[a:b], ml, SCALAR_SIZE), packed[b:c],
                 here, qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
                 f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
-                fixed[s * fixed_step : s * fixed_step + nf * n].reshape((nf, n)),
-                values[s * values_step : s * values_step + 2 * nf].reshape((nf, 2)),
+                table(fixed[s * fixed_step : s * fixed_step + nf * n], nf, n),
+                table(values[s * values_step : s * values_step + 2 * nf], nf, 2),
                 settings, limit, out[first : first + result], tail, memory,
             )  # fmt: skip
             if tolerance >= 0.0:

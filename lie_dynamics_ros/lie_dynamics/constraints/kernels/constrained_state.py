@@ -152,7 +152,11 @@ def constrained_state(
     # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
     worst = 0.0
     for attempt in range(_CORRECTIONS + 1):
-        accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
+        if projected and attempt == 0:  # nothing moves by itself
+            for i in range(n):
+                qdd_out[i] = 0.0
+        else:
+            accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
         for k in range(m):
             vectors[_REST, k] = vectors[_TARGET, k]
         for i in range(1, n + 1):
