@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from test_stewart_command_core import HOME, LEAD, Run, core_of, pose, to
+from stewart_command_runs import HOME, LEAD, Run, core_of, pose, to
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics.stewart.command import ClassicalWashout

@@ -3,59 +3,11 @@
 import numpy as np
 import pytest
 from geometry_msgs.msg import TwistStamped
-from node_platforms import HOME, LEGS, TEXT, lengths, pose_at
-from rclpy.parameter import Parameter
-from sensor_msgs.msg import Imu, JointState
+from node_platforms import pose_at
+from sensor_msgs.msg import Imu
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.nodes.stewart_command import node as module
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
-from lie_dynamics_ros.ros.outputs.diagnostics import Report
-
-
-class Ticks:
-    """An active node whose ticks and clock are ours."""
-
-    def __init__(self, bench, monkeypatch, rate):
-        values = {"autostart": False, "platform": TEXT + "\nleg_limits: [0.3, 0.8]\n", "rate": rate}
-        overrides = [Parameter(name, value=value) for name, value in values.items()]
-        self.node = module.StewartCommandNode(namespace=bench.namespace, parameter_overrides=overrides)
-        assert self.node.trigger_configure().name == "SUCCESS", self.node.failure
-        assert self.node.trigger_activate().name == "SUCCESS"
-        self.core, self.now, self.period, self.sent = self.node.core, 0.0, 1.0 / rate, []
-        monkeypatch.setattr(module, "monotonic", lambda: self.now)
-        keep = lambda m: self.sent.append((m.position[:], m.velocity[:]))  # noqa: E731
-        monkeypatch.setattr(self.node._outputs.commands, "send", keep)
-        self.hear()
-
-    def hear(self):
-        self.node.states.on_state(JointState(name=LEGS, position=lengths(HOME).tolist(), velocity=[0.0] * 6))
-
-    def tick(self, count=1, heard=False):
-        for _ in range(count):
-            self.now += self.period
-            if heard:
-                self.hear()
-            self.node._tick()
-
-    def move(self):
-        """Go at full speed."""
-        self.core.take(self.core.ask(PathTarget(pose_at([0.06, 0.0, 0.5], [0, 0, 0])[None], (False,)), 0.02).make())
-        self.tick(60, heard=True)
-        assert np.abs(self.sent[-1][1]).max() > 0.05
-
-
-@pytest.fixture
-def ticks(bench, monkeypatch):
-    made = []
-
-    def make(rate):
-        made.append(Ticks(bench, monkeypatch, rate))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.node.destroy_node()
 
 
 @pytest.mark.parametrize("rate", [4.0, 500.0])
@@ -102,87 +54,30 @@ def test_a_platform_that_slows_down_is_not_levelled(ticks):
         run.node.orders.level()
 
 
-def vehicle(run, force=(0.0, 0.0, 9.81), rate=(0.0, 0.0, 0.0), age=0, **known):
-    """A message of the vehicle."""
-    message = Imu(**known)
-    message.header.stamp = run.node.get_clock().now().to_msg()
-    message.header.stamp.sec -= age
-    for vector, numbers in ((message.linear_acceleration, force), (message.angular_velocity, rate)):
-        vector.x, vector.y, vector.z = numbers
-    run.node._on_vehicle(message)
-
-
-def told(run):
-    report = Report()
-    run.node.describe(report, 1.0)
-    return "; ".join(report.reasons)
-
-
-@pytest.fixture
-def riding(ticks, monkeypatch):
-    """A node on a ride, whose plans are made at once."""
-    run = ticks(20.0)
-    for other in ("services", "planner"):
-        monkeypatch.setattr(f"lie_dynamics_ros.nodes.stewart_command.{other}.monotonic", lambda: run.now)
-    monkeypatch.setattr(run.node.planner._background, "start", lambda job: job.run())
+def test_plans_that_take_long_hold_up_no_set_point(ticks, at_once, monkeypatch):
+    """While a plan is being made each tick sends the next set points of what is under way, whatever that is."""
+    run, jobs = ticks(1000.0), []
+    aside = lambda y: PathTarget(pose_at([0.0, y, 0.5], [0, 0, 0])[None], (False,))  # noqa: E731
+    at_once(run)
     run.tick(3, heard=True)
-    assert run.node.orders.ride(True)
-    return run
-
-
-def ride(run, count, **felt):
-    for _ in range(count):
-        vehicle(run, **felt)
-        run.tick(heard=True)
-
-
-def test_a_ride_follows_the_vehicle_and_comes_back_when_it_is_silent(riding):
-    ride(riding, 30, force=(2.0, 0.0, 9.81))
-    assert riding.core.phase == "following"
-    assert np.abs(riding.sent[-1][1]).max() > 1e-3
-    assert "vehicle" not in told(riding)
-    far = np.abs(riding.core.pose - HOME).max()
-    riding.tick(80, heard=True)
-    assert "nothing of the vehicle for 0.2 s" in told(riding)
-    assert np.abs(riding.core.pose - HOME).max() < 0.5 * far
-    ride(riding, 5)
-    assert "vehicle" not in told(riding)
-    rates = np.diff([lengths for lengths, _ in riding.sent], axis=0) / riding.period
-    assert np.abs(rates).max() <= 0.2 + 1e-9
-    assert np.abs(np.diff(rates, axis=0)).max() / riding.period <= 1.0 + 1e-6
-
-
-@pytest.mark.parametrize(
-    ("wrong", "word"),
-    [
-        ({"force": (np.nan, 0.0, 9.81)}, "not finite"),
-        ({"rate": (0.0, -np.inf, 0.0)}, "not finite"),
-        ({"age": 60}, "60 s old"),
-        ({"age": -60}, "-60 s old"),
-        ({"linear_acceleration_covariance": [-1.0] + [0.0] * 8}, "without acceleration"),
-        ({"angular_velocity_covariance": [-1.0] + [0.0] * 8}, "without acceleration or angular velocity"),
-    ],
-)
-def test_messages_of_the_vehicle_that_say_nothing_count_as_silence(riding, wrong, word):
-    ride(riding, 2)
-    ride(riding, 8, **wrong)
-    assert word in told(riding) and "nothing of the vehicle" in told(riding)
-    assert np.abs(riding.core.pose - HOME).max() < 1e-9
-
-
-def test_targets_holds_and_stops_end_a_ride(riding):
-    for end in (
-        riding.node.orders.hold,
-        lambda: riding.node.orders.ride(False),
-        lambda: riding.core.stop("a leg is off"),
+    for k, begin in enumerate(
+        (lambda: run.node.ask(run.core, aside(0.02)), lambda: run.node.orders.ride(True), run.node.orders.hold)
     ):
-        riding.node.orders.ride(True)
-        ride(riding, 12, force=(3.0, 0.0, 9.81))
-        assert riding.core.phase == "following"
-        end()
-        ride(riding, 1)
-        assert not riding.node.rider.riding
-        ride(riding, 60, force=(3.0, 0.0, 9.81))
-        assert not np.any(riding.sent[-1][1])
-    with pytest.raises(MessageError, match="hold"):
-        riding.node.orders.ride(True)
+        begin()
+        run.tick(90, heard=True)
+        monkeypatch.setattr(run.node.planner._background, "start", jobs.append)
+        goal = aside(-0.01 * k)
+        run.node.ask(run.core, goal)
+        assert len(jobs) == 1 and not run.node.planner.idle
+        motion, tick, count = run.core._motion, run.core._tick, len(run.sent)
+        run.tick(30, heard=True)
+        assert len(run.sent) == count + 30 and len(jobs) == 1
+        if motion is None:
+            due = np.tile(run.sent[count - 1][0], (30, 1))
+        else:
+            due = motion.at((tick + 1.0 + np.arange(30)) * run.period).lengths
+        np.testing.assert_allclose([lengths for lengths, _ in run.sent[count:]], due, rtol=0, atol=1e-12)
+        jobs.pop().run()
+        at_once(run)
+        run.tick(2000, heard=True)
+        assert np.abs(run.core.pose - goal.poses[0]).max() < 1e-9
