@@ -56,7 +56,7 @@ class Run:
             waiting = self.core.due()
             if waiting is not None:
                 self.ask(waiting)
-            points = self.core.step(self.period)
+            self.points = points = self.core.step(self.period)
             assert np.array_equal(self.core.pose, points.pose)  # services read it beside the ticks
             for field in points:
                 assert np.isfinite(field).all()
