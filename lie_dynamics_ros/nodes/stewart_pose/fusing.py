@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections import deque
-from collections.abc import Mapping, Sequence
+from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,69 +13,21 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.errors import MessageError, ParameterError, WaitingError
 from ...core.leg_state import LEGS, LegState
-from ...core.poses import numbers_to_matrix
+from ...core.tracking import KINDS
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import (
-    DisplacementSensor,
-    FusedPose,
-    InertialSensor,
-    StewartFusion,
-    StewartPlatform,
-    level_home,
-)
+from ...lie_dynamics.stewart import DisplacementSensor, FusedPose, StewartFusion, StewartPlatform, level_home
+from ...lie_dynamics.stewart.fusion.result import DISAGREES
 from .core import StewartPoseCore, StewartPoseOptions
+from .fusion_options import FusionOptions
+from .sensor_times import SensorTimes
+from .suspects import SETTLED, TOGETHER, Suspects
 
 LATEST = 50_000_000
 """How much older than what was answered before lengths may be [ns]."""
 READINGS_KEPT = 1000
 """Readings of the IMU that wait for lengths, at most."""
-SILENT = 100_000_000
-"""A sensor of which nothing has come for so long, and for three of its periods, is told to be silent [ns]."""
-LONGEST_START = 1_000_000_000
-"""Largest difference of the times of the first lengths [ns]."""
-
-
-@dataclass(frozen=True)
-class FusionOptions:
-    """How sensors are fused; see the parameters of the node."""
-
-    jerk: tuple[float, float]
-    delays: tuple[float, ...]
-    delay_deviations: tuple[float, ...]
-    resolution: float | None
-    inertial: InertialSensor | None
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> FusionOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense."""
-        for name, sizes in (("jerk", (2,)), ("leg_delays", (1, LEGS)), ("leg_delay_deviations", (1, LEGS))):
-            if len(values[name]) not in sizes:
-                raise ParameterError(f"{name} has {len(values[name])} numbers; expected {' or '.join(map(str, sizes))}")
-        inertial = None
-        if values["use_imu"]:
-            place = tuple(values["imu_pose"])
-            if place != (0.0,) and len(place) != 7:
-                raise ParameterError(
-                    f"imu_pose has {len(place)} numbers; expected 7, or [0.0] for the platform's frame"
-                )
-            try:
-                pose = np.eye(4) if len(place) != 7 else numbers_to_matrix(place)
-            except MessageError as error:
-                raise ParameterError(f"imu_pose: {error}") from error
-            inertial = InertialSensor(
-                gyroscope_noise=values["gyroscope_noise"],
-                accelerometer_noise=values["accelerometer_noise"],
-                pose=pose,
-                delay=values["imu_delay"],
-                delay_deviation=values["imu_delay_deviation"],
-            )
-        return cls(
-            jerk=(values["jerk"][0], values["jerk"][1]),
-            delays=tuple(values["leg_delays"]),
-            delay_deviations=tuple(values["leg_delay_deviations"]),
-            resolution=values["leg_resolution"] if values["leg_resolution"] >= 0.0 else None,
-            inertial=inertial,
-        )
+HELD = 1e-2
+"""Standard deviation of a rotation below which an estimate is one to begin from when it was lost [rad]."""
 
 
 @dataclass(eq=False, slots=True)
@@ -89,7 +41,10 @@ class FusedAnswer:
 
 
 class FusingCore(StewartPoseCore):
-    """Fuses what the sensors of one platform read; `tracked` is the last estimate, `last` stays None.
+    """Fuses what the sensors of one platform read; `tracked` is the last good estimate, `last` stays None.
+
+    An estimate that is lost begins again from lengths of all legs to which the last good pose leads straight, and is
+    published as soon as nothing speaks against `SETTLED` readings of each leg, see `Suspects`.
 
     Parameters
     ----------
@@ -101,6 +56,10 @@ class FusingCore(StewartPoseCore):
 
     Attributes
     ----------
+    latest : FusedPose or None
+        The last estimate, good or not.
+    lost : str
+        What is wrong while nothing is published since the estimate was lost; else empty.
     late : int
         Readings of the IMU that came after lengths of a later time, and were not used.
     used : int
@@ -117,40 +76,54 @@ class FusingCore(StewartPoseCore):
     ) -> None:
         self.fusion_options, self.late, self.used = fusion, 0, 0
         self._sensors, self._count = tuple(sensors), LEGS + len(sensors)
-        self._here: Array | None = None
         super().__init__(platform, legs, options)
 
     def forget(self) -> None:
         """Forget where the platform is: the next lengths are those of a pose near the start pose."""
         super().forget()
-        self._tracker = None
-        self._known, self._heard = np.full(self._count, np.nan), np.zeros(self._count, dtype=np.int64)
-        self._periods = np.zeros(self._count, dtype=np.int64)
-        self._inertial: deque[tuple[int, Array, Array]] = deque(maxlen=READINGS_KEPT)
-        self._good = pose = self.start_pose if self._here is None else self._here
-        self._fusion = None if pose is None else self._fusion_at(pose)
+        self.lost, self.latest, self._good = "", None, self.start_pose
+        self._suspects = Suspects(self.platform, self._noise())
+        self._forget_time()
 
-    def start(self) -> None:
-        """Begin afresh at the start pose."""
-        self._here = None
-        super().start()
+    def _forget_time(self) -> None:
+        """Begin at whatever time is told next."""
+        self._since, self._behind = None, 0
+        self._heard = SensorTimes(self._count)
+        self._inertial: list[tuple[int, Array, Array]] = []
+        self._stop()
+
+    def _stop(self) -> None:
+        """End the estimate: the next one begins from new lengths of all legs."""
+        self._heard.forget_readings()
+        self._readings, self._settled = np.zeros(LEGS, dtype=np.int64), False  # of each leg since the estimate began
+        self._rounds, self._apart = 0, dict[str, int]()  # which sensors disagree, and since which round
+        self._unfit: Array | None = None  # the last lengths, where no pose fits them
+        self._fusion: StewartFusion | None = None
 
     def with_options(self, options: StewartPoseOptions) -> FusingCore:
         """Return a core that goes on near where this one is with other options, and leave this one as it was."""
         other = copy.copy(self)
-        other.options = options
-        other._here = None if self.tracked is None else self.tracked.pose
-        other.forget()
-        other._here = None
+        other.options, other.tracked = options, None
+        other._suspects = copy.deepcopy(self._suspects)
+        other._suspects.noise = other._noise()
+        if self.tracked is None:
+            other._good = other.start_pose
+        elif not self.lost:
+            other._good = self.tracked.pose
+        other._forget_time()
+        other._fusion_at(np.eye(4) if other._good is None else other._good)
         return other
 
+    def _noise(self) -> Array:
+        return np.broadcast_to(self.options.leg_noise, LEGS)
+
     def _fusion_at(self, pose: Array) -> StewartFusion:
-        noise, given = np.broadcast_to(self.options.leg_noise, LEGS), self.fusion_options
+        given = self.fusion_options
         try:
             return StewartFusion(
                 self.platform,
                 pose,
-                leg_noise=noise.tolist(),
+                leg_noise=self._noise().tolist(),
                 jerk=given.jerk,
                 inertial=given.inertial,
                 sensors=self._sensors,
@@ -177,7 +150,8 @@ class FusingCore(StewartPoseCore):
         if self._since is not None and stamp < self._since:
             self.late += 1
             return
-        self._inertial.append((stamp, gyroscope, accelerometer))
+        insort(self._inertial, (stamp, gyroscope, accelerometer), key=lambda one: one[0])
+        del self._inertial[READINGS_KEPT:]  # those of a clock that is ahead go first
 
     def answer(self, state: LegState) -> FusedAnswer:
         """Take in the lengths of a state, and what the IMU read up to then.
@@ -190,78 +164,124 @@ class FusingCore(StewartPoseCore):
             No pose near the start fits the first lengths, or these are older than `LATEST`.
         """
         present = np.ones(self._count, dtype=bool) if state.present is None else state.present
-        if self._fusion is None or self._since is None:
+        self._check_time(state.stamp)
+        if self._fusion is None:
             return self._begin(state, present)
-        if state.stamp < self._since - LATEST:
-            late = (self._since - state.stamp) * 1e-9
-            raise MessageError("too late", f"lengths of {late:.3g} s before those that were answered last")
-        waiting, self._inertial = sorted(self._inertial, key=lambda one: one[0]), deque(maxlen=READINGS_KEPT)
-        for stamp, gyroscope, accelerometer in waiting:
-            if stamp < self._since:
+        try:
+            self._use_inertial(state.stamp)
+            self._heard.note(state, present)
+            fused = self._step(state.stamp, state.lengths, present, 0.0 if state.ages is None else state.ages)
+        except LieDynamicsError as error:
+            return self._begin_again(state, present, str(error))
+        self.latest = fused
+        out = [leg for leg in range(LEGS) if f"leg {leg + 1}" in fused.left_out]
+        self._rounds += 1
+        disagree = [name for name, fault in fused.left_out.items() if fault.reason == DISAGREES]
+        self._apart = {name: self._apart.get(name, self._rounds) for name in disagree}
+        apart = [leg for leg in out if f"leg {leg + 1}" in self._apart]
+        if self.lost and (out or fused.disturbed or fused.lost):
+            self._suspects.jumped(fused, state, apart)
+            return self._begin_again(state, present, f"new faults: {self.faults(fused) or 'a jump of the platform'}")
+        self._readings += present[:LEGS]
+        self._settled |= not out and bool(self._readings.min() >= SETTLED)
+        if not fused.lost:
+            if not self.lost:
+                self._suspects.watch(fused, state, apart)
+            return self._answer(state, fused)
+        if not fused.left_out:  # a pause: nothing told of the motion meanwhile
+            self._stop()
+            return self._begin(state, present)
+        together = sum(self._rounds - since < SETTLED for since in self._apart.values()) >= TOGETHER
+        if self._settled:  # before that, nobody knows which are wrong
+            old = [leg for leg in apart if self._rounds - self._apart[f"leg {leg + 1}"] >= SETTLED]
+            self._suspects.lose(old if together else apart)
+        return self._begin_again(state, present, f"left out: {self.faults(fused)}")
+
+    def _check_time(self, stamp: int) -> None:
+        """Raise MessageError where lengths are too old; as many in a row as settle an estimate tell another time."""
+        behind = 0 if self._since is None else self._since - stamp
+        if behind <= LATEST:
+            self._behind = 0
+            return
+        self._behind += 1
+        if self._behind < SETTLED:
+            raise MessageError("too late", f"lengths of {behind * 1e-9:.3g} s before those that were answered last")
+        self._forget_time()
+        if self.latest is not None:
+            self.lost = f"time went back by {behind * 1e-9:.3g} s"
+
+    def _use_inertial(self, stamp: int) -> None:
+        """Take in what the IMU read up to a time [ns]."""
+        assert self._since is not None
+        nothing, waiting = np.full(self._count, np.nan), self._inertial
+        self._inertial = [one for one in waiting if one[0] > stamp]
+        for time, gyroscope, accelerometer in waiting[: len(waiting) - len(self._inertial)]:
+            if time < self._since:
                 self.late += 1
-            elif stamp <= state.stamp:
-                self.used += 1
-                nothing = np.full(self._count, np.nan)
-                self._step(stamp, nothing, np.isfinite(nothing), 0.0, gyroscope, accelerometer)
             else:
-                self._inertial.append((stamp, gyroscope, accelerometer))
-        self._note(state, present)
-        fused = self._step(state.stamp, state.lengths, present, 0.0 if state.ages is None else state.ages)
-        if fused.lost and not fused.left_out and present[:LEGS].all():
-            # A pause: nothing told of the motion meanwhile, and all legs are good.
-            fused = self._first_of(self._fusion, self._good, state.lengths, state.ages)
-        return self._answer(state, fused)
+                self.used += 1
+                self._step(time, nothing, np.isfinite(nothing), 0.0, gyroscope, accelerometer)
+
+    def _begin_again(self, state: LegState, present: Any, reason: str) -> FusedAnswer:
+        """Begin a new estimate after one that was lost, with this state where it can be."""
+        self.lost = reason
+        self._stop()
+        return self._begin(state, present)
 
     def _begin(self, state: LegState, present: Any) -> FusedAnswer:
-        """Start from the first lengths of all legs."""
-        self._known[present] = state.lengths[present]
-        self._note(state, present)
-        self._known[state.stamp - self._heard > LONGEST_START] = np.nan
+        """Start from lengths of all legs."""
+        try:
+            fused = self._first(state, present)
+        except (MessageError, WaitingError) as error:
+            if self.latest is None or (isinstance(error, WaitingError) and not self.lost):
+                raise
+            self.lost = self.lost or "nothing fits since a pause"
+            self._since = max(state.stamp, self._since or 0)
+            return self._refused(state, self.latest, str(error))
+        self._since, self.latest = state.stamp, fused
+        self._readings += 1
+        return self._answer(state, fused)
+
+    def _first(self, state: LegState, present: Any) -> FusedPose:
+        """Return the first estimate of the lengths of all legs."""
+        known, ages = self._heard.gather(state, present)
         missing = self.awaited()
         if missing and np.isfinite(state.lengths[present]).all():
             raise WaitingError(f"no length of {', '.join(missing)} yet")
         if missing:
             raise MessageError("not finite", f"all legs are needed for the start; no length of {', '.join(missing)}")
-        if self._fusion is None:
-            try:
-                self._fusion = self._fusion_at(level_home(self.platform, self._known[:LEGS]))
-            except LieDynamicsError as error:
-                raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
-        ages = np.maximum(1e-9 * (state.stamp - self._heard), 0.0)
-        fused = self._first_of(self._fusion, None, self._known, ages)
-        self._since = state.stamp
-        return self._answer(state, fused)
-
-    def _first_of(self, fusion: StewartFusion, pose: Array | None, lengths: Array, ages: Array | None) -> FusedPose:
-        """Return the estimate of lengths that begin afresh, near a pose where one is given."""
+        lengths, there = known[:LEGS], np.isfinite(known)
+        if self._unfit is not None:
+            self._suspects.moved(lengths - self._unfit)
+        self._unfit = lengths.copy()
         try:
-            if pose is not None:
-                fusion.reset(pose)
-            there = np.isfinite(lengths)
-            return fusion.update(
-                lengths, dt=0.0, present=there, age=0.0 if ages is None else np.where(there, ages, 0.0)
-            )
+            fusion = self._fusion_at(self._place(lengths))
+            fused = fusion.update(known, dt=0.0, present=there, age=ages)
         except LieDynamicsError as error:
             raise MessageError("no such pose", str(error)) from error
+        self._fusion, self._unfit = fusion, None
+        return fused
 
-    def _note(self, state: LegState, present: Any) -> None:
-        """Take note of when each sensor was heard."""
-        stamps = (
-            state.stamp - np.int64(0) if state.ages is None else state.stamp - np.rint(1e9 * state.ages).astype(int)
-        )
-        self._periods = np.where(present & (self._heard > 0), stamps - self._heard, self._periods)
-        self._heard = np.where(present, stamps, self._heard)
+    def _place(self, lengths: Array) -> Array:
+        """Return the pose to which lengths (6,) lead straight from the last good one, or from the start."""
+        if self._good is None:
+            try:
+                return level_home(self.platform, lengths)
+            except LieDynamicsError as error:
+                raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
+        tracked = self._tracker_at(self._good, known=False).update(lengths)
+        if not tracked.valid:
+            raise MessageError(KINDS[tracked.status], self.describe(tracked))
+        return tracked.pose
 
     def awaited(self) -> list[str]:
         """Return names of the legs without which it does not start."""
-        known = np.isfinite(self._known[:LEGS]) | (self._since is not None)
-        return [leg for leg, one in zip(self.legs, known, strict=True) if not one]
+        return [] if self._fusion is not None else [self.legs[leg] for leg in self._heard.missing()]
 
     def silent(self) -> list[str]:
         """Return names of sensors that nothing has come of for a while."""
-        since = (self._since or 0) - self._heard
-        quiet = (since > np.maximum(SILENT, 3 * self._periods)) & (self._since is not None)
-        return [self.name(name) for name, one in zip(self._names(), quiet, strict=True) if one]
+        quiet = [] if self._since is None else self._heard.silent(self._since)
+        return [self.name(self._names()[place]) for place in quiet]
 
     def _names(self) -> list[str]:
         return [*(f"leg {k}" for k in range(1, LEGS + 1)), *(sensor.name for sensor in self._sensors)]
@@ -274,15 +294,24 @@ class FusingCore(StewartPoseCore):
         return self._fusion.update(lengths, *inertial, dt=max(0.0, passed), present=present, age=age)
 
     def _answer(self, state: LegState, fused: FusedPose) -> FusedAnswer:
-        self.tracked = fused
-        refusal = None
-        if not fused.lost:
-            self._good = fused.pose
-        else:
-            refusal = MessageError(
-                "lost", f"too few sensors agree to hold the platform; left out: {self.faults(fused)}"
+        """Return what is to be published of an estimate that holds the platform, as far as it is believed."""
+        if self.lost and (not self._settled or self._suspects.legs):
+            suspects = ", ".join(self.legs[leg] for leg in self._suspects.legs)
+            return self._refused(
+                state,
+                fused,
+                f"{suspects} was off, and has not jumped back since: ~/reset when it is right"
+                if self._settled
+                else f"all legs agree for {self._readings.min()} of {SETTLED} readings",
             )
-        return FusedAnswer(state, self._since or state.stamp, fused, refusal)
+        self.lost, self.tracked = "", fused
+        if self._settled and np.diagonal(fused.covariance)[:3].max() < HELD**2:
+            self._good = fused.pose
+        return FusedAnswer(state, self._since or state.stamp, fused, None)
+
+    def _refused(self, state: LegState, fused: FusedPose, why: str) -> FusedAnswer:
+        """Return an answer that is not to be published since the estimate was lost."""
+        return FusedAnswer(state, self._since or state.stamp, fused, MessageError("lost", f"{self.lost}; now {why}"))
 
     def name(self, sensor: str) -> str:
         """Return the name of a sensor in messages."""

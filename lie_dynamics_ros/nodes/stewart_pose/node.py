@@ -50,7 +50,8 @@ from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
 from .core import PoseAnswer, StewartPoseCore, StewartPoseOptions
-from .fusing import FusedAnswer, FusingCore, FusionOptions
+from .fusing import FusedAnswer, FusingCore
+from .fusion_options import FusionOptions
 from .markers import StewartMarkers
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics
 from .settings import SETTINGS
@@ -225,7 +226,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if faults != self._faults:
             self.get_logger().warning(f"left out: {faults}" if faults else "all sensors are used again")
             self._faults = faults
-        self._certainty.report_fused(fused, faults, stamp)
+        self._certainty.report_fused("" if answer.refusal is None else str(answer.refusal), faults, stamp)
         if answer.refusal is not None:
             raise answer.refusal
         outputs.covariance_matrix[0] = fused.covariance[np.ix_(LINEAR_FIRST, LINEAR_FIRST)]
@@ -326,8 +327,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     def _describe_fusion(self, core: FusingCore, report: Report) -> None:
         """Tell what is left out, how sure the estimate is, and the delays found."""
-        fused, values = core.tracked, report.values
-        values["tracking"] = "not started" if fused is None else "fused"
+        fused, values = core.latest, report.values
+        values["tracking"] = "not started" if fused is None else "lost" if core.lost else "fused"
         late, used, core.late, core.used = core.late, core.used, 0, 0
         if self.stream.open and core.fusion_options.inertial is not None and fused is not None and not used:
             report.add(diagnostics.WARN, "no readings of the IMU that fit the times of the lengths")
@@ -347,8 +348,10 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if core.fusion_options.inertial is not None:
             delays.append(("IMU", *fused.inertial_delay))
         values["delays [ms]"] = ", ".join(f"{name} {1e3 * delay:.2f} +- {1e3 * s:.2f}" for name, delay, s in delays)
+        if self.stream.open and core.lost:
+            report.add(diagnostics.ERROR, f"lost: {core.lost}")
         if self.stream.open and faults:
-            report.add(diagnostics.ERROR if fused.lost else diagnostics.WARN, f"left out: {faults}")
+            report.add(diagnostics.WARN, f"left out: {faults}")
 
     def _describe_tracking(self, core: StewartPoseCore, report: Report) -> None:
         last, tracked, values = core.last, core.tracked, report.values

@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from ...lie_dynamics.constraints.tracking.result import TrackedState
-from ...lie_dynamics.stewart import FusedPose, TrackedPose, TrackingStatus
+from ...lie_dynamics.stewart import TrackedPose, TrackingStatus
 from ..wire.messages import nanoseconds
 from .output import Output
 
@@ -81,15 +81,15 @@ class Certainty:
         elif not left < 2.0 * warning:
             self._warned = False
 
-    def report_fused(self, fused: FusedPose, faults: str, stamp: Time) -> None:
-        """Say what an estimate is: fused, of all sensors or without those with `faults`."""
+    def report_fused(self, lost: str, faults: str, stamp: Time) -> None:
+        """Say what an estimate is: fused, of all sensors or without those with `faults`; or why it is lost."""
         if not self._output.heard:
             return
-        level = DiagnosticStatus.ERROR if fused.lost else DiagnosticStatus.WARN if faults else DiagnosticStatus.OK
-        message = f"left out: {faults}" if faults else "all sensors are used"
-        word = "lost" if fused.lost else "fused"
+        level = DiagnosticStatus.ERROR if lost else DiagnosticStatus.WARN if faults else DiagnosticStatus.OK
+        message = lost or (f"left out: {faults}" if faults else "all sensors are used")
+        word = "lost" if lost else "fused"
         values = {"status": word.upper(), "certified": "false", "continued": "false", "message": message}
-        self._send(level, f"{word}, {message}" if faults else word, values | {"left_out": faults}, stamp)
+        self._send(level, f"{word}, {message}" if lost or faults else word, values | {"left_out": faults}, stamp)
 
     def _say(self, tracked: Tracked, stamp: Time, more: Mapping[str, str]) -> None:
         word = word_for(tracked, self._what)

@@ -34,6 +34,7 @@ STARTED_WITH = {
 WAYS = {
     **{name: (name, parameters) for name, parameters in STARTED_WITH.items()},
     "computed_torque, tool": ("computed_torque", {**STARTED_WITH["computed_torque"], "mode": "operational_space"}),
+    "stewart_pose, fusing": ("stewart_pose", {**STARTED_WITH["stewart_pose"], "fusion": True, "use_imu": True}),
 }
 """Each node, and what makes it another one: module and parameters."""
 
