@@ -16,11 +16,12 @@ from ...core.leg_state import LEGS, LegState
 from ...core.tracking import KINDS
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import DisplacementSensor, FusedPose, StewartFusion, StewartPlatform, level_home
+from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES
 from .core import StewartPoseCore, StewartPoseOptions
 from .fusion_options import FusionOptions
 from .sensor_times import SensorTimes
-from .suspects import SETTLED, TOGETHER, Suspects
+from .suspects import BELIEVED_AFTER, TOGETHER, Suspects
 
 LATEST = 50_000_000
 """How much older than what was answered before lengths may be [ns]."""
@@ -44,7 +45,7 @@ class FusingCore(StewartPoseCore):
     """Fuses what the sensors of one platform read; `tracked` is the last good estimate, `last` stays None.
 
     An estimate that is lost begins again from lengths of all legs to which the last good pose leads straight, and is
-    published as soon as nothing speaks against `SETTLED` readings of each leg, see `Suspects`.
+    published as soon as nothing speaks against `BELIEVED_AFTER` readings of each leg, see `Suspects`.
 
     Parameters
     ----------
@@ -183,17 +184,17 @@ class FusingCore(StewartPoseCore):
             self._suspects.jumped(fused, state, apart)
             return self._begin_again(state, present, f"new faults: {self.faults(fused) or 'a jump of the platform'}")
         self._readings += present[:LEGS]
-        self._settled |= not out and bool(self._readings.min() >= SETTLED)
+        self._settled |= not out and bool(self._readings.min() >= BELIEVED_AFTER)
+        if not self.lost:
+            self._suspects.watch(fused, state, apart)
         if not fused.lost:
-            if not self.lost:
-                self._suspects.watch(fused, state, apart)
             return self._answer(state, fused)
         if not fused.left_out:  # a pause: nothing told of the motion meanwhile
             self._stop()
             return self._begin(state, present)
-        together = sum(self._rounds - since < SETTLED for since in self._apart.values()) >= TOGETHER
+        together = sum(self._rounds - since < BELIEVED_AFTER for since in self._apart.values()) >= TOGETHER
         if self._settled:  # before that, nobody knows which are wrong
-            old = [leg for leg in apart if self._rounds - self._apart[f"leg {leg + 1}"] >= SETTLED]
+            old = [leg for leg in apart if self._rounds - self._apart[f"leg {leg + 1}"] >= BELIEVED_AFTER]
             self._suspects.lose(old if together else apart)
         return self._begin_again(state, present, f"left out: {self.faults(fused)}")
 
@@ -204,7 +205,7 @@ class FusingCore(StewartPoseCore):
             self._behind = 0
             return
         self._behind += 1
-        if self._behind < SETTLED:
+        if self._behind < BELIEVED_AFTER:
             raise MessageError("too late", f"lengths of {behind * 1e-9:.3g} s before those that were answered last")
         self._forget_time()
         if self.latest is not None:
@@ -251,9 +252,10 @@ class FusingCore(StewartPoseCore):
         if missing:
             raise MessageError("not finite", f"all legs are needed for the start; no length of {', '.join(missing)}")
         lengths, there = known[:LEGS], np.isfinite(known)
+        within = np.clip(lengths, -LARGEST, LARGEST)
         if self._unfit is not None:
-            self._suspects.moved(lengths - self._unfit)
-        self._unfit = lengths.copy()
+            self._suspects.moved(within - self._unfit)
+        self._unfit = within
         try:
             fusion = self._fusion_at(self._place(lengths))
             fused = fusion.update(known, dt=0.0, present=there, age=ages)
@@ -302,7 +304,7 @@ class FusingCore(StewartPoseCore):
                 fused,
                 f"{suspects} was off, and has not jumped back since: ~/reset when it is right"
                 if self._settled
-                else f"all legs agree for {self._readings.min()} of {SETTLED} readings",
+                else f"all legs agree for {self._readings.min()} of {BELIEVED_AFTER} readings",
             )
         self.lost, self.tracked = "", fused
         if self._settled and np.diagonal(fused.covariance)[:3].max() < HELD**2:

@@ -10,7 +10,7 @@ from ...core.arrays import Array
 from ...core.leg_state import LEGS, LegState
 from ...lie_dynamics.stewart import FusedPose, StewartPlatform
 
-SETTLED = 20
+BELIEVED_AFTER = 20
 """Readings of each leg without a fault after which an estimate that was lost is believed."""
 TOGETHER = 3
 """So many sensors that disagree at once speak against the motion, or against all, and against none of them."""
@@ -45,17 +45,19 @@ class Suspects:
         return tuple(self._jumps)
 
     def watch(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
-        """Take note how far the legs that are left out are off, while the estimate tells that sharply."""
+        """Take note how far the legs that are left out are off, while the estimate tells that sharply; 0: no more."""
         self._off = {leg: self._off[leg] for leg in out if leg in self._off}
-        if out:
-            for leg, (off, variance) in self._distances(fused, state, out):
-                if variance <= (off / SHARP) ** 2:
-                    self._off[leg] = off, variance
+        for leg, (off, variance) in self._distances(fused, state, out):
+            furthest = max(abs(off), abs(self._off.get(leg, (0.0, 0.0))[0]))
+            if variance <= (furthest / SHARP) ** 2:
+                back = abs(off) <= FAR * math.sqrt(variance)
+                self._off[leg] = (0.0, 0.0) if back else (off, variance)
 
     def lose(self, legs: list[int]) -> None:
-        """Suspect legs that were left out as the estimate was lost."""
+        """Suspect legs that were left out as the estimate was lost, but for those that were off no more."""
         for leg in legs:
-            self._jumps.setdefault(leg, 0)
+            if self._off.get(leg) != (0.0, 0.0):
+                self._jumps.setdefault(leg, 0)
 
     def jumped(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
         """Take note of suspects that jumped against an estimate that believed them."""

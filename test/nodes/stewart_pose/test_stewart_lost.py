@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from node_cases import SPECIAL
@@ -74,7 +76,7 @@ def test_a_leg_that_slipped_is_not_believed_before_it_is_back(rng, offset):
     assert all(run.many(60))
     run.many(400, leg(offset))  # some 0.2 s are bridged
     assert run.core.lost and not any(run.many(300, leg(offset)))
-    assert offset > 0.05 or f"{LEGS[2]} was off" in run.problem and "~/reset" in run.problem
+    assert offset > 0.05 or (f"{LEGS[2]} was off" in run.problem and "~/reset" in run.problem)
     back = run.many(60)
     assert all(back[25:]) and not run.core.lost
 
@@ -155,8 +157,6 @@ def test_after_any_rubbish_it_comes_back(seed, use_imu):
     run.many(0 if seed % 3 == 0 else 60)
     for _ in range(int(rng.integers(5, 80))):
         run.k += 1
-        try:
+        with contextlib.suppress(MessageError, WaitingError):
             hostile(rng, run)
-        except (MessageError, WaitingError):
-            pass
     assert all(run.many(150)[100:]), run.problem

@@ -91,7 +91,7 @@ class Model:
             *bank,
             self._report,
         )
-        if failed:
+        if failed or (self.judged[1] < 0.0).any():
             return float("nan")
         self.misfit = float(self._report[MISFIT])
         left = np.isfinite(sample.readings) & ~chosen
