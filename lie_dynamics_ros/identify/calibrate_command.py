@@ -15,6 +15,7 @@ from ..lie_dynamics import InputError
 from ..lie_dynamics.stewart import (
     LegReadings,
     MeasuredCalibration,
+    OffsetPlatform,
     PlannedPoses,
     PlatformSensors,
     StewartPlatform,
@@ -23,6 +24,7 @@ from ..lie_dynamics.stewart import (
     level_home,
     poses_to_measure,
 )
+from ..lie_dynamics.stewart.geometry.offset_platform import any_platform, points_of
 from .calibration_report import told, write_calibration
 from .command import check_output, ended
 from .stations import read_stations
@@ -68,8 +70,8 @@ def run(given: argparse.Namespace) -> int:
     check_output(given.out, given.plan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StewartWarning)
-        platform = StewartPlatform.from_yaml(given.platform)
-        sensors = PlatformSensors.from_yaml(given.platform, platform)
+        platform = any_platform(given.platform)
+        sensors = PlatformSensors.from_yaml(given.platform, points_of(platform))
     for name in ("still", "rest"):
         if not 0.0 < getattr(given, name) < np.inf:
             raise InputError(f"--{name}: a positive number is expected, got {getattr(given, name)}")
@@ -102,12 +104,16 @@ def run(given: argparse.Namespace) -> int:
     for problem in found.problems:
         print(f"warning: {problem}")
     print("looking for the poses to measure next, and drawing", file=sys.stderr, flush=True)
-    plan = _plan(given, found.platform, found.poses, stations.measured)
+    calibrated = found.joints or found.platform
+    plan = _plan(given, calibrated, found.poses, stations.measured)
     given.out.mkdir(parents=True, exist_ok=True)
     files = [given.out / "platform.yaml", given.out / "stewart_pose.yaml"]
     sensors = sensors.with_offsets(found.offsets)
-    files[0].write_text(found.platform.to_yaml() + sensors.to_yaml(), encoding="utf-8")
-    files[1].write_text(parameters(files[0], given.legs), encoding="utf-8")
+    files[0].write_text(calibrated.to_yaml() + sensors.to_yaml(), encoding="utf-8")
+    if found.joints is None:
+        files[1].write_text(parameters(files[0], given.legs), encoding="utf-8")
+    else:  # the node takes point joints
+        del files[1]
     files.append(write_calibration(found, given.out / "report.html", given.legs, stations.remarks, plan))
     print(summary(found))
     print("written: " + ", ".join(str(path) for path in files))
@@ -144,10 +150,12 @@ def _six(name: str, values: Sequence[float]) -> list[float]:
 
 
 def _plan(
-    given: argparse.Namespace, platform: StewartPlatform, poses: np.ndarray | None, measured: str
+    given: argparse.Namespace, platform: StewartPlatform | OffsetPlatform, poses: np.ndarray | None, measured: str
 ) -> PlannedPoses:
     sigma = np.repeat((given.rotation_sigma, given.position_sigma), 3)
     sigma[{"pose": slice(0), "position": slice(3), "orientation": slice(3, 6)}[measured]] = np.inf
+    if platform.home_pose is None and isinstance(platform, OffsetPlatform):
+        raise InputError("--platform: a home_pose is expected")
     if platform.home_pose is None:
         lengths = platform.leg_lengths(poses).mean(axis=0) if poses is not None else platform.leg_limits.mean(axis=1)
         if not np.isfinite(lengths).all():

@@ -161,8 +161,6 @@ def test_what_takes_point_joints_refuses_others():
         lambda: stewart.holding_forces(platform, home, lengths),
         lambda: stewart.wrench_of_leg_forces(platform, home, lengths),
         lambda: stewart.workspace_slice(platform, ("x", line), ("z", line)),
-        lambda: stewart.poses_to_measure(platform, 20),
-        lambda: stewart.calibrate_measured(platform, np.tile(home, (20, 1, 1)), np.ones((20, 6))),
         lambda: OffsetPlatform(platform, [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], 0.0, 0.0),
         lambda: OffsetPlatform.square_at(platform, home, 0.0, 0.0),
     ):

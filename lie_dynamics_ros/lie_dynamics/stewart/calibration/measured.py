@@ -12,8 +12,10 @@ from ...lie._arrays import number_of
 from ...texts import quoted
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array
+from ..geometry.offset_platform import OffsetPlatform, points_of
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.forward_kinematics import solve_forward_kinematics
+from ..solvers.offset_legs import CLOSED, newton
 from ..tracking.path_following import level_home
 from . import model
 from .fit import CalibrationResult, DesignFrames, calibrate, identifiability_report
@@ -54,6 +56,9 @@ class MeasuredCalibration:
         where there are too few poses to leave some out.
     problems : sentences on what is suspicious.
     fit : the calibration itself, in the frames of the device. nominal : the drawing. measured : what was measured.
+    joints : the platform with its offset joints, in the frames of the drawing; None for point joints.
+
+    Of an `OffsetPlatform`, `platform` and `nominal` are the points of its joints.
     """
 
     platform: StewartPlatform
@@ -70,6 +75,7 @@ class MeasuredCalibration:
     fit: CalibrationResult
     nominal: StewartPlatform
     measured: str
+    joints: OffsetPlatform | None = None
 
     def pose_errors(self) -> tuple[Array, Array]:
         """Root mean squares (2,) of distance [m] and angle [rad], before and after."""
@@ -78,7 +84,7 @@ class MeasuredCalibration:
 
 
 def calibrate_measured(
-    nominal: StewartPlatform,
+    nominal: StewartPlatform | OffsetPlatform,
     poses: npt.ArrayLike,
     readings: npt.ArrayLike,
     *,
@@ -92,7 +98,7 @@ def calibrate_measured(
 
     Parameters
     ----------
-    nominal : the platform as drawn.
+    nominal : the platform as drawn; offsets and axes of an `OffsetPlatform` count as `calibrate` takes them.
     poses : (k, 4, 4), of some frame on the platform in some frame of the measuring device.
     readings : (k, 6), of the legs' sensors [m]; those of the drawing within a few centimetres.
     measured : "pose"; "position" of one point, rotations being of no meaning; "orientation", positions being of none.
@@ -103,11 +109,15 @@ def calibrate_measured(
     Raises
     ------
     StewartError : bad shapes and values; too few poses; leg lengths that no pose of the drawing has; poses that turn
-        too little; poses inverted or in millimetres; poses that contradict each other; another machine.
+        too little; poses inverted or in millimetres; poses that contradict each other; another machine; with offset
+        joints, poses of which only a part was measured.
     """
-    require_platform(nominal, "nominal")
+    points = points_of(nominal)
+    require_platform(points, "nominal")
     if not isinstance(measured, str) or measured not in MEASURED:
         raise StewartError(f"measured is {quoted(measured)}, expected one of {', '.join(MEASURED)}")
+    if points is not nominal and measured != "pose":
+        raise StewartError(f"measured is {measured}: with offset joints whole poses are expected (pose)")
     positive = "a positive standard deviation"
     rotation = number_of("rotation_sigma", rotation_sigma, positive, lambda x: 0.0 < x < np.inf)
     position = number_of("position_sigma", position_sigma, positive, lambda x: 0.0 < x < np.inf)
@@ -120,11 +130,11 @@ def calibrate_measured(
         raise StewartError(f"{len(data)} poses were measured, at least {least} are expected ({measured})")
     own = _own_poses(nominal, data.readings)
     frames = find_frames(data.poses, own, measured)
-    _refuse_other_readings(data.poses, own, frames, nominal, measured)
+    _refuse_other_readings(data.poses, own, frames, points, measured)
     # Leg lengths have several poses: the one near to what was seen is that of the machine.
     near = se3.inverse(frames[0]) @ composed(data.poses, frames[0] @ own @ se3.inverse(frames[1]), measured) @ frames[1]
-    again = solve_forward_kinematics(nominal, data.readings, near)
-    own = np.where(np.asarray(again.converged)[:, None, None], again.pose, own)
+    again, found = _poses_of(nominal, data.readings, near)
+    own = np.where(found[:, None, None], again, own)
     frames = find_frames(data.poses, own, measured)
     start = _Start(nominal, data, *frames, own, measured, drawing_sigma)
     fit, used = _without_faulty(start, least)
@@ -134,9 +144,10 @@ def calibrate_measured(
     before = np.stack(misfit(data.poses[kept], own[kept], frames, measured), axis=1)
     placed = se3.inverse(design.base_frame) @ fit.poses @ design.platform_frame
     return MeasuredCalibration(
-        design.platform, fit.offsets, max(ratio, 1.0) * _deviations(fit, design, nominal),
+        design.platform, fit.offsets, max(ratio, 1.0) * _deviations(fit, design, points),
         design.base_frame, design.platform_frame, used, placed, ratio, before, _errors_left_out(start, kept, least),
-        _problems(fit, used, ratio, nominal, design.platform), fit, nominal, measured,
+        _problems(fit, used, ratio, points, design.platform), fit, points, measured,
+        nominal.on(design.platform) if isinstance(nominal, OffsetPlatform) else None,
     )  # fmt: skip
 
 
@@ -144,7 +155,7 @@ def calibrate_measured(
 class _Start:
     """What every fit of some of the poses starts from."""
 
-    nominal: StewartPlatform
+    nominal: StewartPlatform | OffsetPlatform
     data: model.Measurements
     base_frame: Array
     platform_frame: Array
@@ -175,23 +186,39 @@ class _Start:
         return np.asarray((moved**2).sum(axis=1) + ((fit.length_residuals / self.data.length_sigma) ** 2).sum(axis=1))
 
 
-def _own_poses(nominal: StewartPlatform, readings: Array) -> Array:
+def _poses_of(
+    platform: StewartPlatform | OffsetPlatform, lengths: Array, guesses: Array
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Poses (k, 4, 4) that have lengths (k, 6), from guesses (4, 4) or (k, 4, 4), and which of them were found."""
+    if isinstance(platform, OffsetPlatform):
+        starts = np.broadcast_to(guesses, (len(lengths), 4, 4))
+        poses, errors = newton(platform, lengths, starts)
+        return poses, errors <= CLOSED * lengths.max(axis=1)
+    found = solve_forward_kinematics(platform, lengths, guesses)
+    return np.asarray(found.pose), np.atleast_1d(found.converged)
+
+
+def _own_poses(nominal: StewartPlatform | OffsetPlatform, readings: Array) -> Array:
     """Poses (k, 4, 4) that the drawing has for the readings, near its home pose."""
-    home = level_home(nominal, np.abs(readings).mean(axis=0)) if nominal.home_pose is None else nominal.home_pose
+    home = nominal.home_pose
+    if home is None:
+        if isinstance(nominal, OffsetPlatform):
+            raise StewartError("the platform has offset joints and no home_pose, near which its poses are looked for")
+        home = level_home(nominal, np.abs(readings).mean(axis=0))
     typical, expected = float(np.median(readings)), float(np.median(nominal.leg_lengths(home)))
     hint = f"readings are {typical:.4g} m in the median, lengths at the home pose {expected:.4g} m"
     if not 0.02 * expected < typical < 50.0 * expected:
         raise StewartError(f"{hint}: other units, or offsets that are missing?")
     if not (readings > 0.0).all():
         raise StewartError(f"leg lengths that are not positive: offsets that are missing? {hint}")
-    found = solve_forward_kinematics(nominal, readings, home)
-    failed = np.flatnonzero(~np.atleast_1d(found.converged))
+    poses, found = _poses_of(nominal, readings, home)
+    failed = np.flatnonzero(~found)
     if failed.size:
         raise StewartError(
             f"measurement {failed[0]} and {failed.size - 1} others of {len(readings)} have leg lengths that the "
             f"drawing has no pose for near its home pose: legs swapped, other units, offsets that are missing? {hint}"
         )
-    return np.asarray(found.pose)
+    return poses
 
 
 def _refuse_other_readings(
@@ -263,7 +290,7 @@ def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> 
         out = np.arange(len(kept)) % _FOLDS == fold
         fit = start.fit(kept[~out])
         lengths = start.data.readings[kept[out]] + fit.offsets
-        told = solve_forward_kinematics(fit.platform, lengths, start.seen(kept[out])).pose
+        told, _ = _poses_of(fit.joints or fit.platform, lengths, start.seen(kept[out]))
         errors[out] = np.stack(differences(start.data.poses[kept[out]], told, start.measured), axis=1)
     return errors
 

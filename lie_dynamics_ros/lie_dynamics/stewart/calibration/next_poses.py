@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from ...lie import se3
 from ...lie._arrays import count_of, number_of
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array, as_pose
+from ..geometry.offset_platform import OffsetPlatform, points_of
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model
 from .identifiability import gauge_generators
@@ -51,7 +52,7 @@ class PlannedPoses:
 
 
 def poses_to_measure(
-    platform: StewartPlatform,
+    platform: StewartPlatform | OffsetPlatform,
     count: int,
     *,
     measured_poses: npt.ArrayLike | None = None,
@@ -82,10 +83,11 @@ def poses_to_measure(
     StewartError : no home pose, or no pose about it within the limits of the legs.
     InputError : numbers out of range.
     """
-    require_platform(platform)
+    points = points_of(platform)
+    require_platform(points)
     count = count_of("count", count, 1, 1000)
     candidates, seed = count_of("candidates", candidates, 1, 100_000), count_of("seed", seed, 0, 2**63)
-    radius = 0.6 * platform.characteristic_length if reach is None else reach
+    radius = 0.6 * points.characteristic_length if reach is None else reach
     radius = number_of("reach", radius, "a positive length in metres", lambda x: 0.0 < x < np.inf)
     tilt = number_of("tilt", tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
     prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 1e-9 <= x <= 1e3)
@@ -96,7 +98,7 @@ def poses_to_measure(
         information += np.einsum("kij,kil->jl", rows, rows)
     offered = _rows(platform, drawn, length_sigma, pose_sigma)
     chosen: list[int] = []
-    before = _worst(platform, information)
+    before = _worst(points, information)
     for _ in range(count):
         # log det(I + J M^-1 J^T) is what a pose adds to the logarithm of the determinant of the information M.
         spread = offered @ np.linalg.solve(information, np.swapaxes(offered, 1, 2))
@@ -105,7 +107,7 @@ def poses_to_measure(
         chosen.append(best)
         information += offered[best].T @ offered[best]
     poses = drawn[chosen]
-    return PlannedPoses(poses, platform.leg_lengths(poses), before, _worst(platform, information))
+    return PlannedPoses(poses, platform.leg_lengths(poses), before, _worst(points, information))
 
 
 def free_of_gauge(vectors: Array, platform: StewartPlatform) -> Array:
@@ -120,28 +122,38 @@ def _worst(platform: StewartPlatform, information: Array) -> float:
 
 
 def _rows(
-    platform: StewartPlatform, poses: Array, length_sigma: npt.ArrayLike, pose_sigma: npt.ArrayLike | None
+    platform: StewartPlatform | OffsetPlatform,
+    poses: Array,
+    length_sigma: npt.ArrayLike,
+    pose_sigma: npt.ArrayLike | None,
 ) -> Array:
     """Rows (k, 6, 42) of the weighted problem that each pose adds, the pose itself eliminated."""
     data = model.Measurements.check(poses, platform.leg_lengths(poses), length_sigma, pose_sigma)
+    if isinstance(platform, OffsetPlatform):
+        data, platform = replace(data, joints=platform), platform.points
     theta = model.join(platform.base_points, platform.platform_points, np.zeros(6))
     return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(poses), -1, model.N_PARAMETERS)
 
 
-def _candidates(platform: StewartPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator) -> Array:
+def _candidates(
+    platform: StewartPlatform | OffsetPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator
+) -> Array:
     """Poses about home to which a straight line leads within limits, away from singular poses."""
-    home = platform.home_pose
+    home, points = platform.home_pose, points_of(platform)
     if home is None:
         raise StewartError("the platform has no home_pose, about which poses to measure are looked for")
     screws = rng.uniform(-1.0, 1.0, (count, 6)) * np.repeat((tilt, reach), 3)
     way = home @ se3.exp(np.linspace(0.0, 1.0, _STEPS)[:, None, None] * screws)
-    lengths = platform.leg_lengths(way)
-    low, high = platform.leg_limits.T
+    if isinstance(platform, OffsetPlatform):
+        way = way[:, platform.stationary_feet(way)[2].all(axis=(0, 2))]
+    lengths, slopes = platform.leg_lengths(way), platform.jacobian(way)
+    low, high = points.leg_limits.T
     margin = np.where(np.isfinite(high), _MARGIN * (np.where(np.isfinite(high), high, 0.0) - low), 0.0)
     inside = ((lengths >= low + margin) & (lengths <= high - margin)).all(axis=(0, 2))
-    regular = (platform.condition_number(way) <= _WORST_CONDITION * platform.condition_number(home)).all(axis=0)
-    sides = np.sign(np.linalg.det(platform.jacobian(way)))
-    found = np.asarray(way[-1][inside & regular & (sides == sides[0, 0]).all(axis=0)])
+    conditions = np.linalg.cond(slopes / np.repeat((points.characteristic_length, 1.0), 3))
+    sides = np.sign(np.linalg.det(slopes))
+    regular = (conditions <= _WORST_CONDITION * conditions[:1]).all(axis=0) & (sides == sides[:1]).all(axis=0)
+    found = np.asarray(way[-1][inside & regular])
     if not len(found):
         raise StewartError(
             f"no pose within {reach:g} m and {tilt:g} rad of the home pose can be reached within the limits of the legs"

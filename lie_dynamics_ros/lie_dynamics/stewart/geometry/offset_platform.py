@@ -28,7 +28,7 @@ from . import inverse_kinematics as ik
 from .checks import N_LEGS
 from .inverse_kinematics import Array, TwistFrame
 from .platform import StewartPlatform, require_platform
-from .yaml_files import UNIVERSAL_KEYS, read_yaml, write_yaml
+from .yaml_files import UNIVERSAL_KEYS, has_universal_joints, read_yaml, write_yaml
 
 #: Newton's method doubles the digits of the angles: after a step below the first number what is left is round-off.
 _SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
@@ -204,6 +204,16 @@ class OffsetPlatform:
             raise StewartError(f"pose has shape {np.shape(pose)}, expected (4, 4)")
         limits = self.points.leg_limits
         return StewartPlatform(C, D, limits, home_pose=self.points.home_pose, allow_singular=True)
+
+
+def any_platform(source: str | PathLike[str]) -> StewartPlatform | OffsetPlatform:
+    """Read a platform of either kind of joints, see `StewartPlatform.from_yaml`."""
+    return (OffsetPlatform if has_universal_joints(source) else StewartPlatform).from_yaml(source)
+
+
+def points_of(platform: StewartPlatform | OffsetPlatform) -> StewartPlatform:
+    """Return a platform, or that on the points of its joints."""
+    return platform.points if isinstance(platform, OffsetPlatform) else platform
 
 
 def _dot(x: Array, y: Array) -> Array:

@@ -64,7 +64,10 @@ def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> di
         joints.need(UNIVERSAL_KEYS, "directions, metres")
         arguments["universal_joints"] = {key: joints.numbers(key, None) for key in UNIVERSAL_KEYS}
     elif "universal_joints" in top:
-        top.refuse("universal_joints are there, and what is asked for has point joints; see OffsetPlatform.from_yaml")
+        top.refuse(
+            "universal_joints are there, and what is asked for has point joints; OffsetPlatform.from_yaml reads it, "
+            'and the node closed_loop follows its poses: mechanism("6-UCU", geometry=...).write(folder)'
+        )
     if "semi_regular" in top:
         if any(key in top for key in _POINT_KEYS):
             top.refuse("both semi_regular and joint points are there, expected one of them")
@@ -77,6 +80,11 @@ def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> di
     if "home_pose" in top:
         arguments["home_pose"] = _pose(top.section("home_pose", _POSE_KEYS))
     return arguments
+
+
+def has_universal_joints(source: str | PathLike[str]) -> bool:
+    """Tell whether a platform's text or file is one of an `OffsetPlatform`; raises as `read_yaml`."""
+    return "universal_joints" in read_section(source, PLATFORM_KEYS, StewartError)
 
 
 def write_yaml(platform: StewartPlatform) -> str:
