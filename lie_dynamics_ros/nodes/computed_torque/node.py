@@ -86,21 +86,15 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self._reports = StateReports(self, "~/controller_state", "ControllerState", ControllerReport)
         self._tool = ToolOutputs(self)
-        self._trajectories = TrajectoryInput(self)
+        self._trajectories = self.own(TrajectoryInput(self))
         self.listen(Float64, "~/speed_scaling", self._on_speed_scaling)
         self.listen(Bool, "~/contact", self._on_contact)
         self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
         self._check = CheckService(self)
-        self._action = TrajectoryAction(self, self._trajectories.prepare)
+        self._action = self.own(TrajectoryAction(self, self._trajectories.prepare))
         self._watch()
-
-    def destroy_node(self) -> None:
-        """End the thread and the action with the node."""
-        self._trajectories.close()
-        self._action.close()
-        super().destroy_node()
 
     def _watch(self) -> None:
         """Look after goals `feedback_rate` times a second, whether states come or not."""

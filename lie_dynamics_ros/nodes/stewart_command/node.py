@@ -51,7 +51,7 @@ class StewartCommandNode(ManagedNode):
         self.refused = ""
         self._reported = 0
         super().__init__("stewart_command", SETTINGS, **kwargs)
-        self.planner, self.rider = Planner(), Rider(self.get_logger())
+        self.planner, self.rider = self.own(Planner()), Rider(self.get_logger())
         self._outputs = SetpointOutputs(self, "~/leg_commands")
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.states = LegStates(self, self._on_lengths)
@@ -59,15 +59,9 @@ class StewartCommandNode(ManagedNode):
         self.listen(TwistStamped, "~/target_twist", self._on_twist)
         self.listen(PoseArray, "~/path", self._on_path)
         self.listen(MultiDOFJointTrajectory, "~/trajectory", lambda m: self._take(lambda r, f: r.trajectory(m, f)))
-        self.orders = CommandServices(self)
+        self.orders = self.own(CommandServices(self))
         self.listen(Imu, "imu", self.orders.on_imu, qos.STREAM_INPUT)
         self.listen(Imu, "~/vehicle", self._on_vehicle, qos.STREAM_INPUT)
-
-    def destroy_node(self) -> None:
-        """End the threads with the node."""
-        self.planner.close()
-        self.orders.close()
-        super().destroy_node()
 
     # Configuration.
 

@@ -47,18 +47,13 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     """What the states are to this node, for the diagnostics."""
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
-        self.worker = Worker()
         self.core: Core | None = None
         self.inputs: Any = None
         self._prepared: Core | None = None
         super().__init__(name, settings, **kwargs)
+        self.worker = self.own(Worker())
         self.offers = Services(self)
         self.stream = StateStream(self, self._on_state, self.restart, self.STATES)
-
-    def destroy_node(self) -> None:
-        """End the thread of the services with the node."""
-        self.worker.close()
-        super().destroy_node()
 
     # For subclasses to fill in.
 

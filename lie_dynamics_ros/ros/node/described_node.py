@@ -67,18 +67,13 @@ class DescribedNode(ManagedNode):
         self._published: str | None = None  # the last text on the topic that could be a robot
         self._used: str | None = None  # the text from the topic that the robot at hand was made of
         self._refused = ""
-        self._background = Background("robot description")
         self._job: Job | None = None
         self._poll: Timer | None = None
         super().__init__(name, (*DESCRIPTION_SETTINGS, *settings), **kwargs)
+        self._background = self.own(Background("robot description"))
         self._subscription = subscribe(
             self, String, "robot_description", lambda data, _: self._on_description(data), qos.DESCRIPTION
         )
-
-    def destroy_node(self) -> None:
-        """End the thread with the node."""
-        self._background.close()
-        super().destroy_node()
 
     # For subclasses to fill in.
 

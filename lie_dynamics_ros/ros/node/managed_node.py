@@ -6,7 +6,8 @@ import functools
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, Protocol, TypeVar
 
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
@@ -21,7 +22,7 @@ from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from ..wire import qos
-from ..wire.compatibility import given_parameters, lifecycle_state
+from ..wire.compatibility import destroy_lifecycle, given_parameters, lifecycle_state
 from .garbage import settle, unsettle
 from .parameters import Settings
 from .reach import END_WHEN_DEAF, Reach
@@ -47,6 +48,16 @@ MOST_NAMED = 10
 
 LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
 """Longest wait at the end for what was published to reach its subscribers [s]: answers, and the rest."""
+
+
+class Closable(Protocol):
+    """What has to be closed at the end."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+Owned = TypeVar("Owned", bound=Closable)
 
 
 class ManagedNode(LifecycleNode):
@@ -75,6 +86,7 @@ class ManagedNode(LifecycleNode):
     """
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
+        self._owned = ExitStack()
         self.failure = ""
         self.reach: Reach | None = None
         self.told_to_end: Callable[[], bool] = lambda: False
@@ -274,10 +286,17 @@ class ManagedNode(LifecycleNode):
         _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if answer], LAST_ANSWERS)
         _deliver([p for p, answer in zip(self.publishers, answers, strict=True) if not answer], LAST_WORDS)
 
+    def own(self, thing: Owned) -> Owned:
+        """Return what is to be closed when the node is destroyed, the last one first."""
+        self._owned.callback(thing.close)
+        return thing
+
     def destroy_node(self) -> None:
-        """Let go of what was settled, where nobody deactivated the node."""
+        """Close all that the node has, also where making it failed midway."""
+        self._owned.close()
         unsettle(self)
         super().destroy_node()
+        destroy_lifecycle(self)
 
     # Diagnostics.
 

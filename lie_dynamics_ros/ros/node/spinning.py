@@ -80,9 +80,11 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
             print(f"error: {start_problem(error)}", file=sys.stderr)
             return 1
         nodes: list[Node] = []
+        failed = True
         try:
             for make in make_nodes:
                 nodes.append(make())
+            failed = False
             if not signals.heard:
                 _spin(nodes, signals)
         except ExternalShutdownException:
@@ -98,7 +100,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         finally:
             for node in nodes:
                 _say_last(node)
-            _leave(nodes)
+            _leave([*nodes, *_half_made(nodes)] if failed else nodes)
             gc.freeze()  # Python would search all that it still holds several times as it ends, for 0.3 s
     return 0
 
@@ -147,6 +149,14 @@ def _say_last(node: Node) -> None:
         traceback.print_exc()
 
 
+def _half_made(nodes: Sequence[Node]) -> list[Node]:
+    """Return the nodes that somebody began to make, and nobody holds.
+
+    They would stay participants: threads of DDS that are still at work can crash a process that ends.
+    """
+    return [found for found in gc.get_objects() if issubclass(type(found), Node) and found not in nodes]
+
+
 def _leave(nodes: Sequence[Node]) -> None:
     """Destroy the nodes; a process that hangs in that is ended, with a trace of where it hung and exit code 1.
 
@@ -157,11 +167,11 @@ def _leave(nodes: Sequence[Node]) -> None:
     with contextlib.suppress(OSError):
         usual_scheduling()
     try:
-        for node in nodes:
-            node.destroy_node()
-        rclpy.try_shutdown()
-    except Exception:
-        if rclpy.ok():
-            traceback.print_exc()
+        for leave in (*(node.destroy_node for node in nodes), rclpy.try_shutdown):
+            try:
+                leave()
+            except Exception:
+                if rclpy.ok():
+                    traceback.print_exc()
     finally:
         faulthandler.cancel_dump_traceback_later()

@@ -111,6 +111,13 @@ def lifecycle_state(node: LifecycleNode) -> str:
     return str(node._state_machine.current_state[1])
 
 
+def destroy_lifecycle(node: LifecycleNode) -> None:
+    """Let go of the state machine of a node that is destroyed, by which it would stay among the participants."""
+    machine = getattr(node, "_state_machine", None)
+    if machine is not None:
+        machine.destroy_when_not_in_use()
+
+
 def publish_functions(publisher: Publisher) -> tuple[Callable[[Any], None], Callable[[bytes], None]]:
     """Return what publishes a message and a serialized one, without the checks that every message is for rclpy."""
     return publisher.handle.publish, publisher.handle.publish_raw

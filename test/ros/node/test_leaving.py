@@ -1,0 +1,63 @@
+"""What is left of a node that has ended: nothing that is still at work while the process ends, which could crash it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+LEAVES = """
+import contextlib, functools, importlib, json, os, pathlib, signal
+
+from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
+from lie_dynamics_ros.ros.node.spinning import run, run_all
+
+
+def at_work():
+    # Fast DDS lets one thread watch over its shared memory as long as the process lives.
+    names = []
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            names.append((task / "comm").read_text().strip())
+    return [name for name in names if name.startswith("dds.") and name != "dds.shm.wdog"]
+
+
+def told_to_end(kind):
+    node = kind()
+    assert at_work()
+    os.kill(os.getpid(), signal.SIGTERM)
+    return node
+
+
+def fails_late(kind):
+    class Late(kind):
+        def __init__(self):
+            super().__init__()
+            raise OSError("made, and then not")
+
+    return Late()
+
+
+bad = ["--ros-args", "-p", "thread_priority:=1000"]
+place = "lie_dynamics_ros.nodes.{}.node"
+classes = {**NODE_CLASSES, "viewer": "ViewerNode"}
+made = {name: getattr(importlib.import_module(place.format(name)), kind) for name, kind in classes.items()}
+found = {}
+for name, kind in made.items():
+    found[name, "told to end"] = run(functools.partial(told_to_end, kind)), at_work()
+    found[name, "refuses a parameter"] = run(kind, bad), at_work()
+    found[name, "fails late"] = run(functools.partial(fails_late, kind)), at_work()
+first, second, *_ = made.values()
+found["two", "the second fails"] = run_all([first, functools.partial(fails_late, second)]), at_work()
+print(json.dumps([[*key, *value] for key, value in found.items()]))
+"""
+
+
+def test_no_node_leaves_anything_at_work():
+    done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert len(found) > 30
+    assert [each for each in found if each[3] or each[2] != (0 if each[1] == "told to end" else 1)] == []
