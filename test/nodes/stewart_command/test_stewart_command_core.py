@@ -48,6 +48,31 @@ def test_targets_that_cannot_be_are_refused_with_leg_and_place():
     assert (run.core.refusal, run.core.phase) == ("", "holding")
 
 
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ({"mass": 20.0, "max_force": 10.0}, "needs"),
+        ({"mass": 20.0, "max_force": 1e-300}, "needs"),
+        ({"max_condition": 1.0}, "condition number"),
+        ({"max_base_angle": 1e-6}, "joint"),
+        ({"max_platform_angle": 1e-300}, "joint"),
+        ({"stroke_reserve": 0.12}, "long"),
+        ({"max_speed": 1e-300}, "no time law"),
+        ({"max_speed": 1e-300, "max_angular_speed": 100.0, "max_rate": 100.0}, "no time law"),
+    ],
+)
+def test_limits_that_leave_nothing_are_told_and_the_platform_stays(values, word):
+    run = Run(core_of(**values))
+    run.ask(to(pose([0.03, 0.0, 0.04], [0.1, 0.0, 0.0])))
+    run.tick(5)
+    assert word in run.core.refusal
+    assert np.array_equal(run.lengths[-1], run.lengths[0]) and not run.rates[-1].any()
+    run.core.use(core_of().options)
+    run.ask(to(pose([0.0, 0.0, 0.02])))
+    run.until_rest()
+    assert not run.core.refusal
+
+
 def test_targets_that_fail_in_any_way_are_refused():
     class Odd:
         word = "a path"

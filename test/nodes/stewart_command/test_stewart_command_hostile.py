@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
 from contextlib import suppress
 
 import numpy as np
@@ -11,12 +10,11 @@ import pytest
 from geometry_msgs.msg import PoseArray, PoseStamped, TwistStamped
 from node_cases import SPECIAL, rubbish, some_names, some_size
 from node_harness import Bench
-from node_platforms import HOME, LEGS, TEXT, lengths, pose_at
+from node_platforms import HOME, LEGS, TEXT, lengths
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import Imu, JointState
-from std_srvs.srv import Trigger
-from test_stewart_command import stamped, start
+from test_stewart_command import start
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from lie_dynamics_ros.nodes.simulated_stewart.node import SimulatedStewart
@@ -194,32 +192,3 @@ def test_two_drivers_are_told(bench):
         bench.send_until(send, lambda: bench.reported(node, told), "an error")
     finally:
         other.close()
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_node_that_is_ended_under_way_says_rest_last(bench, how):
-    node, driver = start(bench, max_rate=0.02)
-    targets = bench.publisher(PoseStamped, f"{node}/target_pose")
-    driver.until(lambda: driver.at(HOME), "holding")
-    targets.publish(stamped(pose_at([0.06, 0.0, 0.5], [0, 0, 0])))
-    driver.until(lambda: np.abs(driver.commands[-1].velocity).max() > 0.01, "motion")
-    process = bench.processes[-1]
-    process.process.send_signal(how)
-    bench.wait(lambda: process.process.poll() is not None, "its end")
-    assert process.process.returncode == 0, process.output
-    bench.wait(lambda: not np.any(driver.commands[-1].velocity), "set points at rest")
-    bench.processes.pop()
-
-
-def test_a_node_started_again_takes_the_platform_over_where_it_stands(bench):
-    node, driver = start(bench)
-    targets = bench.publisher(PoseStamped, f"{node}/target_pose")
-    driver.until(lambda: driver.at(HOME), "holding")
-    goal = pose_at([0.01, 0.0, 0.5], [0, 0, 0])
-    bench.send_until(lambda: (driver.send(), targets.publish(stamped(goal))), lambda: driver.at(goal), "the goal")
-    assert bench.call(Trigger, f"{node}/hold", Trigger.Request()).success
-    for transition in ("deactivate", "activate"):
-        assert bench.change_state(node, transition)
-    count = len(driver.commands)
-    driver.until(lambda: len(driver.commands) > count + 3, "set points")
-    assert all(np.abs(np.array(m.position) - lengths(goal)).max() < 1e-6 for m in driver.commands[count:])
