@@ -28,7 +28,7 @@ def numbers_of_workspace(n: int, m: int, loop_scalars: int) -> int:
     """Return how many numbers the workspace of `constrained_state` holds."""
     groups = (m + LANES - 1) // LANES
     lanes = ((n + 1) * (2 * groups + 6) + groups * LANES * groups) * LANES
-    return lanes + (n + 1) * (TREE_COLUMNS + 7) + m * (m + VECTORS) + 6 * loop_scalars
+    return lanes + (n + 1) * (TREE_COLUMNS + 7) + m * m + VECTORS * LANES * groups + 6 * loop_scalars
 
 
 work_size = inline(numbers_of_workspace)
@@ -67,7 +67,7 @@ def in_workspace(
     d = c + (n + 1) * 6
     e = d + n + 1
     f = e + m * m
-    g = f + m * VECTORS
+    g = f + VECTORS * width
     work = table(space[b:c], n + 1, TREE_COLUMNS)
     h = n + m + 6 * nl
     qdd_out, multipliers = out[:n], out[n : n + m]
@@ -76,7 +76,7 @@ def in_workspace(
         qdd_out, tau_out, multipliers, table(out[n + m : h], nl, 6), out[h:],
         work, table(space[c:d], n + 1, 6), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
         table(space[:a], n + 1, columns * LANES), space[a:b].reshape((width, groups, LANES)),
-        table(space[a:b], width, width), table(space[e:f], m, m), table(space[f:g], VECTORS, m),
+        table(space[a:b], width, width), table(space[e:f], m, m), table(space[f:g], VECTORS, width),
         table(space[g : g + 6 * ml], ml, 6),
     )  # fmt: skip
     return status_of(rows, given, qdd_out, multipliers, work)

@@ -24,7 +24,7 @@ from ...dynamics.kernels.forward_dynamics import (
     velocities_and_inertias,
 )
 from ...engine.compile import inline, outline
-from ...engine.lanes import LANES, add3, get, get2, get3, get9, put2
+from ...engine.lanes import LANES, add3, get, get2, get3, get9, place_vector, positive, put2, vector_at
 from ...model.layout import AXIS, AXIS_V, AXIS_W, KIND, N_V, NOT_FINITE, OK, PARENT, SINGULAR, STATUS_STEP
 from .loops import BIAS, COUNT, ERROR, RATE, SIZE, START, VALUE_ROWS, loop_rows
 from .small_solve import factorize, shorten, solve
@@ -87,17 +87,38 @@ def weigh(given, work, weights):
 
 
 @inline
-def sum_up(table, entries, groups, m, weights, g3):
-    """Fill the upper triangle, at least, of G = E^T D^-1 E."""
+def sum_up(table, entries, groups, m, weights, support, g3):
+    """Fill the blocks of G = E^T D^-1 E on and above the diagonal."""
     for k in range(m):
         for c in range(groups):
             put2(g3, k, c, 0.0)
-    for i in range(1, weights.shape[0]):
-        for k in range(m):
-            x = entries[i, LANES * groups + k] * weights[i]
-            if x != 0.0:
-                for c in range(k // LANES, groups):
-                    put2(g3, k, c, get2(g3, k, c) + x * get2(table, i, groups + c))
+    first = groups
+    for group in range(groups):
+        for s in range(first, first + int(support[group])):
+            i = int(support[s])
+            for k in range(LANES * group, min(LANES * group + LANES, m)):
+                x = entries[i, LANES * groups + k] * weights[i]
+                if x != 0.0:
+                    for c in range(group, groups):
+                        put2(g3, k, c, get2(g3, k, c) + x * get2(table, i, groups + c))
+        first += int(support[group])
+
+
+@inline
+def put_rest(table, groups, support, qdd, vectors, counted):
+    """Fill what is left of A qdd + target = 0, and add, if `counted`, the sizes of its terms."""
+    first = groups
+    for c in range(groups):
+        rest, terms = vector_at(vectors, _TARGET * groups + c), vector_at(vectors, _TERMS * groups + c)
+        for s in range(first, first + int(support[c])):
+            i = int(support[s])
+            x = qdd[i - 1] * get2(table, i, c)
+            rest = rest + x
+            terms = terms + x * (2.0 * positive(x) - 1.0)
+        place_vector(vectors, _REST * groups + c, rest)
+        if counted:
+            place_vector(vectors, _TERMS * groups + c, terms)
+        first += int(support[c])
 
 
 @outline
@@ -146,8 +167,8 @@ def constrained_state(
         count = int(support[group])
         sweep_inwards(rows, q, given, work, table, group, groups, support, first, count)
         first += count
-    sum_up(table, entries, groups, m, weights, g3)
-    rank = factorize(g, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
+    sum_up(table, entries, groups, m, weights, support, g3)
+    rank = factorize(g, g3, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
 
     # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
     worst = 0.0
@@ -157,16 +178,7 @@ def constrained_state(
                 qdd_out[i] = 0.0
         else:
             accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
-        for k in range(m):
-            vectors[_REST, k] = vectors[_TARGET, k]
-        for i in range(1, n + 1):
-            x = qdd_out[i - 1]
-            if x != 0.0:
-                for k in range(m):
-                    a = entries[i, k] * x
-                    vectors[_REST, k] = vectors[_REST, k] + a
-                    if attempt < 2:
-                        vectors[_TERMS, k] = vectors[_TERMS, k] + abs(a)
+        put_rest(table, groups, support, qdd_out, vectors, attempt < 2)
         if attempt > 0:
             worst = 0.0
             for k in range(m):
@@ -175,7 +187,7 @@ def constrained_state(
                     worst = rest / terms
             if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
                 break
-        solve(g, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
+        solve(g, g3, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
         if rank > 0 and rank < m:
             shorten(g, m, rank, vectors[_SCALE], vectors[_ORDER], h, vectors[_STEP], vectors[_SPARE])
         for k in range(m):

@@ -5,73 +5,75 @@ from __future__ import annotations
 import numpy as np
 
 from ...engine.compile import outline
+from ...engine.lanes import LANES, get2, place_vector, put2, vector_at
 
 
 @outline
-def factorize(g, m, sizes, scales, order, tolerance):
+def factorize(g, lanes, m, sizes, scales, order, tolerance):
     """Replace G by the factors of its scaled, pivoted L D L^T and return its rank.
 
     Parameters
     ----------
-    g : (at least m, at least m), symmetric. Afterwards row i holds L below the diagonal and D on it, of S G S with its
-        rows and columns in the order `order`, S = diag(scales).
+    g : (at least m, whole vectors), symmetric, where blocks below the diagonal ones need not be filled; `lanes` are its
+        vectors. Afterwards row order[j] holds D L^T of S G S, S = diag(scales), in the columns order[j], order[j + 1],
+        ...: rows and columns stay where they are.
     sizes : (m), what the diagonal of G could be if nothing cancelled; a pivot `tolerance` times smaller is zero.
-    scales : (m), filled with 1 / sqrt(sizes).
+    scales : (whole vectors), filled with 1 / sqrt(sizes).
     order : (m), filled.
     """
-    for i in range(m):
-        size = np.real(sizes[i])
+    groups = lanes.shape[1]
+    for i in range(groups * LANES):
+        size = np.real(sizes[i]) if i < m else 0.0
         scales[i] = 1.0 / np.sqrt(size) if size > 0.0 else 0.0
-        order[i] = i
     for i in range(m):
-        for k in range(i, m):
-            x = g[i, k] * scales[i] * scales[k]
-            g[i, k] = x
-            g[k, i] = x
+        order[i] = i
+        for k in range(i // LANES * LANES):
+            g[i, k] = g[k, i]
+    for i in range(m):
+        for c in range(groups):
+            put2(lanes, i, c, scales[i] * get2(lanes, i, c) * vector_at(scales, c))
     for j in range(m):
-        pivot = j
+        best = j
         for i in range(j + 1, m):
-            if np.real(g[i, i]) > np.real(g[pivot, pivot]):
-                pivot = i
-        if not np.real(g[pivot, pivot]) > tolerance:
+            k, l = int(np.real(order[i])), int(np.real(order[best]))
+            if np.real(g[k, k]) > np.real(g[l, l]):
+                best = i
+        order[j], order[best] = order[best], order[j]
+        p = int(np.real(order[j]))
+        d = g[p, p]
+        if not np.real(d) > tolerance:
             return j
-        if pivot != j:
-            order[j], order[pivot] = order[pivot], order[j]
-            for k in range(m):
-                g[j, k], g[pivot, k] = g[pivot, k], g[j, k]
-            for k in range(j, m):
-                g[k, j], g[k, pivot] = g[k, pivot], g[k, j]
-        d = g[j, j]
         for i in range(j + 1, m):
-            l = g[i, j] / d
-            for k in range(j + 1, m):
-                g[i, k] = g[i, k] - l * g[j, k]
-            g[i, j] = l
+            k = int(np.real(order[i]))
+            x = g[p, k] / d
+            for c in range(groups):
+                put2(lanes, k, c, get2(lanes, k, c) - x * get2(lanes, p, c))
     return m
 
 
 @outline
-def solve(g, m, rank, scales, order, b, x, y):
+def solve(g, lanes, m, rank, scales, order, b, x, y):
     """Fill `x` with G^-1 b; where G is singular, with the smallest x that satisfies the equations of its pivots.
 
-    `y` (m) is workspace.
+    `b` and `y`, which is workspace, are whole vectors.
     """
-    for i in range(rank):
-        k = int(np.real(order[i]))
-        total = b[k] * scales[k]
-        for j in range(i):
-            total = total - g[i, j] * y[j]
-        y[i] = total
-    for i in range(rank):
-        y[i] = y[i] / g[i, i]
-    for i in range(rank - 1, -1, -1):
-        total = y[i]
-        for j in range(i + 1, rank):
-            total = total - g[j, i] * y[j]
-        y[i] = total
-    for i in range(m):
-        k = int(np.real(order[i]))
-        x[k] = y[i] * scales[k] if i < rank else 0.0 * y[0]
+    for c in range(lanes.shape[1]):
+        place_vector(y, c, vector_at(b, c) * vector_at(scales, c))
+    for j in range(rank):
+        p = int(np.real(order[j]))
+        x[p] = y[p]
+        factor = y[p] / g[p, p]
+        for c in range(lanes.shape[1]):
+            place_vector(y, c, vector_at(y, c) - factor * get2(lanes, p, c))
+    for j in range(rank - 1, -1, -1):
+        p = int(np.real(order[j]))
+        factor = x[p] / g[p, p]
+        x[p] = factor * scales[p]
+        for i in range(j):
+            k = int(np.real(order[i]))
+            x[k] = x[k] - g[k, p] * factor
+    for j in range(rank, m):
+        x[int(np.real(order[j]))] = 0.0
 
 
 @outline
@@ -84,7 +86,8 @@ def shorten(g, m, rank, scales, order, h, x, y):
     for i in range(m):
         k = int(np.real(order[i]))
         for j in range(rank):
-            h[k, j] = 0.0 if j > i or scales[k] == 0.0 else (1.0 if j == i else g[i, j]) / scales[k]
+            p = int(np.real(order[j]))
+            h[k, j] = 0.0 if j > i or scales[k] == 0.0 else g[p, k] / (g[p, p] * scales[k])
     for j in range(rank):  # modified Gram-Schmidt, twice for good measure
         for _ in range(2):
             for l in range(j):
