@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...dynamics.kernels.common.joints import constants3, has_transform, row_transform, subspace
 from ...dynamics.kernels.common.spatial import add, cross, dot, matmul, scale, sub, transpose, unrotate
-from ...dynamics.kernels.common.twists import bracket, get_twist, inward, minus, plus, power, put_twist, times
+from ...dynamics.kernels.common.twists import bracket, get_twist, inward, minus, on_wrench, plus, power, put_twist, times
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get3, get9, put3, put9, workspace
 from ...model.layout import FIRST, LAST, N_V, OK, PARENT
@@ -233,19 +233,16 @@ def differentiate_loop(
         row = int(path1[i]) if one else int(path2[i - n1])
         column = get_twist(table1, row, _J) if one else get_twist(table2, row, _J)
         sign = -1.0 if one else 1.0
+        turned = on_wrench(column, g0)
         for j in range(n1 + n2):
             other = int(path1[j]) if j < n1 else int(path2[j - n1])
-            g = get_twist(wrench_q, other, 0)
-            x = sign * power(column, g)
+            x = sign * power(column, get_twist(wrench_q, other, 0))
             same = one == (j < n1)
             beyond = same and other > row and int(rows[other, FIRST]) != int(rows[row, FIRST])
             # Where the column's own frame moves with it, seen from the second: ad of column and other column.
             if (beyond and not one) or (one and not beyond):
                 along = get_twist(table1, other, _J) if j < n1 else get_twist(table2, other, _J)
-                if one and not same:
-                    along = times(-1.0, along)
-                change = bracket(column, along)
-                x = x + power(change, g0)
+                x = x + (1.0 if one and not same else -1.0) * power(along, turned)
             force_q[row - 1, other - 1] += x
 
 
