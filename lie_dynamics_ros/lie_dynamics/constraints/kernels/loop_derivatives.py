@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from ...dynamics.kernels.common.joints import constants3, has_transform, row_transform, subspace
 from ...dynamics.kernels.common.spatial import add, cross, dot, matmul, scale, sub, transpose, unrotate
-from ...dynamics.kernels.common.twists import bracket, get_twist, inward, minus, on_wrench, plus, power, put_twist, times
+from ...dynamics.kernels.common.twists import (
+    bracket,
+    get_twist,
+    inward,
+    minus,
+    on_wrench,
+    plus,
+    power,
+    put_twist,
+    times,
+)
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get3, get9, put3, put9, workspace
 from ...model.layout import FIRST, LAST, N_V, OK, PARENT

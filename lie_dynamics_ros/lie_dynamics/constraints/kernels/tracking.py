@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...engine.compile import kernel, outline
 from ...engine.lanes import LANES
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
-from .constrained_dynamics import HEADER
+from .constrained_dynamics import HEADER, table
 from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS
 from .second_derivatives import GROUP_KIND, GROUP_TIME, ROTATION, largest, second_bound
 from .tracking_steps import (
@@ -67,33 +67,32 @@ def track_all(
     n, nq, nu = int(rows[0, N_V]), int(rows[0, N_Q]), unknown.shape[0]
     count = sensors.shape[0]
     number = samples.shape[0] // count
-    samples, out = samples.reshape((number, count)), out.reshape((number, RESULT + nq + count))
+    samples, out = table(samples, number, count), table(out, number, RESULT + nq + count)
     m = ml + nc + weights.shape[0]
     a = HEADER + nl * LOOP_SIZE
     b = a + ml * SCALAR_SIZE
-    loops, scalars = packed[HEADER:a].reshape((nl, LOOP_SIZE)), packed[a:b].reshape((ml, SCALAR_SIZE))
-    coupled = packed[b + ns : b + ns + nc * n].reshape((nc, n))
+    loops, scalars = table(packed[HEADER:a], nl, LOOP_SIZE), table(packed[a:b], ml, SCALAR_SIZE)
+    coupled = table(packed[b + ns : b + ns + nc * n], nc, n)
     at = LANES
     vectors = (nu + LANES - 1) // LANES
     width = vectors * LANES
-    inverse = space[at : at + max(m, nu) * width].reshape((max(m, nu), width))
-    inverse_lanes = lanes = inverse.reshape((max(m, nu), vectors, LANES))
+    inverse = table(space[at : at + max(m, nu) * width], max(m, nu), width)
+    inverse_lanes = inverse.reshape((max(m, nu), vectors, LANES))
     at += max(m, nu) * width
-    normal = space[at : at + nu * width].reshape((nu, width))
-    if m > nu:
-        lanes = normal.reshape((nu, vectors, LANES))
+    normal = table(space[at : at + nu * width], nu, width)
+    normal_lanes = normal.reshape((nu, vectors, LANES))
     at += nu * width
-    x, x_lanes = space[at : at + nu], space[at : at + width].reshape((vectors, LANES))
+    x, x_lanes = space[at : at + nu], table(space[at : at + width], vectors, LANES)
     at += width
-    sums, sum_lanes = space[at : at + nu], space[at : at + width].reshape((vectors, LANES))
+    sums, sum_lanes = space[at : at + nu], table(space[at : at + width], vectors, LANES)
     at += width
-    matrix = space[at : at + (n + 1) * m].reshape((n + 1, m))
+    matrix = table(space[at : at + (n + 1) * m], n + 1, m)
     at += (n + 1) * m
-    work = space[at : at + 12 * (n + 1)].reshape((n + 1, 12))
+    work = table(space[at : at + 12 * (n + 1)], n + 1, 12)
     at += 12 * (n + 1)
-    columns = space[at : at + 6 * (n + 1)].reshape((n + 1, 6))
+    columns = table(space[at : at + 6 * (n + 1)], n + 1, 6)
     at += 6 * (n + 1)
-    values = space[at : at + VALUE_ROWS * m].reshape((VALUE_ROWS, m))
+    values = table(space[at : at + VALUE_ROWS * m], VALUE_ROWS, m)
     at += VALUE_ROWS * m
     levers, places = space[at : at + links.shape[0]], space[at + links.shape[0] : at + links.shape[0] + nu]
     at += links.shape[0] + nu
@@ -156,7 +155,9 @@ def track_all(
                 work, columns, matrix, values,
             )  # fmt: skip
             known, space[0] = space[0], 0.0
-            proven = put_inverse(matrix, unknown, inverse, normal, lanes, places, totals, sums, sum_lanes)
+            proven = put_inverse(
+                matrix, unknown, inverse, inverse_lanes, normal, normal_lanes, places, totals, e, step, sums, sum_lanes
+            )
             if proven:
                 put_change(matrix, sensors, weights, change, e)
                 times_inverse(inverse_lanes, e, x_lanes)

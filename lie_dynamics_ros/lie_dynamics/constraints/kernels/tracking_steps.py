@@ -15,46 +15,42 @@ from .still_loops import put_errors, put_loop
 
 
 @outline
-def invert(a, lanes, n, places, factors, unit, unit_lanes):
-    """Replace `a` (n, n) by its inverse, by Gauss and Jordan with row pivots; tell whether there is one.
+def invert(a, lanes, out, n, places, left, rows, factors, unit, unit_lanes):
+    """Fill `out` with the inverse of `a` (n, n), which is lost, by Gauss and Jordan; tell whether there is one.
 
-    Rows of `a` are filled up to whole vectors, which are `lanes`; `places`, `factors` and `unit` (n) are workspace.
-    Nothing but whole vectors is written to `a` on the way: a vector cannot be read soon after a part of it was written.
+    Rows are taken in their order, each with its largest entry as pivot: zeros last longest if rows that have many come
+    first. Rows of `a` are filled up to whole vectors, which are `lanes`; `places`, `left`, `rows`, `factors` and `unit`
+    (n) are workspace. Nothing but whole vectors is written to `a`: a vector cannot be read soon after a part of it was.
     """
-    groups = lanes.shape[1]
     for k in range(n):
-        unit[k] = 0.0
+        unit[k], left[k] = 0.0, 1.0
     for k in range(n):
-        unit[k] = 1.0
-        for i in range(n):
-            factors[i] = a[i, k]
-        pivot, best = k, abs(factors[k])
-        for i in range(k + 1, n):
-            x = abs(factors[i])
-            pivot, best = (i, x) if x > best else (pivot, best)
+        pivot, best = 0, -1.0
+        for j in range(n):
+            x = abs(a[k, j]) * left[j]
+            pivot, best = (j, x) if x > best else (pivot, best)
         if not best > 1e-12:
             return False
-        places[k] = pivot
-        if pivot != k:
-            for c in range(groups):
-                y = 1.0 * get2(lanes, k, c)
-                put2(lanes, k, c, get2(lanes, pivot, c))
-                put2(lanes, pivot, c, y)
-        size = 1.0 / factors[pivot]
-        factors[pivot], factors[k] = factors[k], 0.0
-        for c in range(groups):
+        places[k], left[pivot], unit[pivot] = pivot, 0.0, 1.0
+        size, count = 1.0 / a[k, pivot], 0
+        for i in range(n):
+            x = a[i, pivot]
+            if x != 0.0 and i != k:
+                rows[count], factors[count] = i, x
+                count += 1
+        for c in range(lanes.shape[1]):
             own = get(unit_lanes, c)
             others = 1.0 - own
             y = size * (get2(lanes, k, c) * others + own)
-            for i in range(n):
-                put2(lanes, i, c, get2(lanes, i, c) * others - factors[i] * y)
+            for r in range(count):
+                i = int(rows[r])
+                put2(lanes, i, c, get2(lanes, i, c) * others - factors[r] * y)
             put2(lanes, k, c, y)
-        unit[k] = 0.0
-    for k in range(n - 1, -1, -1):
-        pivot = int(places[k])
-        if pivot != k:
-            for i in range(n):
-                a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
+        unit[pivot] = 0.0
+    for j in range(n):
+        place = int(places[j])
+        for k in range(n):
+            out[int(places[k]), j] = a[k, place]
     return True
 
 
@@ -119,24 +115,23 @@ def equations(
 
 
 @outline
-def put_inverse(matrix, unknown, inverse, normal, lanes, places, factors, unit, unit_lanes):
-    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse.
-
-    `lanes` are vectors of `inverse`, or of `normal` where there are more equations than unknowns.
-    """
+def put_inverse(
+    matrix, unknown, inverse, inverse_lanes, normal, normal_lanes, places, left, rows, factors, unit, unit_lanes
+):  # fmt: skip
+    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse."""
     n, m = unknown.shape[0], matrix.shape[1]
     if n == m:
         for u in range(n):
             for k in range(m):
-                inverse[u, k] = matrix[int(unknown[u]), k]
-        return invert(inverse, lanes, n, places, factors, unit, unit_lanes)
+                normal[u, k] = matrix[int(unknown[u]), k]
+        return invert(normal, normal_lanes, inverse, n, places, left, rows, factors, unit, unit_lanes)
     for u in range(n):
         for v in range(n):
             total = 0.0
             for k in range(m):
                 total += matrix[int(unknown[u]), k] * matrix[int(unknown[v]), k]
-            normal[u, v] = total
-    if not invert(normal, lanes, n, places, factors, unit, unit_lanes):
+            inverse[u, v] = total
+    if not invert(inverse, inverse_lanes, normal, n, places, left, rows, factors, unit, unit_lanes):
         return False
     for k in range(m):
         for u in range(n):

@@ -18,7 +18,7 @@ from ..assembly import constraint_rank
 from ..constraint_set import ConstraintSet
 from ..inputs import require_constraints
 from ..kernels import tracking as tk
-from ..quantities import constraint_quantities
+from ..quantities import constraint_jacobian, constraint_quantities
 from .chains import coordinate_groups, largest_rates, loop_chains
 from .joints import single_names
 from .result import Setup, TrackedMotion, TrackedState
@@ -118,10 +118,15 @@ class ClosedLoopTracker:
         )
         self._settings = np.array([self._bounded, max_steps, *errors], float)
         groups = coordinate_groups(model, rates)
-        order = np.flatnonzero(np.isin(groups[:, 0], others)), np.searchsorted(groups[:, 0], rows)
+        unknown = np.flatnonzero(np.isin(groups[:, 0], others))
+        # Coordinates of few constraints first, for the inverse of their Jacobian.
+        touched = np.count_nonzero(constraint_jacobian(model, constraints, start), axis=0)
+        unknown = unknown[np.argsort(touched[groups[unknown, 0].astype(int) - 1], kind="stable")]
+        others = np.concatenate([first + np.arange(size) for first, size in groups[unknown, :2]])
+        order = unknown, np.searchsorted(groups[:, 0], rows)
         self._fixed = (
             model._table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
-            others.astype(float), rows.astype(float), weights, self._settings, self._memory,
+            others, rows.astype(float), weights, self._settings, self._memory,
         )  # fmt: skip
         self._track = tk.tracking_kernel()
         self._width = tk.RESULT + model.nq + count
