@@ -22,7 +22,7 @@ LENGTHS = (20, 40, 60, 100, 200, 400)
 EXPONENT = 1.1
 #: Iterations of lcaba, and what its results are called: one leaves some 1e-8 of the constraints, relative to their
 #: terms, and two leave round-off, as ours and constraintDynamics do. Where bodies are welded to the world, lcaba of
-#: Pinocchio 4.1.0 gives wrong results at each second call with the same data; what is timed are such calls all the same.
+#: Pinocchio 4.1.0 gives wrong results at each second call with the same data; such calls are timed all the same.
 LCABA = {1: "lcaba", 2: "lcaba, two iterations"}
 #: Targets [us] of calls on the mechanisms.
 TARGETS = {
