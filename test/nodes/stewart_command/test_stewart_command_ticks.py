@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import TwistStamped
 from node_platforms import pose_at
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu
 
 from lie_dynamics_ros.core.errors import MessageError
@@ -20,9 +21,12 @@ def test_silence_stops_the_platform_at_any_rate(ticks, rate):
     assert "no leg lengths" in run.core.reason
 
 
-def test_ends_of_the_node_under_way_leave_set_points_at_rest(ticks):
+@pytest.mark.parametrize("changed", [False, True])
+def test_ends_of_the_node_under_way_leave_set_points_at_rest(ticks, changed):
     run = ticks(500.0)
     run.move()
+    if changed:
+        assert run.node.set_parameters([Parameter("max_rate", value=0.1)])[0].successful
     (before, _), count = run.sent[-1], len(run.sent)
     run.node.trigger_deactivate()
     last, rates = run.sent[-1]
