@@ -70,10 +70,10 @@ class Rubbish:
             message.name, message.position, message.velocity, message.effort = names, *numbers
         return message
 
-    def problems(self, wait: bool = True) -> Iterable[str]:
+    def problems(self, wait: bool | None = True) -> Iterable[str]:
         """Tell what is wrong: with what the node published so far, with its answer now, and with what it reports.
 
-        A process reports once a second; whoever does not ``wait`` judges the last report.
+        A process reports once a second; whoever does not ``wait`` judges the last report, by ``None`` none at all.
         """
         driven = self.driven
         try:
@@ -88,6 +88,8 @@ class Rubbish:
             if bad:
                 yield f"{topic}: numbers that are not finite: {str(bad[0])[:2000]}"
             messages.clear()
+        if wait is None:
+            return
         state, message, values = driven.report(wait)
         if state != "active":
             yield f"{driven.name} is {state}: {message}"

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
+from ...texts import LARGEST
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.inverse_kinematics import Array
@@ -41,7 +42,7 @@ class ForwardKinematicsResult:
 
     Attributes
     ----------
-    pose : (..., 4, 4), last iterate, a rigid motion also when the solver failed.
+    pose : (..., 4, 4), last iterate, a rigid motion also when the solver failed; the guess where that overflowed.
     converged : the lengths of ``pose`` agree with those asked for within the tolerance, and the pose is not singular.
     iterations : iterations taken.
     residual : largest difference of a leg length [m].
@@ -80,7 +81,8 @@ def solve_forward_kinematics(
 
     Raises
     ------
-    StewartError : unknown method or option, wrong shapes, a length that is NaN, infinite, zero or negative.
+    StewartError : unknown method or option, wrong shapes, a length that is NaN, infinite, zero or negative, a guess
+        beyond all measure.
     GroupError : a guess that is no pose.
 
     Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
@@ -109,8 +111,8 @@ def solve_forward_kinematics(
     # Iterates of a diverging problem may overflow; the result then says so.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         outcome = iterate(chart, equations, chart.from_pose(scaled), batch, record)
-        found = _unscale(chart.to_pose(outcome.x), unit)
-        path = np.stack([_unscale(chart.to_pose(x), unit) for x in outcome.path]) if record else None
+        found = _unscaled(chart.to_pose(outcome.x), unit, poses)
+        path = np.stack([_unscaled(chart.to_pose(x), unit, poses) for x in outcome.path]) if record else None
     if path is not None and not batch:
         path = path[:, 0]
     return _result(platform, targets, found, outcome, tolerances, batch, path)
@@ -121,6 +123,8 @@ def _as_batch(lengths: npt.ArrayLike, guess: npt.ArrayLike) -> tuple[Array, Arra
     targets = check_lengths(lengths)
     poses = se3.check(ik.as_pose(guess, "guess"), "guess", tolerance=_GUESS_TOLERANCE)
     poses = se3.from_parts(so3.nearest(poses[..., :3, :3]), poses[..., :3, 3])
+    if not (np.abs(poses[..., :3, 3]) <= LARGEST).all():
+        raise StewartError(f"guess: a position beyond {LARGEST:g} m, expected metres")
     try:
         batch = np.broadcast_shapes(targets.shape[:-1], poses.shape[:-2])
     except ValueError as error:
@@ -132,11 +136,11 @@ def _as_batch(lengths: npt.ArrayLike, guess: npt.ArrayLike) -> tuple[Array, Arra
     return targets, np.broadcast_to(poses, (*batch, 4, 4)).reshape(-1, 4, 4), batch
 
 
-def _unscale(poses: Array, unit: float) -> Array:
-    """Poses in metres."""
+def _unscaled(poses: Array, unit: float, otherwise: Array) -> Array:
+    """Poses in metres; others where they have overflowed."""
     poses = poses.copy()
     poses[:, :3, 3] *= unit
-    return poses
+    return np.where(np.isfinite(poses).all(axis=(1, 2), keepdims=True), poses, otherwise)
 
 
 def _result(
