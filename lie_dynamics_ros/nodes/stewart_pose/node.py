@@ -32,6 +32,7 @@ from ...lie_dynamics.stewart import (
 )
 from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
 from ...ros.inputs.leg_inputs import LegInputs
+from ...ros.inputs.leg_temperatures import OLD
 from ...ros.inputs.leg_topics import LegTopics
 from ...ros.inputs.partial_states import AGE_LIMIT
 from ...ros.model.platform_loading import (
@@ -261,6 +262,9 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         missing = [leg for leg, value in zip(self.core.legs, known, strict=True) if np.isnan(value)]
         if self.stream.open and missing:
             report.add(diagnostics.WARN, f"no temperature of {', '.join(missing)} yet: that of reference is taken")
+        old = inputs.temperatures.old()
+        if self.stream.open and old:
+            report.add(diagnostics.WARN, f"temperatures of {', '.join(old)} were told over {OLD:g} s ago")
 
     def _mark(self) -> None:
         """Publish markers of a pose that is new since the last ones."""

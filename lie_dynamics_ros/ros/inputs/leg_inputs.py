@@ -115,7 +115,8 @@ class LegInputs:
         values[present] = np.asarray(message.position)[match.indices[present]]
         if self._readings is not None:
             self._readings.apply(values[:LEGS], None, self.temperatures.values)
-        values[LEGS:] = self._scales * values[LEGS:] + self._offsets
+        with np.errstate(over="ignore"):
+            values[LEGS:] = self._scales * values[LEGS:] + self._offsets
         state = self._sets.take(stamp, values, present, self.age_limit or LONGEST_WAIT)
         if state is None:
             raise WaitingError("kept for readings of other sensors")

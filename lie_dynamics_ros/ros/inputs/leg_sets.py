@@ -49,6 +49,8 @@ class LegSets:
         newest = int(self._stamps[self._there].max())
         there = self._there & (newest - self._stamps <= age_limit)
         ages = np.where(there, newest - self._stamps, 0) * 1e-9
-        self._regular, self._last = self._last & there, there
+        both = self._last & there
+        # Sets that share nothing, as after rubbish, would stay as small as they are.
+        self._regular, self._last = both if both.any() else self._last | there, there
         self._there = np.zeros(len(there), dtype=np.bool_)
         return LegState(newest, np.where(there, self._values, np.nan), None, there, ages)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 
 from ...core.errors import MessageError
@@ -9,6 +11,9 @@ from ...core.leg_state import LEGS
 
 COLDEST, HOTTEST = -273.15, 2000.0
 """Temperatures that legs may have [deg C]."""
+
+OLD = 60.0
+"""A temperature that was told longer ago is told to be old [s]."""
 
 
 class LegTemperatures:
@@ -23,6 +28,7 @@ class LegTemperatures:
     def __init__(self, legs: tuple[str, ...]) -> None:
         self._legs = legs
         self.values = np.full(LEGS, np.nan)
+        self._told = np.full(LEGS, np.inf)  # steady times [s]
 
     def take(self, leg: str, temperature: float) -> None:
         """Take in the temperature of a leg, or of all where its name is empty [deg C].
@@ -39,4 +45,9 @@ class LegTemperatures:
                 "temperature",
                 f"{leg or 'all legs'}: {temperature} deg C; expected {COLDEST:g} to {HOTTEST:g}",
             )
-        self.values[slice(None) if not leg else self._legs.index(leg)] = temperature
+        place = slice(None) if not leg else self._legs.index(leg)
+        self.values[place], self._told[place] = temperature, perf_counter()
+
+    def old(self) -> list[str]:
+        """Return names of the legs whose temperature was told longer than `OLD` ago."""
+        return [leg for leg, told in zip(self._legs, self._told, strict=True) if perf_counter() - told > OLD]

@@ -135,7 +135,7 @@ class PartialStates:
         MessageError
             The message holds no state of some of the joints, or those of others are missing or too old.
         """
-        key = match.indices.tobytes()
+        key = match.indices.tobytes() + match.size.to_bytes(8, "little")  # with other names beside, it is another list
         part = self._parts.get(key)
         if part is None:
             if match.duplicated or len(match.missing) == len(self._names):

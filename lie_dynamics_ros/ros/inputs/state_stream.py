@@ -106,9 +106,14 @@ class StateStream:
         try:
             if self._node.resolve_topic_name(topic) not in [one.topic_name for one in self._heard]:
                 self._heard.append(subscribe(self._node, type_, topic, callback, qos.STREAM_INPUT))
+            elif type_ is not JointState:  # numbers without a name: those of one topic are of one joint
+                self._tell_unheard(parameter, topic, "another parameter, or joint, has the same topic")
         except Exception as error:
-            self._unheard.append(f"{parameter}: {quoted(topic)} is not heard: {start_problem(error)}")
-            self._node.get_logger().error(self._unheard[-1])
+            self._tell_unheard(parameter, topic, start_problem(error))
+
+    def _tell_unheard(self, parameter: str, topic: str, why: str) -> None:
+        self._unheard.append(f"{parameter}: {quoted(topic)} is not heard: {why}")
+        self._node.get_logger().error(self._unheard[-1])
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""

@@ -83,6 +83,7 @@ class LegReadings:
             self.offsets.any() or len(self.points) or self.expansions.any()
         )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def apply(self, lengths: Array, rates: Array | None, temperatures: Array) -> None:
         """Make lengths and rates of readings (6,) and of theirs, in place; temperatures (6,) [deg C], NaN: unknown."""
         lengths *= self.scales
