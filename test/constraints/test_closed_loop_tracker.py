@@ -18,7 +18,7 @@ from lie_dynamics_ros.lie_dynamics import (
     jacobian,
     project_to_constraints,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar_arm
 from lie_dynamics_ros.lie_dynamics.stewart.tracking.status import TrackingStatus
 
 
@@ -265,3 +265,11 @@ def test_time_to_singularity_is_when_the_couplers_are_in_line(rates, horizon):
         assert np.isinf(left)
     assert np.isinf(tracker.time_to_singularity([0.0, 0.0]))
     assert np.array_equal(tracker._memory, before)
+
+
+def test_where_every_joint_is_measured_nothing_is_left_to_find():
+    made = four_bar_arm()
+    names = [joint.name for joint in made.model.joints]
+    for model, constraints in ((made.model, made.constraints), (made.model, ConstraintSet(made.model, []))):
+        found = ClosedLoopTracker(model, constraints, made.q, names).update(made.q)
+        np.testing.assert_allclose(found.q, made.q, atol=1e-12)

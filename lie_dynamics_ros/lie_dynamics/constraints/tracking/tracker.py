@@ -122,7 +122,7 @@ class ClosedLoopTracker:
         # Coordinates of few constraints first, for the inverse of their Jacobian.
         touched = np.count_nonzero(constraint_jacobian(model, constraints, start), axis=0)
         unknown = unknown[np.argsort(touched[groups[unknown, 0].astype(int) - 1], kind="stable")]
-        others = np.concatenate([first + np.arange(size) for first, size in groups[unknown, :2]])
+        others = np.concatenate([np.zeros(0), *(first + np.arange(size) for first, size in groups[unknown, :2])])
         order = unknown, np.searchsorted(groups[:, 0], rows)
         self._fixed = (
             model._table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
