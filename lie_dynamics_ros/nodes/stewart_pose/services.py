@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from geometry_msgs.msg import Pose
@@ -24,6 +24,9 @@ from ...lie_dynamics.stewart import (
 )
 from ...ros.requests.batches import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
+
+if TYPE_CHECKING:
+    from ...ros.wire.compatibility import Logger
 
 INFINITE = float(np.finfo(np.float64).max)
 """Stands for infinity, the condition number of a singular pose, in responses."""
@@ -78,6 +81,19 @@ class Found:
     poses: Array
     valid: list[bool]
     reasons: list[str]
+
+
+def warm_up(platform: StewartPlatform, log: Logger) -> None:
+    """Load what the services need, so that the first call does not disturb the stream."""
+    if platform.home_pose is None:
+        return
+    lengths = platform.leg_lengths(platform.home_pose)
+    try:
+        for compute in (assembly_modes, solve_from_home):
+            compute(platform, lengths)
+        solve_forward_kinematics(platform, lengths, platform.home_pose)
+    except LieDynamicsError as error:
+        log.warning(f"the home pose makes trouble: {error}")
 
 
 def forward_kinematics(known: Knowledge, request: Any, response: Any) -> None:
