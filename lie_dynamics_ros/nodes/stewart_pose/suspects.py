@@ -9,6 +9,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.leg_state import LEGS, LegState
 from ...lie_dynamics.stewart import FusedPose, StewartPlatform
+from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 
 BELIEVED_AFTER = 20
 """Readings of each leg without a fault after which an estimate that was lost is believed."""
@@ -87,6 +88,6 @@ class Suspects:
         pose, ages = fused.pose, np.zeros(LEGS) if state.ages is None else state.ages
         expected, slopes = self._platform.leg_lengths(pose), self._platform.jacobian(pose, "aligned")
         past = (ages[:LEGS] + fused.delays[:LEGS]) * (slopes @ fused.twist)
-        off = state.lengths[:LEGS] - expected + past
+        off = np.clip(state.lengths[:LEGS], -LARGEST, LARGEST) - expected + past
         variances = self.noise**2 + np.einsum("ij,jk,ik->i", slopes, fused.covariance, slopes)
-        return [(leg, (float(off[leg]), float(variances[leg]))) for leg in legs if np.isfinite(off[leg])]
+        return [(leg, (float(off[leg]), float(variances[leg]))) for leg in legs if np.isfinite(state.lengths[leg])]

@@ -81,6 +81,15 @@ def test_a_leg_that_slipped_is_not_believed_before_it_is_back(rng, offset):
     assert all(back[25:]) and not run.core.lost
 
 
+@pytest.mark.parametrize("offset", [np.nan, np.inf, 1e160, -1e308])
+def test_a_leg_that_reads_what_no_length_is_comes_back(rng, offset):
+    run = Run(rng)
+    assert all(run.many(60))
+    run.many(400, leg(offset))
+    assert run.core.lost
+    assert all(run.many(80)[40:]), run.problem
+
+
 def test_a_leg_that_slipped_twice_stays_out_until_it_is_told(rng):
     run = Run(rng)
     run.many(60)
