@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import zlib
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from hypothesis import settings
 # Times vary with the machine and with what is compiled already: they are measured in benchmarks/, not here.
 settings.register_profile("repository", deadline=None, print_blob=True)
 settings.load_profile("repository")
+
+
+TESTS = Path(__file__).parent
 
 
 @pytest.fixture
@@ -43,27 +47,41 @@ def pytest_xdist_auto_num_workers(config):
     return 2 * (os.cpu_count() or 1)
 
 
+def pytest_configure(config):
+    """Let each worker begin to collect elsewhere, where it collects all: what one has compiled the others load."""
+    if hasattr(config, "workerinput") and config.args == config.getini("testpaths"):
+        folders = [str(path) for path in sorted(TESTS.iterdir()) if path.is_dir() and path.name[0] not in "._"]
+        worker, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+        first = worker * len(folders) // workers
+        config.args = folders[first:] + folders[:first]
+
+
 def pytest_collection_modifyitems(items):
     """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave."""
 
-    def place(item):
-        folders = item.path.relative_to(Path(__file__).parent).parts
+    @cache
+    def place(path):
+        folders = path.relative_to(TESTS).parts
         computes = not set(WAITING) & set(folders)
         longest = LONGEST if computes else WAITING
-        return computes, next((k for k, folder in enumerate(longest) if folder in folders), len(longest)), item.path
+        return computes, next((k for k, folder in enumerate(longest) if folder in folders), len(longest)), path
 
-    items.sort(key=place)
+    items.sort(key=lambda item: place(item.path))
     turns = []
-    for _, kind in groupby(items, key=lambda item: place(item)[0]):
+    for _, kind in groupby(items, key=lambda item: place(item.path)[0]):
         files = [list(file) for _, file in groupby(kind, key=lambda item: item.path)]
         turns += [((k + 0.5) / len(files), file) for k, file in enumerate(files)]
     items[:] = [item for _, file in sorted(turns, key=lambda turn: turn[0]) for item in file]
 
 
-def pytest_collection_finish():
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
     """What is collected stays: looking through thousands of tests for garbage takes a tenth of the tests' time."""
+    gc.disable()
+    yield
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 EXPLAINED = (
