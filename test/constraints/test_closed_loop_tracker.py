@@ -138,13 +138,6 @@ def test_rates_and_covariances(rng):
     assert np.abs(state.residuals).max() < 1e-12 and not state.sensor_residuals.any()
 
 
-def test_a_robot_without_loops_is_where_its_joints_are(rng):
-    made = MADE["five-bar"]()
-    tracker = ClosedLoopTracker(made.model, ConstraintSet(made.model, []), made.q, list(made.model.joint_names))
-    q = made.q + 1e-3 * rng.normal(size=made.model.nq)
-    assert np.array_equal(tracker.update(q).require().q, q)
-
-
 def test_couplings_and_what_is_refused(rng):
     made = MADE["five-bar"]()
     model, q = made.model, made.q
