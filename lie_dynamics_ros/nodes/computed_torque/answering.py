@@ -88,7 +88,6 @@ class Answering(RobotCore):
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
         self._reversal = Reversal(self.limit, self._too_fast)
-        self._let_go = np.zeros(n, bool)  # joints on which efforts act the other way round, until control goes on
         self.phase, self.reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
@@ -267,8 +266,7 @@ class Answering(RobotCore):
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
         g, soft, plan = self._laws.gains, self._soft, self._plan
-        if self.motors is None and within(qd, self._too_fast) != 1:
-            self._let_go_of(self._reversal.find(self.dynamics, stamp, q, qd) & ~self._let_go)
+        let_go = self._let_go(stamp, q, qd)
         gives_way = self._give_way > 0.0
         if gives_way:  # damped alone: nothing presses where a plan would lead, and what pushes the robot moves it
             self._plan, self._give_way = None, self._give_way - period
@@ -278,8 +276,8 @@ class Answering(RobotCore):
                 plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
                 self._plan, self._planned = plan, stamp
             motion = plan.at((stamp - self._planned) * 1e-9)
-        if self._let_go.any():  # feedback by the other joints alone, else what they do for these may drive them
-            motion = tuple(np.where(self._let_go, x, y) for x, y in zip((q, qd, self.zero), motion, strict=True))
+        if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
+            motion = tuple(np.where(let_go, x, y) for x, y in zip((q, qd, self.zero), motion, strict=True))
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
@@ -290,8 +288,8 @@ class Answering(RobotCore):
             wrench, held = self.zero, self._held_up(q)
             law = LawEffort(held, self.zero, self.zero, self.zero)
             limited = self._efforts.brake(stamp, held, held, held, period)
-        if self._let_go.any():
-            limited = limited._replace(total=np.where(self._let_go, 0.0, limited.total))
+        if let_go is not None:
+            limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPING and not gives_way and within(motion[1], self._rest) and within(qd, self._resting):
@@ -299,12 +297,17 @@ class Answering(RobotCore):
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
 
-    def _let_go_of(self, joints: NDArray[np.bool_]) -> None:
-        """Exert nothing on joints that efforts drive the other way; all others are stopped."""
-        if joints.any():
-            self._let_go |= joints
-            names = ", ".join(self.model.joint_names[k] for k in np.flatnonzero(joints))
+    def _let_go(self, stamp: int, q: Array, qd: Array) -> NDArray[np.bool_] | None:
+        """Return the joints that are to get no effort in a stop, as efforts drive them the other way; None for none."""
+        reversal = self._reversal
+        found = reversal.found.copy()
+        too_fast = self.motors is None and within(qd, self._too_fast) != 1
+        if reversal.look(self.dynamics, stamp, q, qd, too_fast, 2.0 * self._filter_time):
+            self._plan = None  # joints that are held again are stopped from where they are then
+        if (reversal.found & ~found).any():
+            names = ", ".join(self.model.joint_names[k] for k in np.flatnonzero(reversal.found & ~found))
             self.reason += f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
+        return reversal.let_go if reversal.let_go.any() else None
 
     def _held_up(self, q: Array) -> Array:
         try:

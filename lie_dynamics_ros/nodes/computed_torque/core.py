@@ -208,7 +208,7 @@ class ComputedTorqueCore(Following):
         if self.learner is not None:
             self.learner.reset()
         self._plan, self._touched = None, False
-        self._let_go[:] = False
+        self._reversal.acquit()
         self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
 

@@ -51,7 +51,7 @@ class Following(Answering):
         self.note = ""
         if self.phase in (STOPPED, YIELDING):
             why, self._plan = self.reason, None
-            self._let_go[:] = False
+            self._reversal.acquit()
             self.player.stay(self._position)
             self._tool.forget()
             self._laws.pid.reset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,68 +16,138 @@ Array = npt.NDArray[np.float64]
 KEPT = 12
 """Answers that are looked at."""
 FEWEST = 6
-"""Below which nothing is said."""
+"""Motions below which nothing is said."""
+LATEST = 2
+"""Longest delay of efforts [periods]; halves of them, too."""
 FAST = 0.5
-"""Least speed of a joint that is told, over its limit."""
-UNLIKE = 0.03
-"""How much of the efforts' square a motion may leave that the reversed efforts explain."""
+"""Least speed of a joint that is suspected, over its limit."""
+SHARES = (-1.4, -0.4)
+"""What share of the efforts a reversed joint moves by: with the inertia of its drive, which few models know, less."""
+UNLIKE = 0.05
+"""How much of the motion's variance those efforts may leave."""
+APART = 0.5
+"""How much may be in the motion besides, as friction and a payload, over those efforts."""
 LEAST = 0.02
 """Standard deviation of efforts that tell something, over their limit, or [N m, N] where there is none."""
+TRIED = 4
+"""Motions of a joint on trial that are looked at."""
+FREED = (0.6, 1.6)
+"""How much of its efforts' share a reversed joint loses when it is let go; with others it has the other sign."""
+
+
+class _Trial(NamedTuple):
+    """Since when a joint gets no effort [ns], its motion then, what efforts should lack in it, and motions since."""
+
+    begun: int
+    motion: float
+    share: float
+    since: list[float]
 
 
 class Reversal:
-    """The last answers, and which joints moved as if their efforts had been the opposite ones.
+    """Which joints move as if their efforts had been the opposite ones.
 
     Parameters
     ----------
     limit, fastest : ndarray, shape (n,)
         Limits of efforts and velocities [N m, N; rad/s, m/s]; the largest float for none.
+
+    Attributes
+    ----------
+    let_go : ndarray of bool, shape (n,)
+        Joints that are to get no effort, on trial or for good.
+    found : ndarray of bool, shape (n,)
+        Those of them whose trial has shown it.
     """
 
     def __init__(self, limit: Array, fastest: Array) -> None:
         self._fast = FAST * fastest
         self._least = LEAST * np.where(limit < np.finfo(float).max, limit, 1.0)
         self._answers: deque[tuple[int, Array, Array, Array]] = deque(maxlen=KEPT)
+        self._trials: dict[int, _Trial] = {}
+        self.let_go, self.found = np.zeros(len(limit), bool), np.zeros(len(limit), bool)
 
     def forget(self) -> None:
-        """Forget all answers."""
+        """Forget all answers, and trials under way."""
         self._answers.clear()
+        self._trials.clear()
+        self.let_go = self.found.copy()
+
+    def acquit(self) -> None:
+        """Let no joint go any more."""
+        self.let_go[:] = self.found[:] = False
+        self.forget()
 
     def note(self, stamp: int, q: Array, qd: Array, effort: Array) -> None:
         """Take in the state of a time [ns] and what was exerted in answer (n,), which are not copied."""
         self._answers.append((stamp, q, qd, effort))
 
-    def find(self, model: Robot, stamp: int, q: Array, qd: Array) -> npt.NDArray[np.bool_]:
-        """Return which joints (n,) moved so until a state.
+    def look(self, model: Robot, stamp: int, q: Array, qd: Array, too_fast: bool, late: float) -> bool:
+        """Take in a state of a stop, whose velocities are late [s]; tell whether joints are let go, or no more.
 
-        The model's efforts of the measured motion are held against those exerted, by the last answer or that before:
-        a joint counts that became faster, and where the opposite of these leaves next to nothing, of their mean and
-        of how they change. What pushes a joint, from outside or because the model does not know it, would have to be
-        twice its effort, and change as that does.
+        Efforts that drive a joint faster are no proof: a push that grows as they do looks the same. So the joint gets
+        none for some answers. A reversed one then loses what they exerted; one that is pushed gains it.
         """
+        before = self.let_go.copy()
+        if self._trials:
+            self._judge(model, stamp, q, qd, late)
+        if too_fast:
+            self._suspect(model, stamp, q, qd)
+        return not np.array_equal(before, self.let_go)
+
+    def _suspect(self, model: Robot, stamp: int, q: Array, qd: Array) -> None:
         states = [*self._answers, (stamp, q, qd, qd)]
-        count = len(states) - 2
-        reversed_ = np.zeros(len(q), bool)
+        count = len(states) - 1 - LATEST
         if count < FEWEST:
-            return reversed_
-        faster = (np.abs(qd) > self._fast) & (np.abs(qd) > np.abs(states[1][2]))
+            return
+        faster = (np.abs(qd) > self._fast) & (np.abs(qd) > np.abs(states[LATEST][2])) & ~self.let_go
         if not faster.any():
-            return reversed_
-        taken = []
+            return
+        motion = _motion(model, states[LATEST:])
+        if motion is None:
+            return
+        wavering, mean = motion.var(axis=0), motion.mean(axis=0)
+        efforts = np.array([x[3] for x in states[:-1]])
+        for late in range(2 * LATEST + 1):
+            newer, older = (efforts[LATEST - k : LATEST - k + count] for k in (late // 2, (late + 1) // 2))
+            exerted = 0.5 * (newer + older)
+            middle, change = exerted.mean(axis=0), exerted.var(axis=0)
+            told = faster & (change > self._least**2)
+            share = ((exerted - middle) * (motion - mean)).mean(axis=0) / np.where(told, change, 1.0)
+            told &= (SHARES[0] < share) & (share < SHARES[1]) & (wavering - share**2 * change < UNLIKE * wavering)
+            told &= np.abs(mean - share * middle) < APART * np.sqrt(share**2 * (middle**2 + change))
+            last = share * exerted[-3:].mean(axis=0)
+            for k in np.flatnonzero(told & ~self.let_go).tolist():
+                self._trials[k] = _Trial(stamp, float(mean[k] + last[k] - share[k] * middle[k]), float(last[k]), [])
+                self.let_go[k] = True
+
+    def _judge(self, model: Robot, stamp: int, q: Array, qd: Array, late: float) -> None:
+        states = [*self._answers][-1:]
+        motion = _motion(model, [*states, (stamp, q, qd, qd)])
+        for k, trial in list(self._trials.items()):
+            period = stamp - states[0][0]
+            if motion is not None and states[0][0] - trial.begun > LATEST * period - 1 + round(1e9 * late):
+                trial.since.append(float(motion[0, k]))
+            if len(trial.since) < TRIED:
+                continue
+            del self._trials[k]
+            lost = (trial.motion - float(np.mean(trial.since))) / trial.share
+            self.found[k] = FREED[0] < lost < FREED[1]
+            if not self.found[k]:
+                self.let_go[k] = False
+                self._answers.clear()
+
+
+def _motion(model: Robot, states: list[tuple[int, Array, Array, Array]]) -> Array | None:
+    """Return the model's efforts of the motion between states, (k - 1, n); None where there are none."""
+    found = []
+    for first, second in pairwise(states):
+        h = (second[0] - first[0]) * 1e-9
+        if h <= 0.0:
+            return None
+        place, speed = (first[k] + 0.5 * (second[k] - first[k]) for k in (1, 2))
         try:
-            for first, second in pairwise(states[1:]):
-                h = (second[0] - first[0]) * 1e-9
-                if h <= 0.0:
-                    return reversed_
-                place, speed = (first[k] + 0.5 * (second[k] - first[k]) for k in (1, 2))
-                taken.append(inverse_dynamics(model, place, speed, (second[2] - first[2]) / h))
+            found.append(inverse_dynamics(model, place, speed, (second[2] - first[2]) / h))
         except LieDynamicsError:
-            return reversed_
-        motion = np.array(taken)
-        for late in (0, 1):
-            exerted = np.array([x[3] for x in states[1 - late : 1 - late + count]])
-            left = motion + exerted
-            found = [((x**2).mean(axis=0), x.var(axis=0)) for x in (left, exerted)]
-            (rest, wavering), (square, change) = found
-            reversed_ |= faster & (rest < UNLIKE * square) & (wavering < UNLIKE * change) & (change > self._least**2)
-        return reversed_
+            return None
+    return np.array(found)
