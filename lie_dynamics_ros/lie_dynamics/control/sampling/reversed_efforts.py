@@ -34,6 +34,9 @@ TRIED = 4
 FREED = (0.6, 1.6)
 """How much of its efforts' share a reversed joint loses when it is let go; with others it has the other sign."""
 
+STEADY = 0.5
+"""How much what is left may change meanwhile, over that share."""
+
 
 class _Trial(NamedTuple):
     """Since when a joint gets no effort [ns], its motion then, what efforts should lack in it, and motions since."""
@@ -100,7 +103,9 @@ class Reversal:
         count = len(states) - 1 - LATEST
         if count < FEWEST:
             return
+        way = np.sign(qd)
         faster = (np.abs(qd) > self._fast) & (np.abs(qd) > np.abs(states[LATEST][2])) & ~self.let_go
+        faster &= np.all([way * x[2] > 0.0 for x in states[-FEWEST:]], axis=0)  # what swings is no runaway
         if not faster.any():
             return
         motion = _motion(model, states[LATEST:])
@@ -112,7 +117,7 @@ class Reversal:
             newer, older = (efforts[LATEST - k : LATEST - k + count] for k in (late // 2, (late + 1) // 2))
             exerted = 0.5 * (newer + older)
             middle, change = exerted.mean(axis=0), exerted.var(axis=0)
-            told = faster & (change > self._least**2)
+            told = faster & (change > self._least**2) & (way * exerted[-3:].sum(axis=0) < 0.0)
             share = ((exerted - middle) * (motion - mean)).mean(axis=0) / np.where(told, change, 1.0)
             told &= (SHARES[0] < share) & (share < SHARES[1]) & (wavering - share**2 * change < UNLIKE * wavering)
             told &= np.abs(mean - share * middle) < APART * np.sqrt(share**2 * (middle**2 + change))
@@ -132,7 +137,8 @@ class Reversal:
                 continue
             del self._trials[k]
             lost = (trial.motion - float(np.mean(trial.since))) / trial.share
-            self.found[k] = FREED[0] < lost < FREED[1]
+            steady = np.ptp(trial.since) < STEADY * abs(trial.share)
+            self.found[k] = steady and FREED[0] < lost < FREED[1]
             if not self.found[k]:
                 self.let_go[k] = False
                 self._answers.clear()
