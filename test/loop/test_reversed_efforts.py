@@ -5,19 +5,7 @@ import pytest
 from support import arms
 from support.control import control_scenarios as scenarios
 from support.control.control_scenarios import Case
-
-
-class Reversed:
-    """An arm whose efforts have another sign in some joints."""
-
-    def __init__(self, arm, sign):
-        self.__dict__.update(_arm=arm, _sign=sign)
-
-    def __getattr__(self, name):
-        return getattr(self._arm, name)
-
-    def advance(self, tau, steps):
-        self._arm.advance(self._sign * tau, steps)
+from support.control.imperfect_driver import ImperfectDriver
 
 
 @pytest.mark.parametrize(
@@ -32,7 +20,7 @@ class Reversed:
 def test_a_joint_that_moves_against_its_efforts_is_let_go(case, joint):
     arm = arms.load(case.arm)
     loop = case.loop(arm.aligned(0))
-    loop.arm = Reversed(loop.arm, np.where(np.arange(len(arm.limit)) == joint, -1.0, 1.0))
+    loop.arm = ImperfectDriver(loop.arm, np.where(np.arange(len(arm.limit)) == joint, -1.0, 1.0))
     record = loop.run(0.5)
     name = arm.model.joint_names[joint]
     assert str(record.phase[-1]) == "stopping" and f"joint {name} moves against its efforts" in loop.core.reason
@@ -56,3 +44,20 @@ def test_no_push_makes_a_joint_be_let_go(name, pulse, rng):
         loop.push = push * (-1.0 if int(loop.time / pulse) % 2 else 1.0)
         loop.step()
     assert loop.core.reason == "asked to" and (np.abs(loop.record().qd) > arm.speed).any()
+
+
+@pytest.mark.parametrize(("name", "joint"), [("panda_arm", 0), ("panda_arm", 6), ("ur5", 3), ("xarm7", 2)])
+def test_a_push_that_grows_as_dampers_would_drive_is_no_reversal(name, joint):
+    """At the damping rate: the joint moves as if efforts were the opposite ones, until it gets none for a moment."""
+    arm = arms.load(name)
+    loop = Case(name, "computed_torque", 250.0, 1.0).loop(arm.aligned(0))
+    loop.step()
+    loop.core.stop("asked to")
+    while loop.time < 0.25:
+        loop.push = np.zeros(len(arm.limit))
+        loop.push[joint] = arm.limit[joint] * min(2.0, 0.2 * np.exp(80.0 * (loop.time - 0.1)))
+        loop.step()
+    record = loop.record()
+    assert loop.core.reason == "asked to" and np.abs(record.qd[-1, joint]) > arm.speed[joint]
+    none = record.effort[:, joint] == 0.0
+    assert 5 <= none.sum() <= 7 and not none[-1]  # the trial
