@@ -9,6 +9,10 @@ from support import arms
 from support.control import control_scenarios as scenarios
 from support.control.control_loop import Encoders
 from support.control.control_scenarios import Case
+from support.cores import DEFAULTS
+
+from lie_dynamics_ros.lie_dynamics.control import largest_damping, velocity_pole
+from lie_dynamics_ros.nodes.computed_torque.gains import FILTER_TIME
 
 LOOPS = ((1000.0, 0.0), (1000.0, 1.0), (500.0, 1.0), (250.0, 1.0))
 MOVING = ("computed_torque", "passivity_based", "adaptive")
@@ -48,6 +52,32 @@ def test_errors_of_all_arms_modes_and_loops(case, rng):
     arm = arms.load(case.arm)
     for q in (arm.aligned(0), arm.random_pose(rng, 0.3)):
         judge(case, q, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+@pytest.mark.parametrize("name", ["panda", "ur5", "xarm7", "kinova"])
+def test_errors_of_damped_directions_are_below_three_times_those_with_exact_velocities(name, delay):
+    """Both with positions in steps, however small the errors are."""
+    arm, case = arms.load(name), Case(name, "passivity_based", 1000.0, delay)
+    n = len(arm.limit)
+    swing = {"swing": 0.15} if name == "kinova" else {}
+    for q in (*map(arm.aligned, range(3)), arm.random_pose(np.random.default_rng(0), 0.3)):
+        exact, found = (
+            scenarios.trajectory(case, q, encoders=Encoders(n, STEP, exact=x), **swing)["error"] for x in (True, False)
+        )
+        assert found < WORSE * exact, f"{found} in place of {exact} at {q.tolist()}"
+
+
+def test_the_usual_filter_leaves_a_third_of_the_damping():
+    """Errors of directions that are so light that damping is what the loop carries are over it."""
+    rate, delay = DEFAULTS["convergence_rate"][0], DEFAULTS["delay"]
+    exact = largest_damping(rate, 1e-3, delay)
+    carried = [largest_damping(rate, 1e-3, delay, velocity_pole(t, 1e-3)) for t in (FILTER_TIME, 1.1 * FILTER_TIME)]
+    assert carried[0] > exact / WORSE > carried[1]
+    for period in (2e-3, 4e-3):
+        slower = largest_damping(rate, period, delay, velocity_pole(FILTER_TIME, period))
+        assert slower > largest_damping(rate, period, delay) / WORSE
 
 
 @pytest.mark.parametrize("rate", [1000.0, 250.0])

@@ -9,6 +9,7 @@ import numpy as np
 
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
+from lie_dynamics_ros.nodes.computed_torque.gains import FILTER_TIME
 
 from ..mujoco_arm import MujocoArm
 
@@ -79,14 +80,18 @@ class Encoders:
         Of positions [rad, m].
     time : float
         Constant of the filter [s].
+    exact : bool
+        Send velocities as they are all the same.
     """
 
-    def __init__(self, size: int, resolution: float = 1e-4, time: float = 0.005) -> None:
-        self._resolution, self._filter = resolution, VelocityFilter(size, time)
+    def __init__(self, size: int, resolution: float = 1e-4, time: float = FILTER_TIME, exact: bool = False) -> None:
+        self._resolution, self._filter, self._exact = resolution, VelocityFilter(size, time), exact
 
-    def state(self, stamp: int, q: np.ndarray, acceleration: np.ndarray) -> RobotState:
+    def state(self, stamp: int, q: np.ndarray, qd: np.ndarray, acceleration: np.ndarray) -> RobotState:
         """Return the state at a time [ns] as a node sees it."""
         seen, velocity = self._resolution * np.round(q / self._resolution), np.full(len(q), np.nan)
+        if self._exact:
+            return RobotState(stamp, seen, qd)
         self._filter.fill(stamp, seen, velocity, acceleration)
         return RobotState(stamp, seen, velocity, filter_time=self._filter.time)
 
@@ -137,7 +142,7 @@ class ControlLoop:
         q, qd = arm.q, arm.qd
         state = RobotState(self.stamp, q, qd)
         if self._encoders is not None:
-            state = self._encoders.state(self.stamp, q, self.core.acceleration)
+            state = self._encoders.state(self.stamp, q, qd, self.core.acceleration)
         answer = self.core.answer(state)
         effort = np.array(answer.effort)
         assert np.isfinite(effort).all()
