@@ -302,7 +302,7 @@ class Answering(RobotCore):
         reversal = self._reversal
         found = reversal.found.copy()
         too_fast = self.motors is None and within(qd, self._too_fast) != 1
-        if reversal.look(self.dynamics, stamp, q, qd, too_fast, 2.0 * self._filter_time):
+        if reversal.look(self.dynamics, stamp, q, qd, too_fast, 3.0 * self._filter_time):
             self._plan = None  # joints that are held again are stopped from where they are then
         if (reversal.found & ~found).any():
             names = ", ".join(self.model.joint_names[k] for k in np.flatnonzero(reversal.found & ~found))

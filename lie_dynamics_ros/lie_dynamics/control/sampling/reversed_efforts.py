@@ -29,12 +29,12 @@ APART = 0.5
 """How much may be in the motion besides, as friction and a payload, over those efforts."""
 LEAST = 0.02
 """Standard deviation of efforts that tell something, over their limit, or [N m, N] where there is none."""
-TRIED = 4
+TRIED = 6
 """Motions of a joint on trial that are looked at."""
 FREED = (0.6, 1.6)
 """How much of its efforts' share a reversed joint loses when it is let go; with others it has the other sign."""
 
-STEADY = 0.5
+STEADY = 0.25
 """How much what is left may change meanwhile, over that share."""
 
 
