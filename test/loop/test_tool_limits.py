@@ -90,7 +90,7 @@ def judge_from(name, mode, k):
 
 TURNED = [
     *((name, TOOL_MODES[0], k) for name, k in (("panda_arm", 36), ("panda_arm", 163), ("ur5", 212), ("ur5", 307))),
-    *((name, TOOL_MODES[1], k) for name, k in (("panda_arm", 365), ("xarm7", 315))),
+    *((name, TOOL_MODES[1], k) for name, k in (("panda_arm", 365), ("xarm7", 315), ("xarm7", 482))),
 ]
 
 

@@ -110,6 +110,7 @@ class ToolControl:
         self._in_tool, self._told, self._since = False, 0, 0  # their axes, their stamp, since when they count [ns]
         self._speed = USED_SPEED * fastest
         self._lead = LEAD * (limit or USUAL_LIMIT)
+        self._stops = MotionBounds(soft.lower, soft.upper, np.full(model.nv, np.inf))
         self._bounds = MotionBounds(soft.lower, soft.upper, ALLOWED_SPEED * fastest)
         self._friction = friction
         self.share, self.pace, self.damped, self.scaling, self.held = 1.0, 1.0, 0, 1.0, False
@@ -303,12 +304,13 @@ class ToolControl:
     def _allowed(self, tool: TaskTorque, x: Array, v: Array, gains: Gains) -> Array:
         """Return the acceleration within limits of joints; the one that is wanted itself where that is.
 
-        An impedance meets limits as stops, by which it stays passive; its posture then yields to the tool.
+        An impedance meets limits of position as stops, by which it stays passive; then its posture yields to the tool, and
+        all motion to limits of velocity, which as stops let a posture that falls fast turn the tool.
         """
         limits, wanted = (x, v, gains.slide, gains.slow), tool.acceleration
         if isinstance(tool, ImpedanceTorque):
             free = wanted - tool.pull
-            first = self._bounds.nearest(lambda: tool.mass, free, *limits)
+            first = self._stops.nearest(lambda: tool.mass, free, *limits)
             wanted = wanted if first is free else first + tool.pull
         return self._bounds.nearest(lambda: _metric(tool), wanted, *limits)
 
