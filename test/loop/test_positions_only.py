@@ -58,15 +58,14 @@ def test_errors_of_all_arms_modes_and_loops(case, rng):
 @pytest.mark.parametrize("delay", [0.0, 1.0])
 @pytest.mark.parametrize("name", ["panda", "ur5", "xarm7", "kinova"])
 def test_errors_of_damped_directions_are_below_three_times_those_with_exact_velocities(name, delay):
-    """Both with positions in steps, however small the errors are."""
+    """Both with positions in steps, of which half is hidden in any case."""
     arm, case = arms.load(name), Case(name, "passivity_based", 1000.0, delay)
     n = len(arm.limit)
-    swing = {"swing": 0.15} if name == "kinova" else {}
     for q in (*map(arm.aligned, range(3)), arm.random_pose(np.random.default_rng(0), 0.3)):
         exact, found = (
-            scenarios.trajectory(case, q, encoders=Encoders(n, STEP, exact=x), **swing)["error"] for x in (True, False)
+            scenarios.trajectory(case, q, encoders=Encoders(n, STEP, exact=x))["error"] for x in (True, False)
         )
-        assert found < WORSE * exact, f"{found} in place of {exact} at {q.tolist()}"
+        assert found < WORSE * max(exact, 0.5 * STEP), f"{found} in place of {exact} at {q.tolist()}"
 
 
 def test_the_usual_filter_leaves_a_third_of_the_damping():

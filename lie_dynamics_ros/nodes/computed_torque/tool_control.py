@@ -304,8 +304,8 @@ class ToolControl:
     def _allowed(self, tool: TaskTorque, x: Array, v: Array, gains: Gains) -> Array:
         """Return the acceleration within limits of joints; the one that is wanted itself where that is.
 
-        An impedance meets limits of position as stops, by which it stays passive; then its posture yields to the tool, and
-        all motion to limits of velocity, which as stops let a posture that falls fast turn the tool.
+        An impedance meets limits of position as stops, by which it stays passive. Then its posture yields to the tool,
+        and all motion to limits of velocity: as stops these let a posture that falls fast turn the tool.
         """
         limits, wanted = (x, v, gains.slide, gains.slow), tool.acceleration
         if isinstance(tool, ImpedanceTorque):

@@ -156,7 +156,7 @@ def trajectory(case: Case, q, physics=None, seconds: float = 3.0, swing: float =
     arm = arms.load(case.arm)
     loop = case.loop(q, 0.0, {**PRECISE, **(physics or {})}, **values)
     loop.run(0.1)
-    room = np.minimum(q - arm.lower, arm.upper - q)
+    room = np.abs(np.minimum(q - arm.lower, arm.upper - q))  # poses on purpose may be beyond a turn
     amplitude = np.minimum(0.8 * room, np.where(arm.speed < 0.5, 0.01, swing * np.minimum(1.0, arm.speed / 2.0)))
     frequency = 0.4 + 0.2 * np.linspace(0, 1, len(q))
     loop.core.follow(sine(q, amplitude, frequency, seconds), loop.stamp)
