@@ -12,7 +12,7 @@ from support.control.control_scenarios import Case
 from support.cores import DEFAULTS
 
 from lie_dynamics_ros.lie_dynamics.control import largest_damping, velocity_pole
-from lie_dynamics_ros.nodes.computed_torque.gains import FILTER_TIME
+from lie_dynamics_ros.nodes.computed_torque.gains import LOOP_FILTER_TIME
 
 LOOPS = ((1000.0, 0.0), (1000.0, 1.0), (500.0, 1.0), (250.0, 1.0))
 MOVING = ("computed_torque", "passivity_based", "adaptive")
@@ -72,10 +72,12 @@ def test_the_usual_filter_leaves_a_third_of_the_damping():
     """Errors of directions that are so light that damping is what the loop carries are over it."""
     rate, delay = DEFAULTS["convergence_rate"][0], DEFAULTS["delay"]
     exact = largest_damping(rate, 1e-3, delay)
-    carried = [largest_damping(rate, 1e-3, delay, velocity_pole(t, 1e-3)) for t in (FILTER_TIME, 1.1 * FILTER_TIME)]
+    carried = [
+        largest_damping(rate, 1e-3, delay, velocity_pole(t, 1e-3)) for t in (LOOP_FILTER_TIME, 1.1 * LOOP_FILTER_TIME)
+    ]
     assert carried[0] > exact / WORSE > carried[1]
     for period in (2e-3, 4e-3):
-        slower = largest_damping(rate, period, delay, velocity_pole(FILTER_TIME, period))
+        slower = largest_damping(rate, period, delay, velocity_pole(LOOP_FILTER_TIME, period))
         assert slower > largest_damping(rate, period, delay) / WORSE
 
 

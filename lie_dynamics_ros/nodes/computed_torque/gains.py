@@ -22,7 +22,7 @@ from .tool.tool_options import ToolOptions
 
 USUAL_PERIOD = 0.004
 """Taken for the period until it is measured, where none is declared [s]."""
-FILTER_TIME = 0.003
+LOOP_FILTER_TIME = 0.003
 """Of velocities found in positions, by default [s]: at 1 kHz loops carry a third of the damping as without."""
 STOP_RATE = 15.0
 """Of a stop: velocities die away, and errors vanish, at this rate [1/s]."""

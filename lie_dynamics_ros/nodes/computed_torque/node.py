@@ -44,7 +44,7 @@ from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
 from .diagnosis import describe_control, describe_loop
-from .gains import FILTER_TIME
+from .gains import LOOP_FILTER_TIME
 from .inertia_output import InertiaOutput
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .report import ControllerReport, make_report
@@ -57,7 +57,7 @@ from .tool_outputs import ToolOutputs
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (
-    *(replace(s, default=FILTER_TIME) if s.name == "velocity_filter_time" else s for s in ROBOT_SETTINGS),
+    *(replace(s, default=LOOP_FILTER_TIME) if s.name == "velocity_filter_time" else s for s in ROBOT_SETTINGS),
     *MECHANISM_SETTINGS,
     *CONTROL_SETTINGS,
     Setting(

@@ -9,7 +9,7 @@ import numpy as np
 
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
-from lie_dynamics_ros.nodes.computed_torque.gains import FILTER_TIME
+from lie_dynamics_ros.nodes.computed_torque.gains import LOOP_FILTER_TIME
 
 from ..mujoco_arm import MujocoArm
 
@@ -84,7 +84,9 @@ class Encoders:
         Send velocities as they are all the same.
     """
 
-    def __init__(self, size: int, resolution: float = 1e-4, time: float = FILTER_TIME, exact: bool = False) -> None:
+    def __init__(
+        self, size: int, resolution: float = 1e-4, time: float = LOOP_FILTER_TIME, exact: bool = False
+    ) -> None:
         self._resolution, self._filter, self._exact = resolution, VelocityFilter(size, time), exact
 
     def state(self, stamp: int, q: np.ndarray, qd: np.ndarray, acceleration: np.ndarray) -> RobotState:
