@@ -79,7 +79,8 @@ class Rubbish:
         try:
             answer = driven.answer()
         except AssertionError as error:
-            yield f"{driven.name} does not answer: {str(error)[:3000]}"
+            state, message, _ = driven.report()
+            yield f"{driven.name} does not answer; {state}: {message}; {str(error)[:1000]}"
             return
         if not np.isfinite(answer).all():
             yield f"{driven.name} answers {answer}"
