@@ -241,8 +241,10 @@ class ToolControl:
             return 1.0
         leads = self._leads(away, rates[3:] if target is None else target[:3, 3] - desired[:3, 3])
         if not leads and turned > self._lead:
+            back = away @ away > self._lead**2  # ahead lies the way back to a tool that may be turned for want of reach
             away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
-            leads = self._leads(away, rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T))
+            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
+            leads = bool(away @ ahead > 0.0) if back else self._leads(away, ahead)
         return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
 
     def _leads(self, away: Array, ahead: Array) -> bool:
