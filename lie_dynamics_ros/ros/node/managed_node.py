@@ -293,10 +293,12 @@ class ManagedNode(LifecycleNode):
 
     def destroy_node(self) -> None:
         """Close all that the node has, also where making it failed midway."""
-        self._owned.close()
-        unsettle(self)
-        super().destroy_node()
-        destroy_lifecycle(self)
+        try:
+            self._owned.close()
+        finally:
+            unsettle(self)
+            super().destroy_node()
+            destroy_lifecycle(self)
 
     # Diagnostics.
 

@@ -49,7 +49,21 @@ for name, kind in made.items():
     found[name, "told to end"] = run(functools.partial(told_to_end, kind)), at_work()
     found[name, "refuses a parameter"] = run(kind, bad), at_work()
     found[name, "fails late"] = run(functools.partial(fails_late, kind)), at_work()
+
+
+class Clings:
+    def close(self):
+        raise OSError("not to be closed")
+
+
+def clings(kind):
+    node = told_to_end(kind)
+    node.own(Clings())
+    return node
+
+
 first, second, *_ = made.values()
+found["clings", "told to end"] = run(functools.partial(clings, first)), at_work()
 found["two", "the second fails"] = run_all([first, functools.partial(fails_late, second)]), at_work()
 print(json.dumps([[*key, *value] for key, value in found.items()]))
 """
