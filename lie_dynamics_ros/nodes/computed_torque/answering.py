@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,24 +10,20 @@ from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING
 from ...core.dynamics_answer import pushes
 from ...core.errors import MessageError
 from ...core.joint_points import JointPoints
-from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
-from ...lie_dynamics.control import AdaptiveController, SampleTimes, SoftLimits, StopPlan
-from ...lie_dynamics.control.effort_delay import EffortDelay
+from ...lie_dynamics.control import SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
-from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .answer import ControllerAnswer
 from .efforts import EffortStage, Limited
-from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .guard import Guard
-from .laws import LawEffort, Laws
-from .learning import least_weight
+from .laws import LawEffort
 from .motor_states import MotorStates
 from .observing import Observer
+from .timed_loop import TimedLoop
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
 from .trajectories.goals import Goals
@@ -38,9 +32,6 @@ from .trajectories.past_path import PastPath
 from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
 from .trajectories.trajectory_player import TrajectoryPlayer
-
-if TYPE_CHECKING:
-    from .options import ComputedTorqueOptions
 
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
@@ -52,18 +43,13 @@ GIVING_WAY = 0.3
 """How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
 
 
-class Answering(RobotCore):
+class Answering(TimedLoop):
     """The part of `ComputedTorqueCore` that answers states, and what it keeps from one to the next."""
 
-    options: ComputedTorqueOptions
-    dynamics: Robot
     judge: TrajectoryJudge
-    _laws: Laws
     _guard: Guard
     _tool: ToolControl
-    _numbers: dict[str, Array]
     _far_stop: Array  # errors beyond which a stop holds the robot where it is
-    _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
 
     def __init__(self, robot: Robot, friction: JointFriction | None, motors: MotorStates | None) -> None:
         super().__init__(robot, friction)
@@ -71,20 +57,11 @@ class Answering(RobotCore):
         self._expects = motors is None or motors.same  # whether joints are measured that are desired to move
         self._unknown = self.zero if motors is None else np.zeros(len(motors.follower.places))
         limits, n = robot.limits, len(robot.joint_names)
-        self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
-        limited = self.limit < np.finfo(float).max
-        limited &= np.isfinite(self.fastest)
-        self._stop_extra = np.zeros(n)
-        self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
-        self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._resting = RESTING * self._speed
         self._too_fast = np.minimum(self.fastest, np.finfo(float).max)
         self._rest = np.full(n, AT_REST)
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
-        self._times = SampleTimes()
-        self._effort_delay = EffortDelay(n)
-        self.lead = 0  # from a state until its effort acts in the mean, as far as is known [ns]
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
         self._reversal = Reversal(self.limit, self._too_fast)
@@ -97,7 +74,6 @@ class Answering(RobotCore):
         self._way_back: JointPoints | None = None
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
-        self._filter_time = 0.0  # of the last state [s]
         self._steps = PositionSteps(n)
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
@@ -118,21 +94,6 @@ class Answering(RobotCore):
     def _reacts(self) -> bool:
         """Whether something touches, and the robot is to do something about it."""
         return self._touched and self.options.contact_reaction != "none"
-
-    @property
-    def gains(self) -> Gains:
-        """Gains in force."""
-        return self._laws.gains
-
-    @property
-    def soonest(self) -> int:
-        """From the last state until an effort that is still to come acts, at the latest [ns]."""
-        return round(1e9 * self._laws.gains.usual * (1.0 + self._laws.gains.delay))
-
-    @property
-    def learner(self) -> AdaptiveController | None:
-        """The adaptive controller, whether in use or not; none of a closed robot."""
-        return self._laws.learner
 
     def answer(self, state: RobotState) -> ControllerAnswer:
         """Return the answer to a state, whose stamp must not fall unless `forget` was called.
@@ -252,13 +213,6 @@ class Answering(RobotCore):
         for goal in self.goals.update(stamp, self.player, error, rate):
             self.player.halt(stamp, self.judge.brake, goal.points)
 
-    def _watch_times(self) -> None:
-        g, times = self._laws.gains, self._times
-        delay = times.delay(self.options.delay)
-        usual, suited = times.period / g.usual, times.suited / g.period
-        if not (0.95 < usual < 1.05 and 0.95 < suited < 1.05) or delay != g.delay:
-            self._suit_gains()
-
     def _pushes(self, state: RobotState, wrenches: Array | None) -> Array:
         return self.zero if wrenches is None and state.push is None else pushes(self.dynamics, state, wrenches)
 
@@ -363,27 +317,3 @@ class Answering(RobotCore):
             self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")
-
-    def _suit_gains(self) -> None:
-        """Find the gains that the loop can carry at its present periods and delay."""
-        options = self.options
-        usual = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
-        period = self._times.suited or usual
-        delay = self._times.delay(options.delay)
-        pole = filter_pole(self._filter_time, period)
-        gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole, usual)
-        self._laws.set_gains(gains)
-        self._find_lead()
-        if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
-            self._learning_cap = gains.cap
-            self.learner.gamma = max(options.adaptation_weight, least_weight(self.learner, gains, self._speed))
-
-    def _forget_delay(self) -> None:
-        self._effort_delay.forget()
-        self._find_lead()
-
-    def _find_lead(self) -> None:
-        """Find for when to command: half a period, as efforts are held, after they begin to act."""
-        options, g = self.options, self._laws.gains
-        least = max(options.least_delay, g.delay - FINENESS if g.delay > options.delay else 0.0)
-        self.lead = round(1e9 * g.usual * (0.5 + self._effort_delay.between(least, g.delay, g.usual)))

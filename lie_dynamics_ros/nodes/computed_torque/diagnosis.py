@@ -8,8 +8,8 @@ from ...core.commanding.phases import STOPPED, STOPPING
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from .core import ComputedTorqueCore
+from .outputs.tool_outputs import describe_tool
 from .tool.tool_options import TOOL_MODES
-from .tool_outputs import describe_tool
 
 
 def describe_control(core: ComputedTorqueCore, report: Report) -> None:

@@ -45,15 +45,15 @@ from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
 from .diagnosis import describe_control, describe_loop
 from .gains import LOOP_FILTER_TIME
-from .inertia_output import InertiaOutput
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
+from .outputs.inertia_output import InertiaOutput
+from .outputs.tool_outputs import ToolOutputs
 from .report import ControllerReport, make_report
 from .requests.action import TrajectoryAction
 from .requests.check_service import CheckService
 from .requests.trajectory_input import TrajectoryInput
 from .setpoints import Setpoint, make_setpoint
 from .tool.tool_options import TOOL_MODES
-from .tool_outputs import ToolOutputs
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (

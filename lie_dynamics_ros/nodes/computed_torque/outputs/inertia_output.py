@@ -5,9 +5,9 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 
-from ...ros.node.robot_node import RobotNode
-from ...ros.wire import qos
-from .core import ComputedTorqueCore
+from ....ros.node.robot_node import RobotNode
+from ....ros.wire import qos
+from ..core import ComputedTorqueCore
 
 ESTIMATE_PERIOD = 50_000_000
 """Between estimates [ns]."""

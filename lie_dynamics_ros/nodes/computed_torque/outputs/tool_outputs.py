@@ -7,15 +7,15 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 
-from ...core.arrays import Array
-from ...lie_dynamics import frame_pose
-from ...ros.node.robot_node import RobotNode
-from ...ros.outputs import diagnostics
-from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.output import Output
-from ...ros.wire.messages import fill_pose_from_matrix
-from .core import ComputedTorqueCore
-from .tool_control import ToolControl
+from ....core.arrays import Array
+from ....lie_dynamics import frame_pose
+from ....ros.node.robot_node import RobotNode
+from ....ros.outputs import diagnostics
+from ....ros.outputs.diagnostics import Report
+from ....ros.outputs.output import Output
+from ....ros.wire.messages import fill_pose_from_matrix
+from ..core import ComputedTorqueCore
+from ..tool_control import ToolControl
 
 
 class ToolOutputs:

@@ -1,0 +1,1 @@
+"""What the node computed_torque publishes besides efforts and reports."""

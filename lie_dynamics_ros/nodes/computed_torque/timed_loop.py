@@ -1,0 +1,99 @@
+"""The loop that the node computed_torque closes: its period and delay as measured, and the gains that suit them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.robot_core import RobotCore
+from ...lie_dynamics import JointFriction
+from ...lie_dynamics.control import AdaptiveController, SampleTimes
+from ...lie_dynamics.control.effort_delay import EffortDelay
+from ...lie_dynamics.control.robots import Robot
+from ...lie_dynamics.control.sampling.sample_times import FINENESS
+from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
+from .laws import Laws
+from .learning import least_weight
+
+if TYPE_CHECKING:
+    from .options import ComputedTorqueOptions
+
+
+class TimedLoop(RobotCore):
+    """The part of `ComputedTorqueCore` that knows how long periods and delays are, and finds the gains for them.
+
+    Attributes
+    ----------
+    fastest : ndarray, shape (n,)
+        Velocity limits, infinite for none [rad/s, m/s].
+    lead : int
+        From a state until its effort acts in the mean, as far as is known [ns].
+    """
+
+    options: ComputedTorqueOptions
+    dynamics: Robot
+    _laws: Laws
+    _numbers: dict[str, Array]
+    _learning_cap: float  # least damping besides the mass matrix for which learning was found slow enough
+
+    def __init__(self, robot: Robot, friction: JointFriction | None) -> None:
+        super().__init__(robot, friction)
+        limits = robot.limits
+        self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
+        limited = self.limit < np.finfo(float).max
+        limited &= np.isfinite(self.fastest)
+        self._stop_extra = np.zeros(len(self.fastest))
+        self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
+        self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
+        self._times = SampleTimes()
+        self._effort_delay = EffortDelay(len(self.fastest))
+        self.lead = 0
+        self._filter_time = 0.0  # of the last state [s]
+
+    @property
+    def gains(self) -> Gains:
+        """Gains in force."""
+        return self._laws.gains
+
+    @property
+    def soonest(self) -> int:
+        """From the last state until an effort that is still to come acts, at the latest [ns]."""
+        return round(1e9 * self._laws.gains.usual * (1.0 + self._laws.gains.delay))
+
+    @property
+    def learner(self) -> AdaptiveController | None:
+        """The adaptive controller, whether in use or not; none of a closed robot."""
+        return self._laws.learner
+
+    def _watch_times(self) -> None:
+        g, times = self._laws.gains, self._times
+        delay = times.delay(self.options.delay)
+        usual, suited = times.period / g.usual, times.suited / g.period
+        if not (0.95 < usual < 1.05 and 0.95 < suited < 1.05) or delay != g.delay:
+            self._suit_gains()
+
+    def _suit_gains(self) -> None:
+        """Find the gains that the loop can carry at its present periods and delay."""
+        options = self.options
+        usual = self._times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
+        period = self._times.suited or usual
+        delay = self._times.delay(options.delay)
+        pole = filter_pole(self._filter_time, period)
+        gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole, usual)
+        self._laws.set_gains(gains)
+        self._find_lead()
+        if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
+            self._learning_cap = gains.cap
+            self.learner.gamma = max(options.adaptation_weight, least_weight(self.learner, gains, self._speed))
+
+    def _forget_delay(self) -> None:
+        self._effort_delay.forget()
+        self._find_lead()
+
+    def _find_lead(self) -> None:
+        """Find for when to command: half a period, as efforts are held, after they begin to act."""
+        options, g = self.options, self._laws.gains
+        least = max(options.least_delay, g.delay - FINENESS if g.delay > options.delay else 0.0)
+        self.lead = round(1e9 * g.usual * (0.5 + self._effort_delay.between(least, g.delay, g.usual)))
