@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 
 
 def relative(actual, expected):
@@ -25,3 +28,14 @@ def in_forces(M, actual, expected, tau=0.0):
         return np.inf
     largest = max(np.max(np.abs(M) @ np.abs(expected)), np.max(np.abs(tau)))
     return float(np.abs(M @ (actual - expected)).max() / largest)
+
+
+#: Numbers of a text; digits within names are none.
+NUMBER = re.compile(r"(?<!\w)-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
+
+
+def assert_same_but_for_round_off(actual: str, expected: str) -> None:
+    """Hold two texts against each other: numbers to 1e-12, for the last digits depend on the processor; else equal."""
+    assert NUMBER.sub("#", actual) == NUMBER.sub("#", expected)
+    numbers = ([float(x) for x in NUMBER.findall(text)] for text in (actual, expected))
+    assert next(numbers) == pytest.approx(next(numbers), rel=1e-12, abs=1e-12)

@@ -132,7 +132,7 @@ class Mechanism:
         name, urdf = self.model.name, self.model.to_urdf()
         positions: list[float] = []
         for joint in Model.from_urdf(urdf).joints:
-            positions += self.q[self.model.joint(joint.name).q_slice].tolist()
+            positions += (self.q[self.model.joint(joint.name).q_slice].round(14) + 0.0).tolist()
         parameters = {
             "robot_description": f"{uri}/{name}.urdf",
             "loops": f"{uri}/{name}_loops.yaml",
