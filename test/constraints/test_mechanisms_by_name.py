@@ -211,7 +211,8 @@ def test_shipped_files(name, tmp_path, rng):
         q[joint.q_slice], qd[joint.v_slice] = made.q[other.q_slice], own[other.v_slice]
     assert constraints.names == made.constraints.names
     parameters = yaml.safe_load((SHIPPED / f"{stem}.yaml").read_text())["/**"]["closed_loop"]["ros__parameters"]
-    assert parameters["start_positions"] == pytest.approx(q, abs=1e-12) and parameters["measured_joints"] == list(made.actuated)
+    assert parameters["start_positions"] == pytest.approx(q, abs=1e-12)
+    assert parameters["measured_joints"] == list(made.actuated)
     assert all((SHIPPED.parents[1] / uri.replace("package://", "")).is_file()
                for uri in (parameters["robot_description"], parameters["loops"]))  # fmt: skip
     assert np.abs(constraint_error(model, constraints, q)).max() < 1e-12
