@@ -39,7 +39,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in names:
                 raise DescriptionError(
-                    f"joint '{joint.name}': {role} link '{link}' does not exist{_suggest(link, names)}",
+                    f"joint '{joint.name}': {role} link '{link}' does not exist{suggestion(link, names)}",
                     name=joint.name,
                     value=link,
                     expected="the name of a link",
@@ -125,7 +125,7 @@ def check_mimics(joints: Sequence[JointDescription]) -> str:
             continue
         target = joint.mimic.joint
         if target not in table:
-            hint = "" if astray else _suggest(target, table)
+            hint = "" if astray else suggestion(target, table)
             astray.append(f"'{joint.name}' mimics '{target}'{hint}")
             continue
         for follower in (joint, table[target]):
@@ -269,7 +269,8 @@ def _refuse_cycle(names: Iterable[str], above: dict[str, JointDescription]) -> N
         done.update(path)
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence on a name that is not there: those that it may have meant, or those that are."""
     known = list(known)
     likely = [other for other in known[:1000] if len(other) <= 64] if len(name) <= 64 else []
     close = difflib.get_close_matches(name, likely, n=3)

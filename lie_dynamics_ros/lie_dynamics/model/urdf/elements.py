@@ -7,17 +7,14 @@ in them can be slow, noisy or wrong, and what is built is in proportion to links
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 from xml.etree.ElementTree import Element
-from xml.parsers import expat
 
 from ...errors import DescriptionError
-from ...texts import MAX_NAME, quoted, shortened
+from ...texts import quoted, shortened
+from ...xml_elements import ElementReader, short_name
 
 #: Versions of the format that are read, by what <robot> says.
 VERSIONS = ((1, 0), (1, 1), (1, 2))
-#: Nesting beyond which a text is no robot.
-MAX_DEPTH = 100
 
 
 @dataclass
@@ -38,86 +35,45 @@ class RobotElement:
 def read_robot(source: str | bytes, origin: str) -> RobotElement:
     """Return the robot that XML text or bytes describe.
 
-    There is no document type in a URDF, and with it no entity: a hostile file can neither read other files nor blow up.
-
     Raises
     ------
     DescriptionError
-        For malformed XML, with line and column; document types; what is no URDF, or of a version that is not known;
-        xacro that was not expanded; links and joints without a name.
+        For what `ElementReader.read` refuses; what is no URDF, or of a version that is not known; links and joints
+        without a name.
     """
-    reader = _Reader(origin)
-    parser = expat.ParserCreate(namespace_separator="}")
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.StartDoctypeDeclHandler = reader.refuse_doctype
-    try:
-        parser.Parse(source, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        if isinstance(error, DescriptionError):
-            raise
-        text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-        if "<xacro:" in text:
-            raise _raw_xacro(origin) from error
-        what = f"malformed XML: {error}" if text.strip() else "the text is empty, XML expected"
-        raise DescriptionError(f"{origin}: {what}", name=origin, expected="well-formed XML") from error
+    reader = _Reader(origin, "URDF", namespaces=True)
+    reader.read(source)
     return reader.robot()
 
 
-class _Reader:
-    """Builds elements from what expat tells, down to a depth that depends on where they are."""
+class _Reader(ElementReader):
+    """Keeps elements down to a depth that depends on where they are."""
 
-    def __init__(self, origin: str) -> None:
-        self._origin = origin
-        self._open: list[Element] = []  # elements that are kept, from <robot> down to the innermost
-        self._passed = 0  # how many elements further in, which are not
-        self._robot: RobotElement | None = None
+    _robot: RobotElement | None = None
 
     def robot(self) -> RobotElement:
         assert self._robot is not None
         return self._robot
 
-    def refuse_doctype(self, name: str, *_: Any) -> None:
-        raise DescriptionError(
-            f"{self._origin}: has a document type (<!DOCTYPE {shortened(name)}>), which a URDF may not", name=name
-        )
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        depth = len(self._open) + self._passed
+    def checked(self, tag: str, attributes: dict[str, str]) -> str:
         if "}" in tag:
             if "xacro" in tag[: tag.index("}")]:
-                raise _raw_xacro(self._origin)
+                raise self.raw_xacro()
             tag = "{" + tag
-        if depth >= MAX_DEPTH:
-            raise DescriptionError(
-                f"{self._origin}: elements nested deeper than {MAX_DEPTH}, which no URDF is", expected="a URDF"
-            )
         named = tag.endswith(("link", "joint", "robot"))
         if named and any("${" in value or "$(" in value for value in attributes.values()):
-            raise _raw_xacro(self._origin)
-        if self._passed or not self._wanted(tag, depth):
-            self._passed += 1
-            return
-        if "}" in "".join(attributes):
-            attributes = {"{" + key if "}" in key else key: value for key, value in attributes.items()}
-        element = Element(tag, attributes)
+            raise self.raw_xacro()
+        return tag
+
+    def take(self, element: Element, depth: int) -> None:
         if depth == 0:
             self._robot = self._begin(element)
         elif depth == 1:
             self._add(element)
         else:
             self._open[-1].append(element)
-        self._open.append(element)
 
-    def end(self, _tag: str) -> None:
-        if self._passed:
-            self._passed -= 1
-        else:
-            self._open.pop()
-
-    def _wanted(self, tag: str, depth: int) -> bool:
-        if depth == 0:
-            return True
+    def wanted(self, tag: str, depth: int) -> bool:
         names = self.robot().namespace
         if depth == 1:
             return tag in (names + "link", names + "joint")
@@ -129,13 +85,7 @@ class _Reader:
         namespace = root.tag[: root.tag.index("}") + 1] if "}" in root.tag else ""
         tag = root.tag.removeprefix(namespace)
         if tag != "robot":
-            hint = {"sdf": " (this is SDF, not URDF)", "mujoco": " (this is MJCF, not URDF)"}.get(tag, "")
-            raise DescriptionError(
-                f"{self._origin}: the root element is <{shortened(tag)}>, <robot> expected{hint}",
-                name=self._origin,
-                value=tag,
-                expected="<robot>",
-            )
+            raise self.wrong_root(tag, "robot")
         name = root.get("name", "") or "unnamed"
         return RobotElement(short_name(name, "the robot"), _version(root.get("version", "1.0"), name), namespace)
 
@@ -151,17 +101,6 @@ class _Reader:
         elements.append(element)
 
 
-def short_name(name: str, label: str) -> str:
-    """Return a name that is short enough for messages; refuse another one with a `DescriptionError`."""
-    if len(name) > MAX_NAME:
-        raise DescriptionError(
-            f"{label}: a name of {len(name)} characters ({quoted(name)}), at most {MAX_NAME} expected",
-            value=name,
-            expected=f"at most {MAX_NAME} characters",
-        )
-    return name
-
-
 def _version(text: str, robot: str) -> tuple[int, int]:
     for version in VERSIONS:
         if text == f"{version[0]}.{version[1]}":
@@ -172,16 +111,6 @@ def _version(text: str, robot: str) -> tuple[int, int]:
         name=robot,
         value=text,
         expected=known,
-    )
-
-
-def _raw_xacro(origin: str) -> DescriptionError:
-    return DescriptionError(
-        f"{origin}: this is xacro that has not been expanded; run `xacro {origin} > robot.urdf` and pass its output"
-        if origin != "URDF"
-        else "URDF: this is xacro that has not been expanded; run `xacro` on the file and pass its output",
-        name=origin,
-        expected="the output of xacro",
     )
 
 

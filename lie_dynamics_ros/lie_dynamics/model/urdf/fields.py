@@ -16,7 +16,8 @@ from ...errors import DescriptionError
 from ...lie import quaternion, so3
 from ...lie._arrays import Array
 from ...texts import LARGEST, plain_number, quoted
-from .elements import RobotElement, local_name, short_name
+from ...xml_elements import short_name
+from .elements import RobotElement, local_name
 
 _ORIGIN = ("xyz", "rpy", "quat_xyzw")
 #: Elements that are known, with the attributes that are read; None where the format has attributes that say nothing
@@ -43,9 +44,16 @@ _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 
 
 class Strangers:
-    """What a file holds and nobody reads, each with the links and joints where it is."""
+    """What a file holds and nobody reads, each with the links and joints where it is.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    what : str
+        What is true of all of them.
+    """
+
+    def __init__(self, what: str = "not known in URDF, and not used") -> None:
+        self._what = what
         self._where: dict[str, list[str]] = {}
 
     def note(self, what: str, label: str) -> None:
@@ -61,7 +69,7 @@ class Strangers:
             for what, places in self._where.items()
         ]
         more = f" and {len(kinds) - 12} more" if len(kinds) > 12 else ""
-        return f"not known in a URDF, and not used: {', '.join(kinds[:12])}{more}"
+        return f"{self._what}: {', '.join(kinds[:12])}{more}"
 
 
 class Fields:

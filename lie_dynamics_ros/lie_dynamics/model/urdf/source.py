@@ -16,43 +16,49 @@ MAX_SIZE = 16 * 2**20
 
 
 def read_source(
-    source: object, package_dirs: Sequence[str | os.PathLike[str]] = (), max_size: int = MAX_SIZE
+    source: object,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    max_size: int = MAX_SIZE,
+    kind: str = "URDF",
 ) -> tuple[str | bytes, str]:
-    """Return the XML and what to call its origin in messages; see `urdf.read_urdf` for what is accepted."""
+    """Return the XML and what to call its origin in messages; see `urdf.read_urdf` for what is accepted.
+
+    `kind` is the name of the format that is expected.
+    """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        _refuse_large(memoryview(source).nbytes, max_size)
-        return bytes(source), "URDF"
+        _refuse_large(memoryview(source).nbytes, max_size, kind)
+        return bytes(source), kind
     if isinstance(source, str):
-        _refuse_large(len(source), max_size)
+        _refuse_large(len(source), max_size, kind)
         text = source.lstrip("\ufeff \t\r\n")
         if not text:
-            raise DescriptionError("URDF: the text is empty, XML or a path expected", value=source, expected="XML")
+            raise DescriptionError(f"{kind}: the text is empty, XML or a path expected", value=source, expected="XML")
         if text.startswith("<"):
-            return text, "URDF"
+            return text, kind
         if "\n" in text:
             raise DescriptionError(
-                f"URDF: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'",
+                f"{kind}: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'",
                 value=text[:40],
                 expected="XML or a path",
             )
-        path = resolve(text.strip(), package_dirs)
+        path = resolve(text.strip(), package_dirs, kind)
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:
-        message = f"URDF: XML text, bytes or a path expected, got {type(source).__name__}"
+        message = f"{kind}: XML text, bytes or a path expected, got {type(source).__name__}"
         raise DescriptionError(message, value=source, expected="XML or a path")
     try:
         return read_file(path, max_size), str(path)
     except OSError as error:
         raise DescriptionError(
-            f"URDF: cannot read {quoted(str(path))}: {error.strerror or error} (XML text, which starts with '<', or "
+            f"{kind}: cannot read {quoted(str(path))}: {error.strerror or error} (XML text, which starts with '<', or "
             "the path of a file expected)",
             name=str(path),
-            expected="the path of a URDF file",
+            expected="the path of a file",
         ) from error
 
 
-def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Path:
+def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = (), kind: str = "URDF") -> Path:
     """Return the path that a plain path, a file:// or a package:// URI means.
 
     A package is looked for in `package_dirs`, then under `share` of each AMENT_PREFIX_PATH entry, then in
@@ -69,8 +75,8 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Pa
         if not uri.startswith("package://"):
             return Path(uri).expanduser()
     except (ValueError, RuntimeError) as error:  # no URI; no home folder of such a user
-        message = f"URDF: {quoted(uri)} is no path: {error}"
-        raise DescriptionError(message, name=uri, expected="the path of a URDF file") from error
+        message = f"{kind}: {quoted(uri)} is no path: {error}"
+        raise DescriptionError(message, name=uri, expected="the path of a file") from error
     package, _, inside = uri.removeprefix("package://").partition("/")
     folders = [Path(folder).expanduser() for folder in package_dirs]
     folders += [Path(prefix) / "share" for prefix in _paths("AMENT_PREFIX_PATH")]
@@ -82,7 +88,7 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> Pa
             return candidate
     looked = ", ".join(str(folder) for folder in folders) or "no folder: package_dirs and AMENT_PREFIX_PATH are empty"
     raise DescriptionError(
-        f"URDF: {quoted(uri)} not found; looked in {looked}", name=uri, expected="an installed package"
+        f"{kind}: {quoted(uri)} not found; looked in {looked}", name=uri, expected="an installed package"
     )
 
 
@@ -97,10 +103,10 @@ def _paths(variable: str) -> list[str]:
     return [part for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
-def _refuse_large(size: int, max_size: int) -> None:
+def _refuse_large(size: int, max_size: int, kind: str) -> None:
     if size > max_size:
         raise DescriptionError(
-            f"URDF: a text of {size} bytes, at most {max_size} expected (the argument max_size)",
+            f"{kind}: a text of {size} bytes, at most {max_size} expected (the argument max_size)",
             value=size,
             expected=f"at most {max_size} bytes",
         )
