@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from ..engine.lanes import LANES
 from ..errors import DescriptionError, InputError
 from ..model import layout
 from ..model.model import Model
-from .coupling import Coupling
+from .coupling import Coupling, mimic_couplings
 from .cut_joints import scalars, upright
 from .kernels import loops as lk
 from .loop import Loop
@@ -125,6 +125,36 @@ class ConstraintSet:
         from .mjcf_equalities import read_equalities
 
         return cls(model, read_equalities(source), rank_tolerance)
+
+    @classmethod
+    def from_sdf(
+        cls,
+        model: Model,
+        source: str | bytes | PathLike[str],
+        rank_tolerance: float = 1e-12,
+        *,
+        package_dirs: Sequence[str | PathLike[str]] = (),
+        max_size: int | None = None,
+    ) -> ConstraintSet:
+        """Read what closes the loops of an SDF, for the model that `Model.from_sdf` made of the same.
+
+        Joints that are cut become loops of their kind, with their names, and joints with a <mimic> couplings. All
+        loops are closed where all coordinates are zero. Joints between links that are one body close nothing.
+
+        Raises
+        ------
+        DescriptionError
+            For what `Model.from_sdf` refuses, for a screw that would have to be cut, and for all that the constructors
+            refuse.
+        """
+        from ..model.sdf import read_sdf
+        from ..model.urdf.source import MAX_SIZE
+        from .sdf_loops import closes_a_loop, loop_of
+
+        size = MAX_SIZE if max_size is None else max_size
+        robot = read_sdf(source, package_dirs=package_dirs, inertia_check="ignore", max_size=size)
+        loops = [loop_of(joint) for joint in robot.cut if closes_a_loop(model, joint)]
+        return cls(model, [*loops, *mimic_couplings(model)], rank_tolerance)
 
     def to_yaml(self) -> str:
         """Return YAML from which `from_yaml` reads the same; see `yaml_files`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError
+from ..errors import DescriptionWarning, InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import numbers
 from . import configuration, layout
@@ -129,6 +130,62 @@ class Model(ModelData):
 
         name, bodies, gravity = read_mjcf(source)
         return cls(name, *bodies.parts()).with_gravity(gravity)
+
+    @classmethod
+    def from_sdf(
+        cls,
+        source: str | bytes | PathLike[str],
+        floating_base: bool = False,
+        gravity: npt.ArrayLike | None = None,
+        *,
+        package_dirs: Sequence[str | PathLike[str]] = (),
+        inertia_check: Literal["error", "warn", "ignore"] = "error",
+        max_size: int | None = None,
+    ) -> Model:
+        """Read a model from SDF, version 1.4 to 1.12: the tree; its loops come by `ConstraintSet.from_sdf`.
+
+        All coordinates are zero where the file puts the links. Links and frames are frames of the same names, those of
+        a nested model as "nested::link". Where the joint of a link is not at the link's origin, the body that moves has
+        the name "link/joint". See ``doc/models.md`` for which joints are cut where there are loops.
+
+        Parameters
+        ----------
+        source : str, bytes or path
+            SDF text, a file's path, or a ``package://`` or ``file://`` URI. One model, alone or in a world, whose other
+            models are static.
+        floating_base : bool
+            Give the robot a free joint, called "root_joint", on the world, for its pose there. Otherwise it is fixed
+            where the file puts it.
+        gravity : array-like, shape (3,), optional
+            Acceleration of free fall in the world frame [m/s^2]. When left out that of the <world>, and (0, 0, -9.81)
+            for a model without one.
+        package_dirs, inertia_check, max_size
+            As for `from_urdf`.
+
+        Raises
+        ------
+        DescriptionError, InertiaError
+            For a description that cannot be read or makes no sense; names the link or joint.
+
+        Warns
+        -----
+        DescriptionWarning
+            Once for what the model leaves out, and once for what is not known in SDF.
+
+        Notes
+        -----
+        Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
+        """
+        from .sdf import read_sdf
+        from .urdf.source import MAX_SIZE
+
+        size = MAX_SIZE if max_size is None else max_size
+        robot = read_sdf(source, floating_base, package_dirs, inertia_check, size)
+        for remark in robot.remarks:
+            warnings.warn(f"robot '{robot.name}': {remark}", DescriptionWarning, stacklevel=2)
+        if gravity is None:
+            gravity = (0.0, 0.0, -9.81) if robot.gravity is None else robot.gravity
+        return cls(robot.name, *robot.bodies.parts()).with_gravity(gravity)
 
     def to_urdf(self, *, without_armature: bool = False) -> str:
         """Return this model as URDF, which `from_urdf` reads back, equal to round-off but for the order of joints.
