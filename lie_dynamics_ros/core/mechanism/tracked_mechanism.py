@@ -46,10 +46,16 @@ class TrackedMechanism:
     max_steps: int
 
     @staticmethod
-    def from_values(model: Model, constraints: ConstraintSet, values: Mapping[str, Any]) -> TrackedMechanism:
-        """Read parameter values; raises ParameterError or ConfigurationError where they do not fit the model."""
+    def from_values(
+        model: Model, constraints: ConstraintSet, values: Mapping[str, Any], closed: bool = False
+    ) -> TrackedMechanism:
+        """Read parameter values; raises ParameterError or ConfigurationError where they do not fit the model.
+
+        `closed` tells that all loops are closed where all coordinates are zero, and that they start there unless the
+        parameters tell another place.
+        """
         measured = _joints(model, values, "measured_joints") or single_joints(model)
-        known = any(values["start_joints"]) or list(values["start_positions"]) != [0.0]
+        known = closed or any(values["start_joints"]) or list(values["start_positions"]) != [0.0]
         each = {}
         for name in ("sensor_noise", "sensor_error"):
             each[name] = tuple(values[name])
@@ -59,7 +65,7 @@ class TrackedMechanism:
             constraints,
             measured,
             _joints(model, values, "motors") or measured,
-            _start(model, constraints, values),
+            _start(model, constraints, values, closed),
             known,
             _speeds(model, values["max_speed"]),
             each["sensor_noise"],
@@ -100,7 +106,7 @@ def _joints(model: Model, values: Mapping[str, Any], key: str) -> tuple[str, ...
     return names
 
 
-def _start(model: Model, constraints: ConstraintSet, values: Mapping[str, Any]) -> Array:
+def _start(model: Model, constraints: ConstraintSet, values: Mapping[str, Any], closed: bool) -> Array:
     """Return the closed configuration near the one that parameters give."""
     names, positions = _joints(model, values, "start_joints"), list(values["start_positions"])
     guess = model.neutral()
@@ -118,7 +124,8 @@ def _start(model: Model, constraints: ConstraintSet, values: Mapping[str, Any]) 
         guess = np.array(positions)
     found = assemble(model, constraints, guess)
     rng = np.random.default_rng(0)
-    for _ in range(0 if names or positions != [0.0] else MOST_GUESSES):  # nobody knows: any configuration will do
+    known = closed or names or positions != [0.0]
+    for _ in range(0 if known else MOST_GUESSES):  # nobody knows: any configuration will do
         if found.converged:
             break
         found = assemble(model, constraints, model.random(rng))

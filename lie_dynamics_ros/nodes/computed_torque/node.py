@@ -25,7 +25,7 @@ from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.model.loop_loading import load_mechanism
-from ...ros.model.model_loading import is_mjcf
+from ...ros.model.model_loading import format_of
 from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
 from ...ros.node.tree_node import TreeNode
@@ -123,7 +123,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ComputedTorqueCore]:
         """Prepare the controller of this robot, of its motors where it has loops; raises where that cannot be done."""
-        if not (values["loops"].strip() or is_mjcf(description)):
+        if not values["loops"].strip() and format_of(description) == "URDF":
             given = [s.name for s in MECHANISM_SETTINGS[1:] if not np.array_equal(values[s.name], s.default)]
             if given:  # else a mechanism would be controlled as the tree that is left of it
                 raise ConfigurationError(f"loops is empty; expected with {', '.join(given)}")

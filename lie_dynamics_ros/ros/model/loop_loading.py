@@ -12,7 +12,7 @@ from ...core.robot_options import Payload
 from ...lie_dynamics import ConstraintSet, Coupling, JointFriction, LieDynamicsError, Loop, Model
 from ...lie_dynamics.yaml_text import is_yaml_text
 from .friction_loading import load_friction
-from .model_loading import is_mjcf, load_mjcf, load_model
+from .model_loading import format_of, load_model_with_loops
 from .robot_description import locate
 
 
@@ -23,24 +23,25 @@ def load_mechanism(
 
     Raises the errors of what it calls, and ConfigurationError where the measured joints do not do.
     """
-    prefix, mjcf = values["joint_prefix"], is_mjcf(description)
+    prefix = values["joint_prefix"]
     check_prefix(values["frame_prefix"])
-    model = (load_mjcf if mjcf else load_model)(description, values, logger)
+    model = load_model_with_loops(description, values, logger)
     friction = load_friction(description, values, model)
     Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
-    constraints = load_constraints(values["loops"], model, prefix, description if mjcf else "")
+    constraints = load_constraints(values["loops"], model, prefix, description)
     model = model.with_joint_prefix(prefix)
     try:
-        return model, friction, TrackedMechanism.from_values(model, constraints, values)
+        closed = format_of(description) == "SDF"
+        return model, friction, TrackedMechanism.from_values(model, constraints, values, closed)
     except LieDynamicsError as error:
         raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
 
 
-def load_constraints(source: str, model: Model, prefix: str, mjcf: str = "") -> ConstraintSet:
+def load_constraints(source: str, model: Model, prefix: str, description: str = "") -> ConstraintSet:
     """Return what YAML text, a file path or a URI says of loops and couplings; nothing holds where it is empty.
 
-    The text names joints as `model` does; the constraints are those of the model whose joints have the prefix. Equality
-    constraints of the MJCF that the model was made of count besides.
+    The text names joints as `model` does; the constraints are those of the model whose joints have the prefix. Those
+    of the MJCF or SDF that the model was made of count besides.
 
     Raises
     ------
@@ -51,7 +52,10 @@ def load_constraints(source: str, model: Model, prefix: str, mjcf: str = "") -> 
     loops: list[Loop] = []
     couplings: list[Coupling] = []
     try:
-        sets = [ConstraintSet.from_mjcf(model, mjcf)] if mjcf else []
+        kind = format_of(description)
+        sets = [ConstraintSet.from_mjcf(model, description)] if kind == "MJCF" else []
+        if kind == "SDF":
+            sets.append(ConstraintSet.from_sdf(model, description, max_size=len(description)))
         if source.strip():
             sets.append(ConstraintSet.from_yaml(model, source if is_yaml_text(source) else locate(source)))
     except (LieDynamicsError, DescriptionError) as error:

@@ -84,31 +84,53 @@ def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> M
     return model
 
 
-_MJCF = re.compile(r"\ufeff?\s*(<\?.*?\?>\s*)?(<!--.*?-->\s*)*<mujoco[\s/>]", re.DOTALL)
+_ROOTS = {"mujoco": "MJCF", "sdf": "SDF"}
+_TAG = re.compile(r"<([a-z]+)[\s/>]")
+_BEFORE_ROOT = (("<?", "?>"), ("<!--", "-->"))
 
 
-def is_mjcf(description: str) -> bool:
-    """Tell MJCF from URDF text."""
-    return _MJCF.match(description) is not None
+def format_of(description: str) -> str:
+    """Return the format of a text that begins as XML: "MJCF" or "SDF", and "URDF" for all else."""
+    text, at = description.lstrip("\ufeff"), 0
+    while True:
+        while text[at : at + 1].isspace():
+            at += 1
+        end = next((end for start, end in _BEFORE_ROOT if text.startswith(start, at)), None)
+        if end is None:
+            tag = _TAG.match(text, at)
+            return "URDF" if tag is None else _ROOTS.get(tag[1], "URDF")
+        at = text.find(end, at)
+        if at < 0:
+            return "URDF"
+        at += len(end)
 
 
-def load_mjcf(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
-    """Build the model of an MJCF text, which only the parameter may hold: what it includes is read from files.
+def load_model_with_loops(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
+    """Build the model of a URDF, MJCF or SDF text, which must not be a path; see `load_model` for the first.
+
+    MJCF may only be in the parameter: what it includes is read from files. An SDF includes nothing.
 
     Raises
     ------
     ParameterError
-        It came from the topic, or with parameters that choose parts of a robot.
+        MJCF came from the topic, or either with parameters that choose parts of a robot.
     LieDynamicsError
-        MuJoCo is not installed, or refuses it; see `Model.from_mjcf`.
+        The text makes no sense, or MuJoCo, which reads MJCF, is not installed; see `Model.from_mjcf`, `Model.from_sdf`.
     """
-    if not values["robot_description"].strip():
+    kind = format_of(description)
+    if kind == "URDF":
+        return load_model(description, values, logger)
+    if kind == "MJCF" and not values["robot_description"].strip():
         raise ParameterError("robot_description: MJCF is taken from the parameter, not from the topic")
     if values["base_link"] or any(values["locked_joints"]):
-        raise ParameterError("base_link and locked_joints are for URDF; expected none with MJCF")
+        raise ParameterError(f"base_link and locked_joints are for URDF; expected none with {kind}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = Model.from_mjcf(description)
+        if kind == "MJCF":
+            model = Model.from_mjcf(description)
+        else:
+            check = values["inertia_check"]
+            model = Model.from_sdf(description, inertia_check=check, max_size=len(description))
     for warning in caught:
         logger.warning(str(warning.message))
     return model

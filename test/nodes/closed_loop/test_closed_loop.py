@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
-from five_bar_machine import JOINTS, MOTORS, START, URDF, closed, derivative, efforts, tip
+from five_bar_machine import JOINTS, LOOPS, MOTORS, START, URDF, closed, derivative, efforts, tip
 from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped, WrenchStamped
 from node_harness import stamp_of
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from support.sdf_text import as_sdf
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model
 
 PAGE = (Path(__file__).resolve().parents[3] / "doc" / "nodes" / "closed_loop.md").read_text()
 (PARAMETERS,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
@@ -179,6 +182,23 @@ def test_mjcf_brings_its_loops(bench):
     answer = bench.ask(lambda: state(bench, START), torques)
     assert tuple(answer.name) == MOTORS
     np.testing.assert_allclose(answer.effort, efforts(START, np.zeros(2), np.zeros(2)), atol=1e-5)
+
+
+def test_sdf_from_the_topic_brings_its_loops_and_its_start(bench):
+    tree = Model.from_urdf(URDF)
+    text = as_sdf(tree, ConstraintSet.from_yaml(tree, LOOPS), closed(START))
+    given = {key: value for key, value in VALUES.items() if not key.startswith("start_")}
+    node = bench.start("closed_loop", **{**given, "robot_description": "", "loops": "", "state_timeout": 60.0})
+    poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
+    torques = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.publish_description(text)
+    bench.wait_state(node, "active")
+    moved = np.array([0.1, -0.2])  # from where the file closes
+    answer = bench.ask(lambda: state(bench, moved), torques)
+    assert tuple(answer.name) == MOTORS
+    np.testing.assert_allclose(answer.effort, efforts(START + moved, np.zeros(2), np.zeros(2)), atol=1e-5)
+    p = bench.ask(lambda: state(bench, moved), poses).pose.pose.position
+    np.testing.assert_allclose([p.x, p.z], tip(START + moved), atol=1e-10)
 
 
 def test_mjcf_is_not_taken_from_the_topic(bench):

@@ -1,0 +1,58 @@
+"""Which format a description has, and what nodes with loops make of each."""
+
+import pytest
+
+pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is not installed")
+
+from lie_dynamics_ros.core.errors import ParameterError
+from lie_dynamics_ros.ros.model.loop_loading import load_constraints
+from lie_dynamics_ros.ros.model.model_loading import format_of, load_model_with_loops
+
+SOLID = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+LINK = f'<link name="{{}}">{SOLID}</link>'
+JOINT = '<joint name="{0}" type="{1}"><parent>{2}</parent><child>{3}</child><axis><xyz>0 0 1</xyz></axis></joint>'
+SDF = (
+    '<sdf version="1.9"><model name="m">'
+    + "".join(LINK.format(name) for name in "abc")
+    + "".join(JOINT.format(a + b, "revolute", a, b) for a, b in ("ab", "bc", "ac"))
+    + "</model></sdf>"
+)
+VALUES = {"robot_description": "", "base_link": "", "locked_joints": [""], "inertia_check": "error"}
+
+
+class Log(list):
+    def warning(self, text):
+        self.append(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("<robot/>", "URDF"),
+        ("<sdf version='1.9'/>", "SDF"),
+        ("<mujoco/>", "MJCF"),
+        ('\ufeff\n<?xml version="1.0"?>\n<!-- <mujoco> --><!-- a\n -->\n<sdf\nversion="1"/>', "SDF"),
+        ("<sdfx/>", "URDF"),
+        ("<!-- <sdf> ", "URDF"),
+        ("", "URDF"),
+        ("<!-- a -->\n" * 20_000 + "<robot/>", "URDF"),  # no pattern that tries all ways to split them
+    ],
+)
+def test_the_first_element_tells_the_format(text, kind):
+    assert format_of(text) == kind
+
+
+def test_sdf_brings_its_loops_and_says_what_it_leaves_out():
+    log = Log()
+    text = SDF.replace("</axis></joint></model>", "<limit><lower>-1</lower></limit></axis></joint></model>")
+    model = load_model_with_loops(text, VALUES, log)
+    assert model.joint_names == ("ab", "bc") and "joint 'ac'" in "".join(log)
+    more = "couplings: [{follower: bc, leader: ab}]"
+    assert load_constraints(more, model, "left_", text).names == ("ac", "bc")
+
+
+@pytest.mark.parametrize("text", [SDF, "<mujoco/>"])
+@pytest.mark.parametrize("part", [{"base_link": "b"}, {"locked_joints": ["ab"]}])
+def test_parts_of_robots_are_for_urdf(text, part):
+    with pytest.raises(ParameterError, match="base_link and locked_joints are for URDF"):
+        load_model_with_loops(text, {**VALUES, "robot_description": text, **part}, Log())
