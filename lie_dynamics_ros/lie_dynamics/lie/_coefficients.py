@@ -16,20 +16,15 @@ complex-step derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import factorial, pi
+from math import pi
 
 import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Array
+from .kernels.exponential import SWITCH, factorial_series, slope
 
-_SWITCH = 4.0
 _TERMS = 20
-
-
-def _factorial_series(offset: int) -> npt.NDArray[np.float64]:
-    """Coefficients of sum (-1)^k t^k / (2k + offset)!."""
-    return np.array([(-1) ** k / factorial(2 * k + offset) for k in range(_TERMS + 1)])
 
 
 def _cotangent_series() -> npt.NDArray[np.float64]:
@@ -44,8 +39,7 @@ def _cotangent_series() -> npt.NDArray[np.float64]:
 
 
 def _slope(series: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Coefficients of (1/angle) d/d angle = 2 d/dt of a power series in t."""
-    return 2.0 * np.arange(1, _TERMS + 1) * series[1:]
+    return np.array(slope(tuple(series.tolist())))
 
 
 def _sin(t: Array) -> Array:
@@ -64,16 +58,16 @@ def _half_cot(t: Array) -> Array:
 
 
 def _function(series: npt.NDArray[np.float64], closed: Callable[[Array], Array], doc: str) -> Callable[[Array], Array]:
-    terms = np.abs(series) * _SWITCH ** np.arange(len(series))
+    terms = np.abs(series) * SWITCH ** np.arange(len(series))
     series = series[: np.count_nonzero(terms > 1e-18 * terms[0])]
 
     def function(t: Array) -> Array:
-        small = np.asarray(np.abs(t) < _SWITCH)
+        small = np.asarray(np.abs(t) < SWITCH)
         if small.all():
             return _polynomial(series, t)
         if not small.any():
             return closed(t)
-        return np.where(small, _polynomial(series, np.where(small, t, 0.0)), closed(np.where(small, _SWITCH, t)))
+        return np.where(small, _polynomial(series, np.where(small, t, 0.0)), closed(np.where(small, SWITCH, t)))
 
     function.__doc__ = doc
     return function
@@ -87,7 +81,8 @@ def _polynomial(series: npt.NDArray[np.float64], t: Array) -> Array:
     return value
 
 
-_A, _B, _C, _D = _factorial_series(1), _factorial_series(2), _factorial_series(3), _cotangent_series()
+_A, _B, _C = (np.array(factorial_series(offset, _TERMS + 1)) for offset in (1, 2, 3))
+_D = _cotangent_series()
 
 a = _function(_A, _sin, "sin(x)/x at t = x^2.")
 b = _function(_B, _cos, "(1 - cos x)/x^2.")

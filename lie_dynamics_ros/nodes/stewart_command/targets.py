@@ -19,6 +19,7 @@ from ...lie_dynamics.stewart.command import (
     CommandLimits,
     LegSetpoints,
     PathError,
+    PathFault,
     PathReport,
     PlannedMotion,
     PlatformLoad,
@@ -30,6 +31,7 @@ from ...lie_dynamics.stewart.command import (
     path_fault,
     screw_path,
     smooth_path,
+    time_path,
 )
 
 SHAPES: dict[str, Callable[..., PosePath]] = {"line": line_path, "screw": screw_path, "smooth": smooth_path}
@@ -74,6 +76,10 @@ class Ways:
     def check(self, path: PosePath, start_rate: float = 0.0) -> PathReport:
         """Judge a path."""
         return check_path(path, self.limits, self.load, start_rate, self.steps)
+
+    def fault(self, path: PosePath) -> PathFault | None:
+        """Return the first limit on a path that no slower motion keeps, or None."""
+        return path_fault(path, self.limits, self.load, self.steps)
 
     def plan(self, path: PosePath, start_rate: float = 0.0) -> PlannedMotion:
         """Plan a motion; raises PathError where there is none."""
@@ -226,16 +232,18 @@ def as_far(ways: Ways, path: PosePath, state: State) -> tuple[PlannedMotion | No
     PathError
         The path is at its fault already.
     """
-    fault = path_fault(path, ways.limits, ways.load, ways.steps)
+    fault = ways.fault(path)
+    left = fault
     if fault is not None:
         if fault.parameter > LEAST:  # looked at more closely
-            closer = path_fault(path.head(fault.parameter), ways.limits, ways.load, ways.steps) or fault
+            closer = ways.fault(path.head(fault.parameter)) or fault
             fault = replace(closer, fraction=closer.parameter / path.length)
         end = SHORTER * fault.parameter
         if end < LEAST or not ways.limits.kept(path.at([end]).pose[0]):
             raise PathError(PathReport(fault, None, None))
         path = path.head(end)
-    report = ways.check(path, 0.0 if state.resting else 1.0)
+        left = ways.fault(path)
+    report = time_path(path, ways.limits, ways.load, 0.0 if state.resting else 1.0, ways.steps, left)
     return report.motion, report if fault is None else PathReport(fault, None, None), fault is not None
 
 

@@ -23,6 +23,7 @@ from .planning import check_path as check_path
 from .planning import path_fault as path_fault
 from .planning import plan_motion as plan_motion
 from .planning import stopped as stopped
+from .planning import time_path as time_path
 from .report import PathFault as PathFault
 from .washout import ClassicalWashout as ClassicalWashout
 from .washout import WashoutMotion as WashoutMotion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,9 @@ import numpy.typing as npt
 from ...lie._arrays import as_real
 from ..errors import StewartError
 from ..geometry.checks import N_LEGS, as_leg_limits
-from ..geometry.inverse_kinematics import Array
+from ..geometry.inverse_kinematics import Array, as_pose
 from ..geometry.platform import StewartPlatform, require_platform
+from .kernels.joint_angles import joint_angles
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -99,10 +101,16 @@ class CommandLimits:
 
     def joint_angles(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
         """Angles (..., 6) between legs and the axes of their joints on base and platform [rad]."""
-        legs = self.platform.leg_vectors(pose)
-        legs = legs / np.linalg.norm(legs, axis=-1, keepdims=True)
-        seen = legs @ np.asarray(pose)[..., :3, :3]
-        return _angles(legs, self.base_axes), _angles(seen, self.platform_axes)
+        poses = as_pose(pose)
+        flat = np.ascontiguousarray(poses).reshape(-1, 16)
+        out = np.empty((2, len(flat), N_LEGS))
+        joint_angles(self.platform.all_points, self._joint_axes, flat, out)
+        base, platform = out.reshape(2, *poses.shape[:-2], N_LEGS)
+        return base, platform
+
+    @cached_property
+    def _joint_axes(self) -> Array:
+        return np.concatenate([self.base_axes, self.platform_axes])
 
 
 def _axes(platform: StewartPlatform, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
@@ -120,11 +128,6 @@ def _axes(platform: StewartPlatform, side: str, given: npt.ArrayLike | None, con
     if not (size > 0.0).all():
         raise StewartError(f"{side}_axes of leg {int(np.argmin(size)) + 1} is zero, expected a direction")
     return np.asarray(axes / size)
-
-
-def _angles(legs: Array, axes: Array) -> Array:
-    across = np.linalg.norm(np.cross(legs, axes), axis=-1)
-    return np.asarray(np.arctan2(across, (legs * axes).sum(axis=-1)))
 
 
 def _per_leg(value: npt.ArrayLike, name: str) -> Array:

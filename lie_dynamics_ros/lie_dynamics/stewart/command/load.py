@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ from ...lie._arrays import as_real
 from ...lie.inertia import SpatialInertia
 from ..geometry.inverse_kinematics import Array
 from ..geometry.platform import StewartPlatform
-from ..geometry.statics import leg_forces_for_wrench, weight_wrench
+from ..geometry.statics import leg_forces_for_wrench
+from .kernels import leg_samples
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -53,17 +55,24 @@ class PlatformLoad:
         object.__setattr__(self, "gravity", as_real(gravity, (3,), "gravity").reshape(3))
         object.__setattr__(self, "wrench", as_real(wrench, (6,), "wrench").reshape(6))
 
+    @cached_property
+    def numbers(self) -> Array:
+        """The load (48,), as kernels take it."""
+        inertia, weight = self.inertia, self.inertia.mass * self.gravity
+        return np.concatenate([inertia.matrix().ravel(), inertia.com, weight, self.wrench])
+
     def needed_wrenches(self, pose: Array, slope: Array, bend: Array) -> Array:
         """Wrenches (..., 6, 3) that the legs exert, terms of s'', of s'^2 and of neither, in the platform frame.
 
-        The platform moves with body twist ``slope`` s', whose derivative along s is ``bend``. Kim (28): the whole
-        wrench on a body is G dV/dt - ad*_V G V; the legs exert what nobody else does.
+        The platform moves with body twist ``slope`` s', whose derivative along s is ``bend``.
         """
-        G = self.inertia.matrix()
-        momentum = slope @ G
-        given = weight_wrench(pose, self.inertia.mass, self.inertia.com, self.gravity) + self.wrench
-        square = bend @ G - (se3.ad_dual(slope) @ momentum[..., None])[..., 0]
-        return np.stack(np.broadcast_arrays(momentum, square, -given), axis=-1)
+        batch = np.broadcast_shapes(pose.shape[:-2], slope.shape[:-1], bend.shape[:-1])
+        flat = pose.reshape(*pose.shape[:-2], 16)
+        whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (flat, slope, bend)]
+        table = np.ascontiguousarray(np.concatenate(whole, axis=-1).reshape(-1, 28))
+        out = np.empty((6 * len(table), 3))
+        leg_samples.needed_wrenches(self.numbers, table, out)
+        return out.reshape(*batch, 6, 3)
 
 
 def leg_forces(

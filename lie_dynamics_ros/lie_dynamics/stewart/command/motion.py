@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from ...lie._arrays import as_real
 from ..geometry.inverse_kinematics import Array
+from .kernels import worst as kernels
 from .limits import CommandLimits
 from .load import PlatformLoad
 from .path import PosePath
 from .samples import PathSamples
 
-BETWEEN = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+BETWEEN = np.arange(kernels.PARTS + 1) / kernels.PARTS
 """Where in each step of the grid a motion is judged."""
 
 
@@ -98,8 +99,8 @@ class PlannedMotion:
         s, rate, slope = self.progress(t)
         shape = s.shape
         s, rate, slope = (np.atleast_1d(x.ravel()) for x in (s, rate, slope))
-        points = self.path.at(s)
         found = PathSamples.of(self.limits, self.load, self.path, s)
+        points = found.points
         terms = np.stack([slope, rate**2, np.ones_like(s)], axis=-1)
         r, u = rate[:, None], slope[:, None]
         made = (
@@ -123,16 +124,8 @@ class PlannedMotion:
         inner = np.searchsorted(self.path.knots, self.s[:-1] + 0.5 * spans, "right") - 1
         segment = np.repeat(np.clip(inner, 0, len(self.path.starts) - 1), len(BETWEEN))
         found = PathSamples.of(self.limits, self.load, self.path, s, segment)
-        squares = (self.squares[:-1, None] + 2.0 * self.slopes[:, None] * spans[:, None] * BETWEEN).ravel()
-        squares, slopes = np.maximum(squares, 0.0), np.repeat(self.slopes, len(BETWEEN))
-        a, b, c = found.rows()
-        used = a * slopes[:, None] + b * squares[:, None] + 1.0 - c
-        fast = _largest(found.rates() ** 2 * squares[:, None], len(spans))
-        return max(_largest(used, len(spans)), math.sqrt(fast))
-
-
-def _largest(values: Array, count: int) -> float:
-    """Return the largest of values at the places of each step and between them."""
-    values = values.reshape(count, len(BETWEEN), -1)
-    bent = 0.125 * np.abs(np.diff(values, 2, axis=1)).max(axis=1)
-    return float((values.max(axis=1) + bent).max(initial=0.0))
+        limits, out, work = self.limits, np.empty(2), np.empty((20, len(BETWEEN)))
+        rates = np.append(limits.rate, [limits.speed, limits.angular_speed])
+        most = np.append(limits.acceleration, limits.force)
+        kernels.worst(found.table, spans, self.squares, self.slopes, rates, most, work, out)
+        return max(float(out[0]), math.sqrt(out[1]))

@@ -7,6 +7,7 @@ move along a polynomial of its own, that of SO(3) beside a position; c is a cubi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...lie import se3, so3
 from ...lie._arrays import as_real, number_of
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array, real_numbers
+from .kernels import path_points
 
 SAME = 1e-9
 """Poses closer than this are one [m, rad]."""
@@ -32,6 +34,13 @@ class PathPoints(NamedTuple):
     pose: Array
     slope: Array
     bend: Array
+
+    @classmethod
+    def of(cls, table: Array) -> PathPoints:
+        """Return what rows (k, 30 or more) of the kernels hold."""
+        pose = table[:, path_points.POSE : path_points.TWIST].reshape(-1, 4, 4)
+        ends = path_points.TWIST, path_points.CHANGE, path_points.SPEEDS
+        return cls(pose, table[:, ends[0] : ends[1]], table[:, ends[1] : ends[2]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +75,34 @@ class PosePath:
 
     def at(self, s: npt.ArrayLike, segment: npt.NDArray[np.intp] | None = None) -> PathPoints:
         """Return the path at parameters (k,), at corners as of the next segment unless segments (k,) are named."""
+        s, segment = self.places(s, segment)
+        table = np.empty((len(s), path_points.N_POINT))
+        path_points.points(self.segments, self.frame, s, segment, table)
+        return PathPoints.of(table)
+
+    def places(
+        self, s: npt.ArrayLike, segment: npt.NDArray[np.intp] | None = None
+    ) -> tuple[Array, npt.NDArray[np.int64]]:
+        """Return parameters (k,) on the path and their segments (k,), as kernels take them."""
         s = np.clip(as_real(s, (), "s"), self.knots[0], self.knots[-1])
         if segment is None:
             segment = np.clip(np.searchsorted(self.knots, s, "right") - 1, 0, len(self.starts) - 1)
-        u = (s - self.knots[segment])[..., None]
-        c0, c1, c2, c3 = np.moveaxis(self.coefficients[segment], -2, 0)
-        c = c0 + u * (c1 + u * (c2 + u * c3))
-        d1 = c1 + u * (2.0 * c2 + u * 3.0 * c3)
-        d2 = 2.0 * c2 + u * 6.0 * c3
-        start = self.starts[segment]
-        if self.screw:  # c is linear: the body twist is constant
-            pose, slope, bend = start @ se3.exp(c), d1, d2
-        else:
-            pose, slope, bend = _apart(start, c, d1, d2)
-        back = se3.inverse(self.tool)
-        change = se3.Ad(self.tool)
-        return PathPoints(np.asarray(pose @ back), slope @ change.T, bend @ change.T)
+        return np.ascontiguousarray(s), np.ascontiguousarray(segment, dtype=np.int64)
+
+    @cached_property
+    def segments(self) -> Array:
+        """Segments (m, 37), as kernels take them."""
+        count = len(self.starts)
+        turns, shifts = self.starts[:, :3, :3].reshape(count, 9), self.starts[:, :3, 3]
+        begins = self.knots[:-1, None]
+        return np.concatenate([begins, turns, shifts, self.coefficients.reshape(count, 24)], axis=1)
+
+    @cached_property
+    def frame(self) -> Array:
+        """The tool and whether segments are screws (25,), as kernels take them."""
+        poses = (self.tool, se3.inverse(self.tool))
+        parts = [part for T in poses for part in (T[:3, :3].ravel(), T[:3, 3])]
+        return np.concatenate([*parts, [float(self.screw)]])
 
     @property
     def length(self) -> float:
@@ -225,24 +246,6 @@ def _straight(points: Array, chord: Array, tool: Array, screw: bool) -> PosePath
     corners = np.ones(len(points), bool)
     corners[[0, -1]] = False
     return PosePath(np.concatenate([[0.0], np.cumsum(h)]), points[:-1], c, screw, corners, tool)
-
-
-def _apart(start: Array, c: Array, d1: Array, d2: Array) -> tuple[Array, Array, Array]:
-    """Pose, body twist and its derivative where rotation vector and position are polynomials apart."""
-    phi, w0 = c[..., :3], d1[..., :3]
-    R = start[..., :3, :3] @ so3.exp(phi)
-    J = so3.right_jacobian(phi)
-    omega = _times(J, w0)
-    bend = _times(J, d2[..., :3]) + _times(so3.right_jacobian_derivative(phi, w0), w0)
-    back = np.swapaxes(R, -1, -2)
-    v = _times(back, d1[..., 3:])
-    v_bend = _times(back, d2[..., 3:]) - np.cross(omega, v)
-    pose = se3.from_parts(R, start[..., :3, 3] + c[..., 3:])
-    return pose, np.concatenate([omega, v], axis=-1), np.concatenate([bend, v_bend], axis=-1)
-
-
-def _times(M: Array, x: Array) -> Array:
-    return np.asarray((M @ x[..., None])[..., 0])
 
 
 def _points(poses: npt.ArrayLike, tool: npt.ArrayLike | None, dwell: bool = False) -> tuple[Array, Array]:

@@ -98,7 +98,15 @@ def check_path(
     StewartError, InputError
         For what is no path or no limits, and for limits of force without a load.
     """
-    fault = path_fault(path, limits, load, steps)
+    return time_path(path, limits, load, start_rate, steps, path_fault(path, limits, load, steps))
+
+
+def time_path(
+    path: PosePath, limits: CommandLimits, load: PlatformLoad | None, start_rate: float, steps: int,
+    fault: PathFault | None,
+) -> PathReport:  # fmt: skip
+    """Return what `check_path` does where its first fault is known; arguments as there."""
+    _check_arguments(path, limits, load, steps)
     start_rate = number_of("start_rate", start_rate, "a number of at least 0", lambda x: 0.0 <= x < 1e9)
     begin, span = float(path.knots[0]), path.length
     found: PlannedMotion | float | None = None
@@ -250,13 +258,14 @@ class _TimeLaw:
 
 def _grid(path: PosePath, steps: int) -> tuple[Array, Integers]:
     """Return parameters that hold all points of the path and more between them, and the segment of each step."""
-    parts, segments = [path.knots[:1]], []
-    for k, (begin, end) in enumerate(zip(path.knots[:-1], path.knots[1:], strict=True)):
-        count = max(LEAST_OF_SEGMENT, round(steps * (end - begin) / path.length))
-        parts.append(begin + (end - begin) * np.arange(1, count + 1) / count)
-        parts[-1][-1] = end
-        segments.append(np.full(count, k))
-    return np.concatenate(parts), np.concatenate(segments)
+    begins, spans = path.knots[:-1], np.diff(path.knots)
+    counts = np.maximum(LEAST_OF_SEGMENT, np.rint(steps * spans / path.length).astype(np.intp))
+    segment = np.repeat(np.arange(len(counts)), counts)
+    lasts = np.cumsum(counts)
+    step = np.arange(1, lasts[-1] + 1) - (lasts - counts)[segment]
+    grid = begins[segment] + spans[segment] * step / counts[segment]
+    grid[lasts - 1] = path.knots[1:]
+    return np.concatenate([path.knots[:1], grid]), segment
 
 
 def _between(grid: Array) -> Array:

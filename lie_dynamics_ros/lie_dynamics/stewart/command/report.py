@@ -71,26 +71,27 @@ def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
     held = found.forces[..., 2]
     crossed = np.concatenate([[False], np.sign(found.determinant[1:]) != np.sign(found.determinant[:-1])])
     condition = np.where(crossed, np.inf, found.condition)
-    tables: list[tuple[str, Array, Array, Array]] = [
-        ("stroke", found.lengths, np.broadcast_to(stroke[:, 0], low.shape), -np.ones(1)),
-        ("stroke", found.lengths, np.broadcast_to(stroke[:, 1], low.shape), np.ones(1)),
-        ("stroke", low, np.broadcast_to(stroke[:, 0], low.shape), -np.ones(1)),
-        ("stroke", high, np.broadcast_to(stroke[:, 1], low.shape), np.ones(1)),
-        ("base joint", base, np.broadcast_to(limits.base_cone, low.shape), np.ones(1)),
-        ("platform joint", platform, np.broadcast_to(limits.platform_cone, low.shape), np.ones(1)),
+    tables: list[tuple[str, Array, Array, Array | float]] = [
+        ("stroke", found.lengths, stroke[:, 0], -1.0),
+        ("stroke", found.lengths, stroke[:, 1], 1.0),
+        ("stroke", low, stroke[:, 0], -1.0),
+        ("stroke", high, stroke[:, 1], 1.0),
+        ("base joint", base, limits.base_cone, 1.0),
+        ("platform joint", platform, limits.platform_cone, 1.0),
         ("force", held, np.copysign(limits.force, held), np.where(np.signbit(held), -1.0, 1.0)),
-        ("condition", condition[:, None], np.full((len(condition), 1), limits.condition), np.ones(1)),
+        ("condition", condition[:, None], np.array([limits.condition]), 1.0),
     ]
     first: PathFault | None = None
     for kind, value, limit, sign in tables:
         with np.errstate(invalid="ignore"):
-            over = ~(sign * (value - limit) <= SLACK * np.maximum(1.0, np.abs(np.nan_to_num(limit, posinf=1.0))))
-        if not over.any():
+            excess = sign * (value - limit) - SLACK * np.maximum(1.0, np.abs(np.nan_to_num(limit, posinf=1.0)))
+        if excess.max(initial=-np.inf) <= 0.0:
             continue
+        over = ~(excess <= 0.0)
         k, leg = (int(x) for x in np.argwhere(over)[0])
         if first is None or found.s[k] - begin < first.parameter:
             way, number = float(found.s[k]) - begin, 0 if kind == "condition" else leg + 1
-            numbers = float(value[k, leg]), float(limit[k, leg]), way / path.length, way
+            numbers = float(value[k, leg]), float(np.broadcast_to(limit, value.shape)[k, leg]), way / path.length, way
             first = PathFault(kind, number, *numbers, path.timed)
     return first
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...lie import se3
-from ..geometry.inverse_kinematics import Array
+from ..geometry.inverse_kinematics import Array, leg_of_no_length
+from .kernels import leg_samples as legs
+from .kernels import path_points
 from .limits import CommandLimits
 from .load import PlatformLoad
-from .path import PosePath
+from .path import PathPoints, PosePath
 
 SINGULAR = 1e-12
 """Determinant of the leg Jacobian, over the cube of the platform's size, below which forces are not looked at."""
+NO_LOAD = np.zeros(legs.N_LOAD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,27 +27,13 @@ class PathSamples:
     ----------
     limits : CommandLimits
     s : ndarray, shape (k,)
-    pose : ndarray, shape (k, 4, 4)
-        Of the platform.
-    lengths, slope, bend : ndarray, shape (k, 6)
-        Of the legs [m], and along s.
-    determinant : ndarray, shape (k,)
-        Of the leg Jacobian.
-    forces : ndarray, shape (k, 6, 3)
-        Terms of leg forces with s'', with s'^2, and with neither.
-    speeds : ndarray, shape (k, 2)
-        Speed of the tool's origin and angular speed, for s' = 1.
+    table : ndarray, shape (k, 68)
+        What the kernels found.
     """
 
     limits: CommandLimits
     s: Array
-    pose: Array
-    lengths: Array
-    slope: Array
-    bend: Array
-    determinant: Array
-    forces: Array
-    speeds: Array
+    table: Array
 
     @classmethod
     def of(
@@ -56,27 +44,74 @@ class PathSamples:
         s: Array,
         segment: npt.NDArray[np.intp] | None = None,
     ) -> PathSamples:
-        """Look at a path at parameters (k,); at singular poses, and without a load, forces are zero."""
+        """Look at a path at parameters (k,); at singular poses, and without a load, forces are zero.
+
+        Raises
+        ------
+        StewartError
+            A leg is of length zero somewhere.
+        """
         platform = limits.platform
-        points = path.at(s, segment)
-        lengths = platform.leg_lengths(points.pose)
-        jacobian = platform.jacobian(points.pose)
-        slope = (jacobian @ points.slope[..., None])[..., 0]
-        bend = platform.leg_accelerations(points.pose, points.slope, points.bend)
-        determinant = np.linalg.det(jacobian)
-        forces = np.zeros((len(s), 6, 3))
-        if load is not None:
-            good = np.abs(determinant) > SINGULAR * platform.characteristic_length**3
-            wrenches = load.needed_wrenches(points.pose, points.slope, points.bend)
-            forces[good] = np.linalg.solve(np.swapaxes(jacobian, -1, -2)[good], wrenches[good])
-        tool = se3.transform_twist(se3.inverse(path.tool), points.slope)
-        speeds = np.stack([np.linalg.norm(tool[:, 3:], axis=-1), np.linalg.norm(tool[:, :3], axis=-1)], axis=-1)
-        return cls(limits, s, points.pose, lengths, slope, bend, determinant, forces, speeds)
+        s, segment = path.places(s, segment)
+        table, work = np.empty((len(s), legs.N_SAMPLE)), np.empty((6, legs.N_WORK))
+        size = platform.characteristic_length
+        numbers = np.concatenate([platform.all_points.ravel(), [size, SINGULAR * size**3]])
+        weights = NO_LOAD if load is None else load.numbers
+        leg = legs.samples(path.segments, path.frame, s, segment, numbers, weights, work, table)
+        if leg:
+            raise leg_of_no_length(leg)
+        return cls(limits, s, table)
+
+    @property
+    def points(self) -> PathPoints:
+        """The path there, of the platform."""
+        return PathPoints.of(self.table)
+
+    @property
+    def pose(self) -> Array:
+        """Poses (k, 4, 4) of the platform."""
+        return self.points.pose
+
+    @property
+    def lengths(self) -> Array:
+        """Of the legs (k, 6) [m]."""
+        return self.table[:, legs.LENGTHS : legs.SLOPE]
+
+    @property
+    def slope(self) -> Array:
+        """First derivatives (k, 6) of lengths along s."""
+        return self.table[:, legs.SLOPE : legs.BEND]
+
+    @property
+    def bend(self) -> Array:
+        """Second derivatives (k, 6) of lengths along s."""
+        return self.table[:, legs.BEND : legs.DETERMINANT]
+
+    @property
+    def determinant(self) -> Array:
+        """Of the leg Jacobian (k,)."""
+        return self.table[:, legs.DETERMINANT]
+
+    @property
+    def forces(self) -> Array:
+        """Terms of leg forces (k, 6, 3) with s'', with s'^2, and with neither."""
+        return self.table[:, legs.FORCES : legs.N_SAMPLE].reshape(-1, 6, 3)
+
+    @property
+    def speeds(self) -> Array:
+        """Speed of the tool's origin and angular speed (k, 2), for s' = 1."""
+        return self.table[:, path_points.SPEEDS : path_points.N_POINT]
 
     @property
     def condition(self) -> Array:
-        """Condition number of the leg Jacobian (k,)."""
-        return self.limits.platform.condition_number(self.pose)
+        """Condition number of the leg Jacobian (k,), or a larger number where that is below its limit."""
+        bound = self.table[:, legs.CONDITION]
+        near = ~(bound <= self.limits.condition)
+        if not near.any():
+            return bound
+        found = bound.copy()
+        found[near] = self.limits.platform.condition_number(self.pose[near])
+        return found
 
     def largest_square(self) -> Array:
         """Largest s'^2 (k,) by limits of rates and speeds."""

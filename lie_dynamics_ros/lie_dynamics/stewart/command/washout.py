@@ -13,16 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import expm
 
-from ...lie import quaternion, se3
 from ...lie._arrays import as_real, number_of
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array
-
-UP = np.array([0.0, 0.0, 1.0])
-WEIGHTLESS = 1e-3
-"""Specific force over gravity, and sine of its angle with the vertical below, which give no direction to tilt to."""
-HUGE = 1e9
-"""Inputs beyond are shortened before anything else [m/s^2, rad/s]."""
+from .kernels import washout as kernels
 
 
 class WashoutMotion(NamedTuple):
@@ -130,18 +124,19 @@ class ClassicalWashout:
         gravity: float = 9.81,
     ) -> None:
         self.period, self.gravity = _positive("period", period, 10.0), _positive("gravity", gravity)
-        self._tilt_angle = _positive("tilt_angle", tilt_angle, 1.5)
-        self._tilt_step = _positive("tilt_rate", tilt_rate) * self.period
-        self._largest = _positive("largest_force", largest_force), _positive("largest_rate", largest_rate)
-        self._scales = _scale("force_scale", force_scale), _scale("rate_scale", rate_scale)
+        angle = _positive("tilt_angle", tilt_angle, 1.5)
+        step = _positive("tilt_rate", tilt_rate) * self.period
+        largest = _positive("largest_force", largest_force), _positive("largest_rate", largest_rate)
+        scales = _scale("force_scale", force_scale), _scale("rate_scale", rate_scale)
         w, z = _each("translation_cutoff", translation_cutoff), _each("translation_damping", translation_damping)
         back = _each("return_cutoff", return_cutoff)
-        terms = [w**2 * back, w**2 + 2.0 * z * w * back, 2.0 * z * w + back]
-        self._translation = _Filter(terms, self.period)
-        w, z = _each("rotation_cutoff", rotation_cutoff), _each("rotation_damping", rotation_damping)
-        self._rotation = _Filter([w**2, 2.0 * z * w], self.period)
-        w, z = _each("tilt_cutoff", tilt_cutoff), _each("tilt_damping", tilt_damping)
-        self._low = _Filter([w**2, 2.0 * z * w], self.period)
+        filters = [_filter([w**2 * back, w**2 + 2.0 * z * w * back, 2.0 * z * w + back], self.period)]
+        for name, cutoff, damping in (
+            ("rotation", rotation_cutoff, rotation_damping), ("tilt", tilt_cutoff, tilt_damping)
+        ):  # fmt: skip
+            w, z = _each(f"{name}_cutoff", cutoff), _each(f"{name}_damping", damping)
+            filters.append(_filter([w**2, 2.0 * z * w], self.period))
+        self._constants = np.concatenate([[self.period, self.gravity, angle, step, *largest], *scales, *filters])
         self.reset()
 
     def reset(self) -> None:
@@ -166,51 +161,14 @@ class ClassicalWashout:
         """
         force = as_real(specific_force, (3,), "specific_force")
         rate = as_real(angular_velocity, (3,), "angular_velocity")
-        weight, now = self.gravity * UP, self.state
-        beyond = _shortened(self._scales[0], force - weight, self._largest[0])
-        rate = _shortened(self._scales[1], rate, self._largest[1])
-        pulled = self._low.step(now.pulled, beyond)
-        goal = self._goal(now.goal, self._low.terms[0] * pulled[..., 0] + weight)
-        tilt, tilting = self._tilted(now.tilt, goal)
-        turned, turn = self._turned(now, rate)
-        before, pull = (_times(_both(*R), beyond + weight) - weight for R in ((now.tilt, now.turn), (tilt, turn)))
-        moved = self._translation.step(now.moved, 0.5 * (before + pull))
-        self.state = WashoutState(moved, pulled, turned, turn, tilt, goal, tilting, rate, pull)
-        return self.motion
-
-    def _goal(self, before: Array, force: Array) -> Array:
-        """Rotation vector of the least rotation that brings a force upward, within the angle."""
-        size, sine = np.linalg.norm(force, axis=-1), np.hypot(force[..., 0], force[..., 1])
-        known = (size > WEIGHTLESS * self.gravity) & ((force[..., 2] > 0.0) | (sine > WEIGHTLESS * size))
-        angle = np.minimum(np.arctan2(sine, force[..., 2]), self._tilt_angle)
-        axis = np.stack([force[..., 1], -force[..., 0], np.zeros_like(size)], axis=-1)  # force x vertical
-        return np.where(known[..., None], axis * (angle / np.where(sine > 0.0, sine, 1.0))[..., None], before)
-
-    def _tilted(self, tilt: Array, goal: Array) -> tuple[Array, Array]:
-        """Tilt on the way to a goal, and its angular velocity, within the speed."""
-        turn = quaternion.log(quaternion.multiply(quaternion.conjugate(tilt), quaternion.exp(goal)))
-        way = np.linalg.norm(turn, axis=-1, keepdims=True)
-        turn = turn * np.minimum(1.0, self._tilt_step / np.maximum(way, self._tilt_step))
-        return quaternion.normalize(quaternion.multiply(tilt, quaternion.exp(turn))), turn / self.period
-
-    def _turned(self, now: WashoutState, rate: Array) -> tuple[Array, Array]:
-        """Integral of the angle, and rotation: about one axis what the linear filter makes of the angle."""
-        A, B, angle = self._rotation.A, self._rotation.B, quaternion.log(now.turn)
-        turned = A[:, 0, 0] * now.turned + A[:, 0, 1] * angle + B[:, 0] * rate
-        rest = quaternion.exp(A[:, 1, 0] * now.turned + B[:, 1] * rate)
-        return turned, quaternion.multiply(quaternion.exp(A[:, 1, 1] * angle), rest)
+        found = self._steps(force[None], rate[None])
+        return WashoutMotion(*(field[0] for field in found))
 
     @property
     def motion(self) -> WashoutMotion:
         """Of the cab now."""
-        now, R = self.state, _both(self.state.tilt, self.state.turn)
-        back = np.swapaxes(R, -1, -2)
-        turning = np.stack([now.turned, quaternion.log(now.turn)], axis=-1)
-        w = _times(quaternion.to_matrix(quaternion.conjugate(now.turn)), now.tilting)
-        w = w + self._rotation.highest(turning, now.rate)
-        felt = _times(back, self._translation.highest(now.moved, now.pull) + self.gravity * UP)
-        twist = np.concatenate([w, _times(back, now.moved[..., 2])], axis=-1)
-        return WashoutMotion(se3.from_parts(R, now.moved[..., 1]), twist, felt)
+        found = self._steps(np.empty((0, 3)), np.empty((0, 3)))
+        return WashoutMotion(*(field[0] for field in found))
 
     def run(self, specific_forces: npt.ArrayLike, angular_velocities: npt.ArrayLike) -> WashoutMotion:
         """Return the motions (n, ...) of samples (n, ..., 3), one a period."""
@@ -219,46 +177,44 @@ class ClassicalWashout:
         if forces.ndim < 2 or forces.shape != rates.shape or not len(forces):
             raise StewartError(f"specific_forces and angular_velocities have shapes {forces.shape} and {rates.shape},"
                                " expected (n, ..., 3) both")  # fmt: skip
-        made = [self.step(f, w) for f, w in zip(forces, rates, strict=True)]
-        return WashoutMotion(*(np.stack(field) for field in zip(*made, strict=True)))
+        return self._steps(forces, rates)
+
+    def _steps(self, forces: Array, rates: Array) -> WashoutMotion:
+        """Take inputs (n, ..., 3) and return motions (n, ...); without any that of now (1, ...)."""
+        now, count = self.state, len(forces)
+        try:
+            batch = np.broadcast_shapes(now.turn.shape[:-1], forces.shape[1:-1], rates.shape[1:-1])
+        except ValueError:
+            shapes = now.turn.shape[:-1], forces.shape[1:-1], rates.shape[1:-1]
+            message = "rides before, forces and rates are {}, {} and {}, expected as many"
+            raise StewartError(message.format(*shapes)) from None
+        fields = [field.reshape(*now.turn.shape[:-1], -1) for field in now]
+        rides = np.concatenate([np.broadcast_to(field, (*batch, field.shape[-1])) for field in fields], axis=-1)
+        rides = np.ascontiguousarray(rides).reshape(-1, kernels.N_RIDE)
+        felt = np.empty((count, *batch, 6))
+        felt[..., :3], felt[..., 3:] = forces, rates
+        out = np.empty((max(count, 1), len(rides), kernels.N_MOTION))
+        kernels.steps(self._constants, rides, felt.reshape(count, len(rides), 6), out, np.empty(12))
+        if count:
+            ends, state = np.cumsum([field.shape[-1] for field in fields]), rides.reshape(*batch, -1)
+            parts = np.split(state, ends[:-1], axis=-1)
+            self.state = WashoutState(
+                parts[0].reshape(*batch, 3, 3), parts[1].reshape(*batch, 3, 2), *parts[2:]
+            )
+        out = out.reshape(len(out), *batch, kernels.N_MOTION)
+        pose, twist, felt = np.split(out, [kernels.TWIST, kernels.FELT], axis=-1)
+        return WashoutMotion(pose.reshape(*pose.shape[:-1], 4, 4), twist, felt)
 
 
-class _Filter:
-    """Steps of z^(n) + ... + c1 z' + c0 z = input, for inputs that are held; an axis a row."""
-
-    def __init__(self, terms: list[Array], period: float) -> None:
-        n = len(terms)
-        self.terms = terms
-        whole = np.zeros((3, n + 1, n + 1))
-        whole[:, : n - 1, 1:n] = np.eye(n - 1)
-        whole[:, n - 1, :n], whole[:, n - 1, n] = -np.stack(terms, axis=-1), 1.0
-        made = np.stack([expm(one * period) for one in whole])
-        self.A, self.B = made[:, :n, :n], made[:, :n, n]
-
-    def step(self, state: Array, held: Array) -> Array:
-        """Return z and its derivatives (..., 3, n) after a period."""
-        return np.asarray((self.A @ state[..., None])[..., 0] + self.B * held[..., None])
-
-    def highest(self, state: Array, held: Array) -> Array:
-        """Return the highest derivative (..., 3)."""
-        return np.asarray(held - (np.stack(self.terms, axis=-1) * state).sum(axis=-1))
-
-
-def _times(M: Array, x: Array) -> Array:
-    return np.asarray((M @ x[..., None])[..., 0])
-
-
-def _both(tilt: Array, turn: Array) -> Array:
-    """Return the rotation of the cab."""
-    return np.asarray(quaternion.to_matrix(quaternion.multiply(tilt, turn)))
-
-
-def _shortened(scale: Array, value: Array, largest: float) -> Array:
-    """Return scaled vectors no longer than that."""
-    size = np.abs(value).max(axis=-1, keepdims=True)
-    scaled = scale * (value * np.minimum(1.0, HUGE / np.maximum(size, HUGE)))
-    length = np.linalg.norm(scaled, axis=-1, keepdims=True)
-    return np.asarray(scaled * np.minimum(1.0, largest / np.maximum(length, largest)))
+def _filter(terms: list[Array], period: float) -> Array:
+    """Return steps of z^(n) + ... + c1 z' + c0 z = input, for inputs that are held, as the kernels take them."""
+    n = len(terms)
+    whole = np.zeros((3, n + 1, n + 1))
+    whole[:, : n - 1, 1:n] = np.eye(n - 1)
+    whole[:, n - 1, :n], whole[:, n - 1, n] = -np.stack(terms, axis=-1), 1.0
+    made = np.stack([expm(one * period) for one in whole])
+    axes = [made[:, :n, :n].reshape(3, n * n), made[:, :n, n], np.stack(terms, axis=-1)]
+    return np.concatenate(axes, axis=1).ravel()
 
 
 def _positive(name: str, value: float, most: float = 1e6) -> float:

@@ -77,12 +77,16 @@ def leg_units(legs: Array) -> tuple[Array, Array]:
     """Lengths (..., 6) [m] and unit vectors (..., 6, 3) of leg vectors; a leg of zero length raises StewartError."""
     lengths = norms(legs)
     if not np.all(lengths > 0.0):
-        leg = int(np.argwhere(~(lengths > 0.0))[0][-1]) + 1
-        raise StewartError(
-            f"leg {leg} has length zero (or NaN) in this pose, expected a positive length: its direction, and with it "
-            "the Jacobian, is undefined"
-        )
+        raise leg_of_no_length(int(np.argwhere(~(lengths > 0.0))[0][-1]) + 1)
     return lengths, legs / lengths[..., None]
+
+
+def leg_of_no_length(leg: int) -> StewartError:
+    """Return the error of a leg, 1 to 6, that has no direction."""
+    return StewartError(
+        f"leg {leg} has length zero (or NaN) in this pose, expected a positive length: its direction, and with it "
+        "the Jacobian, is undefined"
+    )
 
 
 def jacobian(base_points: Array, platform_points: Array, pose: Array, frame: TwistFrame = "body") -> Array:
