@@ -16,7 +16,7 @@ import pytest
 from .__main__ import TARGETS, load, main
 from .target import run_case
 
-COUNTS = {"functions": 1500, "trajectories": 60, "urdf": 60, "yaml": 80}
+COUNTS = {"functions": 1500, "sdf": 60, "trajectories": 60, "urdf": 60, "yaml": 80}
 ROOM = Path(__file__).parent
 NODES = {"lifecycle", "messages", "parameters", "services"}
 """Targets with real nodes, in the long run only."""

@@ -30,11 +30,11 @@ TEXTS = ("", " ", "nobody", "panda_link0", "ü\u202e", "x" * 3000, "a b", "world
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "", "Revolute", "screw")
 
 
-def mutated_tree(text: str, rng: np.random.Generator) -> str:
-    """Return a description with one to four changes to elements and attributes."""
+def mutated_tree(text: str, rng: np.random.Generator, sdf: bool = False) -> str:
+    """Return a description with one to four changes to elements and attributes, of URDF or SDF."""
     root = ET.fromstring(text)
     for _ in range(int(rng.integers(1, 5))):
-        rng.choice(TREE_CHANGES)(root, rng)
+        rng.choice(SDF_CHANGES if sdf else TREE_CHANGES)(root, rng)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -175,5 +175,53 @@ TREE_CHANGES = np.array(
         _quaternion,
         _version,
     ],
+    dtype=object,
+)
+
+
+def _value(root: ET.Element, rng: np.random.Generator) -> None:
+    """Change the text of an element: a name into another one, or one number of several, mildly or not."""
+    element = _any(root, rng, str(rng.choice(SDF_VALUES)))
+    words = (element.text or "").split()
+    kind = rng.integers(6)
+    if kind == 0 or not words:
+        element.text = str(rng.choice([*NUMBERS, *TEXTS]))
+        return
+    at = int(rng.integers(len(words)))
+    try:
+        value = float(words[at])
+    except ValueError:
+        names = [str(one.get("name")) for one in root.iter() if one.get("name")]
+        element.text = str(rng.choice([*names, "world", "__model__", *(f"{a}::{b}" for a in names[:3] for b in names)]))
+        return
+    words[at] = [str(rng.choice(NUMBERS)), repr(-value), repr(float(value + rng.normal())), "0", "1"][int(kind) - 1]
+    element.text = " ".join(words)
+
+
+def _frame(root: ET.Element, rng: np.random.Generator) -> None:
+    """Tell a pose or an axis in another frame."""
+    names = [str(one.get("name")) for one in root.iter() if one.get("name")]
+    key = str(rng.choice(["relative_to", "expressed_in", "attached_to", "canonical_link", "placement_frame"]))
+    tags = {"relative_to": "pose", "expressed_in": "xyz", "attached_to": "frame"}
+    _any(root, rng, tags.get(key, "model")).attrib[key] = str(rng.choice([*names, "world", "__model__", "nobody"]))
+
+
+def _sdf_type(root: ET.Element, rng: np.random.Generator) -> None:
+    kinds = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox", "")
+    _any(root, rng, "joint").attrib["type"] = str(rng.choice(kinds))
+
+
+def _sdf_version(root: ET.Element, rng: np.random.Generator) -> None:
+    root.attrib["version"] = str(rng.choice(["1.4", "1.5", "1.6", "1.7", "1.8", "1.10", "1.11", "1.12", "1.3", ""]))
+
+
+def _sdf_tag(root: ET.Element, rng: np.random.Generator) -> None:
+    tags = ["link", "joint", "model", "frame", "inertial", "pose", "axis", "axis2", "mimic", "static", "unknown"]
+    _any(root, rng).tag = str(rng.choice(tags))
+
+
+SDF_VALUES = ("parent", "child", "pose", "xyz", "mass", "ixx", "ixy", "izz", "lower", "damping", "screw_thread_pitch")
+SDF_CHANGES = np.array(
+    [_delete, _duplicate, _move, _attribute, _value, _value, _value, _frame, _frame, _sdf_type, _sdf_version, _sdf_tag],
     dtype=object,
 )

@@ -248,13 +248,14 @@ def test_a_joint_that_closes_a_loop_follows_nothing():
 
 
 def test_what_is_left_out_is_named():
+    decay = "<velocity_decay><linear>0.1</linear></velocity_decay>"
     spring = AXIS.replace(
         "</axis>",
         "<limit><lower>-1</lower></limit><dynamics><damping>1</damping><spring_stiffness>3</spring_stiffness></dynamics>"
         "</axis>",
     )
     text = robot(
-        LOOP.replace("<inertial>", "<gravity>0</gravity><inertial>", 1),
+        LOOP.replace("<inertial>", f"<gravity>0</gravity>{decay}<inertial>", 1),
         joint("ac", "a", "c", spring + "<sensor/><wobble/>"),
         link("d", ""),
         joint("cd", "c", "d"),
@@ -267,6 +268,7 @@ def test_what_is_left_out_is_named():
         "not part of the model",
         "<spring_stiffness> (joint 'ac')",
         "switched off <gravity> (link 'a')",
+        "<velocity_decay> (link 'a')",
         "not told, and for which 1 kg and 1 kg m^2 stand, (link 'd')",
         "damping of joints that close loops (joint 'ac')",
         "limits of joints that close loops (joint 'ac')",
@@ -276,7 +278,7 @@ def test_what_is_left_out_is_named():
     assert "sensor" not in unknown and "plugin" not in unknown
 
 
-@pytest.mark.parametrize("count", [3000])
+@pytest.mark.parametrize("count", [1500])
 def test_long_chains_need_no_recursion(count):
     links = "".join(link(f"l{i}", "", f'<pose relative_to="j{i}"/>' if i else "") for i in range(count + 1))
     pose = '<pose relative_to="l{}">0 0 0.1 0 0 0</pose>'
@@ -296,7 +298,7 @@ WHOLE = robot(
 )
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_damaged_files_raise_nothing_else(data):
     """One value replaced or one stretch cut out: read, or refused with an error of this library."""

@@ -22,6 +22,7 @@ READ: dict[str, tuple[str, ...]] = {
     "include": ("uri",),
     "frame": ("pose",),
     "link": ("pose", "inertial", "gravity", "kinematic", "velocity_decay"),
+    "velocity_decay": ("linear", "angular"),
     "inertial": ("mass", "pose", "inertia", "fluid_added_mass"),
     "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
     "joint": ("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "physics"),

@@ -25,7 +25,7 @@ def read_inertia(link: Frame, left_out: Strangers) -> SpatialInertia:
     if fields.boolean("kinematic"):
         left_out.note("<kinematic>", link.label)
     decay = fields.inside("velocity_decay")
-    if decay.element.attrib or any(decay.number(key, 0.0) for key in ("linear", "angular")):
+    if any(decay.number(key, 0.0) for key in ("linear", "angular")):
         left_out.note("<velocity_decay>", link.label)
     inertial = fields.inside("inertial")
     if inertial.element.get("auto", "false").lower() not in ("false", "0", ""):

@@ -21,7 +21,8 @@ from ..urdf.source import MAX_SIZE, read_source
 from .build import add_bodies, ends
 from .elements import read_sdf_element
 from .frames import Frames
-from .joints import JointReader, SdfJoint
+from .joint_reader import JointReader
+from .joints import SdfJoint
 from .links import is_told, read_inertia
 from .scopes import WORLD, Frame, Scope
 from .tree import Tree, span

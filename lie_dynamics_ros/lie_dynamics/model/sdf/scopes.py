@@ -175,7 +175,7 @@ class ScopeReader:
         fields = Fields(element, kind, full, self._strangers)
         self._judge_name(scope, kind, name)
         relative_to = fields.attribute("pose", "relative_to")
-        if (1, 5) <= self._version < UNIQUE_SINCE:
+        if self._version < UNIQUE_SINCE:
             relative_to = relative_to or fields.attribute("pose", "frame")
         attached_to = fields.name("child") if kind == "joint" else ""
         if kind == "frame":
