@@ -54,7 +54,7 @@ class TrackedMechanism:
         `closed` tells that all loops are closed where all coordinates are zero, and that they start there unless the
         parameters tell another place.
         """
-        measured = _joints(model, values, "measured_joints") or single_joints(model)
+        measured = _joints(model, values, "measured_joints", constraints) or single_joints(model)
         known = closed or any(values["start_joints"]) or list(values["start_positions"]) != [0.0]
         each = {}
         for name in ("sensor_noise", "sensor_error"):
@@ -64,7 +64,7 @@ class TrackedMechanism:
         return TrackedMechanism(
             constraints,
             measured,
-            _joints(model, values, "motors") or measured,
+            _joints(model, values, "motors", constraints) or measured,
             _start(model, constraints, values, closed),
             known,
             _speeds(model, values["max_speed"]),
@@ -93,13 +93,15 @@ def single_joints(model: Model) -> tuple[str, ...]:
     return tuple(joint.name for joint in model.joints if joint.type.nq == 1)
 
 
-def _joints(model: Model, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _joints(model: Model, values: Mapping[str, Any], key: str, constraints: ConstraintSet) -> tuple[str, ...]:
     names = tuple(values["joint_prefix"] + name for name in values[key] if name)
     unknown = [name for name in names if name not in single_joints(model)]
     if unknown:
+        cut = [name for name in unknown if name.removeprefix(values["joint_prefix"]) in constraints.names]
+        hint = f"; {', '.join(cut)} closes a loop, another joint of it is to be cut (doc/models.md)" if cut else ""
         raise ConfigurationError(
             f"parameter {key}: the robot has no joint {', '.join(unknown)} of one coordinate; it has "
-            f"{', '.join(single_joints(model))}"
+            f"{', '.join(single_joints(model))}{hint}"
         )
     if len(set(names)) != len(names):
         raise ConfigurationError(f"parameter {key} names a joint twice: {', '.join(names)}")
@@ -108,7 +110,7 @@ def _joints(model: Model, values: Mapping[str, Any], key: str) -> tuple[str, ...
 
 def _start(model: Model, constraints: ConstraintSet, values: Mapping[str, Any], closed: bool) -> Array:
     """Return the closed configuration near the one that parameters give."""
-    names, positions = _joints(model, values, "start_joints"), list(values["start_positions"])
+    names, positions = _joints(model, values, "start_joints", constraints), list(values["start_positions"])
     guess = model.neutral()
     if names:
         if len(positions) != len(names):

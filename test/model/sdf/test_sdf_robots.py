@@ -142,6 +142,8 @@ def test_what_is_static_stands_still():
     still = Model.from_sdf(robot("<static>true</static><pose>0 0 2 0 0 0</pose>", parts))
     assert still.nv == 0
     np.testing.assert_allclose(still.frame("f").placement[:3, 3], [-0.3, 0.2, 2.5])
+    inside = f'<static>true</static>{link("a")}<model name="n">{link("b")}{joint("j", "__model__", "b")}</model>'
+    assert Model.from_sdf(robot(inside.replace("__model__", "world"))).nv == 0
     stand = '<model name="stand"><static>1</static><pose>1 0 0 0 0 0</pose><link name="top"/></model>'
     chain = joint("ab", "a", "b") + joint("bc", "b", "c")
     held = Model.from_sdf(robot(LINKS, chain, stand, joint("s", "stand::top", "a")))

@@ -36,6 +36,12 @@ def made(model=None, constraints=None, **values):
     return ClosedLoopCore(model, options, None, mechanism, values["platform_frame"], components)
 
 
+def test_a_joint_that_is_cut_is_named_as_what_it_is():
+    with pytest.raises(ConfigurationError, match=r"no joint a_hinge of one .* a_right_elbow; a_hinge closes a loop"):
+        prefixed = Model.from_urdf(URDF).with_joint_prefix("a_")
+        made(prefixed, ConstraintSet.from_yaml(prefixed, LOOPS), joint_prefix="a_", measured_joints=["hinge"])
+
+
 class Driver:
     """Sends states at 1 kHz."""
 

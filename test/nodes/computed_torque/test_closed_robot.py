@@ -6,15 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from support.cores import options
+from support.sdf_text import as_sdf
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.mechanism.settings import MECHANISM_SETTINGS
 from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.lie_dynamics import JointFriction, external_wrench, inverse_dynamics, mechanism
+from lie_dynamics_ros.lie_dynamics import (
+    JointFriction,
+    constrained_inverse_dynamics,
+    external_wrench,
+    inverse_dynamics,
+    mechanism,
+)
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, MOTOR_MODES, ComputedTorqueCore
 
 PAGE = (Path(__file__).resolve().parents[3] / "doc" / "nodes" / "computed_torque.md").read_text()
@@ -206,6 +214,20 @@ def test_the_node_as_its_page_starts_it(bench):
         return phases and "the loops are lost" in phases[-1].data
 
     bench.wait(stopped, "a stop")
+
+
+def test_a_robot_in_sdf_is_held_where_its_file_closes_it(bench):
+    made = mechanism("delta")
+    text = as_sdf(made.model, made.constraints, made.q)
+    motors = list(made.actuated)
+    node = bench.start("computed_torque", robot_description=text, measured_joints=motors, state_timeout=60.0)
+    bench.wait_state(node, "active")
+    efforts = bench.listen(JointState, f"{node}/joint_efforts")
+    held = bench.ask(lambda: bench.make_state(motors, np.zeros(3), np.zeros(3)), efforts)
+    zero = np.zeros(made.model.nv)
+    wanted = constrained_inverse_dynamics(made.model, made.constraints, made.q, zero, zero, actuated=made.actuated)
+    places = [made.model.joint(name).v_slice.start for name in motors]
+    np.testing.assert_allclose(held.effort, wanted.tau[places], atol=1e-6)
 
 
 def test_a_mechanism_without_its_loops_is_not_controlled_as_a_tree(bench):
