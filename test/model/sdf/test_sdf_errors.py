@@ -100,7 +100,7 @@ CASES = {
         robot(TWO, "<joint name='j' type='fixed'><parent>a</parent><child> </child></joint>"),
         ["joint 'j'", "<child>", "missing or empty"],
     ),
-    "unknown parent": (robot(TWO, joint("j", "c", "b")), ["joint 'j'", "no 'c'", "there are 'a', 'b', 'j'"]),
+    "unknown parent": (robot(TWO, joint("j", "c", "b")), ["joint 'j': <parent>: there is no 'c'", "'a', 'b', 'j'"]),
     "unknown child": (robot(link("forearm"), joint("j", "world", "forarm")), ["'forarm'", "did you mean 'forearm'"]),
     "unknown in a nested model": (
         robot(TWO, model(link("a"), name="n"), joint("j", "a", "n::b")),
@@ -210,6 +210,9 @@ def test_errors_carry_the_name_and_the_value():
     with pytest.raises(DescriptionError) as caught:
         read(CASES["mass a word"][0])
     assert (caught.value.name, caught.value.value) == ("b", "heavy")
+    with pytest.raises(DescriptionError) as caught:
+        read(CASES["unknown parent"][0])
+    assert (caught.value.name, caught.value.value) == ("j", "c")
 
 
 def test_a_floating_robot_is_not_held():
@@ -276,6 +279,16 @@ def test_what_is_left_out_is_named():
         assert what in left_out
     assert "<drake:ball_constraint> in <model> (model 'm')" in unknown and "<wobble> in <joint> (joint 'ac')" in unknown
     assert "sensor" not in unknown and "plugin" not in unknown
+
+
+def test_what_else_is_in_a_world_is_named():
+    text = world(
+        "<include><uri>model://sun</uri></include>" * 2, model(link("a")), model(name="n", attributes=""), "<state/>"
+    )
+    with pytest.warns(
+        DescriptionWarning, match=r"<include> \(the world and 1 more\), <state> .*, other models \(model 'n'\)"
+    ):
+        Model.from_sdf(text.replace('name="n">', 'name="n"><static>1</static>'))
 
 
 @pytest.mark.parametrize("count", [1500])

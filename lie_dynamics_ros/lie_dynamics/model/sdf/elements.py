@@ -17,7 +17,7 @@ _AXIS = ("xyz", "use_parent_model_frame", "dynamics", "limit", "mimic", "initial
 #: Elements that are read, by the element that they are in.
 READ: dict[str, tuple[str, ...]] = {
     "sdf": ("world", "model"),
-    "world": ("model", "joint", "frame", "gravity", "physics", "include"),
+    "world": ("model", "joint", "frame", "gravity", "physics", "include", "state"),
     "model": ("model", "link", "joint", "frame", "pose", "static", "include"),
     "include": ("uri",),
     "frame": ("pose",),

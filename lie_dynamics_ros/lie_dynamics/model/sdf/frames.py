@@ -56,7 +56,7 @@ class Frames:
         """Return the frame that the pose of a frame is told in, and that pose."""
         if id(frame) not in self._steps:
             name, pose = frame.relative_to or frame.attached_to, frame.pose
-            base = frame.scope.find(name, frame.label) if name else frame.scope.own
+            base = frame.scope.find(name, frame) if name else frame.scope.own
             if frame.model is not None and frame.model.placement:
                 pose = pose @ se3.inverse(self._placement(frame, frame.model))
             self._steps[id(frame)] = base, pose
@@ -64,12 +64,12 @@ class Frames:
 
     def _placement(self, frame: Frame, model: Scope) -> Array:
         """Return the pose of a model's placement frame in the model."""
-        label = f"{frame.label}: placement_frame"
-        at, pose, seen = model.find(model.placement, label), np.eye(4), set()
+        at, pose, seen = model.find(model.placement, frame, "placement_frame: "), np.eye(4), set()
         while at is not frame:
             if id(at) in seen or at.kind == WORLD:
                 raise DescriptionError(
-                    f"{label} {quoted(model.placement)} is expected to have its pose told in the model itself",
+                    f"{frame.label}: placement_frame {quoted(model.placement)} is expected to have its pose "
+                    "told in the model itself",
                     name=frame.name,
                     value=model.placement,
                     expected="a frame of the model",
@@ -83,11 +83,11 @@ class Frames:
 def _holder(frame: Frame) -> Frame:
     """Return the frame that a frame other than that of a moving link is attached to."""
     if frame.scope.static or (frame.model is not None and frame.model.static):
-        return frame.scope.find(WORLD, frame.label)
+        return frame.scope.find(WORLD, frame)
     if frame.model is None:
-        return frame.scope.find(frame.attached_to, frame.label) if frame.attached_to else frame.scope.own
+        return frame.scope.find(frame.attached_to, frame) if frame.attached_to else frame.scope.own
     if frame.model.canonical:
-        return frame.model.find(frame.model.canonical, f"{frame.label}: canonical_link")
+        return frame.model.find(frame.model.canonical, frame, "canonical_link: ")
     first = [*frame.model.of_kind("link"), *frame.model.of_kind("model")][:1]
     if not first:
         raise DescriptionError(f"{frame.label} has no links, at least one expected", name=frame.name)

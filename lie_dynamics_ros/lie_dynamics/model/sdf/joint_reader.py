@@ -60,11 +60,12 @@ class JointReader:
                 value=kind,
                 expected=", ".join(AXES),
             )
-        ends = [fields.name("parent"), fields.name("child")]
-        if ends[1] == WORLD:
+        ends = {tag: fields.name(tag) for tag in ("parent", "child")}
+        if ends["child"] == WORLD:
             message = f"{frame.label}: the world cannot be a child; it is expected as the parent"
             raise DescriptionError(message, name=frame.name, value=WORLD)
-        parent, child = (self._frames.carrier(frame.scope.find(end, frame.label)) for end in ends)
+        found = (frame.scope.find(end, frame, f"<{tag}>: ") for tag, end in ends.items())
+        parent, child = (self._frames.carrier(end) for end in found)
         if parent is child:
             if parent.kind == WORLD:
                 return None
@@ -108,7 +109,7 @@ class JointReader:
             self._strangers.note(f"element <use_parent_model_frame> in <{tag}>", frame.label)
         direction = xyz / length
         if told_in:
-            other = self._frames.pose(frame.scope.find(told_in, frame.label))
+            other = self._frames.pose(frame.scope.find(told_in, frame))
             direction = pose[:3, :3].T @ other[:3, :3] @ direction
         if fields.number("initial_position", 0.0) != 0.0:
             self._left_out.note("<initial_position>", frame.label)
@@ -158,7 +159,7 @@ class JointReader:
                 value=leader,
                 expected="joints with one axis",
             )
-        found = frame.scope.find(leader, f"{frame.label}: <mimic>")
+        found = frame.scope.find(leader, frame, "<mimic>: ")
         if found.kind != "joint":
             message = f"{frame.label}: <mimic> of {quoted(leader)}, which is a {found.kind}; a joint expected"
             raise DescriptionError(message, name=frame.name, value=leader, expected="a joint")

@@ -68,7 +68,7 @@ def read_sdf(
     text, origin = read_source(source, package_dirs, max_size, "SDF")
     root, version = read_sdf_element(text, origin)
     strangers, left_out = Strangers("not known in SDF, and not used"), Strangers("not part of the model")
-    world, gravity = read_world(root, origin, version, strangers)
+    world, gravity = read_world(root, origin, version, strangers, left_out)
     robot = choose_robot(world, root, origin)
     assert robot.model is not None
     scopes, frames = list(robot.model.walk()), Frames()

@@ -93,8 +93,14 @@ class Scope:
         """Return its links, joints, frames or models in the order of the file."""
         return [frame for frame in self.members if frame.kind == kind]
 
-    def find(self, reference: str, label: str) -> Frame:
-        """Return the frame that a name in this scope means; raises DescriptionError where there is none."""
+    def find(self, reference: str, user: Frame, what: str = "") -> Frame:
+        """Return the frame that a name in this scope means.
+
+        Raises
+        ------
+        DescriptionError
+            Where there is none; names the `user` of the name, and `what` of it has it.
+        """
         scope: Scope = self
         if reference == WORLD:
             while scope.around is not None:
@@ -108,8 +114,8 @@ class Scope:
             found = scope.frames.get(first)
             if not rest or found is None or found.model is None:
                 raise DescriptionError(
-                    f"{label}: there is no {quoted(reference)}{suggestion(reference, self.frames)}",
-                    name=label,
+                    f"{user.label}: {what}there is no {quoted(reference)}{suggestion(reference, self.frames)}",
+                    name=user.name,
                     value=reference,
                     expected="the name of a link, joint, frame or model",
                 )

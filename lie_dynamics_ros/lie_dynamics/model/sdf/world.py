@@ -20,7 +20,7 @@ _GRAVITY_MOVED = (1, 6)
 
 
 def read_world(
-    root: Element, origin: str, version: tuple[int, int], strangers: Strangers
+    root: Element, origin: str, version: tuple[int, int], strangers: Strangers, left_out: Strangers
 ) -> tuple[Scope, Array | None]:
     """Return all models of a file, and the gravity of its world; None where a model stands alone.
 
@@ -40,6 +40,9 @@ def read_world(
     ScopeReader(version, strangers).fill(scope, worlds[0] if worlds else root)
     if not worlds:
         return scope, None
+    for child in worlds[0]:
+        if child.tag in ("include", "state"):
+            left_out.note(f"<{child.tag}>", "the world")
     fields = Fields(worlds[0], "the world", "", strangers)
     if version < _GRAVITY_MOVED and not fields.has("gravity"):
         fields = fields.inside("physics")
