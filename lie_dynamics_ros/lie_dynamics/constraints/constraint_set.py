@@ -194,17 +194,18 @@ class ConstraintSet:
         self._support = self._make_support(model)
         self._settings = np.array([0.0, 0.0, self.rank_tolerance])
         self._custom_loops = np.array([_through_custom(model, row) for row in self._loops], dtype=np.bool_)
-        self._packed = self.packed(self._settings)
+        self._result_size = n + self.size + 6 * len(self.loops) + 2
+        self._packed = self._in_one()
+        self._packed_row = self._packed[None]
         self._quaternions = tuple(j.q_slice.start for j in model.joints if j.kind in ("spherical", "free"))
         self._ends = n, n + self.size  # of accelerations and multipliers in results
-        self._result_size = n + self.size + 6 * len(self.loops) + 2
 
-    def packed(self, settings: Array) -> Array:
+    def _in_one(self) -> Array:
         """Return loops, couplings and settings in the one array that the kernel takes."""
         k = len(self.couplings)
         counts = [len(self.loops), len(self._scalars), self._support.size, k]
         parts = [self._loops.ravel(), self._scalars.ravel(), self._support, self._couplings.ravel(), np.zeros(2 * k)]
-        return np.concatenate([counts, settings, *parts])
+        return np.concatenate([counts, self._settings, [self._result_size], *parts])
 
     def _make_support(self, model: Model) -> Array:
         """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""

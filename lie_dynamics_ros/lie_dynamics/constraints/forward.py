@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from ..dynamics.losses import joint_losses
 from ..errors import InputError
-from ..model.layout import OK, TOO_LARGE
+from ..model.layout import OK
 from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .inputs import ConstrainedDynamics, States, read_states, refuse
 from .kernels import constrained_dynamics as ck
 
 Array = npt.NDArray[np.float64]
-_empty = np.empty
 _NO_MASK = np.zeros(0, np.bool_)
 _EMPTY = np.zeros(0)
 _kernel = ck.constrained_dynamics
@@ -92,14 +91,12 @@ def constrained_forward_dynamics(
     """
     try:
         plain = model._plain and f_ext is None and stabilization is None and not constraints.user
-        if plain and constraints._joints is model.joints and qd.ndim == 1:  # type: ignore[union-attr]
-            out = _empty(constraints._result_size)
-            status = _kernel(model._table, constraints._packed, q, qd, tau, _EMPTY, _EMPTY, out)
-            if status == TOO_LARGE:
-                status = _kernel(
-                    model._table, constraints._packed, q, qd, tau, _EMPTY, workspace(model, constraints, _EMPTY), out
-                )
-            if status == OK:
+        if plain and constraints._joints is model.joints:  # batches the kernel refuses
+            out = _kernel(constraints._packed_row, model._table, q, qd, tau, _EMPTY, _EMPTY)
+            if out is None:  # more than the stack holds, or to be refused
+                space = workspace(model, constraints, _EMPTY)
+                out = _kernel(constraints._packed_row, model._table, q, qd, tau, _EMPTY, space)
+            if out is not None:
                 return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
     except (AttributeError, TypeError, ValueError):
         pass
@@ -137,7 +134,7 @@ def run(
             given,
         ).astype(kind)
         status = _kernel(
-            model._table, constraints._packed, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
+            constraints._packed_row, model._table, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
             extra, workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:

@@ -133,7 +133,7 @@ def _quick(
             mask,
         )
         out = np.empty(size + n)
-        status = ck.constrained_dynamics(model._table, constraints._packed, q, qd, tau, extra, _NONE, out)
+        status = ck.constrained_dynamics(constraints._packed_row, model._table, q, qd, tau, extra, _NONE, out)
         if status == OK and out[size - 1] <= CONSISTENT:
             return ConstrainedDynamics(out[:size], constraints, out[size:])
     except (AttributeError, TypeError, ValueError, IndexError):

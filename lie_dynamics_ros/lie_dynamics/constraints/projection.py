@@ -109,7 +109,7 @@ def _steps(
         count = len(extended[part])
         extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NO_MASK, tolerance, iterations)
         status = constrained_dynamics(
-            free._table, constraints._packed, own, qd[part].reshape(-1), np.zeros(count * n), extra,
+            constraints._packed_row, free._table, own, qd[part].reshape(-1), np.zeros(count * n), extra,
             workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:

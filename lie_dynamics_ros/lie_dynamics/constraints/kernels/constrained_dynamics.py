@@ -13,8 +13,9 @@ from ...model.layout import BAD_QUATERNION, BAD_SHAPE, N_BODIES, N_Q, N_V, OK, T
 from .constrained_state import REPORT_SIZE, VECTORS, constrained_state, status_of
 from .loops import LOOP_SIZE, SCALAR_SIZE
 
-#: Numbers before the tables in the packed array of `constrained_dynamics`.
-HEADER = 7
+#: Numbers before the tables in the packed array of `constrained_dynamics`, and where among them the settings are, and
+#: how many numbers the result of a state has.
+HEADER, SETTINGS, RESULT_SIZE = 8, 4, 7
 
 #: Entries of the numbers that come before what else a call may need: how many states, whether there are wrenches and
 #: given accelerations, how many rows of couplings and user constraints there are, whether those and their values differ
@@ -82,8 +83,10 @@ def in_workspace(
     return status_of(rows, given, qdd_out, multipliers, work)
 
 
-@kernel("(float64[:,::1]," + ", ".join(["float64[::1]"] * 7) + ")", quick=True)
-def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
+@kernel(
+    "(float64[:,::1], float64[:,::1], " + ", ".join(["float64[::1]"] * 6) + ")", quick=True, fresh=1, size=RESULT_SIZE
+)
+def constrained_dynamics(whole, rows, q, qd, tau, extra, space, out):
     """Evaluate forward or hybrid dynamics of one state or of several, one after the other; return the worst status.
 
     Or their projection: steps, the shortest in the metric of M, that take away errors larger than the tolerance, and
@@ -91,8 +94,8 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
 
     Parameters
     ----------
-    packed : numbers of loops, scalars, entries of the support and couplings, settings, and then loops, scalars,
-        support, couplings, and twice as many zeros.
+    whole : of one row: numbers of loops, scalars, entries of the support and couplings, settings, size of a result,
+        and then loops, scalars, support, couplings, and twice as many zeros.
     q, qd, tau : of all states in a row.
     extra : empty for forward dynamics of one state. Otherwise `N_EXTRA` numbers, see `EXTRA_STATES` and its neighbours,
         and then, if there: wrenches of all states, accelerations of all states, mask, rows of couplings and user
@@ -102,13 +105,14 @@ def constrained_dynamics(rows, packed, q, qd, tau, extra, space, out):
         After a projection the rates' step stands where accelerations do and q follows; in place of the rank stands zero
         or, if it failed, the error that is left: the step is the next one of positions then.
     """
+    packed = whole[0]
     nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
     n, nq = int(rows[0, N_V]), int(rows[0, N_Q])
     a = HEADER + nl * LOOP_SIZE
     b = a + ml * SCALAR_SIZE
     c = b + ns
     d = c + nf * n
-    fixed, values, settings, none = packed[c:d], packed[d : d + 2 * nf], packed[4:HEADER], q[:0]
+    fixed, values, settings, none = packed[c:d], packed[d : d + 2 * nf], packed[SETTINGS:RESULT_SIZE], q[:0]
     f_ext, qdd, given = none, none, none
     count, fixed_step, values_step, tolerance, iterations = 1, 0, 0, -1.0, 0
     if extra.shape[0] > 0:

@@ -109,11 +109,24 @@ def walk(rows, q, qd, work, leaf, stop, r, p, columns):
 
 
 @inline
-def put_scalar(rows, k, leaf, stop, m, f, columns, sign, matrix):
-    """Fill the entries of scalar `k` along one branch: the wrench (m, f) times the columns of J."""
+def put_branch(rows, leaf, stop, first, count, wrenches, columns, matrix):
+    """Fill the entries of a loop's scalars along the branch of its second frame: wrenches times the columns of J."""
     i = leaf
     while i != stop:
-        matrix[i, k] = sign * (dot(m, get3(columns, i, 0)) + dot(f, get3(columns, i, 3)))
+        w, v = get3(columns, i, 0), get3(columns, i, 3)
+        for k in range(first, first + count):
+            matrix[i, k] = dot(get3(wrenches, k, 0), w) + dot(get3(wrenches, k, 3), v)
+        i = int(rows[i, PARENT])
+
+
+@inline
+def put_first_branch(rows, leaf, stop, first, count, r, p, wrenches, columns, matrix):
+    """Fill those along the branch of its first frame, whose columns are seen from there; (r, p) is the second in it."""
+    i = leaf
+    while i != stop:
+        w, v = twist_into(r, p, get3(columns, i, 0), get3(columns, i, 3))
+        for k in range(first, first + count):
+            matrix[i, k] = -(dot(get3(wrenches, k, 0), w) + dot(get3(wrenches, k, 3), v))
         i = int(rows[i, PARENT])
 
 
@@ -186,11 +199,12 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
             values[SIZE, k] = dot(m, m) * sw + dot(f, f) * sv
             put3(wrenches, k, 0, m)
             put3(wrenches, k, 3, f)
-            put_scalar(rows, k, b, stop, m, f, columns, 1.0, matrix)
             if a != stop:
                 m, f = wrench_out(r, p, m, f)
                 values[SIZE, k] += dot(m, m) * aw + dot(f, f) * av
-                put_scalar(rows, k, a, stop, m, f, columns, -1.0, matrix)
+        count = int(loops[j, COUNT])
+        put_branch(rows, b, stop, first, count, wrenches, columns, matrix)
+        put_first_branch(rows, a, stop, first, count, r, p, wrenches, columns, matrix)
 
 
 @kernel(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...dynamics.kernels.common.joints import constants3, constants9, has_transform
-from ...dynamics.kernels.common.spatial import add, dot, matmul, sub, transpose, unrotate, wrench_out
+from ...dynamics.kernels.common.spatial import add, dot, matmul, sub, transpose, unrotate
 from ...dynamics.kernels.jacobians import _column as column_seen_from
 from ...engine.compile import inline, outline
 from ...engine.lanes import put3
@@ -26,7 +26,8 @@ from .loops import (
     TYPE,
     VECTOR_1,
     VECTOR_2,
-    put_scalar,
+    put_branch,
+    put_first_branch,
     split,
     step_up,
 )
@@ -75,17 +76,18 @@ def put_errors(rows, loops, scalars, work, values):
 
 
 @outline
-def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values):
-    """Fill errors and entries of A transposed of loop `j`; return the place of its second frame in the first."""
+def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches):
+    """Fill errors, entries of A transposed and unit wrenches of loop `j`; return the place of frame 2 in frame 1."""
     a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
     r1, p1, far1 = walk_still(rows, q, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns)
     r2, p2, far2 = walk_still(rows, q, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns)
     r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
-    for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+    first, count = int(loops[j, START]), int(loops[j, COUNT])
+    for k in range(first, first + count):
         values[ERROR, k] = error_of(scalars, k, r, p)
         m, f = unit_wrench(scalars, k, r, p)
-        put_scalar(rows, k, b, stop, m, f, columns, 1.0, matrix)
-        if a != stop:
-            m, f = wrench_out(r, p, m, f)
-            put_scalar(rows, k, a, stop, m, f, columns, -1.0, matrix)
+        put3(wrenches, k, 0, m)
+        put3(wrenches, k, 3, f)
+    put_branch(rows, b, stop, first, count, wrenches, columns, matrix)
+    put_first_branch(rows, a, stop, first, count, r, p, wrenches, columns, matrix)
     return p

@@ -94,6 +94,8 @@ def track_all(
     at += 6 * (n + 1)
     values = table(space[at : at + VALUE_ROWS * m], VALUE_ROWS, m)
     at += VALUE_ROWS * m
+    wrenches = table(space[at : at + 6 * ml], ml, 6)
+    at += 6 * ml
     levers, places = space[at : at + links.shape[0]], space[at + links.shape[0] : at + links.shape[0] + nu]
     at += links.shape[0] + nu
     e, totals, step = space[at : at + m], space[at + m : at + m + nu], space[at + m + nu : at + m + nu + n]
@@ -152,7 +154,7 @@ def track_all(
                     base[int(rows[int(sensors[s]), Q_INDEX])] = y[s]
             equations(
                 rows, loops, scalars, coupled, offsets, sensors, weights, y, base, chains, links, levers, True,
-                work, columns, matrix, values,
+                work, columns, matrix, values, wrenches,
             )  # fmt: skip
             known, space[0] = space[0], 0.0
             proven = put_inverse(
@@ -193,7 +195,7 @@ def track_all(
                         break
                     equations(
                         rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, False,
-                        work, columns, matrix, values,
+                        work, columns, matrix, values, wrenches,
                     )  # fmt: skip
                     times_inverse(inverse_lanes, values[ERROR], x_lanes)
                     size = largest(groups, x)
@@ -280,7 +282,7 @@ def tracking_kernel():
 def tracking_space(n: int, nq: int, links: int, nu: int, m: int, sensors: int) -> npt.NDArray[np.float64]:
     """Return the zeros that `track_all` works in; vectors lie in one line of the processor's cache each."""
     width = (nu + LANES - 1) // LANES * LANES
-    size = LANES + (n + 1) * m + (max(m, nu) + nu + 2) * width + 18 * (n + 1) + VALUE_ROWS * m
+    size = LANES + (n + 1) * m + (max(m, nu) + nu + 2) * width + 18 * (n + 1) + (VALUE_ROWS + 6) * m
     size += links + 2 * nu + m + n + 3 * nq + 2 * sensors
     space = np.zeros(size + LANES)
     first = -(space.ctypes.data // space.itemsize) % LANES

@@ -81,7 +81,7 @@ def apart(groups, a, b):
 @outline
 def equations(
     rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, whole, work, columns,
-    matrix, values,
+    matrix, values, wrenches,
 ):  # fmt: skip
     """Fill the errors of loops, couplings and redundant sensors at q, and, if `whole`, A transposed and the levers.
 
@@ -95,7 +95,7 @@ def equations(
             put3(work, i, P, p)
     if whole:
         for j in range(loops.shape[0]):
-            place = put_loop(rows, loops, scalars, j, q, work, columns, matrix, values)
+            place = put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches)
             put_levers(chains, links, j, place, columns, levers)
     else:
         put_errors(rows, loops, scalars, work, values)
