@@ -12,7 +12,12 @@ from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics import SpatialInertia
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
-from lie_dynamics_ros.lie_dynamics.stewart import StewartError, StewartPlatform, reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    StewartError,
+    StewartPlatform,
+    reference_platform,
+    semi_regular_platform,
+)
 from lie_dynamics_ros.lie_dynamics.stewart.command import (
     CommandLimits,
     PathError,
@@ -33,9 +38,21 @@ HOME = PLATFORM.home_pose
 LOAD = PlatformLoad(SpatialInertia(20.0, [0.02, 0.0, 0.05], np.diag([0.3, 0.3, 0.5])))
 
 
-def lengths(pose):
+def lengths(pose, platform=PLATFORM):
     R, p = pose[..., :3, :3], pose[..., None, :3, 3]
-    return np.linalg.norm(np.einsum("...ij,kj->...ki", R, PLATFORM.platform_points) + p - PLATFORM.base_points, axis=-1)
+    return np.linalg.norm(np.einsum("...ij,kj->...ki", R, platform.platform_points) + p - platform.base_points, axis=-1)
+
+
+def random_platform(rng):
+    """The reference platform, a lopsided one, or a usual motion platform of any proportions."""
+    kind = rng.integers(4)
+    if kind == 2:
+        uneven = (points + rng.normal(0.0, 0.03, (6, 3)) for points in (PLATFORM.base_points, PLATFORM.platform_points))
+        return StewartPlatform(*uneven, home_pose=HOME)
+    if kind == 3:
+        half = rng.uniform(0.02, 0.4, 2)
+        return semi_regular_platform(rng.uniform(0.25, 0.45), rng.uniform(0.15, 0.25), *half, height=HOME[2, 3])
+    return PLATFORM
 
 
 def moved(shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
@@ -45,8 +62,9 @@ def moved(shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
     return pose
 
 
-def random_case(rng):
-    """A path of any kind with limits of any size, and the load."""
+def random_case(rng, platform=PLATFORM):
+    """A path of any kind with limits of any size."""
+    home = lengths(HOME, platform)
     count = rng.integers(2, 6)
     points = [moved(rng.uniform(-0.07, 0.07, 3), rng.uniform(-0.35, 0.35, 3)) for _ in range(count)]
     tool = np.eye(4)
@@ -55,11 +73,11 @@ def random_case(rng):
     times = np.cumsum(rng.uniform(0.05, 1.0, count))
     path = (line_path, screw_path, smooth_path, lambda *x: smooth_path(*x, times=times))[kind](points @ tool, tool)
     limits = CommandLimits(
-        PLATFORM,
+        platform,
         rate=10.0 ** rng.uniform(-1.5, 0.5, 6),
         acceleration=10.0 ** rng.uniform(-1.0, 1.5, 6),
         force=10.0 ** rng.uniform(2.3, 3.5),
-        stroke=(0.38, 0.68),
+        stroke=(0.75 * home.min(), 1.3 * home.max()),
         condition=30.0,
         base_cone=0.5,
         platform_cone=0.8,
@@ -71,26 +89,27 @@ def random_case(rng):
 
 def check_motion(motion, limits, rng, samples=30):
     """Judge set points at random times by the lengths of the poses around them."""
+    platform, size = limits.platform, len(motion.slopes)
     t = rng.uniform(0.0, motion.duration, samples)
-    h = 1e-4 * motion.duration / len(motion.slopes)
+    h = 1e-4 * motion.duration / size
     behind, points, ahead = (motion.at(np.clip(t + x, 0.0, motion.duration)) for x in (-h, 0.0, h))
-    assert np.abs(lengths(points.pose) - points.lengths).max() < 1e-12
+    assert np.abs(lengths(points.pose, platform) - points.lengths).max() < 1e-12
     inside = (np.abs(t[:, None] - motion.times).min(axis=1) > 2.0 * h) & (t > h) & (t < motion.duration - h)
-    rates = (lengths(ahead.pose) - lengths(behind.pose))[inside] / (2.0 * h)
+    rates = (lengths(ahead.pose, platform) - lengths(behind.pose, platform))[inside] / (2.0 * h)
     assert np.abs(rates - points.rates[inside]).max(initial=0.0) < 1e-4 * np.max(limits.rate)
     accelerations = (ahead.rates - behind.rates)[inside] / (2.0 * h)
     assert np.abs(accelerations - points.accelerations[inside]).max(initial=0.0) < 1e-3 * np.max(limits.acceleration)
-    forces = leg_forces(PLATFORM, points.pose, points.twist, points.acceleration, LOAD)
+    forces = leg_forces(platform, points.pose, points.twist, points.acceleration, LOAD)
     assert np.abs(forces - points.forces).max() < 1e-8 * max(1.0, np.abs(forces).max())
     assert (np.abs(points.rates) <= limits.rate).all()
     assert (np.abs(points.accelerations) <= limits.acceleration).all()
     assert (np.abs(points.forces) <= limits.force).all()
     assert (points.lengths >= limits.stroke[:, 0]).all()
     assert (points.lengths <= limits.stroke[:, 1]).all()
-    base, platform = limits.joint_angles(points.pose)
+    base, top = limits.joint_angles(points.pose)
     assert (base <= limits.base_cone).all()
-    assert (platform <= limits.platform_cone).all()
-    assert (PLATFORM.condition_number(points.pose) <= limits.condition).all()
+    assert (top <= limits.platform_cone).all()
+    assert (platform.condition_number(points.pose) <= limits.condition).all()
     twist = points.twist @ np.asarray(adjoint(np.linalg.inv(motion.path.tool))).T
     assert (np.linalg.norm(twist[:, 3:], axis=1) <= limits.speed).all()
     assert (np.linalg.norm(twist[:, :3], axis=1) <= limits.angular_speed).all()
@@ -102,11 +121,11 @@ def adjoint(T):
     return np.block([[R, np.zeros((3, 3))], [skew @ R, R]])
 
 
-def random_motions(rng, count):
+def random_motions(rng, count, platform=lambda rng: PLATFORM):
     """Judge motions on random paths, and their stops; return how many there were."""
     found = 0
     for _ in range(count):
-        path, limits = random_case(rng)
+        path, limits = random_case(rng, platform(rng))
         report = check_path(path, limits, LOAD, steps=60)
         if not report.feasible:
             assert report.fault is not None
@@ -128,12 +147,12 @@ def random_motions(rng, count):
 
 
 def test_no_limit_is_exceeded_on_random_paths(rng):
-    assert random_motions(rng, 40) > 10
+    assert random_motions(rng, 40, random_platform) > 10
 
 
 @pytest.mark.slow
 def test_no_limit_is_exceeded_on_ten_thousand_random_paths(rng):
-    assert random_motions(rng, 10_000) > 2_500
+    assert random_motions(rng, 10_000, random_platform) > 2_500
 
 
 @pytest.mark.parametrize("make", [line_path, screw_path, smooth_path])
