@@ -8,7 +8,7 @@ export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 # in which order they take the files.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
-.PHONY: help setup demo test test-all matrix lint bench study fuzz soak policies dist docs clean
+.PHONY: help setup demo test test-all pytest pytest-all matrix lint ruff imports mypy bench study fuzz soak policies dist docs clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
@@ -36,15 +36,25 @@ GET_VIEWER := python -c "import viser" 2>/dev/null || python -m pip --disable-pi
 demo:
 	@FOR=demo $(IN_ENV) sh -c '$(if $(VIEWED),$(GET_VIEWER)) exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $(if $(VIEWED),--view) $$DEMO_ARGS'
 
-lint:
+lint: ruff imports mypy
+
+ruff:
 	@$(IN_ENV) ruff check .
-	@$(IN_ENV) mypy
+
+imports:
 	@$(IN_ENV) lint-imports --no-cache --no-logo
 
-test: lint
+mypy:
+	@$(IN_ENV) mypy
+
+# Beside mypy, which takes half a minute of one core where it has not run before.
+test test-all: setup ruff imports
+	@$(MAKE) --no-print-directory --jobs=2 py$@ mypy
+
+pytest:
 	@$(IN_ENV) sh -c 'exec $(PYTEST) $${CI:+--require-all} $$TEST_ARGS'
 
-test-all: lint
+pytest-all:
 	@$(IN_ENV) sh -c 'exec $(PYTEST) $${CI:+--require-all} -m "slow or not slow" $$TEST_ARGS'
 
 matrix:
