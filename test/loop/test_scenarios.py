@@ -171,7 +171,12 @@ def judge_learning(case, q):
 
 
 @pytest.mark.parametrize(
-    ("arm", "rate", "delay"), [("panda_arm", 500.0, 1.0), ("ur5", 1000.0, 0.0), ("xarm7", 500.0, 1.0)]
+    ("arm", "rate", "delay"),
+    [
+        ("panda_arm", 500.0, 1.0),
+        pytest.param("ur5", 1000.0, 0.0, marks=pytest.mark.slow),
+        ("xarm7", 500.0, 1.0),
+    ],
 )
 def test_adaptive_learns_a_payload_on_default_parameters(arm, rate, delay):
     judge_learning(Case(arm, "adaptive", rate, delay), arms.load(arm).aligned(0))
@@ -204,9 +209,8 @@ def judge_learning_with_friction(case, q, dry, viscous):
     [
         ("panda_arm", 0.02, 0.01),
         ("ur5", 0.005, 0.0),
-        ("xarm7", 0.02, 0.01),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in (("panda_arm", 0.005, 0.0), ("ur5", 0.02, 0.01))),
-        pytest.param("xarm7", 0.005, 0.0, marks=pytest.mark.slow),
+        *(pytest.param("xarm7", *case, marks=pytest.mark.slow) for case in ((0.02, 0.01), (0.005, 0.0))),
     ],
 )
 def test_friction_that_is_not_known_is_not_taken_for_a_payload(arm, dry, viscous):
