@@ -11,7 +11,6 @@ import lie_dynamics_ros
 import lie_dynamics_ros.lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.errors import InputError
 
-da = pytest.importorskip("dask.array", reason="Dask is not installed")
 BLOCKS = (7, 1, 8, 24)
 ARM = Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf"
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics")
@@ -27,13 +26,19 @@ def states(model, rng):
     return np.array([model.random(rng) for _ in range(sum(BLOCKS))]), *rng.normal(size=(2, sum(BLOCKS), model.nv))
 
 
-def in_blocks(arrays):
+@pytest.fixture(scope="module")
+def da():
+    """Dask's arrays, loaded by the worker that runs these tests, not by all that collect them."""
+    return pytest.importorskip("dask.array", reason="Dask is not installed")
+
+
+def in_blocks(da, arrays):
     return [da.from_array(array, chunks=(BLOCKS, -1)) for array in arrays]
 
 
 @pytest.mark.parametrize("robot", MODELS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_blocks_give_what_one_batch_gives(name, robot, rng):
+def test_blocks_give_what_one_batch_gives(name, robot, da, rng):
     model = MODELS[robot]()
     arrays, n = states(model, rng), model.nv
     function, differentiate = getattr(ld, name), getattr(ld, f"{name}_derivatives")
@@ -41,7 +46,7 @@ def test_blocks_give_what_one_batch_gives(name, robot, rng):
     def slopes(*block):
         return np.stack(differentiate(model, *block)[:3], axis=1)
 
-    lazy = in_blocks(arrays)
+    lazy = in_blocks(da, arrays)
     values = da.map_blocks(function, model, *lazy, dtype=float, chunks=(BLOCKS, (n,)))
     derivatives = da.map_blocks(slopes, *lazy, dtype=float, new_axis=[2, 3], chunks=(BLOCKS, (3,), (n,), (n,)))
     np.testing.assert_array_equal(values.compute(scheduler="threads"), function(model, *arrays))
@@ -50,13 +55,13 @@ def test_blocks_give_what_one_batch_gives(name, robot, rng):
     np.testing.assert_array_equal(derivatives.compute(scheduler="threads"), expected)
 
 
-def test_bad_states_and_blocks_that_cut_states_are_named(rng):
+def test_bad_states_and_blocks_that_cut_states_are_named(da, rng):
     model = ld.Model.from_urdf(ARM)
     arrays = states(model, rng)
     arrays[0][20, 3] = np.nan  # the fifth of its block
     run = partial(da.map_blocks, ld.inverse_dynamics, model, dtype=float)
     with pytest.raises(InputError, match=r"got nan for joint 'panda_joint4' \(index \(4, 3\)\)"):
-        run(*in_blocks(arrays)).compute(scheduler="threads")
+        run(*in_blocks(da, arrays)).compute(scheduler="threads")
     cut = [da.from_array(array, chunks=(8, 4)) for array in states(model, rng)]
     with pytest.raises(InputError, match=r"shape \(\.\.\., 7\) is expected by model 'panda'"):
         run(*cut).compute(scheduler="threads")

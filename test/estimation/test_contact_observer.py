@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special
 from support import sample_trees
 from support.arms import load, physics
 from support.compare import relative
@@ -65,7 +65,7 @@ def test_a_touch_of_5_N_is_found_within_10_ms_and_its_force_within_what_is_said(
         assert not len(told.unfelt) and not told.wrench[:3].any()
         square += error @ np.linalg.solve(cover, error)
         errors.append(np.linalg.norm(error))
-    assert stats.chi2.ppf(1e-3, 3 * count) < square < stats.chi2.ppf(1.0 - 1e-3, 3 * count)
+    assert special.chdtri(3 * count, 1.0 - 1e-3) < square < special.chdtri(3 * count, 1e-3)
     assert name == "ur5" or np.max(errors) < 0.5  # where it knows its force less well, the covariance says so
 
 

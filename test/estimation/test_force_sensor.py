@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special
 from support.arms import load
 from support.sensed_tool import BIAS, COM, FLANGE, INERTIA, MASS, NOISE, Wrist
 
@@ -39,8 +39,8 @@ def test_tool_and_bias_are_found_as_well_as_the_covariance_says(wrist, sign):
         square += error @ np.linalg.solve(found.covariance, error)
         left += found.chi_square
         assert found.degrees == 26 and (found.com_deviation < 1e-3).all() and found.mass_deviation < 5e-3
-    assert stats.chi2.ppf(1e-3, 600) < square < stats.chi2.ppf(1.0 - 1e-3, 600)
-    assert stats.chi2.ppf(1e-3, 60 * 26) < left < stats.chi2.ppf(1.0 - 1e-3, 60 * 26)
+    assert special.chdtri(600, 1.0 - 1e-3) < square < special.chdtri(600, 1e-3)
+    assert special.chdtri(60 * 26, 1.0 - 1e-3) < left < special.chdtri(60 * 26, 1e-3)
 
 
 def test_contact_is_what_is_left_in_motion(wrist):

@@ -27,13 +27,13 @@ def trajectory(joints, times, position, velocity=None, acceleration=None, effort
 
 
 class Loop:
-    """A controller and a robot, and what they say."""
+    """A controller and a robot of some states per second, and what they say."""
 
-    def __init__(self, bench, simulated=None, **parameters):
+    def __init__(self, bench, simulated=None, rate=500.0, **parameters):
         self.bench = bench
         # In lock step, so that nothing depends on how busy the machine is.
         options = {
-            "mode": "dynamics", "rate": 1000.0, "start": "initial_position", "initial_position": MIDDLE.tolist(),
+            "mode": "dynamics", "rate": rate, "start": "initial_position", "initial_position": MIDDLE.tolist(),
             "publish_clock": True, "lock_step": True,
         }  # fmt: skip
         self.robot = bench.start("simulated_robot", **{**options, **(simulated or {})})

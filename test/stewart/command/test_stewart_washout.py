@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.signal import cont2discrete, dlsim
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
@@ -31,6 +30,8 @@ def second(corner):
 
 def sampled(numerator, denominator, period, held):
     """What a transfer function makes of a held input, at the end of each period."""
+    from scipy.signal import cont2discrete, dlsim  # loaded by who runs this, not by all who collect tests
+
     system = cont2discrete((numerator, denominator), period)
     _, out = dlsim((*(np.atleast_2d(x) if k == 0 else x for k, x in enumerate(system[:2])), period),
                    np.append(held, held[-1]))  # fmt: skip
