@@ -134,6 +134,47 @@ def test_what_cannot_be_followed_is_aborted_with_code_and_text(world, request_, 
     assert not world[1].core.goals.active
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.05])
+def test_a_goal_of_one_point_at_time_zero_is_reached_smoothly(world, offset):
+    """What planners send where the robot is at the goal already, or about."""
+    loop, node, _ = world
+    handle = send(world, goal(times=(0.0,), offset=offset))
+    node.take()
+    run(world, 1.0)
+    assert (handle.status, handle.result.error_code) == ("succeeded", 0)
+    desired = np.array([a.desired.position for a in loop.answers])
+    assert np.abs(np.diff(desired, axis=0)).max() <= 0.01 * offset
+    assert np.ptp(desired, axis=0).max() == pytest.approx(offset)
+
+
+def test_joints_may_come_in_any_order_and_in_part(world):
+    loop, node, _ = world
+    request = goal(NAMES[3:5])
+    request.trajectory.joint_names = [NAMES[5], NAMES[2]]
+    request.trajectory.points[0].positions = [MIDDLE[5] + 0.1, MIDDLE[2] - 0.1]
+    handle = send(world, request)
+    node.take()
+    run(world, 1.1)
+    assert handle.status == "succeeded"
+    np.testing.assert_allclose(loop.answers[-1].desired.position - MIDDLE, [0, 0, -0.1, 0, 0, 0.1, 0], atol=1e-12)
+
+
+def test_a_goal_in_the_first_period_of_another_replaces_it_and_one_that_waits_can_be_cancelled(world):
+    loop, node, server = world
+    first, second = send(world, goal()), send(world, goal(offset=0.1))
+    waiting = goal()
+    waiting.trajectory.header.stamp.sec = 4
+    third = send(world, waiting)
+    node.take()
+    run(world, 0.002)
+    assert first.status == "aborted" and first.result.error_code == -1 and second.status == "executing"
+    third.is_cancel_requested = True
+    assert server._server.cancel_callback(third) == action.CancelResponse.ACCEPT
+    run(world, 1.1)
+    assert second.status == "succeeded" and third.status == "canceled"
+    np.testing.assert_allclose(loop.answers[-1].desired.position, MIDDLE + 0.1, atol=1e-12)
+
+
 def test_a_node_that_is_not_active_says_so(world):
     world[1].answering, world[1].state = None, "inactive"
     handle = send(world, goal())

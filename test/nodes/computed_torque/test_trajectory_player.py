@@ -124,6 +124,41 @@ def test_a_trajectory_that_begins_at_time_zero_takes_over_the_motion_under_way_w
     assert late.at(3 * S).position[0] == pytest.approx(before.position[0] + offset - 0.3)  # its own path again
 
 
+@pytest.mark.parametrize("carried", [(), ([[0.0]],), ([[0.0]], [[0.0]])])
+@pytest.mark.parametrize("offset", [0.0, 0.05])
+def test_one_point_at_time_zero_is_reached_without_a_step_whatever_moves(offset, carried):
+    player = move()
+    before = player.at(2 * S)
+    assert before.velocity[0] > 1.0
+    player.add(2 * S, 2 * S, points([0], [0.0], [[before.position[0] + offset]], *carried))
+    q, qd, qdd, dq, dqd = derivatives(player, np.linspace(2.0, 2.2499, 3001))
+    np.testing.assert_allclose([q[0], qd[0], qdd[0]], [x[0] for x in before[:3]], atol=1e-9)
+    np.testing.assert_allclose(qd[1:-1], dq[1:-1], atol=1e-3)
+    np.testing.assert_allclose(qdd[1:-1], dqd[1:-1], atol=0.05)
+    end = player.at(2 * S + S // 4)
+    assert end.position[0] == before.position[0] + offset and not end.velocity.any() and player.count == 0
+
+
+def test_one_point_at_time_zero_takes_the_time_that_limits_want_and_none_where_the_robot_rests():
+    tried = []
+
+    def judge(piece, desired, whole):
+        tried.append((piece.end - piece.start) / S)
+        if 0.0 < tried[-1] < wanted:
+            raise MessageError("x", "too fast")
+
+    player, wanted = TrajectoryPlayer(np.zeros(1), 0.1), 1.0
+    player.add(1 * S, 1 * S, points([0], [0.0], [[0.0]]), judge=judge, whole=False)
+    assert tried == [0.0]
+    player.add(1 * S, 1 * S, points([0], [0.0], [[0.05]]), judge=judge, whole=False)
+    assert tried[1:] == [0.25, 0.5, 1.0] and player.at(3 * S).position[0] == 0.05
+    tried.clear()
+    wanted = 9.0
+    with pytest.raises(MessageError, match="too fast"):
+        player.add(3 * S, 3 * S, points([0], [0.0], [[0.0]]), judge=judge, whole=False)
+    assert tried == [0.25, 0.5, 1.0, 2.0] and player.at(4 * S).position[0] == 0.05
+
+
 def test_the_shortest_blend_that_is_accepted_is_taken():
     tried = []
 

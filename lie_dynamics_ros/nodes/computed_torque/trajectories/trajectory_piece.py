@@ -7,6 +7,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....core.arrays import Array
 from ....core.joint_points import JointPoints
@@ -38,7 +39,7 @@ class Piece:
         The motion desired then; None leaves out the way to the first point, which is not known before it begins.
     blend : float
         Where the first point has time 0: until then at least, or the end, the difference to the motion desired now has
-        faded [s].
+        faded [s]. One point alone at time 0 is reached then, at rest, unless the robot rests there already.
 
     Attributes
     ----------
@@ -55,6 +56,8 @@ class Piece:
         Whether the first of these is where the robot is wanted at the start, not a point of the trajectory.
     fresh : int
         Number of segments at the beginning that depend on the motion desired now.
+    stretches : bool
+        Whether a longer ``blend`` makes another beginning.
     owned : ndarray of bool, shape (m,)
         Joints that no later trajectory has taken.
     """
@@ -64,6 +67,9 @@ class Piece:
         at = points.joints
         times, position = points.times, points.position
         velocity, acceleration, effort = points.velocity, points.acceleration, points.effort
+        self.stretches = now is not None and times[-1] == 0.0 and not _rests(now, at, position[0])
+        if self.stretches:  # where the robot is to be, without the time to get there
+            times, velocity, acceleration = np.array([blend]), np.zeros_like(position), np.zeros_like(position)
         self.led = times[0] > 0.0 and now is not None
         if self.led and now is not None:  # from where the robot is wanted now to the first point
             times = np.concatenate([[0.0], times])
@@ -95,6 +101,7 @@ class Piece:
             return
         self.fresh = int(np.searchsorted(self.times[:-1], min(blend, self.times[-1])))
         self.fresh = max(self.fresh, 1)
+        self.stretches = self.fresh < len(self.segments)
         zero = np.zeros(len(at))
         fading = hermite(float(self.times[self.fresh]), -away, rate, zero, bend, zero)
         fading[0] += away
@@ -127,6 +134,12 @@ class Piece:
         else:
             part = s / (self._moments[k + 1] - self._moments[k])
             into.effort[at] = ((1.0 - part) * self.effort[k] + part * self.effort[k + 1])[own]
+
+
+def _rests(now: Desired, joints: NDArray[np.intp], position: Array) -> bool:
+    """Tell whether joints (m,) are desired at rest at a position (m,)."""
+    away = (now.position[joints] - position, now.velocity[joints], now.acceleration[joints])
+    return max(float(np.abs(x).max()) for x in away) < SAME
 
 
 def _moved(t: float) -> Array:

@@ -202,7 +202,7 @@ class TrajectoryPlayer:
             try:
                 judge(piece, desired, whole)
             except MessageError:
-                if piece.led or not piece.fresh or piece.fresh == len(piece.segments) or blend == BLENDS[-1]:
+                if not piece.stretches or blend == BLENDS[-1]:
                     raise
             else:
                 break
