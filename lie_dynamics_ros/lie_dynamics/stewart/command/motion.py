@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -115,7 +114,11 @@ class PlannedMotion:
         return LegSetpoints(*(x.reshape(*shape, *x.shape[1:]) for x in made))
 
     def worst(self) -> float:
-        """Return the largest rate, acceleration, force or speed over its limit, looked at five times a step.
+        """Return the largest rate, acceleration, force or speed over its limit, see `used`."""
+        return float(self.used().max(initial=0.0))
+
+    def used(self) -> Array:
+        """Return the same for each step (k,), looked at five times.
 
         Between neighbours values bend by an eighth of their second differences, which is added.
         """
@@ -124,8 +127,8 @@ class PlannedMotion:
         inner = np.searchsorted(self.path.knots, self.s[:-1] + 0.5 * spans, "right") - 1
         segment = np.repeat(np.clip(inner, 0, len(self.path.starts) - 1), len(BETWEEN))
         found = PathSamples.of(self.limits, self.load, self.path, s, segment)
-        limits, out, work = self.limits, np.empty(2), np.empty((20, len(BETWEEN)))
+        limits, out, work = self.limits, np.empty(len(spans)), np.empty((20, len(BETWEEN)))
         rates = np.append(limits.rate, [limits.speed, limits.angular_speed])
         most = np.append(limits.acceleration, limits.force)
-        kernels.worst(found.table, spans, self.squares, self.slopes, rates, most, work, out)
-        return max(float(out[0]), math.sqrt(out[1]))
+        kernels.used(found.table, spans, self.squares, self.slopes, rates, most, work, out)
+        return out

@@ -26,8 +26,8 @@ FINER = (1, 4, 16)
 """How many times as many are tried where limits are not kept between them."""
 SPARE, KEPT, LEAST_SPARE = 3e-3, 1e-3, 1e-4
 """Part of each limit left for what happens between the steps, what must be left of it there, and the least to leave."""
-ROUNDS = 12
-"""Most rounds until limits are kept between the steps too."""
+ROUNDS, LOCAL_ROUNDS = 14, 6
+"""Most rounds until limits are kept between the steps, and those in which more is spared only where they are not."""
 STILL = 1e-9
 """Rates of legs, over the largest on the path, below which the platform counts as at rest for every s'."""
 
@@ -196,12 +196,16 @@ class _TimeLaw:
         corner = np.isin(grid, path.knots[path.corners])
         return cls(path, limits, load, grid, begin, end, corner)
 
-    def _rows(self, share: float) -> tuple[Array, Array, Array, Array, Array]:
-        """Rows a s'' + b s'^2 <= c at both ends of each step, and the largest s'^2 at the points."""
+    def _rows(self, share: Array | float) -> tuple[Array, Array, Array, Array, Array]:
+        """Rows a s'' + b s'^2 <= c at both ends of each step, and the largest s'^2 at the points.
+
+        Of limits a share is taken, one for all steps or one a step (k,).
+        """
         steps = np.diff(self.grid)
+        share = np.broadcast_to(share, steps.shape)
         (a0, b0, c0), (a1, b1, c1) = self.begin.rows(), self.end.rows()
         a, b = np.hstack([a0, a1 + 2.0 * steps[:, None] * b1]), np.hstack([b0, b1])
-        c = np.maximum(np.hstack([c0, c1]) - (1.0 - share), 0.0)
+        c = np.maximum(np.hstack([c0, c1]) - (1.0 - share[:, None]), 0.0)
         a = np.where(np.abs(a) < 1e-12 * np.abs(a).max(initial=0.0), 0.0, a)
         with np.errstate(divide="ignore", invalid="ignore"):
             alone = np.where((a == 0.0) & (b > 0.0), c / b, np.inf).min(axis=1, initial=np.inf)
@@ -218,8 +222,8 @@ class _TimeLaw:
         """Return the fastest motion, how many times too fast the start is, or None where steps are too coarse."""
         moving = np.abs(self.begin.slope).max(axis=1)
         size = STILL * moving.max()
-        share = 1.0 - SPARE
-        for _ in range(ROUNDS):
+        share = np.full(len(self.grid) - 1, 1.0 - SPARE)
+        for round_ in range(ROUNDS):
             a, b, c, steps, most = self._rows(share)
             if np.abs(self.end.slope[-1]).max() > size:
                 most[-1] = 0.0
@@ -227,7 +231,7 @@ class _TimeLaw:
             time_law.reachable(a, b, c, steps, most, squares, work)
             first = squares[0] if start == 0.0 and moving[0] <= size else start
             if first > squares[0]:
-                if start > 0.0 and share < 1.0 - LEAST_SPARE:
+                if start > 0.0 and share.max() < 1.0 - LEAST_SPARE:
                     share = 1.0 - 0.5 * (1.0 - share)  # the motion that is left may have used what is spared here
                     continue
                 return float(np.sqrt(first / squares[0])) if squares[0] > 0.0 else np.inf
@@ -236,10 +240,10 @@ class _TimeLaw:
             if not (found[:-1] + found[1:] > 0.0).all():
                 return None
             made = PlannedMotion.of(self.path, self.limits, self.load, self.grid, found, slopes)
-            over = made.worst()
-            if over <= (1.0 - KEPT if start == 0.0 else 1.0):
+            over = made.used()
+            if over.max() <= (1.0 - KEPT if start == 0.0 else 1.0):
                 return made
-            share *= 1.0 - min(over - 1.0 + 2.0 * KEPT, 0.05)
+            share = share * (1.0 - _more_to_spare(over, round_ < LOCAL_ROUNDS))
         return None
 
     def slowest(self, start: float, planned: Array, share: float) -> PlannedMotion | None:
@@ -254,6 +258,16 @@ class _TimeLaw:
             s[taken] = min(s[taken], s[last] - 0.5 * squares[last] / slopes[last])
         made = squares[: taken + 1], slopes[:taken]
         return PlannedMotion.of(self.path, self.limits, self.load, s, *made)
+
+
+def _more_to_spare(over: Array, local: bool) -> Array:
+    """Return what more of limits steps and their neighbours are to leave, or all, by what steps (k,) used of them."""
+    if not local:
+        return np.full(len(over), min(float(over.max()) - 1.0 + 2.0 * KEPT, 0.05))
+    wide = over.copy()
+    wide[1:] = np.maximum(wide[1:], over[:-1])
+    wide[:-1] = np.maximum(wide[:-1], over[1:])
+    return np.clip(np.where(wide > 1.0 - KEPT, wide - 1.0 + 2.0 * KEPT, 0.0), 0.0, 0.2)
 
 
 def _grid(path: PosePath, steps: int) -> tuple[Array, Integers]:

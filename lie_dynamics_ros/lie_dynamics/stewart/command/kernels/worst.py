@@ -33,16 +33,15 @@ def judged(values: Array, squared: float) -> float:
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1],"
     " float64[::1])"
 )
-def worst(
+def used(
     table: Array, steps: Array, squares: Array, slopes: Array, rates: Array, most: Array, work: Array, out: Array
 ) -> int:
-    """Write the largest part of accelerations and forces that is used, and the square of that of rates and speeds.
+    """Write which part of accelerations, forces, rates and speeds each step (k,) uses at most.
 
     Samples (5 k, 68) of steps (k,) at their ends and three places between, squares (k + 1,) of s', and s'' (k,); limits
-    of rates (8,), legs before speeds, and of accelerations and forces (12,); `work` (20, 5) and `out` (2,). Infinite
-    where a number is none.
+    of rates (8,), legs before speeds, and of accelerations and forces (12,); `work` (20, 5). Infinite where a number is
+    none.
     """
-    out[0], out[1] = 0.0, 0.0
     for i in range(steps.shape[0]):
         u, check = slopes[i], 0.0
         for k in range(PARTS + 1):
@@ -58,10 +57,11 @@ def worst(
                 work[18 + part, k] = speed * speed * x / (limit * limit)
             for c in range(20):
                 check += 0.0 * work[c, k]
-        if check != 0.0:  # a number that is not finite
-            out[0] = math.inf
-            return 1
+        used, fast = 0.0, 0.0
         for c in range(20):
-            kind = 0 if c < 12 else 1
-            out[kind] = max(out[kind], judged(work[c], 1.0 * kind))
+            if c < 12:
+                used = max(used, judged(work[c], 0.0))
+            else:
+                fast = max(fast, judged(work[c], 1.0))
+        out[i] = max(used, math.sqrt(fast)) if check == 0.0 else math.inf  # a number that is not finite
     return 0
