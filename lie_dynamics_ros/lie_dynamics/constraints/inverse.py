@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..engine.fastcall.status import taken
 from ..errors import InputError
 from ..lie._arrays import as_numbers, listed
 from ..model.arguments import of_model
@@ -93,7 +94,7 @@ def passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike |
         return np.zeros(states.arrays["qd"].shape)
     given = as_numbers(passive_torque, "passive_torque").real
     try:
-        passive = np.array(listed(np.broadcast_to(given, (*states.batch, model.nv))))
+        passive = np.array(listed(np.broadcast_to(given, (*states.batch, model.nv))), order="C")
         require_finite(passive, "passive_torque", model)
     except ValueError:
         raise InputError(
@@ -130,7 +131,7 @@ def distribute(
     out = np.empty((count, size + n))
     out[:, size - 2] = -1.0
     quick = constraints._packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out
-    if bounds is not None or share(*quick) > 0:
+    if bounds is not None or taken(share(*quick)) > 0:
         for s in np.flatnonzero(out[:, size - 2] < 0.0):
             A = matrix[s, 1:].T
             active, held = A[:, mask], A[:, ~mask]

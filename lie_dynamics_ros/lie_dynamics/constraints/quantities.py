@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..engine.fastcall.status import taken
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 from ..model.arguments import of_model
@@ -94,7 +95,7 @@ def loop_tables(
     values = np.empty((count, lk.VALUE_ROWS, size), q.dtype)
     wrenches = np.empty((count, len(scalars), 6), q.dtype)
     if count:
-        lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches)
+        taken(lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches))
     return matrix, values, wrenches
 
 

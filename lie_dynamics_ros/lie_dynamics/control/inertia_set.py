@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..engine.fastcall.status import taken
 from ..lie import inertial_parameters
 from .kernels.inertia_set import FARTHEST, learn
 
@@ -92,7 +93,7 @@ class InertiaSet:
         """
         self._step[0] = step
         moved, pseudo = np.empty_like(coordinates), np.empty_like(coordinates)
-        done = learn(coordinates, slope, bodies, self._step, self.factor, dual, *self._room, moved, pseudo)
+        done = taken(learn(coordinates, slope, bodies, self._step, self.factor, dual, *self._room, moved, pseudo))
         return (moved, pseudo) if done == 1 else None
 
     def carried(self, slope: Array) -> Array:

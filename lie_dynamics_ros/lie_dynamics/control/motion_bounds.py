@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from ..engine.fastcall.status import taken
 from .kernels.laws import DONE
 from .kernels.nearest import LIMITS, WORK_ROWS, motion_bounds, nearest_within
 from .kernels.signals import APPROACH
@@ -66,5 +67,6 @@ class MotionBounds:
 
     def _nearest(self, metric: Array, wanted: Array, bounds: Array) -> Array:
         found = np.empty(len(wanted))
-        nearest_within(metric, wanted, bounds[0], bounds[1], found, self._factor, self._work)  # within, in any case
+        # Within, in any case.
+        taken(nearest_within(metric, wanted, bounds[0], bounds[1], found, self._factor, self._work))
         return found

@@ -226,7 +226,7 @@ class Answering(TimedLoop):
             self._plan, self._give_way = None, self._give_way - period
             motion = q, self.zero, self.zero
         else:
-            if plan is None or not within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop):
+            if plan is None or within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop) != 1:
                 plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
                 self._plan, self._planned = plan, stamp
             motion = plan.at((stamp - self._planned) * 1e-9)
@@ -246,7 +246,7 @@ class Answering(TimedLoop):
             limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
-        if self.phase == STOPPING and not gives_way and within(motion[1], self._rest) and within(qd, self._resting):
+        if self.phase == STOPPING and not gives_way and within(motion[1], self._rest) == within(qd, self._resting) == 1:
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dynamics.inputs import in_parts
+from ...engine.fastcall.status import taken
 from ...errors import SingularityError
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
@@ -204,7 +205,7 @@ def _free(
     n = right.shape[1]
     maps = np.empty((len(mass), n + left.shape[1], n + left.shape[1]))
     done = np.empty(len(mass), np.bool_)
-    motion_maps(mass, matrix, free, PLAIN_CUT, done, maps)
+    taken(motion_maps(mass, matrix, free, PLAIN_CUT, done, maps))
     if not done.all():
         rest = ~done
         maps[rest] = _deficient_maps(model, mass[rest][:, free][..., free], _transposed(matrix[rest, 1:][:, free]))
@@ -241,9 +242,8 @@ def _unique(problem: Problem, terms: Terms) -> Array | None:
         return None
     done, out = np.empty(count, np.bool_), np.empty((count, 2 * n + m, width))
     target = terms.target[:, :0] if problem.inverse else terms.target
-    held_solution(
-        terms.mass, terms.matrix, terms.load, target, terms.qdd, terms.tau, problem.mask, PLAIN_CUT, done, out
-    )
+    forces = terms.load, target, terms.qdd, terms.tau
+    taken(held_solution(terms.mass, terms.matrix, *forces, problem.mask, PLAIN_CUT, done, out))
     return out if done.all() else None
 
 

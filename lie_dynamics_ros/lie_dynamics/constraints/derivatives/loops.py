@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...engine.fastcall.status import taken
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..inputs import States
@@ -52,16 +53,9 @@ def constraint_derivatives(
     )
     exact = ~constraints._custom_loops if loops and model._custom and constraints._custom_loops.any() else None
     if loops and (exact is None or exact.any()):
-        dk.loop_derivatives(
-            model._table,
-            constraints._loops if exact is None else np.ascontiguousarray(constraints._loops[exact]),
-            constraints._scalars,
-            states.extended,
-            np.ascontiguousarray(qd),
-            np.ascontiguousarray(qdd),
-            np.ascontiguousarray(force),
-            *out,
-        )
+        kept = constraints._loops if exact is None else np.ascontiguousarray(constraints._loops[exact])
+        motion = (np.ascontiguousarray(a) for a in (qd, qdd, force))
+        taken(dk.loop_derivatives(model._table, kept, constraints._scalars, states.extended, *motion, *out))
     if constraints.user or exact is not None:
         rows = _rows_left(constraints, exact)
         for s in range(count):

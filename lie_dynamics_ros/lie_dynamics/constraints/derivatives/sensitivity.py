@@ -200,7 +200,7 @@ def _sensitivity(
 
     def spread(a: npt.ArrayLike) -> Array:
         array = np.asarray(a, float)
-        return np.array(np.broadcast_to(array, (*batch, array.shape[-1])))  # one that kernels may be given
+        return np.array(np.broadcast_to(array, (*batch, array.shape[-1])), order="C")  # one that kernels may be given
 
     wide_q, wide_qd = spread(q), spread(qd)
     states = read_states(model, constraints, {"q": wide_q, "qd": wide_qd})

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ...engine.fastcall.status import taken
 from ...errors import InputError
 from ...lie import se3, so3
 from ...lie._arrays import number_of
@@ -134,7 +135,7 @@ class PoseReference:
             other._target[:3, :3] = so3.exp(turn) @ self._target[:3, :3]
             other._target[:3, 3] += way
         other._settings[PERIOD], other._settings[COUNT] = time, max(1, math.ceil(time / STEP - 1e-9))
-        advance_pose(other.pose, other._target, other._moves, other._motion, other._settings)
+        taken(advance_pose(other.pose, other._target, other._moves, other._motion, other._settings))
         return other
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ...engine.fastcall.status import taken
 from ...lie import se3
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform, require_platform
@@ -242,7 +243,7 @@ class StewartFusion:
         self._model.constants[mk.DT] = dt
         covariance = fit(x, self._model.constants, self._model.geometry, values[:count], deviations)
         slopes = np.empty((len(self._model.variances), len(belief.covariance)))
-        model(x, self._model.constants, self._model.geometry, np.empty(len(slopes)), slopes)
+        taken(model(x, self._model.constants, self._model.geometry, np.empty(len(slopes)), slopes))
         for sensor, slope in zip(self._points, slopes, strict=False):
             if not np.isfinite(slope).all():
                 raise StewartError(f"{sensor.name}: what it sees lies along its axis where it starts")
@@ -255,7 +256,7 @@ class StewartFusion:
     def _result(self, named: tuple[str, ...], returned: tuple[str, ...], disturbed: bool) -> FusedPose:
         belief = self._judge.belief.copy()
         if self._late:
-            project(belief.x, belief.covariance, self._model.constants)
+            taken(project(belief.x, belief.covariance, self._model.constants))
         left_out = dict(self._judge.left_out)
         return FusedPose(belief.x, belief.covariance, left_out, named, returned, disturbed, self._late)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...engine.fastcall.status import taken
 from ...lie import so3
 from ..errors import StewartError
 from .kernels.filter import model
@@ -32,7 +33,7 @@ def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations
     values, slopes = np.empty(len(geometry)), np.empty((len(geometry), n))
     weights = 1.0 / deviations[known]
     for _ in range(_MAX_STEPS):
-        model(x, constants, geometry, values, slopes)
+        taken(model(x, constants, geometry, values, slopes))
         matrix = slopes[known, :6] * weights[:, None]
         off = readings - values
         off[angles] = (off[angles] + np.pi) % (2.0 * np.pi) - np.pi

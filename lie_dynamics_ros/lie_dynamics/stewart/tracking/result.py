@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...engine.fastcall.status import taken
 from ...lie import se3, so3
 from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
@@ -317,7 +318,7 @@ class TrackedPose:
 def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) -> Array:
     """Return J^-1 Sigma J^-T, (n, 6, 6), of the poses in rows (n, WIDTH), J "aligned"; NaN where singular."""
     out = np.empty((len(rows), 6, 6))
-    covariances(platform.all_points, leg_covariance, ANGULAR_FIRST, rows, out)
+    taken(covariances(platform.all_points, leg_covariance, ANGULAR_FIRST, rows, out))
     return out
 
 
