@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dynamics.test_coupled_mimics import HAND, G, widen
+from dynamics.coupled.test_coupled_mimics import HAND, G, widen
 from support.compare import relative
 
 from lie_dynamics_ros.lie_dynamics import (
