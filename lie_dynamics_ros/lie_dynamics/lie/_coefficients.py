@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Array
-from .kernels.exponential import SWITCH, factorial_series, slope
+from .kernels.series import SWITCH, factorial_series, slope
 
 _TERMS = 20
 
