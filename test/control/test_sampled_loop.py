@@ -103,6 +103,30 @@ def test_gains_scale_with_the_period():
         sampled_loop(0.0, 1.0, 1.0, 1.0)
 
 
+@pytest.mark.parametrize("pole", [None, 0.2, 0.9])
+def test_an_axis_is_judged_as_by_its_eigenvalues(pole):
+    """The polynomial of `is_robust` against the matrix of `sampled_loop`; round-off decides only next to the circle."""
+    rng, told = np.random.default_rng(3), []
+    for k in range(400):
+        h, delay = 10.0 ** rng.uniform(-4.0, -1.5), float(rng.choice([0.0, 0.1, 0.25, 0.5, 1.0, 1.75, 2.0, 7.75]))
+        kd = 10.0 ** rng.uniform(-1.5, 0.2) / h
+        kp = 0.0 if k % 4 == 0 else kd**2 * 10.0 ** rng.uniform(-2.0, 0.3)
+        ki = kp * kd * 10.0 ** rng.uniform(-3.0, -0.5) if k % 4 == 1 else 0.0
+        if kp == 0.0 and pole is None:
+            continue
+        radii = []
+        for d in (0.0, delay):
+            for factor in (0.5, 1.0, 2.0) if ki else (2.0,):
+                loop = sampled_loop(h, d, factor * kp, factor * kd, factor * ki, pole=pole)
+                sizes = np.abs(np.linalg.eigvals(loop))
+                sizes = np.delete(sizes, np.argmin(np.abs(sizes - 1.0))) if kp == 0.0 else sizes
+                radii.append(sizes.max())
+        assert abs(max(radii) - 1.0) > 1e-9
+        told.append(is_robust(h, delay, kp, kd, ki, pole))
+        assert told[-1] == (max(radii) < 1.0), (h, delay, kp, kd, ki)
+    assert 0.2 < np.mean(told) < 0.8
+
+
 def test_limited_damping_is_the_parallel_sum_and_never_faster_than_its_rate():
     rng = np.random.default_rng(2)
     for k in range(40):

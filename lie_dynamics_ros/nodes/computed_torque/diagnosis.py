@@ -8,6 +8,7 @@ from ...core.commanding.phases import STOPPED, STOPPING
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from .core import ComputedTorqueCore
+from .gains import LoopReport
 from .outputs.tool_outputs import describe_tool
 from .tool.tool_options import TOOL_MODES
 
@@ -28,13 +29,12 @@ def describe_control(core: ComputedTorqueCore, report: Report) -> None:
 
 def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
     """Write down how the loop stands while states are answered, and what is to be warned of."""
-    gains, loop, values = core.gains, core.loop(), report.values
+    gains, values = core.gains, report.values
     values["loop period [ms]"] = f"{gains.usual * 1e3:.3f}"
     values["loop: gains suit a period of [ms]"] = f"{gains.period * 1e3:.3f}"
     values["loop delay [periods]"] = f"{gains.delay:g}"
     values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"
-    values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
-    values["loop: spectral radius"] = f"{loop.radius:.4f}"
+    report.parts.append(lambda: _examine_loop(core, report))
     mode, motors = core.mode, core.motors
     if motors is not None and motors.follower.last is not None:
         last = motors.follower.last
@@ -57,3 +57,13 @@ def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
         report.add(diagnostics.ERROR, f"stopped: {core.reason}; ~/hold resumes control")
     if core.note:
         report.add(diagnostics.WARN, core.note)
+
+
+def _examine_loop(core: ComputedTorqueCore, report: Report) -> None:
+    loop = core.loop()
+    report.values["loop: largest rate of damping [1/s]"] = f"{loop.rate:.0f}, allowed {loop.allowed:.0f}"
+    report.parts.append(lambda: _find_radius(loop, report))
+
+
+def _find_radius(loop: LoopReport, report: Report) -> None:
+    report.values["loop: spectral radius"] = f"{loop.radius:.4f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -180,21 +181,31 @@ def _pair_factor(damping: float, rate: float, period: float, delay: float, pole:
 
 @dataclass(frozen=True)
 class LoopReport:
-    """What the sampled loop is at a pose.
+    """What the sampled loop is at a pose; each figure is found when it is asked for.
 
     Attributes
     ----------
-    radius : float
-        Spectral radius of its exact matrix; stable below 1 (at 1 where nothing pulls the position back).
-    rate : float
-        Its largest rate of damping, the largest eigenvalue of M^-1 Kd [1/s].
     allowed : float
-        What that may be at this period and delay [1/s].
+        What `rate` may be at this period and delay [1/s].
     """
 
-    radius: float
-    rate: float
+    gains: Gains
+    Kp: Array
+    Kd: Array
+    Ki: Array
+    M: Array
     allowed: float
+
+    @cached_property
+    def radius(self) -> float:
+        """Spectral radius of its exact matrix; stable below 1 (at 1 where nothing pulls the position back)."""
+        g = self.gains
+        return spectral_radius(sampled_loop(g.period, g.delay, self.Kp, self.Kd, self.Ki, self.M, g.pole))
+
+    @cached_property
+    def rate(self) -> float:
+        """Its largest rate of damping, the largest eigenvalue of M^-1 Kd [1/s]."""
+        return float(np.abs(np.linalg.eigvals(np.linalg.solve(self.M, self.Kd))).max())
 
 
 def examine(
@@ -223,5 +234,4 @@ def examine(
         Kd = g.slide * M + limited_damping_matrix(M, extra, g.cap)
         Kp, Kd, Ki = Kd * g.converge, Kd + M * g.converge, np.zeros_like(M)
         allowed = float(g.converge.max()) + g.slide + g.cap
-    rate = float(np.abs(np.linalg.eigvals(np.linalg.solve(M, Kd))).max())
-    return LoopReport(spectral_radius(sampled_loop(g.period, g.delay, Kp, Kd, Ki, M, g.pole)), rate, allowed)
+    return LoopReport(g, Kp, Kd, Ki, M, allowed)

@@ -235,7 +235,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if isinstance(core, FusingCore):
             describe_fusion(core, self.inputs.names, report, self.stream.open)
             return
-        describe_tracking(core, self.settings, report)
+        report.parts.append(lambda: describe_tracking(core, self.settings, report))
         if not self.stream.open:
             return
         if core.last is not None and core.withheld(core.last):

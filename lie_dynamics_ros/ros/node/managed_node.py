@@ -127,7 +127,7 @@ class ManagedNode(LifecycleNode):
         """React to parameters that have changed."""
 
     def describe(self, report: Report, period: float) -> None:
-        """Fill in a diagnostic report over the last ``period`` seconds."""
+        """Fill in a diagnostic report over the last ``period`` seconds; what takes long is left as a part of it."""
 
     def hears(self) -> bool:
         """Tell whether the node hears what it works on, as far as it needs to hear anything."""
@@ -303,7 +303,11 @@ class ManagedNode(LifecycleNode):
     # Diagnostics.
 
     def report(self, period: float) -> Report:
-        """Make the diagnostic report over the last ``period`` seconds."""
+        """Make the whole diagnostic report over the last ``period`` seconds."""
+        return self.begin_report(period).complete()
+
+    def begin_report(self, period: float) -> Report:
+        """Make the diagnostic report over the last ``period`` seconds, but for the parts that are left in it."""
         report = Report(values={"lifecycle state": self.state})
         if self.failure:
             report.add(diagnostics.ERROR, self.failure)

@@ -195,6 +195,9 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
         super().describe(report, period)
+        report.parts.append(lambda: self._describe_robot(report))
+
+    def _describe_robot(self, report: Report) -> None:
         core, inputs = self.core, self.inputs
         if core is None or inputs is None:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,15 @@ class Report:
         Key figures.
     hardware : str
         What the node works for, such as the name of the robot.
+    parts : deque of callable
+        What is still to be written. Each part takes long by itself, so that a state may be answered before the next.
     """
 
     level: bytes = OK
     reasons: list[str] = field(default_factory=list)
     values: dict[str, object] = field(default_factory=dict)
     hardware: str = "none"
+    parts: deque[Callable[[], None]] = field(default_factory=deque)
 
     def add(self, level: bytes, reason: str) -> None:
         """Add a reason for a level."""
@@ -53,6 +57,12 @@ class Report:
             self.reasons.insert(0, reason)
         else:
             self.reasons.append(reason)
+
+    def complete(self) -> Report:
+        """Write all parts that are left."""
+        while self.parts:
+            self.parts.popleft()()
+        return self
 
 
 class Window:
@@ -112,25 +122,28 @@ class StreamStatistics:
         values["states answered"] = self.answered
         for kind, count in sorted(self.rejected.items()):
             values[DROPPED + kind] = count
-        for name, window in (("latency", self.latency), ("callback", self.callback)):
-            found = window.percentiles(50, 95, 99)
-            for percent, value in zip((50, 95, 99), found, strict=False):
-                values[f"{name} p{percent} [us]"] = f"{value * 1e6:.0f}"
-            window.clear()
         if self.problem:
             values["last problem"] = self.problem
+        report.parts.append(lambda: self._describe_durations("latency", self.latency, values))
+        report.parts.append(lambda: self._describe_durations("callback", self.callback, values))
         return rejected
+
+    def _describe_durations(self, name: str, window: Window, values: dict[str, object]) -> None:
+        for percent, value in zip((50, 95, 99), window.percentiles(50, 95, 99), strict=False):
+            values[f"{name} p{percent} [us]"] = f"{value * 1e6:.0f}"
+        window.clear()
 
 
 class DiagnosticsPublisher:
     """Asks a node for a report once a second and publishes it, whatever its lifecycle state.
 
-    Runs on steady time, so that it goes on when simulated time stands still.
+    Runs on steady time, so that it goes on when simulated time stands still. A whole report takes longer than a period
+    of 1 kHz: it is made part by part, each when there is time for it.
 
     Parameters
     ----------
     node : ManagedNode
-        Makes the report, and says when there is time for it.
+        Makes the report, and says when there is time for a part of it.
     """
 
     def __init__(self, node: ManagedNode) -> None:
@@ -138,14 +151,30 @@ class DiagnosticsPublisher:
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last = self._steady.now().nanoseconds
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
-        self._timer = node.create_timer(PERIOD, lambda: node.between_states(self.publish), clock=self._steady)
+        self._steps: Iterator[None] = iter(())
+        self._timer = node.create_timer(PERIOD, lambda: node.between_states(self._begin), clock=self._steady)
 
-    def publish(self) -> None:
-        """Publish a report now."""
+    def _begin(self) -> None:
+        """Begin a report, after what is left of the last one, where no more states have come since."""
+        for _ in self._steps:
+            pass
+        self._steps = self._make()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        for _ in self._steps:
+            return self._node.between_states(self._go_on)
+
+    def _make(self) -> Iterator[None]:
+        """Make and publish a report; states may be answered at each yield."""
         now = self._steady.now().nanoseconds
         period = max(1e-9, (now - self._last) * 1e-9)
         self._last = now
-        report = self._node.report(period)
+        report = self._node.begin_report(period)
+        while report.parts:
+            yield
+            report.parts.popleft()()
+        yield
         status = DiagnosticStatus(
             level=report.level,
             name=self._node.get_fully_qualified_name().lstrip("/"),
@@ -155,4 +184,5 @@ class DiagnosticsPublisher:
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
+        yield
         self._publisher.publish(message)

@@ -97,7 +97,7 @@ def test_it_is_in_the_diagnostics(hears, deaf, left_out, level):
     node = SimpleNamespace(state="active", failure="", describe=lambda *_: None, get_logger=lambda: logger)
     node.hears = lambda: hears
     node.reach = SimpleNamespace(deaf=deaf, left_out=left_out)
-    report = ManagedNode.report(node, 1.0)
+    report = ManagedNode.begin_report(node, 1.0)
     assert report.level == level
     assert said == [text for text in (deaf, left_out) if text] and set(said) <= set(report.reasons)
 

@@ -1,11 +1,23 @@
-"""Figures of the diagnostics."""
+"""Figures of the diagnostics, and how a report is made."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN, Report, StreamStatistics, Window
+from rclpy.clock import Clock, ClockType
+
+from lie_dynamics_ros.ros.outputs.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    DiagnosticsPublisher,
+    Report,
+    StreamStatistics,
+    Window,
+)
 
 
 def test_the_worst_level_wins_and_comes_first():
@@ -50,3 +62,40 @@ def test_counts_since_the_last_report():
     assert statistics.describe(report, 1.0) == 0
     assert report.values["states per second"] == "10.0"
     assert report.values["dropped: stale"] == 1
+
+
+def test_a_report_is_written_in_parts_with_room_for_states_between_them():
+    """Each part waits for an answer of its own; what is left when states cease is written before the next report."""
+    published, waiting, begun = [], [], []
+
+    def begin_report(period):
+        report = Report(values={"period": period, "number": len(begun)})
+        begun.append(report)
+        report.parts.append(lambda: report.values.update(first=1))
+        report.parts.append(lambda: report.parts.append(lambda: report.values.update(last=1)))
+        return report
+
+    node = SimpleNamespace(
+        begin_report=begin_report,
+        between_states=waiting.append,
+        create_publisher=lambda *_: SimpleNamespace(publish=published.append),
+        create_timer=lambda _, callback, clock: setattr(node, "tick", callback),
+        get_fully_qualified_name=lambda: "/arm/node",
+        get_clock=lambda: Clock(clock_type=ClockType.SYSTEM_TIME),
+    )
+    DiagnosticsPublisher(node)
+    node.tick()
+    for count in range(6):  # the beginning, three parts, the message, and its publication
+        assert not published and len(waiting) == 1, count
+        waiting.pop()()
+    assert not waiting
+    (status,) = published.pop().status
+    assert status.name == "arm/node" and status.message == "ok"
+    assert {pair.key for pair in status.values} == {"period", "number", "first", "last"}
+    node.tick()
+    waiting.pop()()
+    assert len(begun) == 2 and begun[1].parts and not published
+    node.between_states = lambda do: do()  # no more states
+    node.tick()
+    assert [len(message.status[0].values) for message in published] == [4, 4]
+    assert not any(report.parts for report in begun)

@@ -7,7 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .sampled_loop import Array, damper_limit, sampled_loop, spectral_radius
+from ...errors import InputError
+from ..kernels.sampled_axis import ROOM, axis_is_stable
+from .sampled_loop import damper_limit
 
 MARGIN = 2.0
 """By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""
@@ -31,20 +33,19 @@ def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0
     pole : float, optional
         Of the filter that velocities come from, see `sampled_loop`.
     """
+    if not (period > 0.0 and math.isfinite(period) and 0.0 <= delay < math.inf):
+        raise InputError(f"period, delay: a positive and a number >= 0 are expected, got {period} and {delay}")
     delays = {0.0, delay}
     if kp == ki == 0.0 and (pole is None or kd == 0.0):
         return all(MARGIN * kd * period <= damper_limit(d) for d in delays)
     factors = (MARGIN,) if ki == 0.0 else (1.0 / MARGIN, 1.0, MARGIN)
-    loops = (sampled_loop(period, d, k * kp, k * kd, k * ki, 1.0, pole) for d in delays for k in factors)
-    if kp == ki == 0.0:
-        return all(_damps(loop) for loop in loops)
-    return all(spectral_radius(loop) < 1.0 for loop in loops)
-
-
-def _damps(loop: Array) -> bool:
-    """Tell whether a loop is stable but for its position, whose eigenvalue is 1."""
-    values = np.linalg.eigvals(loop)
-    return bool(np.abs(np.delete(values, np.argmin(np.abs(values - 1.0)))).max() < 1.0)
+    work = np.empty((2, ROOM + math.floor(delay)))
+    gains = (kp * period**2, kd * period, ki * period**3)
+    return all(
+        axis_is_stable(np.array([*(factor * gain for gain in gains), d, math.nan if pole is None else pole]), work)
+        for d in delays
+        for factor in factors
+    )
 
 
 @lru_cache(maxsize=4096)
