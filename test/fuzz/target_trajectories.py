@@ -26,6 +26,7 @@ from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, POLICIES, ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import Goal, Tolerance, read_bounds
+from lie_dynamics_ros.nodes.computed_torque.trajectories.moving_end import ALLOWED
 from lie_dynamics_ros.ros.inputs.trajectories import read_joint_trajectory
 
 from .target import DefectError, Target
@@ -59,7 +60,7 @@ def random_options(rng: np.random.Generator) -> ComputedTorqueOptions:
             changes[name] = [_between(rng, setting) for _ in range(size)]
     if rng.random() < 0.3:
         changes |= {"payload_frame": "panda_link7", "payload_mass": float(rng.choice([0.1, 3.0, 1e3, 1e6]))}
-    changes["effort_policy"] = str(rng.choice(POLICIES))
+    changes |= {"effort_policy": str(rng.choice(POLICIES)), ALLOWED: bool(rng.random() < 0.5)}
     return options(**changes)
 
 
@@ -88,6 +89,8 @@ def random_trajectory(rng: np.random.Generator, position: np.ndarray, now: int) 
             positions=list(q), velocities=list(qd), accelerations=[], effort=[], time_from_start=_time(int(t * 1e9))
         )
         points.append(point)
+    if rng.random() < 0.6:
+        points[-1].velocities = [0.0] * len(points[-1].velocities)
     if rng.random() < 0.3:
         for point in points:
             point.accelerations = list(rng.normal(0, reach, size))

@@ -49,7 +49,9 @@ def test_what_is_added_depends_on_the_desired_motion_alone(mode):
     cores = [
         make_core(arm.model, f, mode=mode, saturate_efforts=False, adaptation_memory=0.0) for f in (None, friction)
     ]
-    points = JointPoints(np.arange(7), np.array([0.0, 1.0]), np.array([middle, middle + 0.2]), np.full((2, 7), 0.2))
+    places, rates = np.array([middle, middle + 0.2, middle + 0.3]), np.full((3, 7), 0.2)
+    rates[2] = 0.0
+    points = JointPoints(np.arange(7), np.array([0.0, 1.0, 2.0]), places, rates)
     for core in cores:
         core.start()
         core.answer(RobotState(10**9, middle, np.zeros(7)))

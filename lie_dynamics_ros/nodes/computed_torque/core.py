@@ -128,7 +128,7 @@ class ComputedTorqueCore(Following):
         self._guard = Guard(model.joint_names, self._soft, self.fastest, self._speed, options)
         self.judge = TrajectoryJudge(
             dynamics, self.friction, self._motion_limits(), options.check_dynamics and options.saturate,
-            options.on_infeasible, options.stop_time,
+            options.on_infeasible, options.stop_time, options.allow_nonzero_velocity_at_trajectory_end,
         )  # fmt: skip
         self._pace = options.speed_scaling * self._pace_factor
         self._efforts.set_options(options, numbers["effort_rate_limit"])

@@ -15,6 +15,7 @@ from ...lie_dynamics.control import is_robust, largest_period
 from .core import CONTROL_MODES, POLICIES
 from .tool.tool_options import TOOL_SETTINGS, ToolOptions
 from .trajectories.judging import JUDGEMENTS
+from .trajectories.moving_end import ALLOWED
 
 NUMBERS = (
     "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",
@@ -153,6 +154,11 @@ CONTROL_SETTINGS = (
         "What becomes of trajectories beyond limits of velocity, acceleration, jerk or effort.",
         choices=JUDGEMENTS,
     ),
+    Setting(
+        ALLOWED,
+        False,
+        "Take trajectories whose last point has a velocity, and bring them to rest behind it.",
+    ),
     per_joint(
         "path_tolerance",
         0.0,
@@ -225,6 +231,7 @@ class ComputedTorqueOptions(RobotOptions):
     position_tolerance: float
     stop_time: float
     on_infeasible: str
+    allow_nonzero_velocity_at_trajectory_end: bool
     goal_time_tolerance: float
     speed_scaling: float
     speed_scaling_time: float

@@ -197,9 +197,10 @@ def test_adaptive_mode_on_defaults_learns_a_payload_without_a_step():
     settle = loop.run(1.0)
     t = np.arange(0.0, 14.0, 0.05)[:, None]
     sine, cosine = np.sin(pace * t), np.cos(pace * t)
-    ramp = np.concatenate([[1.0], 1.0 + t[1:, 0]])
     home = settle[-1].desired.position
-    loop.follow(ramp, home + swing * sine, swing * pace * cosine, -swing * pace**2 * sine)
+    motion = np.array([home + swing * sine, swing * pace * cosine, -swing * pace**2 * sine])
+    rest = np.array([home, ZERO, ZERO])[:, None]
+    loop.follow(np.append(1.0 + t[:, 0], 18.0), *np.concatenate([motion, rest], axis=1))
     masses = []
     for _ in range(round(13.0 / loop.period)):
         loop.step()

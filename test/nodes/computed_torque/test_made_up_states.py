@@ -191,6 +191,9 @@ def test_judges_and_retimes_trajectories_and_slows_them_down_where_that_is_wishe
     np.testing.assert_allclose(slow.points[-1].positions, MIDDLE + 0.6, atol=1e-9)
     again = check(slow)
     assert again.success and again.feasible and 0.9 < max(*again.velocity_use, *again.effort_use) <= 1.0
+    moving = check(trajectory(ARM_JOINTS, [1.0], [MIDDLE], [[0.05] * 7]), retime=True)
+    assert moving.success and not moving.feasible and "ends with joint panda_joint1 at 0.05" in moving.reason
+    assert check(moving.retimed).feasible
     bad = check(trajectory(["nobody"], [1.0], [[0.0]]))
     assert not bad.success and "names no joint of the robot" in bad.message
 

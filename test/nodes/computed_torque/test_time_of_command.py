@@ -16,7 +16,9 @@ def swing_errors(delay, **parameters):
     loop.run(0.1)
     times, pace = np.linspace(0.0, 2.0, 41), np.pi
     sine, cosine = np.sin(pace * times)[:, None] * np.ones(7), np.cos(pace * times)[:, None] * np.ones(7)
-    loop.follow(times, MIDDLE + 0.2 * sine, 0.2 * pace * cosine, -0.2 * pace**2 * sine, start=S + 10**8)
+    motion = np.array([MIDDLE + 0.2 * sine, 0.2 * pace * cosine, -0.2 * pace**2 * sine])
+    rest = np.array([MIDDLE, ZERO, ZERO])[:, None]
+    loop.follow(np.append(times, 3.0), *np.concatenate([motion, rest], axis=1), start=S + 10**8)
     return np.array([answer.error for answer in loop.run(1.9)[250:]])
 
 

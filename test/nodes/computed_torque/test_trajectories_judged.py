@@ -6,6 +6,7 @@ from core_loop import MIDDLE, ZERO, Loop, S, panda
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics.control.feasibility import extremes
+from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_piece import Desired
 
 SPEED = panda().limits.velocity
 
@@ -67,3 +68,72 @@ def test_a_trajectory_that_waits_and_cannot_begin_is_told():
     ((told, _, reason),) = loop.core.player.dropped
     assert told == start and "start_tolerance" in reason
     np.testing.assert_allclose(loop.answers[-1].desired.position, MIDDLE)
+
+
+MOVING = {"allow_nonzero_velocity_at_trajectory_end": True}
+
+
+def test_a_last_point_with_a_velocity_is_refused_unless_it_is_allowed():
+    loop = Loop()
+    loop.step()
+    before = loop.core.player.count
+    for times in ([0.5], [0.0]):
+        with pytest.raises(MessageError, match=r"ends with joint panda_joint3 at -0\.2 \(velocity\); expected 0, or"):
+            loop.follow(times, [MIDDLE], [[0.1, 0.0, -0.2, 0.0, 0.0, 0.0, 0.0]])
+    assert loop.core.player.count == before
+    loop.follow([0.5], [MIDDLE], [[1e-5] * 7])  # round-off of planners
+    loop.change(**MOVING)
+    loop.follow([0.5], [MIDDLE + 0.05], [ZERO + 0.1])
+
+
+@pytest.mark.parametrize("bend", [None, 0.3])
+def test_it_is_passed_and_the_joints_come_to_rest_behind_it(bend):
+    """By v T / 2 + a T^2 / 12 in `stop_time`, without any jump; desired rates against differences of positions."""
+    loop, speed = Loop(**MOVING), ZERO + 0.2
+    loop.step()
+    more = [] if bend is None else [[ZERO + bend]]
+    loop.follow([0.5], [MIDDLE + 0.05], [speed], *more)
+    assert "comes to rest at 0.8 s" in loop.core.note
+    way = loop.run(1.0)
+    position, rate, curve = (np.array([getattr(a.desired, x) for a in way]) for x in Desired._fields[:3])
+    end = MIDDLE + 0.05 + 0.5 * 0.3 * 0.2 + (bend or 0.0) * 0.3**2 / 12.0
+    np.testing.assert_allclose(position[-1], end, atol=1e-12)
+    assert not rate[-1].any() and not curve[-1].any()
+    h = loop.period
+    np.testing.assert_allclose(np.diff(position, axis=0), h * 0.5 * (rate[1:] + rate[:-1]), atol=3.0 * h**2)
+    assert np.abs(np.diff(rate, axis=0)).max() < 2.0 * h * np.abs(curve).max() + 1e-12
+    assert rate.max() < 0.45
+    if bend is not None:
+        assert np.abs(np.diff(curve, axis=0)).max() < 0.1
+
+
+def test_the_way_to_rest_keeps_the_limits_or_the_trajectory_is_refused():
+    loop = Loop(acceleration_limit=[0.8], **MOVING)
+    loop.step()
+    slow = [MIDDLE + 0.09], [ZERO + 0.3]
+    loop.follow([0.6], *slow)  # 1 rad/s^2 in 0.3 s, 0.67 in 0.45 s
+    assert "comes to rest at 1.05 s" in loop.core.note
+    loop.run(0.3)
+    near = MIDDLE.copy()
+    near[0] = panda().limits.upper[0] - 0.01
+    loop = Loop(**MOVING)
+    loop.run(0.1)
+    with pytest.raises(MessageError, match=r"a position of .* beyond the limits of panda_joint1"):
+        loop.follow([4.0], [near], [np.eye(7)[0]])
+    loop.follow([4.0], [near], [-0.01 * np.eye(7)[0]])
+
+
+def test_a_stream_of_single_points_is_followed_without_a_jump():
+    """As MoveIt Servo sends it: where the joints are to be soon and how fast, again and again; then it ends."""
+    loop = Loop(rate=500.0, **MOVING)
+    loop.run(0.1)
+    way, speed, pace = [], 0.2, 2.0 * np.pi * 0.5
+    for k in range(60):
+        t = 0.04 + 0.02 * k
+        at, rate = 1.0 - np.cos(pace * t), pace * np.sin(pace * t)
+        loop.follow([0.04], [MIDDLE + speed / pace * at], [ZERO + speed / pace * rate])
+        way += loop.run(0.02)
+    way += loop.run(0.6)
+    rate = np.array([a.desired.velocity for a in way])
+    assert np.abs(np.diff(rate, axis=0)).max() < 0.02 < 0.1 < np.abs(rate).max() < 0.25
+    assert not rate[-1].any() and {a.phase for a in way} <= {"following", "holding"}

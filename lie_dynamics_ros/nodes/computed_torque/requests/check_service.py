@@ -8,6 +8,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ....core.errors import MessageError
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.control.feasibility import KINDS, Retimed
 from ....ros.inputs.trajectories import read_joint_trajectory
@@ -34,13 +35,19 @@ class CheckService:
         names, player, zero = core.model.joint_names, core.player, core.zero
         desired = Desired(core.model.neutral(), zero, zero, zero) if player is None else player.desired
         _, points = read_joint_trajectory(request.trajectory, JointMapping(names))
+        try:
+            core.judge.require_end(points)
+        except MessageError as error:
+            response.reason = str(error)
+        points = core.judge.brought_to_rest(points, desired.position)
         path = Piece(0, points, desired if points.times[0] > 0.0 else None).path(desired.position)
         found = core.judge.report(path)
-        response.feasible, response.reason = found.feasible, "" if found.excess is None else str(found.excess)
+        response.feasible = found.feasible and not response.reason
+        response.reason = response.reason if found.excess is None else str(found.excess)
         response.joint_names, response.factor = list(names), 1.0
         for kind in KINDS:
             setattr(response, f"{kind}_use", [float(x) for x in np.nan_to_num(found.use(kind))])
-        if request.retime and not found.feasible:
+        if request.retime and not response.feasible:
             slow = core.judge.slowed(path)
             response.factor = slow.factor
             response.retimed = to_message([names[k] for k in points.joints], slow)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_points import JointPoints
 from ....lie_dynamics import JointFriction, LieDynamicsError, MotorDynamics, SingularityError
@@ -25,6 +26,7 @@ from ....lie_dynamics.control.feasibility import (
     retime,
 )
 from ....lie_dynamics.control.robots import Robot
+from .moving_end import joined, moves_at_its_end, require_rest, tail
 from .trajectory_piece import Desired, Halt, Piece
 
 JUDGEMENTS = ("reject", "slow_down", "accept")
@@ -77,6 +79,8 @@ class TrajectoryJudge:
         One of `JUDGEMENTS`.
     stop_time : float
         In which motions come to rest where limits allow that [s].
+    moving_ends : bool
+        Whether trajectories are taken that move at their last point, and brought to rest behind it.
 
     Attributes
     ----------
@@ -93,10 +97,11 @@ class TrajectoryJudge:
         efforts: bool,
         policy: str,
         stop_time: float,
+        moving_ends: bool = False,
     ) -> None:
         self.model, self._friction = model, friction
         self.limits, self._policy, self._stop_time = limits, policy, stop_time
-        self._efforts = efforts
+        self._efforts, self._moving_ends = efforts, moving_ends
 
     def excess(self, path: JointPath, led: bool = False) -> Excess | None:
         """Return the first limit that a path exceeds, or None."""
@@ -124,11 +129,14 @@ class TrajectoryJudge:
 
         Costs up to some tenths of a second where it is slowed down.
         """
+        self.require_end(points)
+        given, points = points, self.brought_to_rest(points, desired.position)
+        note = "" if points is given else f"comes to rest at {points.times[-1]:.3g} s, behind its last point"
         piece = Piece(0, points, desired if points.times[0] > 0.0 and not start else None)
         path = piece.path(desired.position)
         found = self.excess(path, piece.led)
         if found is None:
-            return Prepared(points, start, self)
+            return Prepared(points, start, self, note)
         if self._policy == "reject" or found.kind not in TIMED:
             raise MessageError(TRAJECTORIES, f"a trajectory {found}")
         if self._policy == "accept":
@@ -140,6 +148,26 @@ class TrajectoryJudge:
         points = JointPoints(points.joints, slow.times, slow.q, slow.qd, slow.qdd, slow.effort)
         note = f"slowed down, takes {slow.factor:.3g} times as long ({slow.times[-1]:.3g} s): a trajectory {found}"
         return Prepared(points, start, self, note)
+
+    def require_end(self, points: JointPoints) -> None:
+        """Raise MessageError where a trajectory moves at its last point and that is not allowed."""
+        if not self._moving_ends:
+            require_rest(points, self.model.joint_names)
+
+    def brought_to_rest(self, points: JointPoints, rest: Array) -> JointPoints:
+        """Return a trajectory with a way to rest behind it, the quickest of some that keep the limits, or the last.
+
+        One that ends at rest, or with its only point at time 0, is returned as it is. ``rest`` (n,) is where the other
+        joints are.
+        """
+        if not moves_at_its_end(points) or points.times[-1] == 0.0:
+            return points
+        for stretch in STRETCHES:
+            after = tail(points, stretch * self._stop_time)
+            found = self.excess(Piece(0, after, None).path(rest))
+            if found is None or found.kind not in TIMED:  # a longer way only goes farther
+                break
+        return joined(points, after)
 
     def report(self, path: JointPath) -> Feasibility:
         """Return what a path takes of all limits, whether efforts are judged here or not."""
