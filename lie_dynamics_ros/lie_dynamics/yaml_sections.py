@@ -55,6 +55,10 @@ class Section:
     def __contains__(self, key: str) -> bool:
         return self._values.get(key) is not None
 
+    def names(self, key: str) -> bool:
+        """Tell whether a key is there, also with nothing as its value: most often one that was forgotten."""
+        return key in self._values
+
     def refuse(self, message: str) -> NoReturn:
         """Raise, with a message that begins with the place."""
         raise self._make_error(f"{self.where}: {message}")

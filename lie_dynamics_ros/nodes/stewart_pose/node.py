@@ -45,7 +45,7 @@ from .fused_outputs import FusedOutputs
 from .fusing import FusedAnswer, FusingCore
 from .fusion_options import FusionOptions
 from .markers import StewartMarkers
-from .sensor_inputs import check_leg_topics, make_inputs, tell_of
+from .sensor_inputs import make_inputs, tell_of
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics, warm_up
 from .settings import SETTINGS
 
@@ -86,7 +86,6 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         check_platform_settings(values)
         FusionOptions.from_values(values)
         LegReadings.from_values(values)
-        check_leg_topics(values["leg_topics"])
         return StewartPoseOptions.from_values(values)
 
     def settings_changed(self, names: set[str]) -> None:
@@ -99,6 +98,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     def configure(self) -> None:
         """Read the platform; raises with the reason where it cannot be used."""
+        super().configure()
         settings = self.settings
         platform = load_platform(settings["platform"], self.get_logger())
         legs = legs_of(settings)

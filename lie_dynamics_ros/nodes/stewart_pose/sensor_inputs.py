@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.errors import ConfigurationError, ParameterError
+from ...core.errors import ConfigurationError
 from ...core.leg_state import LEGS
 from ...lie_dynamics.stewart import LegReadings, PlatformSensors
 from ...ros.inputs.leg_inputs import LegInputs
@@ -15,13 +15,6 @@ from ...ros.inputs.partial_states import AGE_LIMIT
 
 if TYPE_CHECKING:
     from ...ros.wire.compatibility import Logger
-
-
-def check_leg_topics(topics: Sequence[str]) -> None:
-    """Raise ParameterError where there are too few topics for the legs, or one twice."""
-    named = [topic for topic in topics if topic]
-    if (named and len(topics) < LEGS) or len(set(named)) < len(named):
-        raise ParameterError(f"leg_topics is {list(topics)}; expected a different name for each leg")
 
 
 def make_inputs(

@@ -29,11 +29,7 @@ class LegTopics:
 
     def __init__(self, node: AnsweringNode[Any]) -> None:
         self._node = node
-        topics = node.settings["leg_topics"]
-        self.heard = any(topics)
-        for place, topic in enumerate(topics):
-            if topic:
-                node.stream.hear("leg_topics", topic, Float64, self._listener(place))
+        self.heard = node.stream.hear("leg_topics", Float64, self._listener)
 
     def _listener(self, place: int) -> Callable[[bytes, bytes], None]:
         node, state = self._node, JointState(name=[""], position=[0.0])

@@ -11,10 +11,9 @@ from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 
-from ...core.errors import MessageError, WaitingError, reason_of, start_problem
+from ...core.errors import MessageError, WaitingError, reason_of
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
 from ..outputs.response_times import ResponseTimes
@@ -22,6 +21,7 @@ from ..wire import qos
 from ..wire.compatibility import UNKNOWN
 from ..wire.messages import nanoseconds
 from ..wire.state_decoder import StateDecoder
+from .input_topics import InputTopics
 from .publishers import Publishers, subscribe
 from .state_times import BACKWARDS, STALE, StateTimes
 
@@ -92,28 +92,19 @@ class StateStream:
         self._then: Callable[[], None] | None = None
         self.set_timeout()
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
-        self._unheard: list[str] = []  # which topics cannot be heard, and why
-        self._heard = [self._subscription]
-        self._publishers = Publishers(node, self._heard)
-        for topic in node.settings.get(TOPICS.name, ()):
-            if topic:
-                self.hear(TOPICS.name, topic, JointState, self.on_state)
+        self._topics = InputTopics(node, self._subscription)
+        self._publishers = Publishers(node, self._topics.heard)
+        self.hear(TOPICS.name, JointState, lambda place: self.on_state)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
-    def hear(self, parameter: str, topic: str, type_: type, callback: Callable[[bytes, bytes], None]) -> None:
-        """Subscribe to a further topic that a parameter names, once; one that cannot be is told, and no more."""
-        try:
-            if self._node.resolve_topic_name(topic) not in [one.topic_name for one in self._heard]:
-                self._heard.append(subscribe(self._node, type_, topic, callback, qos.STREAM_INPUT))
-            elif type_ is not JointState:  # numbers without a name: those of one topic are of one joint
-                self._tell_unheard(parameter, topic, "another parameter, or joint, has the same topic")
-        except Exception as error:
-            self._tell_unheard(parameter, topic, start_problem(error))
+    def hear(self, parameter: str, type_: type, listener: Callable[[int], Callable[[bytes, bytes], None]]) -> bool:
+        """Subscribe to the topics that a parameter names, see `InputTopics.hear`."""
+        return self._topics.hear(parameter, self._node.settings.get(parameter, ()), type_, listener)
 
-    def _tell_unheard(self, parameter: str, topic: str, why: str) -> None:
-        self._unheard.append(f"{parameter}: {quoted(topic)} is not heard: {why}")
-        self._node.get_logger().error(self._unheard[-1])
+    def check_topics(self) -> None:
+        """Raise ConfigurationError where a topic cannot be heard, or is that of something else."""
+        self._topics.check()
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""
@@ -262,8 +253,6 @@ class StateStream:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
         self.responses.describe(report, self._node.settings["state_timeout"])
-        for text in self._unheard:
-            report.add(diagnostics.ERROR, text)
         several = self._publishers.take_several()
         if not self.open:
             return

@@ -94,6 +94,11 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         """The core while the node is active."""
         return self.core if self.stream.open else None
 
+    def configure(self) -> None:
+        """Build everything; raises with the reason where that is not possible, or a topic of states cannot be heard."""
+        self.stream.check_topics()
+        super().configure()
+
     def activate(self) -> None:
         """Begin to answer states."""
         assert self.core is not None

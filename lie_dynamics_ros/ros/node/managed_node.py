@@ -16,7 +16,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from ...core.errors import reason_of
+from ...core.errors import ParameterError, reason_of
 from ...core.setting import Setting
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
@@ -181,7 +181,28 @@ class ManagedNode(LifecycleNode):
         self, msg_type: Any, topic: str, callback: Callable[..., Any], *args: Any, **kw: Any
     ) -> Any:
         """Subscribe; see the class for exceptions that leave the callback."""
+        self._check_type(msg_type, topic)
         return super().create_subscription(msg_type, topic, self._guarded(callback, topic), *args, **kw)
+
+    def create_publisher(self, msg_type: Any, topic: str, *args: Any, **kw: Any) -> Any:
+        """Make a publisher."""
+        self._check_type(msg_type, topic)
+        return super().create_publisher(msg_type, topic, *args, **kw)
+
+    def create_lifecycle_publisher(self, msg_type: Any, topic: str, *args: Any, **kw: Any) -> Any:
+        """Make a publisher that is silent unless the node is active."""
+        self._check_type(msg_type, topic)
+        return super().create_lifecycle_publisher(msg_type, topic, *args, **kw)
+
+    def _check_type(self, type_: type, topic: str) -> None:
+        """Raise ParameterError where remappings give one topic to messages of two types, of which DDS says little."""
+        resolved = self.resolve_topic_name(topic)
+        for other in (*self.subscriptions, *self.publishers):
+            if other.topic_name == resolved and other.msg_type is not type_:
+                raise ParameterError(
+                    f"{topic} is the topic {resolved}, which this node has for {other.msg_type.__name__}; expected "
+                    f"another topic for {type_.__name__}"
+                )
 
     def listen(
         self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT

@@ -81,14 +81,6 @@ def test_two_drivers_that_know_some_joints_each_are_one_robot(bench, second, mod
     )
 
 
-def test_a_topic_that_cannot_be_is_told_and_the_node_answers(bench):
-    node, answers = start(bench, "inverse_dynamics", joint_state_topics=["a b", "joint_states"])
-    bench.ask(lambda: some(bench, range(7), None), answers)
-    told = bench.wait_status(node, lambda s, v: "'a b' is not heard" in s.message, "the topic")
-    assert told.level == b"\x02" and "\n" not in told.message
-    assert bench.node.count_subscribers(f"{bench.namespace}/joint_states") == 1
-
-
 @pytest.mark.parametrize("module", ["inverse_dynamics"])
 @pytest.mark.parametrize(
     ("wrong", "reason"),

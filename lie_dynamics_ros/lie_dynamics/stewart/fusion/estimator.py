@@ -241,7 +241,7 @@ class StewartFusion:
         deviations = np.sqrt(self._model.variances[:count] + fastest**2)
         x = belief.x.copy()
         self._model.constants[mk.DT] = dt
-        covariance = fit(x, self._model.constants, self._model.geometry, values[:count], deviations)
+        covariance = fit(x, self._model.constants, self._model.geometry, values[:count], deviations, self.names)
         slopes = np.empty((len(self._model.variances), len(belief.covariance)))
         taken(model(x, self._model.constants, self._model.geometry, np.empty(len(slopes)), slopes))
         for sensor, slope in zip(self._points, slopes, strict=False):

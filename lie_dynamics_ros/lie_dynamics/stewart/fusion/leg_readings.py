@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,30 @@ READINGS: dict[str, tuple[list[float] | float, float, float]] = {
     "leg_delays": ([0.0], 0.0, 0.1),
     "leg_delay_deviations": ([0.0], 0.0, 0.1),
 }
+
+
+#: Smallest and largest magnitude of a scale.
+SCALES = (1e-12, 1e6)
+
+
+def check_scales(name: str, scales: Sequence[float]) -> None:
+    """Raise StewartError where a reading would tell nothing, or too much."""
+    for leg, scale in enumerate(scales, start=1):
+        if not SCALES[0] <= abs(scale) <= SCALES[1]:
+            of = f" of leg {leg}" if len(scales) > 1 else ""
+            raise StewartError(f"{name}{of} is {scale:g}; expected a magnitude of {SCALES[0]:g} to {SCALES[1]:g}")
+
+
+def _check_growth(table: Array) -> None:
+    """Raise StewartError unless lengths, and corrected ones of each leg, grow from row to row of a table (k, 7)."""
+    whole = np.column_stack((table[:, 0], table[:, :1] + table[:, 1:]))
+    row, column = next(iter(np.argwhere(~(np.diff(whole, axis=0) > 0.0))), (-1, 0))
+    if row >= 0:
+        what = f"the corrected length of leg {column}" if column else "the length"
+        raise StewartError(
+            f"length_corrections: {what} is {whole[row, column]:g} in row {row + 1} and {whole[row + 1, column]:g} in "
+            f"row {row + 2}; expected to grow from row to row"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +77,7 @@ class LegReadings:
             if len(values[name]) not in (1, N_LEGS):
                 raise StewartError(f"{name} has {len(values[name])} numbers; expected one or six")
             given[name] = np.broadcast_to(np.array(values[name], dtype=float), (N_LEGS,)).copy()
-        if not given["length_scales"].all():
-            raise StewartError(f"length_scales is {list(values['length_scales'])}; expected numbers other than 0")
+        check_scales("length_scales", values["length_scales"])
         table = np.array(values["length_corrections"], dtype=float)
         if table.tolist() == [0.0]:
             table = np.empty((0, 1 + N_LEGS))
@@ -64,9 +87,7 @@ class LegReadings:
                 "leg), or [0.0] for none"
             )
         table = table.reshape(-1, 1 + N_LEGS)
-        steps = np.diff(table[:, 0])
-        if not (steps > 0.0).all() or not (np.diff(table[:, 1:], axis=0) > -steps[:, None]).all():
-            raise StewartError("length_corrections: lengths, also corrected ones, have to grow from row to row")
+        _check_growth(table)
         return cls(
             scales=given["length_scales"],
             offsets=given["length_offsets"],

@@ -20,7 +20,7 @@ Both are optional, besides the geometry of `stewart.geometry.yaml_files`, which 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -33,11 +33,16 @@ from ...yaml_sections import Section, read_section
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from ..geometry.yaml_files import PLATFORM_KEYS
-from .leg_readings import READINGS, LegReadings
-from .sensors import AngleSensor, DisplacementSensor, InclinationSensor, allowed_repeats
+from .leg_readings import READINGS, LegReadings, check_scales
+from .sensors import AngleSensor, DisplacementSensor, InclinationSensor
 
 _POINTS = ("base_point", "platform_point")
 _NUMBERS = ("delay", "delay_deviation")
+#: Smallest and largest number at each key of a sensor: [m or rad], [s], delays as of legs.
+_RANGES = {
+    "noise": (1e-12, 1e3), "offset": (-1e3, 1e3), "resolution": (0.0, 1e3), "delay": (0.0, 0.1),
+    "delay_deviation": (0.0, 0.1), **dict.fromkeys(_POINTS, (-1e3, 1e3)),
+}  # fmt: skip
 _KINDS: dict[str, tuple[type[DisplacementSensor], tuple[str, ...]]] = {
     "length": (DisplacementSensor, _POINTS),
     "angle": (AngleSensor, (*_POINTS, "axis", "zero")),
@@ -83,12 +88,10 @@ class PlatformSensors:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             top.refuse(f"two sensors are named {quoted(twice)}")
-        scales, offsets = (
-            [entry.number(key, value) for entry in entries] for key, value in (("scale", 1), ("offset", 0))
-        )
+        scales = [entry.number("scale", 1.0) for entry in entries]
+        offsets = [float(_within(entry, "offset", (), 0.0)) for entry in entries]
         for entry, scale in zip(entries, scales, strict=True):
-            if not scale:
-                entry.refuse("scale is 0, expected another number")
+            _usable(entry, lambda s=scale: check_scales("scale", [s]))  # type: ignore[misc]
         return cls(readings, tuple(found), tuple(scales), tuple(offsets))
 
     def values(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -131,22 +134,49 @@ def _readings(section: Section) -> dict[str, list[float] | float]:
     """Return what is told of the legs."""
     found: dict[str, list[float] | float] = {}
     for name, (default, low, high) in READINGS.items():
-        if name not in section:
+        if not section.names(name):
             continue
         numbers = section.numbers(name, None if isinstance(default, list) else ())
-        if not ((low <= numbers) & (numbers <= high)).all():
-            section.refuse(f"{name} is {quoted(numbers.tolist())}, expected {low:g} to {high:g}")
-        if name != "length_corrections" and numbers.ndim > 1:
-            section.refuse(f"{name} is {quoted(numbers.tolist())}, expected one number or six")
+        table = name == "length_corrections"
+        if numbers.ndim > 1 + table or (numbers.ndim == 2 and numbers.shape[1] != 7):
+            wanted = "rows of seven numbers" if table else "one number or six"
+            section.refuse(f"{name} is {quoted(numbers.tolist())}, expected {wanted}")
+        if not table and numbers.size not in (1, 6):
+            section.refuse(f"{name} has {numbers.size} numbers; expected one or six")
+        outside = np.argwhere(~((low <= numbers) & (numbers <= high)))
+        if len(outside):
+            section.refuse(
+                f"{name}{_place(outside[0], table)} is {numbers[tuple(outside[0])]:g}, expected {low:g} to {high:g}"
+            )
         found[name] = numbers.ravel().tolist() if isinstance(default, list) else float(numbers)
+    _usable(section, lambda: LegReadings.from_values(PlatformSensors(found).values()))
+    return found
+
+
+def _place(index: npt.NDArray[np.int64], table: bool) -> str:
+    """Return which of several numbers it is: of a leg, or in a table of lengths and of corrections of legs."""
+    if not len(index):
+        return ""
+    if not table:
+        return f" of leg {index[0] + 1}"
+    row, column = (index[0], index[1]) if len(index) == 2 else divmod(index[0], 7)
+    return f" of {f'leg {column}' if column else 'the length'} in row {row + 1}"
+
+
+def _usable(section: Section, check: Callable[[], object]) -> None:
+    """Call what may raise StewartError, with a message that begins with the place."""
     try:
-        LegReadings.from_values(PlatformSensors(found).values())
+        check()
     except StewartError as error:
         section.refuse(str(error))
-    for name in ("leg_delays", "leg_delay_deviations"):
-        if len(np.atleast_1d(found.get(name, 0.0))) not in (1, 6):
-            section.refuse(f"{name} has {len(np.atleast_1d(found[name]))} numbers, expected one or six")
-    return found
+
+
+def _within(entry: Section, key: str, shape: tuple[int, ...], default: float | None = None) -> npt.NDArray[np.float64]:
+    """Return numbers of a sensor in the range of the key."""
+    numbers, (low, high) = entry.numbers(key, shape, default), _RANGES[key]
+    if not ((low <= numbers) & (numbers <= high)).all():
+        entry.refuse(f"{key} is {quoted(numbers.tolist())}, expected {low:g} to {high:g}")
+    return numbers
 
 
 def _sensor(entry: Section, platform: StewartPlatform) -> DisplacementSensor:
@@ -168,19 +198,15 @@ def _sensor(entry: Section, platform: StewartPlatform) -> DisplacementSensor:
     others = [key for key in ("leg", *_POINTS, "axis", "zero") if key in entry and key not in (*vectors, "leg")]
     if others:
         entry.refuse(f"{', '.join(others)} have no part in a sensor of kind {kind}")
+    given |= {key: tuple(_within(entry, key, (3,)).tolist()) for key in _POINTS if key in vectors and key not in given}
     given |= {key: tuple(entry.numbers(key, (3,)).tolist()) for key in vectors if key not in given}
-    given |= {key: entry.number(key, 0.0) for key in _NUMBERS}
-    sensor = make(
-        entry.text("name"), noise=entry.number("noise"),
-        resolution=entry.number("resolution") if "resolution" in entry else None, **given,
-    )  # fmt: skip
-    if not sensor.noise > 0.0 or not 0.0 <= sensor.delay_deviation <= 1.0 or not abs(sensor.delay) <= 1.0:
-        entry.refuse("expected noise above 0, delay up to 1 s, delay_deviation 0 to 1 s")
-    try:
-        sensor.row()
-        allowed_repeats(sensor.name, sensor.noise, sensor.resolution)
-    except StewartError as error:
-        entry.refuse(str(error))
+    given |= {key: float(_within(entry, key, (), 0.0)) for key in _NUMBERS}
+    resolution = float(_within(entry, "resolution", ())) if entry.names("resolution") else None
+    name = entry.text("name")
+    if not name.isprintable() or name != name.strip():
+        entry.refuse(f"name is {quoted(name)}, expected a text on one line without blanks around it")
+    sensor = make(name, noise=float(_within(entry, "noise", ())), resolution=resolution, **given)
+    _usable(entry, sensor.row)
     return sensor
 
 

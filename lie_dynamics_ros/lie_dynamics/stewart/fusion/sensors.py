@@ -152,7 +152,7 @@ def number(name: str, key: str, value: object, *, zero: bool = False) -> float:
         found = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         found = math.nan
-    if not (0.0 <= found < math.inf and (zero or found > 0.0)):
+    if not (0.0 <= found < math.inf and (zero or 0.0 < found**2 < math.inf)):
         raise StewartError(f"{name}: {key} is {value!r}, expected a {'number >= 0' if zero else 'positive number'}")
     return found
 

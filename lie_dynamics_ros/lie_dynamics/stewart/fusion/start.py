@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...engine.fastcall.status import taken
@@ -17,7 +19,9 @@ RATES = (1.0, 1.0, 50.0, 10.0)
 _MAX_STEPS = 50
 
 
-def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array) -> Array:
+def fit(
+    x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array, names: Sequence[str]
+) -> Array:
     """Move the pose in the state `x` to where it fits `readings` best, and return its covariance (6, 6).
 
     Gauss-Newton from the pose in `x`, where NaN among the readings counts as none, and so do inclinations: nothing is
@@ -25,7 +29,8 @@ def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations
 
     Raises
     ------
-    StewartError : readings that do not hold the platform, or that no pose near fits.
+    StewartError : readings that do not hold the platform, or that no pose near fits; a sensor, by its name, that tells
+        nothing where the platform starts.
     """
     known = np.flatnonzero(np.isfinite(readings) & (geometry[:, KIND] != INCLINATION))
     angles = geometry[:, KIND] == ANGLE
@@ -34,6 +39,11 @@ def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations
     weights = 1.0 / deviations[known]
     for _ in range(_MAX_STEPS):
         taken(model(x, constants, geometry, values, slopes))
+        blind = known[~np.isfinite(slopes[known]).all(axis=1)]
+        if blind.size:
+            raise StewartError(
+                f"{names[blind[0]]} tells nothing where the platform starts: its points meet, or lie along its axis"
+            )
         matrix = slopes[known, :6] * weights[:, None]
         off = readings - values
         off[angles] = (off[angles] + np.pi) % (2.0 * np.pi) - np.pi
