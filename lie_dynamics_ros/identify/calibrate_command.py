@@ -13,6 +13,7 @@ import numpy as np
 
 from ..lie_dynamics import InputError
 from ..lie_dynamics.stewart import (
+    DisplacementSensor,
     LegReadings,
     MeasuredCalibration,
     OffsetPlatform,
@@ -24,7 +25,9 @@ from ..lie_dynamics.stewart import (
     level_home,
     poses_to_measure,
 )
+from ..lie_dynamics.stewart.calibration.measured import unmeasured
 from ..lie_dynamics.stewart.geometry.offset_platform import any_platform, points_of
+from ..lie_dynamics.texts import listed
 from .calibration_report import told, write_calibration
 from .command import check_output, ended
 from .stations import read_stations
@@ -45,6 +48,15 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--platform", type=Path, required=True, help="the platform as it is drawn, YAML")
     found.add_argument("--out", type=Path, default=Path("my_platform"), help="folder for what is written")
     found.add_argument("--legs", nargs=6, default=LEGS, metavar="LEG", help="names of the legs in joint states")
+    found.add_argument(
+        "--further", nargs="+", metavar="NAME", help="legs beyond six, sensors of the file; else those that the bag has"
+    )
+    found.add_argument("--gains", action="store_true", help="estimate a gain of each leg's encoder, too")
+    found.add_argument(
+        "--distance", nargs=4, action="append", default=[], metavar=("SIDE", "LEG", "LEG", "METRES"),
+        help="measured distance of joint centres of the base or the platform, where nothing else tells the scale",
+    )  # fmt: skip
+    found.add_argument("--distance-sigma", type=float, default=1e-4, help="of these distances [m]")
     found.add_argument("--lengths", default="", help="topic of joint states, where there are several")
     found.add_argument("--poses", default="", help="topic of what was measured, where there are several")
     found.add_argument("--scale", type=float, nargs="+", help="lengths for each unit of the readings, not the file's")
@@ -60,8 +72,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--tilt", type=float, default=0.4, help="of those poses: largest turn about each axis [rad]")
     found.add_argument("--plan", action="store_true", help="only write poses to measure, without a bag")
     found.add_argument(
-        "--measured", choices=("pose", "position", "orientation"), default="pose", help="of the plan: by the device"
-    )
+        "--measured", choices=("pose", "position", "orientation", "lengths"), default="pose",
+        help="of the plan: by the device; lengths: there is none, also with a bag, but more than six legs",
+    )  # fmt: skip
     return found
 
 
@@ -78,46 +91,90 @@ def run(given: argparse.Namespace) -> int:
     told = {f"length_{name}s": _six(name, getattr(given, name)) for name in ("scale", "offset") if getattr(given, name)}
     sensors = replace(sensors, readings={**sensors.readings, **told})
     readings = LegReadings.from_values(sensors.values())
+    legs = further_legs(sensors, given.further)
+    if given.measured == "lengths" and not legs:
+        raise InputError("--measured lengths: sensors of kind length in the file are expected, beside six legs")
     if given.plan:
-        return _write_plan(given.out, _plan(given, platform, None, given.measured))
+        return _write_plan(given.out, _plan(given, platform, None, given.measured, list(legs.values())))
     if given.bag is None:
         raise InputError("a bag, or --plan, is expected")
+    scales = np.append(readings.scales, [sensors.scales[sensors.sensors.index(leg)] for leg in legs.values()])
     stations = read_stations(
         given.bag,
-        given.legs,
+        (*given.legs, *(legs if given.further else ())),
         given.lengths,
         given.poses,
-        given.still / float(np.abs(readings.scales).max()),
+        (given.still / np.abs(scales)).tolist(),
         given.rest,
+        () if given.further else tuple(legs),
+        given.measured != "lengths",
     )
     for remark in stations.remarks:
         print(remark)
     print("calibrating", file=sys.stderr, flush=True)
-    lengths = stations.readings.copy()
-    for row in lengths:
-        readings.apply(row, None, np.full(6, np.nan))
+    further = [legs[name] for name in stations.legs[6:]]
     found = calibrate_measured(
-        platform, stations.poses, lengths, measured=stations.measured,
+        platform, stations.poses, _lengths(stations.readings, readings, sensors, further), measured=stations.measured,
         length_sigma=given.length_sigma, rotation_sigma=given.rotation_sigma, position_sigma=given.position_sigma,
-        drawing_sigma=given.drawing_sigma,
+        drawing_sigma=given.drawing_sigma, further=further, gains=given.gains,
+        distances=_distances(given.distance, given.legs), distance_sigma=given.distance_sigma,
     )  # fmt: skip
     for problem in found.problems:
         print(f"warning: {problem}")
     print("looking for the poses to measure next, and drawing", file=sys.stderr, flush=True)
     calibrated = found.joints or found.platform
-    plan = _plan(given, calibrated, found.poses, stations.measured)
+    plan = _plan(given, calibrated, found.poses, stations.measured, found.further)
     given.out.mkdir(parents=True, exist_ok=True)
     files = [given.out / "platform.yaml", given.out / "stewart_pose.yaml"]
-    sensors = sensors.with_offsets(found.offsets)
+    sensors = sensors.with_offsets(found.offsets[:6], found.gains[:6])
+    sensors = sensors.with_further(found.further, found.offsets[6:], found.gains[6:])
+    sensors = sensors.on_legs(points_of(platform), found.platform)
     files[0].write_text(calibrated.to_yaml() + sensors.to_yaml(), encoding="utf-8")
     if found.joints is None:
         files[1].write_text(parameters(files[0], given.legs), encoding="utf-8")
     else:  # the node takes point joints
         del files[1]
-    files.append(write_calibration(found, given.out / "report.html", given.legs, stations.remarks, plan))
+    files.append(write_calibration(found, given.out / "report.html", stations.legs, stations.remarks, plan))
     print(summary(found))
     print("written: " + ", ".join(str(path) for path in files))
     return _write_plan(given.out, plan)
+
+
+def further_legs(sensors: PlatformSensors, names: Sequence[str] | None) -> dict[str, DisplacementSensor]:
+    """Return legs beyond six by name: those that are named, else all of the platform's file."""
+    there = {sensor.name: sensor for sensor in sensors.sensors if type(sensor) is DisplacementSensor}
+    unknown = [name for name in names or () if name not in there]
+    if unknown:
+        raise InputError(
+            f"--further: {listed(unknown)} are no sensors of kind length in the file; it has {listed(there) or 'none'}"
+        )
+    return {name: there[name] for name in names} if names else there
+
+
+def _lengths(
+    raw: np.ndarray, readings: LegReadings, sensors: PlatformSensors, further: Sequence[DisplacementSensor]
+) -> np.ndarray:
+    """Return lengths (k, n) of readings of six legs and further ones."""
+    lengths = raw.copy()
+    for row in lengths:
+        readings.apply(row[:6], None, np.full(6, np.nan))
+    for column, leg in enumerate(further, start=6):
+        at = sensors.sensors.index(leg)
+        lengths[:, column] = sensors.scales[at] * raw[:, column] + sensors.offsets[at]
+    return lengths
+
+
+def _distances(given: Sequence[Sequence[str]], legs: Sequence[str]) -> list[tuple[str, str, str, float]]:
+    """Return distances as the library takes them, which counts the legs."""
+    numbers = {leg: str(k) for k, leg in enumerate(legs, start=1)}
+    found = []
+    for side, first, second, metres in given:
+        try:
+            length = float(metres)
+        except ValueError:
+            raise InputError(f"--distance: a distance in metres is expected, got {metres!r}") from None
+        found.append((side, numbers.get(first, first), numbers.get(second, second), length))
+    return found
 
 
 def parameters(platform: Path, legs: Sequence[str]) -> str:
@@ -130,14 +187,18 @@ def parameters(platform: Path, legs: Sequence[str]) -> str:
 
 def summary(found: MeasuredCalibration) -> str:
     """Return errors before and after, and what moved."""
-    lines = ["errors of poses that were not used: drawing, calibrated"]
+    lines = ["errors of poses that were not used: drawing, calibrated"] if found.measured != "lengths" else []
     for what, unit, before, after in zip(("distance", "angle"), ("mm", "mrad"), *found.pose_errors(), strict=True):
         if before > 0.0:
             later = f"{1e3 * after:.4f} {unit}" if np.isfinite(after) else "too few poses to leave some out"
             lines.append(f"  {what}: {1e3 * before:.4f} {unit}, {later}")
-    worst = float(found.deviations.max())
+    metric = 7 * len(found.offsets)
+    worst, gain = (float(part.max(initial=0.0)) for part in (found.deviations[:metric], found.deviations[metric:]))
     least = f"{1e3 * worst:.3g} mm" if np.isfinite(worst) else "some cannot be told"
     lines.append(f"largest standard deviation of a joint coordinate or offset: {least}")
+    if len(found.deviations) > metric:
+        told = f"{1e6 * gain:.3g} ppm" if np.isfinite(gain) else "some cannot be told"
+        lines.append(f"gains are {', '.join(f'{x:.6f}' for x in found.gains)}; largest standard deviation: {told}")
     return "\n".join(lines)
 
 
@@ -150,10 +211,14 @@ def _six(name: str, values: Sequence[float]) -> list[float]:
 
 
 def _plan(
-    given: argparse.Namespace, platform: StewartPlatform | OffsetPlatform, poses: np.ndarray | None, measured: str
+    given: argparse.Namespace,
+    platform: StewartPlatform | OffsetPlatform,
+    poses: np.ndarray | None,
+    measured: str,
+    further: Sequence[DisplacementSensor],
 ) -> PlannedPoses:
     sigma = np.repeat((given.rotation_sigma, given.position_sigma), 3)
-    sigma[{"pose": slice(0), "position": slice(3), "orientation": slice(3, 6)}[measured]] = np.inf
+    sigma[unmeasured(measured)] = np.inf
     if platform.home_pose is None and isinstance(platform, OffsetPlatform):
         raise InputError("--platform: a home_pose is expected")
     if platform.home_pose is None:
@@ -167,6 +232,7 @@ def _plan(
     return poses_to_measure(
         platform, given.next, measured_poses=poses, length_sigma=given.length_sigma, pose_sigma=sigma,
         reach=given.reach, tilt=given.tilt, drawing_sigma=given.drawing_sigma,
+        further=further, gains=given.gains,
     )  # fmt: skip
 
 

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ..lie_dynamics.html_report import picture, table, write_page
 from ..lie_dynamics.stewart import MeasuredCalibration, PlannedPoses
+from ..lie_dynamics.stewart.calibration.further_legs import all_points
 from ..lie_dynamics.stewart.plots import new_figure, plot_platform
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
 
 _ERRORS = (
     "Against the device, root mean squares: each pose by a calibration that did not use it; the drawing with the "
@@ -32,19 +36,21 @@ def write_calibration(
     """Write what was calibrated, how well, and what to measure next; return the path."""
     parts = ["<h1>Calibrated platform</h1>", *(f"<p>{escape(text)}.</p>" for text in remarks)]
     parts += [f"<p class='bad'>{escape(text)}.</p>" for text in found.problems]
-    parts += ["<h2>Poses told by leg lengths</h2>", f"<p>{_ERRORS}</p>"]
+    errors = found.measured != "lengths"
+    parts += ["<h2>Poses told by leg lengths</h2>", f"<p>{_ERRORS}</p>"] if errors else []
     rows = []
     for what, before, after in zip(("distance [mm]", "angle [mrad]"), *found.pose_errors(), strict=True):
         if before > 0.0:
             rows.append((what, f"{1e3 * before:.4g}", _number(1e3 * after, ".4g", "too few poses")))
-    parts += [table(("error", "drawing", "calibrated"), rows), picture(_errors(found), "errors of each pose")]
+    if errors:
+        parts += [table(("error", "drawing", "calibrated"), rows), picture(_errors(found), "errors of each pose")]
     parts += ["<h2>Joint centres and offsets</h2>", f"<p>{_FRAMES} {found.noise_ratio:.2f}.</p>"]
     parts += [_changes(found, legs), picture(_bars(found), "changes")]
     parts += ["<h2>Residuals of the legs</h2>", picture(_residuals(found, legs), "residuals")]
     parts += ["<h2>What the poses tell</h2>", f"<p>{escape(str(found.fit.report).splitlines()[0])}.</p>"]
     if found.fit.report.combinations:
         parts.append("<ul>" + "".join(f"<li>{escape(x)}</li>" for x in found.fit.report.combinations) + "</ul>")
-    parts += ["<h2>What to measure next</h2>", f"<p>{escape(told(plan))}.</p>", planned(plan, legs)]
+    parts += ["<h2>What to measure next</h2>", f"<p>{escape(told(plan))}.</p>", planned(plan, legs[:6])]
     parts.append(picture(plot_platform(found.platform, plan.poses[:4]), "poses to measure"))
     return write_page(path, "Calibrated platform", parts)
 
@@ -66,19 +72,31 @@ def _number(value: float, form: str, otherwise: str) -> str:
     return format(value, form) if np.isfinite(value) else otherwise
 
 
+def _sides(found: MeasuredCalibration) -> list[tuple[str, Array, Array]]:
+    """Return names of the sides, and their points calibrated and drawn, (n, 3) each."""
+    points = all_points(found.platform, found.further), all_points(found.nominal, found.fit.nominal_further)
+    return list(zip(("base", "platform"), *points, strict=True))
+
+
 def _changes(found: MeasuredCalibration, legs: Sequence[str]) -> str:
     rows = []
+    n = len(legs)
     deviations = 1e3 * found.deviations
-    for side, name in enumerate(("base_points", "platform_points")):
-        points, drawn = getattr(found.platform, name), getattr(found.nominal, name)
+    for side, (name, points, drawn) in enumerate(_sides(found)):
         for k, leg in enumerate(legs):
-            numbers = zip(points[k], 1e3 * (points[k] - drawn[k]), deviations[18 * side + 3 * k :], strict=False)
+            numbers = zip(points[k], 1e3 * (points[k] - drawn[k]), deviations[3 * (n * side + k) :], strict=False)
             texts = (f"{x:.6f} ({dx:+.3f} ± {_number(s, '.2g', 'not told')})" for x, dx, s in numbers)
-            rows.append((f"{('base', 'platform')[side]} {leg}", *texts))
+            rows.append((f"{name} {leg}", *texts))
     points_table = table(("joint", "x [m] (change [mm])", "y", "z"), rows)
     rows = [(leg, f"{1e3 * o:+.4f} ± {_number(s, '.2g', 'not told')}")
-            for leg, o, s in zip(legs, found.offsets, deviations[36:], strict=True)]  # fmt: skip
-    return points_table + table(("leg", "offset [mm]"), rows)
+            for leg, o, s in zip(legs, found.offsets, deviations[6 * n : 7 * n], strict=True)]  # fmt: skip
+    head: tuple[str, ...] = ("leg", "offset [mm]")
+    if len(deviations) > 7 * n:
+        spread = 1e6 * found.deviations[7 * n :]
+        head = (*head, "gain (deviation [ppm])")
+        rows = [(*row, f"{g:.7f} ± {_number(s, '.2g', 'not told')}")
+                for row, g, s in zip(rows, found.gains, spread, strict=True)]  # fmt: skip
+    return points_table + table(head, rows)
 
 
 def _errors(found: MeasuredCalibration) -> Figure:
@@ -97,16 +115,19 @@ def _errors(found: MeasuredCalibration) -> Figure:
 
 
 def _bars(found: MeasuredCalibration) -> Figure:
-    figure, axes = new_figure(1, 3, (11.0, 3.4), squeeze=False)
-    values = (found.platform.base_points - found.nominal.base_points,
-              found.platform.platform_points - found.nominal.platform_points, found.offsets[:, None])  # fmt: skip
+    n = len(found.offsets)
+    told = [(f"{name}: change [mm]", points - drawn) for name, points, drawn in _sides(found)]
+    told.append(("offsets: change [mm]", found.offsets[:, None]))
+    if len(found.deviations) > 7 * n:
+        told.append(("gains: change [0.1 %]", found.gains[:, None] - 1.0))
+    figure, axes = new_figure(1, len(told), (3.7 * len(told), 3.4), squeeze=False)
     spread = np.where(np.isfinite(found.deviations), found.deviations, 0.0)
-    spread = np.split(1.96e3 * spread, (18, 36))
-    for ax, value, wide, title in zip(axes[0], values, spread, ("base", "platform", "offsets"), strict=True):
+    parts = np.split(1.96e3 * spread, (3 * n, 6 * n, 7 * n))
+    for ax, (title, value), wide in zip(axes[0], told, parts, strict=False):
         for axis, name in enumerate("xyz"[: value.shape[1]]):
-            at = np.arange(1, 7) + 0.25 * (axis - 0.5 * (value.shape[1] - 1))
-            ax.bar(at, 1e3 * value[:, axis], 0.22, yerr=wide.reshape(6, -1)[:, axis], label=name, capsize=2)
-        ax.set(title=f"{title}: change [mm], 95 %", xlabel="leg")
+            at = np.arange(1, n + 1) + 0.25 * (axis - 0.5 * (value.shape[1] - 1))
+            ax.bar(at, 1e3 * value[:, axis], 0.22, yerr=wide.reshape(n, -1)[:, axis], label=name, capsize=2)
+        ax.set(title=f"{title}, 95 %", xlabel="leg")
     figure.set_layout_engine("constrained")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside center right", fontsize=8)
     return figure

@@ -31,14 +31,16 @@ class Stations:
     ----------
     time : ndarray, shape (k,)
         Their beginnings, since that of the recording [s].
-    readings : ndarray, shape (k, 6)
-        Medians, in the units of the messages.
+    readings : ndarray, shape (k, n)
+        Medians, in the units of the messages, of the legs of `legs`.
     poses : ndarray, shape (k, 4, 4)
         Medians; identity for what the messages do not tell.
     measured : str
-        "pose", "position" or "orientation".
+        "pose", "position" or "orientation"; "lengths" where no poses were asked for.
     remarks : tuple of str
         Which topics were taken, and what was odd.
+    legs : tuple of str
+        Those that were asked for, and further ones that the bag has.
     """
 
     time: Array
@@ -46,6 +48,7 @@ class Stations:
     poses: Array
     measured: str
     remarks: tuple[str, ...]
+    legs: tuple[str, ...]
 
 
 def _point(p: Any) -> tuple[float, ...]:
@@ -80,8 +83,10 @@ def read_stations(
     legs: Sequence[str],
     lengths: str = "",
     poses: str = "",
-    still: float = 1e-4,
+    still: float | Sequence[float] = 1e-4,
     rest: float = 1.0,
+    further: Sequence[str] = (),
+    device: bool = True,
 ) -> Stations:
     """Read stands of a platform from a rosbag2 (sqlite3 or mcap).
 
@@ -93,13 +98,17 @@ def read_stations(
     path : str or path
         Folder of the bag, or an mcap file.
     legs : sequence of str
-        Names of the six legs in JointState messages, of any number of topics.
+        Names of the legs in JointState messages, of any number of topics.
     lengths, poses : str
         Topics to take, where there are several.
-    still : float
-        In the units of the messages.
+    still : float or sequence of float
+        In the units of the messages; one for all, or one for each leg and further one.
     rest : float
         [s].
+    further : sequence of str
+        Names of legs that are taken where the bag has readings of them.
+    device : bool
+        Whether poses are read that a device measured.
 
     Raises
     ------
@@ -111,7 +120,8 @@ def read_stations(
     kinds: dict[str, str] = {}
     remarks: list[str] = []
     first = bad = 0
-    for count, (topic, kind, stamp, message) in enumerate(messages(path, (STATES, *POSES), kinds)):
+    known = (*legs, *further)
+    for count, (topic, kind, stamp, message) in enumerate(messages(path, (STATES, *(POSES if device else ())), kinds)):
         first = first or stamp
         if count >= MOST_STATES:
             remarks.append(f"only the first {MOST_STATES} messages are taken")
@@ -119,7 +129,7 @@ def read_stations(
         time = 1e-9 * (stamp - first)
         if kind == STATES:
             for name, value in zip(message.name, message.position, strict=False):
-                if name in legs and np.isfinite(value) and lengths in ("", topic):
+                if name in known and np.isfinite(value) and lengths in ("", topic):
                     times, values = readings.setdefault((topic, name), (array("d"), array("d")))
                     times.append(time)
                     values.append(float(value))
@@ -134,37 +144,46 @@ def read_stations(
     there = "; ".join(f"{topic} ({kind})" for topic, kind in kinds.items()) or "none"
     if bad:
         remarks.append(f"{bad} messages hold no pose (not finite, or a quaternion that is not of length 1)")
-    if len(seen) != 1:
+    if device and len(seen) != 1:
         which = f"{listed(seen)} tell poses: --poses takes one of them" if seen else f"no poses; topics are: {there}"
         raise BagError(f"bag: {which}")
-    grid, rows, taken = _even(readings, legs, there)
-    topic, (at, numbers_of_all) = next(iter(seen.items()))
-    measured = POSES[kinds[topic]][0]
-    remarks.insert(0, f"readings from {taken}, {measured} from '{topic}' ({kinds[topic]})")
-    stands = _stands(grid, rows, still, rest)
-    whole = _as_poses(np.array(numbers_of_all))
-    when = np.array(at)
+    heard = [name for name in further if any(n == name and len(v) > 2 for (_, n), (_, v) in readings.items())]
+    if further:
+        silent = [name for name in further if name not in heard]
+        remarks += [f"further legs: {listed(heard) or 'none'}; not in the bag: {listed(silent) or 'none'}"]
+    names = (*legs, *heard)
+    grid, rows, taken = _even(readings, names, there)
+    within = np.broadcast_to(np.asarray(still, dtype=np.float64), len(known))[[known.index(name) for name in names]]
+    stands = _stands(grid, rows, within, rest)
+    if device:
+        topic, (at, numbers_of_all) = next(iter(seen.items()))
+        measured, source = POSES[kinds[topic]][0], f" from '{topic}' ({kinds[topic]})"
+        whole, when = _as_poses(np.array(numbers_of_all)), np.array(at)
+    else:
+        measured, source, whole, when = "lengths", " of all legs alone", np.eye(4)[None], np.empty(0)
+    remarks.insert(0, f"readings from {taken}, {measured}{source}")
     kept: list[tuple[float, Array, Array]] = []
     for begin, end in stands:
         start = grid[begin] + min(SETTLING * (grid[end] - grid[begin]), LONGEST_SETTLING)
-        inside = whole[(when >= start) & (when <= grid[end])]
+        inside = whole[(when >= start) & (when <= grid[end])] if device else whole
         if len(inside):
             own = rows[(grid >= start) & (np.arange(len(grid)) <= end)]
             kept.append((grid[begin], np.median(own, axis=0), _median(inside)))
-    remarks.append(f"{len(stands)} stands, {len(kept)} of them measured")
+    remarks.append(f"{len(stands)} stands" + (f", {len(kept)} of them measured" if device else ""))
     if not kept:
         raise BagError(
-            f"bag: {len(stands)} stands of {rest:g} s within {still:g}, none with a pose; {len(at)} poses in "
-            f"{grid[-1] - grid[0]:.1f} s. Let the platform stand where it is measured, or see --still and --rest"
+            f"bag: {len(stands)} stands of {rest:g} s within {within.max():g}"
+            + (f", none with a pose; {len(when)} poses" if device else "; readings")
+            + f" in {grid[-1] - grid[0]:.1f} s. Let the platform stand where it is measured, or see --still and --rest"
         )
     columns = list(zip(*kept, strict=True))
-    return Stations(np.array(columns[0]), np.array(columns[1]), np.array(columns[2]), measured, tuple(remarks))
+    return Stations(np.array(columns[0]), np.array(columns[1]), np.array(columns[2]), measured, tuple(remarks), names)
 
 
 def _even(
     readings: dict[tuple[str, str], tuple[array[float], array[float]]], legs: Sequence[str], there: str
 ) -> tuple[Array, Array, str]:
-    """Return times (n,), readings (n, 6), NaN in gaps, and topics; of each leg the topic that tells most."""
+    """Return times (n,), readings (n, m), NaN in gaps, and topics; of each leg the topic that tells most."""
     own: list[tuple[str, Array, Array]] = []
     missing = []
     for leg in legs:
@@ -191,7 +210,7 @@ def _even(
     return grid, rows, listed(dict.fromkeys(topic for topic, _, _ in own))
 
 
-def _stands(grid: Array, rows: Array, still: float, rest: float) -> list[tuple[int, int]]:
+def _stands(grid: Array, rows: Array, still: Array, rest: float) -> list[tuple[int, int]]:
     """Return first and last index of each stretch that stays within `still`, for at least `rest`."""
     found = []
     low = high = rows[0]
@@ -215,7 +234,7 @@ def _stands(grid: Array, rows: Array, still: float, rest: float) -> list[tuple[i
     return found
 
 
-def _first_near(rows: Array, begin: int, end: int, still: float) -> int:
+def _first_near(rows: Array, begin: int, end: int, still: Array) -> int:
     """Return the first index from `begin` on from which readings stay within `still` up to `end`."""
     tail = rows[begin : end + 1][::-1]
     near = (np.maximum.accumulate(tail) - np.minimum.accumulate(tail) <= still).all(axis=1)

@@ -12,7 +12,8 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     identifiability_report,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.calibration.model import PARAMETERS, Measurements, cost_of, join, linearise
+from lie_dynamics_ros.lie_dynamics.stewart.calibration.model import Measurements, cost_of, linearise
+from lie_dynamics_ros.lie_dynamics.stewart.calibration.parameters import Parameters
 
 NOMINAL = reference_platform(leg_limits=(0.2, 0.9))
 
@@ -65,13 +66,13 @@ def test_noise_comes_out_as_the_covariance_says():
     rng, base, top, offsets, poses, readings = machine(7, count=30)
     pose_sigma = np.array([3e-5, 3e-5, 3e-5, 1e-5, 2e-5, 1e-5])
     runs, chi, errors = 120, [], []
-    truth = join(base, top, offsets)
+    truth = Parameters().join(base, top, offsets)
     for _ in range(runs):
         noisy = readings + rng.normal(scale=2e-5, size=readings.shape)
         measured = turned(poses, rng.normal(size=(len(poses), 6)) * pose_sigma)
         found = calibrate(NOMINAL, measured, noisy, length_sigma=2e-5, pose_sigma=pose_sigma)
         chi.append(found.chi_square)
-        estimate = join(found.platform.base_points, found.platform.platform_points, found.offsets)
+        estimate = Parameters().join(found.platform.base_points, found.platform.platform_points, found.offsets)
         errors.append((estimate - truth) / found.report.standard_deviations)
     # 120 runs estimate a standard deviation to 6.5 %; the worst of 42 within 4 sigma.
     spread = np.sqrt(np.mean(np.square(errors), axis=0))
@@ -86,7 +87,7 @@ def test_reduced_jacobian_is_the_derivative_of_the_profiled_residual():
     """Gradient of the cost over the parameters, poses at their best, against central differences."""
     rng, base, top, offsets, poses, readings = machine(3, count=8)
     data = Measurements.check(turned(poses, rng.normal(scale=1e-3, size=(8, 6))), readings, 1e-3, 2e-3)
-    theta, estimate = join(base, top, offsets) + rng.normal(scale=1e-3, size=42), data.poses
+    theta, estimate = Parameters().join(base, top, offsets) + rng.normal(scale=1e-3, size=42), data.poses
 
     def moved(screws):
         out = estimate.copy()
@@ -113,7 +114,7 @@ def test_poses_that_never_turn_tell_only_differences():
     poses[:, :3, 3] = np.random.default_rng(1).uniform((-0.1, -0.1, 0.4), (0.1, 0.1, 0.6), (40, 3))
     report = identifiability_report(NOMINAL, poses)
     assert report.rank == 24 and report.null_space.shape == (42, 18) and report.gauge == 3
-    assert set(report.unidentifiable) == set(PARAMETERS[:36])
+    assert set(report.unidentifiable) == set(Parameters().names[:36])
     assert np.isinf(report.standard_deviations[:36]).all() and np.isfinite(report.standard_deviations[36:]).all()
     for line in report.combinations:
         first, second = line.split(", ")

@@ -59,13 +59,31 @@ def test_given_values_other_than_defaults_win():
     assert PlatformSensors().values(given) == given and PlatformSensors().overruled(given) == ()
 
 
+@pytest.mark.parametrize("gains", [np.ones(6), np.linspace(0.97, 1.04, 6)], ids=["ones", "gains"])
 @pytest.mark.parametrize("text", ["", "readings: {length_offsets: 0.1}", GOOD])
-def test_offsets_make_all_lengths_longer(text):
+def test_gains_and_offsets_make_all_lengths_longer(text, gains):
+    """Also beyond the table, and after a file."""
     found, more = read(text), np.linspace(-2e-3, 3e-3, 6)
-    for x in np.linspace(100.0, 900.0, 9):
+    written = read(found.with_offsets(more, gains).to_yaml())
+    for x in np.linspace(-900.0, 1900.0, 15):
         lengths = []
-        for sensors in (found, found.with_offsets(more)):
+        for sensors in (found, written):
             readings = LegReadings.from_values(sensors.values())
             lengths.append(np.full(6, x if text == GOOD else 1e-3 * x))
             readings.apply(lengths[-1], None, np.full(6, np.nan))
-        np.testing.assert_allclose(lengths[1] - lengths[0], more, atol=1e-15 * x)
+        np.testing.assert_allclose(lengths[1], gains * lengths[0] + more, rtol=0, atol=1e-13)
+
+
+def test_further_legs_and_angles_of_legs_are_put_where_they_are():
+    found = read(GOOD)
+    wire, hinge, roll = found.sensors
+    moved = DisplacementSensor("wire", (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), 1e-5)
+    again = read(found.with_further([moved], [0.03], [1.01]).to_yaml())
+    assert again.sensors == (moved, hinge, roll)
+    np.testing.assert_allclose(again.scales, (1.01 * 0.5, 1.0, 1.0), rtol=1e-15)
+    np.testing.assert_allclose(again.offsets, (-1.01 + 0.03, 0.0, 0.0), rtol=1e-15)
+    built = StewartPlatform(PLATFORM.base_points + 0.01, PLATFORM.platform_points - 0.02)
+    new = found.on_legs(PLATFORM, built).sensors
+    assert (new[0], new[2]) == (wire, roll) and new[1].name == hinge.name
+    np.testing.assert_array_equal(new[1].base_point, built.base_points[2])
+    np.testing.assert_array_equal(new[1].platform_point, built.platform_points[2])

@@ -1,5 +1,8 @@
 """Calibration of a platform: 36 joint coordinates and 6 length offsets from measured poses and leg readings.
 
+Further legs add their joint coordinates and offsets, gains one parameter a leg; distances of joint centres can be
+measured beside.
+
 The poses are those of a measuring device, with noise of known size, or exact. The estimate minimises the weighted
 squares of both kinds of residuals over geometry and poses (Levenberg-Marquardt). Directions that the data do not
 determine, gauge included, are left where the nominal geometry has them.
@@ -11,83 +14,32 @@ as rigid motions can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...lie import se3, so3
+from ...lie import se3
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array, as_pose
-from ..geometry.offset_platform import OffsetPlatform
+from ..fusion.sensors import DisplacementSensor
+from ..geometry.checks import N_LEGS
+from ..geometry.inverse_kinematics import Array, as_pose, leg_vectors, norms
+from ..geometry.offset_platform import OffsetPlatform, points_of
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model as model
+from .further_legs import all_points, at_points, check_further
 from .identifiability import RANK_TOLERANCE, IdentifiabilityReport, identifiability
+from .parameters import Parameters
+from .result import CalibrationResult as CalibrationResult
+from .result import fit_rigid
 
 _MAX_ITERATIONS = 100
 _STEP_TOLERANCE = 1e-13
 _COST_TOLERANCE = 1e-14
 #: Fits of a platform with offset joints, whose axes turn with the frames found by the one before.
 _FITS = 3
-
-
-@dataclass(frozen=True)
-class DesignFrames:
-    """Calibrated geometry in frames fitted to the nominal one.
-
-    Attributes
-    ----------
-    platform : the calibrated platform, gauge removed: no rigid motion of a side brings it closer to the nominal one.
-    base_frame : (4, 4), pose of the fitted base frame in the frame of the measured poses.
-    platform_frame : (4, 4), pose of the fitted platform frame in the frame whose pose was measured.
-    """
-
-    platform: StewartPlatform
-    base_frame: Array
-    platform_frame: Array
-
-
-@dataclass(frozen=True)
-class CalibrationResult:
-    """Outcome of `calibrate`.
-
-    Attributes
-    ----------
-    platform : calibrated platform, in the frames of the measured poses.
-    offsets : (6,) [m], to be added to the readings to get lengths.
-    poses : (k, 4, 4), estimated true poses. length_residuals : (k, 6) [m], fitted minus read.
-    converged : False when the iteration limit was reached. iterations : steps taken.
-    chi_square : sum of the squared weighted residuals. degrees_of_freedom : how large it is on average when the model
-        and the given standard deviations hold.
-    report : what the data identify, with covariance.
-    nominal : the platform that calibration started from, or its points.
-    joints : the calibrated platform with its offset joints, in the frames of the measured poses; None for point joints.
-    """
-
-    platform: StewartPlatform
-    offsets: Array
-    poses: Array
-    length_residuals: Array
-    converged: bool
-    iterations: int
-    chi_square: float
-    degrees_of_freedom: int
-    report: IdentifiabilityReport
-    nominal: StewartPlatform
-    joints: OffsetPlatform | None = None
-
-    def in_design_frames(self) -> DesignFrames:
-        """Move both sides onto the nominal joint centres by the best rigid motions (least squares)."""
-        base = fit_rigid(self.nominal.base_points, self.platform.base_points)
-        moving = fit_rigid(self.nominal.platform_points, self.platform.platform_points)
-        platform = StewartPlatform(
-            se3.transform_points(se3.inverse(base), self.platform.base_points),
-            se3.transform_points(se3.inverse(moving), self.platform.platform_points),
-            self.nominal.leg_limits,
-            home_pose=self.nominal.home_pose,
-            allow_singular=self.nominal.allow_singular,
-        )
-        return DesignFrames(platform, base, moving)
 
 
 def calibrate(
@@ -100,6 +52,10 @@ def calibrate(
     base_frame: npt.ArrayLike | None = None,
     platform_frame: npt.ArrayLike | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
+    further: Sequence[DisplacementSensor] = (),
+    gains: bool | float = False,
+    distances: Sequence[tuple[str, int | str, int | str, float]] = (),
+    distance_sigma: float = 1e-4,
 ) -> CalibrationResult:
     """Estimate joint centres and length offsets from measured poses and leg readings.
 
@@ -107,23 +63,34 @@ def calibrate(
     ----------
     nominal : platform to start from. The offsets of an `OffsetPlatform` are taken as known, and its axes as fixed to
         what the frames of the drawing come to.
-    poses : (k, 4, 4), measured poses. readings : (k, 6) [m]; length = reading + offset.
-    length_sigma : standard deviation of a reading [m], one or six.
+    poses : (k, 4, 4), measured poses. readings : (k, 6 + m) [m]; length = reading + offset, with gains gain reading
+        + offset.
+    length_sigma : standard deviation of a reading [m], one or six, or 6 + m; that of further legs is else their noise.
     pose_sigma : standard deviations of a measured pose, one or six: rotations [rad] about the platform's axes, then
         positions [m] along the base's axes; inf: not measured. ``None``: the poses are exact.
     base_frame : (4, 4), rough pose of the nominal base frame in the frame of the measured poses; default identity.
     platform_frame : (4, 4), rough pose of the nominal platform frame in the frame whose pose was measured.
     rank_tolerance : singular values below this share of the largest count as zero.
+    further : m redundant legs, whose joint centres and offsets are estimated, too; none with an `OffsetPlatform`.
+    gains : whether a gain of each leg is estimated. A number stands for the length [m] by which gains are scaled in the
+        parameters, in place of that of the readings.
+    distances : measured distances of joint centres of one side: ("base" or "platform", leg, leg, metres), legs 1 to 6
+        or names of further ones.
+    distance_sigma : standard deviation of these [m].
 
     Raises
     ------
     StewartError : wrong shapes, values that are not finite, standard deviations that are not positive; for an
-        `OffsetPlatform` also poses of which only a part was measured.
+        `OffsetPlatform` also poses of which only a part was measured, and further legs.
     """
-    data = model.Measurements.check(poses, readings, length_sigma, pose_sigma)
+    data = model.Measurements.check(
+        poses, readings, length_sigma, pose_sigma, further, gains, distances, distance_sigma
+    )
+    legs = check_further(further)
     if not isinstance(nominal, OffsetPlatform):
         require_platform(nominal, "nominal")
-        return _fitted(nominal, data, base_frame, platform_frame, rank_tolerance)
+        return _fitted(nominal, data, base_frame, platform_frame, rank_tolerance, legs)
+    _refuse_further(legs)
     if data.pose_sigma is not None and not np.isfinite(data.pose_sigma).all():
         raise StewartError("pose_sigma: with offset joints whole poses are expected: finite standard deviations")
     turns = tuple(
@@ -144,9 +111,10 @@ def _fitted(
     base_frame: npt.ArrayLike | None,
     platform_frame: npt.ArrayLike | None,
     rank_tolerance: float,
+    further: tuple[DisplacementSensor, ...] = (),
 ) -> CalibrationResult:
-    """Fit joint centres and length offsets to measurements (Levenberg-Marquardt)."""
-    theta = _start(nominal, base_frame, platform_frame)
+    """Fit joint centres, length offsets and gains to measurements (Levenberg-Marquardt)."""
+    theta = _start(all_points(nominal, further), data.parameters, base_frame, platform_frame)
     estimate = data.poses.copy()
     damping, converged, iterations = 1e-6, False, 0
     problem = model.linearise(theta, estimate, data)
@@ -172,7 +140,14 @@ def _fitted(
         damping *= 0.1
         problem = model.linearise(theta, estimate, data)
         converged = small or stalled
-    return _result(nominal, theta, estimate, data, problem, (converged, iterations), rank_tolerance)
+    if not np.isfinite(theta).all():
+        raise StewartError("calibration diverged: the data do not fit any geometry near the nominal one")
+    report = identifiability(problem.reduced_jacobian, theta, data.parameters, rank_tolerance)
+    if report.scale_lost:
+        theta, estimate = _as_large(all_points(nominal, further), theta, estimate, data)
+        problem = model.linearise(theta, estimate, data)
+        report = identifiability(problem.reduced_jacobian, theta, data.parameters, rank_tolerance)
+    return _result(nominal, further, theta, estimate, data, problem, (converged, iterations), report)
 
 
 def identifiability_report(
@@ -182,53 +157,98 @@ def identifiability_report(
     length_sigma: npt.ArrayLike = 1e-5,
     pose_sigma: npt.ArrayLike | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
+    further: Sequence[DisplacementSensor] = (),
+    gains: bool | float = False,
+    distances: Sequence[tuple[str, int | str, int | str, float]] = (),
+    distance_sigma: float = 1e-4,
 ) -> IdentifiabilityReport:
-    """Say what a calibration with these poses (k, 4, 4) could identify, before anything is measured."""
-    if not isinstance(platform, OffsetPlatform):
-        require_platform(platform)
-    readings = platform.leg_lengths(poses)
-    data = model.Measurements.check(poses, readings, length_sigma, pose_sigma)
-    if isinstance(platform, OffsetPlatform):
-        data, platform = replace(data, joints=platform), platform.points
-    theta = model.join(platform.base_points, platform.platform_points, np.zeros(6))
+    """Say what a calibration with these poses (k, 4, 4) could identify, before any is measured; see `calibrate`."""
+    theta, data = at_nominal(
+        platform, poses, length_sigma, pose_sigma, check_further(further), gains, distances, distance_sigma
+    )
     problem = model.linearise(theta, data.poses, data)
-    return identifiability(problem.reduced_jacobian, platform.base_points, platform.platform_points, rank_tolerance)
+    return identifiability(problem.reduced_jacobian, theta, data.parameters, rank_tolerance)
 
 
-def fit_rigid(source: Array, target: Array) -> Array:
-    """Pose (4, 4) that moves points (n, 3) closest to target points (n, 3), least squares (Kabsch)."""
-    middle_source, middle_target = source.mean(axis=0), target.mean(axis=0)
-    rotation = so3.nearest((target - middle_target).T @ (source - middle_source))
-    return se3.from_parts(rotation, middle_target - rotation @ middle_source)
+def at_nominal(
+    platform: StewartPlatform | OffsetPlatform,
+    poses: npt.ArrayLike,
+    length_sigma: npt.ArrayLike,
+    pose_sigma: npt.ArrayLike | None,
+    further: tuple[DisplacementSensor, ...],
+    *more: Any,
+) -> tuple[Array, model.Measurements]:
+    """Return parameters of a platform, and what it would measure in these poses (k, 4, 4); see `Measurements.check`."""
+    points = points_of(platform)
+    require_platform(points)
+    ends = all_points(points, further)
+    own = platform.leg_lengths(poses)
+    lengths = norms(leg_vectors(*ends, np.asarray(as_pose(poses, "poses"))))
+    readings = np.concatenate((own, lengths[..., N_LEGS:]), axis=-1)
+    data = model.Measurements.check(poses, readings, length_sigma, pose_sigma, further, *more)
+    if isinstance(platform, OffsetPlatform):
+        _refuse_further(further)
+        data = replace(data, joints=platform)
+    return data.parameters.join(*ends, np.zeros(len(ends[0]))), data
 
 
-def _start(nominal: StewartPlatform, base_frame: npt.ArrayLike | None, platform_frame: npt.ArrayLike | None) -> Array:
-    """Parameters (42,) of the nominal geometry, seen from the frames of the measurement, no offsets."""
-    base, moving = nominal.base_points, nominal.platform_points
+def _refuse_further(further: tuple[DisplacementSensor, ...]) -> None:
+    if further:
+        raise StewartError(f"further has {further[0].name}: with offset joints no further legs are expected")
+
+
+def _start(
+    points: tuple[Array, Array],
+    parameters: Parameters,
+    base_frame: npt.ArrayLike | None,
+    platform_frame: npt.ArrayLike | None,
+) -> Array:
+    """Parameters of nominal points (n, 3), seen from the frames of the measurement, no offsets."""
+    base, moving = points
     if base_frame is not None:
         base = se3.transform_points(se3.check(as_pose(base_frame, "base_frame"), "base_frame"), base)
     if platform_frame is not None:
         moving = se3.transform_points(se3.check(as_pose(platform_frame, "platform_frame"), "platform_frame"), moving)
-    return model.join(base, moving, np.zeros(6))
+    return parameters.join(base, moving, np.zeros(len(base)))
+
+
+def _as_large(
+    nominal: tuple[Array, Array], theta: Array, poses: Array, data: model.Measurements
+) -> tuple[Array, Array]:
+    """Return parameters and poses with all lengths multiplied so that both sides are as large as the nominal ones."""
+    base, moving, offsets, gains = data.parameters.split(theta)
+    along = square = 0.0
+    for drawn, found in zip(nominal, (base, moving), strict=True):
+        frame = fit_rigid(drawn, found)
+        turned = (found - found.mean(axis=0)) @ frame[:3, :3]
+        along += float(np.sum((drawn - drawn.mean(axis=0)) * turned))
+        square += float(np.sum(turned**2))
+    by = along / square
+    larger = poses.copy()
+    larger[:, :3, 3] *= by
+    return data.parameters.join(by * base, by * moving, by * offsets, by * gains), larger
 
 
 def _result(
     nominal: StewartPlatform,
+    further: tuple[DisplacementSensor, ...],
     theta: Array,
     poses: Array,
     data: model.Measurements,
     problem: model.Linearisation,
     ended: tuple[bool, int],
-    rank_tolerance: float,
+    report: IdentifiabilityReport,
 ) -> CalibrationResult:
     """Collect what is known at the end of the iteration."""
-    base, moving, offsets = model.split(theta)
-    if not np.isfinite(theta).all():
-        raise StewartError("calibration diverged: the data do not fit any geometry near the nominal one")
-    report = identifiability(problem.reduced_jacobian, base, moving, rank_tolerance)
-    platform = StewartPlatform(base, moving, nominal.leg_limits, allow_singular=nominal.allow_singular)
+    base, moving, offsets, gains = data.parameters.split(theta)
+    platform = StewartPlatform(
+        base[:N_LEGS], moving[:N_LEGS], nominal.leg_limits, allow_singular=nominal.allow_singular
+    )
     residuals = model.residuals(theta, poses, data)[0] * data.length_sigma
     freedom = len(problem.reduced_residual) - report.rank
     if data.pose_sigma is not None:
         freedom -= int(np.isinf(data.pose_sigma).sum()) * len(data)
-    return CalibrationResult(platform, offsets, poses, residuals, *ended, 2.0 * problem.cost, freedom, report, nominal)
+    return CalibrationResult(
+        platform, offsets, gains, poses, residuals, *ended, 2.0 * problem.cost, freedom, report, nominal,
+        at_points(further, base, moving), further,
+    )  # fmt: skip

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
-from ...lie._arrays import number_of
+from ...lie._arrays import number_of, real_numbers
 from ...texts import quoted
 from ..errors import StewartError
+from ..fusion.sensors import DisplacementSensor
+from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform, points_of
 from ..geometry.platform import StewartPlatform, require_platform
-from ..solvers.forward_kinematics import solve_forward_kinematics
-from ..solvers.offset_legs import CLOSED, newton
-from ..tracking.path_following import level_home
 from . import model
-from .fit import CalibrationResult, DesignFrames, calibrate, identifiability_report
-from .next_poses import free_of_gauge
+from .fit import calibrate, identifiability_report
+from .further_legs import all_points
+from .own_poses import own_poses, poses_of, refuse_other_readings
+from .parameters import Parameters
+from .result import CalibrationResult, DesignFrames
 from .unknown_frames import MEASURED, composed, differences, find_frames, misfit
 
-#: Equations that each pose adds, beyond its own unknowns; and parameters that only say where frames are.
-_NET = {"pose": 6, "position": 3, "orientation": 3}
-_GAUGE = {"pose": 0, "position": 3, "orientation": 6}
+#: Numbers that are measured of each pose; and parameters that only say where frames are.
+_NUMBERS = {"pose": 6, "position": 3, "orientation": 3, "lengths": 0}
+_GAUGE = {"pose": 0, "position": 3, "orientation": 6, "lengths": 12}
+#: What tells no length but by the readings, whose gains may be unknown.
+_WITHOUT_LENGTH = ("orientation", "lengths")
 #: Squares of a pose's residuals, over the median of all and by themselves, from where it is left out.
 _FAR, _FAR_ALONE = 12.0, 28.0
 #: Largest part of the poses that may be left out.
 _MOST_FAULTY = 0.2
-#: Another reading of the data that fits better by this factor is told.
-_BETTER = 5.0
 #: Residuals over the given deviations from where a problem is told.
 _LOUD = 5.0
 _FOLDS = 5
@@ -44,9 +48,11 @@ class MeasuredCalibration:
 
     Attributes
     ----------
-    platform : in the frames of the drawing. offsets : (6,) [m]; length = reading + offset.
-    deviations : (42,) [m], standard deviations of base points, platform points, offsets in these frames; grown where
-        residuals are larger than the deviations that were given; inf for what these poses do not tell.
+    platform : in the frames of the drawing. further : further legs, in the same frames.
+    offsets, gains : (n,) [m] and [1], of the six legs and further ones; length = gain reading + offset.
+    deviations : (7 n,) [m], with gains (8 n,) [m] and [1]: standard deviations of base points, platform points, offsets
+        and gains in these frames; grown where residuals are larger than the deviations that were given; inf for what
+        these poses do not tell. Where the overall scale is not told (see ``problems``), those at the drawing's scale.
     base_frame : (4, 4), base frame in the frame of the device. platform_frame : (4, 4), platform frame in the target's.
     used : (k,) bool, False for poses that contradict the others.
     poses : (n, 4, 4), estimated, of the platform frame in the base frame, of those used.
@@ -75,6 +81,8 @@ class MeasuredCalibration:
     fit: CalibrationResult
     nominal: StewartPlatform
     measured: str
+    gains: Array
+    further: tuple[DisplacementSensor, ...] = ()
     joints: OffsetPlatform | None = None
 
     def pose_errors(self) -> tuple[Array, Array]:
@@ -85,7 +93,7 @@ class MeasuredCalibration:
 
 def calibrate_measured(
     nominal: StewartPlatform | OffsetPlatform,
-    poses: npt.ArrayLike,
+    poses: npt.ArrayLike | None,
     readings: npt.ArrayLike,
     *,
     measured: str = "pose",
@@ -93,24 +101,32 @@ def calibrate_measured(
     rotation_sigma: float = 5e-5,
     position_sigma: float = 2e-5,
     drawing_sigma: float = 0.01,
+    further: Sequence[DisplacementSensor] = (),
+    gains: bool = False,
+    distances: Sequence[tuple[str, int | str, int | str, float]] = (),
+    distance_sigma: float = 1e-4,
 ) -> MeasuredCalibration:
     """Calibrate a platform from poses in frames that are not known, whole poses or a part of them.
 
     Parameters
     ----------
     nominal : the platform as drawn; offsets and axes of an `OffsetPlatform` count as `calibrate` takes them.
-    poses : (k, 4, 4), of some frame on the platform in some frame of the measuring device.
-    readings : (k, 6), of the legs' sensors [m]; those of the drawing within a few centimetres.
-    measured : "pose"; "position" of one point, rotations being of no meaning; "orientation", positions being of none.
-    length_sigma : standard deviation of a reading [m], one or six.
+    poses : (k, 4, 4), of some frame on the platform in some frame of the measuring device; None with "lengths".
+    readings : (k, 6 + m), of the legs' sensors [m]; those of the drawing within a few centimetres.
+    measured : "pose"; "position" of one point, rotations being of no meaning; "orientation", positions being of none;
+        "lengths" of six and further legs alone, without a device.
+    length_sigma : standard deviation of a reading [m], one or six, or 6 + m; that of further legs is else their noise.
     rotation_sigma, position_sigma : standard deviations of a pose, of each component [rad], [m].
-    drawing_sigma : combinations of parameters that would come out less certain than this stay as drawn [m].
+    drawing_sigma : combinations of parameters that would come out less certain than this stay as drawn [m]; gains
+        times a typical length.
+    further, gains, distances, distance_sigma : as `calibrate` takes them. With gains, orientations or lengths alone
+        do not tell the overall scale: it stays as drawn but for a measured distance.
 
     Raises
     ------
     StewartError : bad shapes and values; too few poses; leg lengths that no pose of the drawing has; poses that turn
         too little; poses inverted or in millimetres; poses that contradict each other; another machine; with offset
-        joints, poses of which only a part was measured.
+        joints, poses of which only a part was measured; lengths of six legs alone.
     """
     points = points_of(nominal)
     require_platform(points, "nominal")
@@ -123,20 +139,30 @@ def calibrate_measured(
     position = number_of("position_sigma", position_sigma, positive, lambda x: 0.0 < x < np.inf)
     number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 0.0 < x <= 1e3)
     sigma = np.repeat((rotation, position), 3)
-    sigma[{"pose": slice(0), "position": slice(3), "orientation": slice(3, 6)}[measured]] = np.inf
-    data = model.Measurements.check(poses, readings, length_sigma, sigma)
-    least = (model.N_PARAMETERS - _GAUGE[measured]) // _NET[measured] + 1
+    sigma[unmeasured(measured)] = np.inf
+    if poses is None and measured == "lengths":
+        poses = np.tile(np.eye(4), (len(real_numbers(readings, "readings")), 1, 1))
+    data = model.Measurements.check(
+        poses, readings, length_sigma, sigma, further, gains, distances, distance_sigma  # type: ignore[arg-type]
+    )
+    least = _least(data.parameters, measured)
     if len(data) < least:
         raise StewartError(f"{len(data)} poses were measured, at least {least} are expected ({measured})")
-    own = _own_poses(nominal, data.readings)
+    six = data.readings[:, :N_LEGS]
+    own = own_poses(nominal, six)
     frames = find_frames(data.poses, own, measured)
-    _refuse_other_readings(data.poses, own, frames, points, measured)
+    if measured != "lengths":
+        refuse_other_readings(data.poses, own, frames, points, measured)
     # Leg lengths have several poses: the one near to what was seen is that of the machine.
     near = se3.inverse(frames[0]) @ composed(data.poses, frames[0] @ own @ se3.inverse(frames[1]), measured) @ frames[1]
-    again, found = _poses_of(nominal, data.readings, near)
+    again, found = poses_of(nominal, six, near)
     own = np.where(found[:, None, None], again, own)
     frames = find_frames(data.poses, own, measured)
-    start = _Start(nominal, data, *frames, own, measured, drawing_sigma)
+    more = {
+        "further": tuple(further), "gains": data.parameters.gain_length or False, "distances": distances,
+        "distance_sigma": distance_sigma,
+    }  # fmt: skip
+    start = _Start(nominal, data, *frames, own, measured, drawing_sigma, more)
     fit, used = _without_faulty(start, least)
     kept = np.flatnonzero(used)
     design = fit.in_design_frames()
@@ -144,11 +170,25 @@ def calibrate_measured(
     before = np.stack(misfit(data.poses[kept], own[kept], frames, measured), axis=1)
     placed = se3.inverse(design.base_frame) @ fit.poses @ design.platform_frame
     return MeasuredCalibration(
-        design.platform, fit.offsets, max(ratio, 1.0) * _deviations(fit, design, points),
+        design.platform, fit.offsets, max(ratio, 1.0) * _deviations(fit, design),
         design.base_frame, design.platform_frame, used, placed, ratio, before, _errors_left_out(start, kept, least),
-        _problems(fit, used, ratio, points, design.platform), fit, points, measured,
+        _problems(fit, used, ratio, design), fit, points, measured, fit.gains, design.further,
         nominal.on(design.platform) if isinstance(nominal, OffsetPlatform) else None,
     )  # fmt: skip
+
+
+def unmeasured(measured: str) -> slice:
+    """Return which of three rotations and three positions are not measured."""
+    return {"pose": slice(0), "position": slice(3), "orientation": slice(3, 6), "lengths": slice(6)}[measured]
+
+
+def _least(parameters: Parameters, measured: str) -> int:
+    """Return how many poses tell all parameters but frames, and the scale where nothing tells it."""
+    net = len(parameters.legs) - 6 + _NUMBERS[measured]
+    if not net:
+        raise StewartError("measured is lengths: those of six legs fit any geometry, further legs are expected")
+    lost = parameters.gain_length is not None and measured in _WITHOUT_LENGTH
+    return (parameters.count - _GAUGE[measured] - lost) // net + 1
 
 
 @dataclass(frozen=True)
@@ -162,6 +202,7 @@ class _Start:
     own: Array
     measured: str
     drawing_sigma: float
+    more: dict[str, Any] = field(default_factory=dict)
 
     def seen(self, rows: npt.NDArray[np.int64]) -> Array:
         """Return poses (n, 4, 4) in the frames of the device; what it does not measure as the drawing has it."""
@@ -171,11 +212,12 @@ class _Start:
     def fit(self, rows: npt.NDArray[np.int64]) -> CalibrationResult:
         """Calibrate with some of the poses."""
         sigma, pose_sigma = self.data.length_sigma, self.data.pose_sigma
-        told = identifiability_report(self.nominal, self.own[rows], length_sigma=sigma, pose_sigma=pose_sigma)
+        told = identifiability_report(self.nominal, self.own[rows], length_sigma=sigma,
+                                     pose_sigma=pose_sigma, **self.more)  # fmt: skip
         return calibrate(
             self.nominal, self.seen(rows), self.data.readings[rows], length_sigma=sigma, pose_sigma=pose_sigma,
             base_frame=self.base_frame, platform_frame=self.platform_frame,
-            rank_tolerance=max(1.0 / (self.drawing_sigma * told.singular_values[0]), 1e-9),
+            rank_tolerance=max(1.0 / (self.drawing_sigma * told.singular_values[0]), 1e-9), **self.more,
         )  # fmt: skip
 
     def squares(self, fit: CalibrationResult, rows: npt.NDArray[np.int64]) -> Array:
@@ -184,68 +226,6 @@ class _Start:
         turned = so3.log(np.swapaxes(seen[:, :3, :3], 1, 2) @ fit.poses[:, :3, :3])
         moved = np.concatenate((turned, fit.poses[:, :3, 3] - seen[:, :3, 3]), axis=1) / sigma
         return np.asarray((moved**2).sum(axis=1) + ((fit.length_residuals / self.data.length_sigma) ** 2).sum(axis=1))
-
-
-def _poses_of(
-    platform: StewartPlatform | OffsetPlatform, lengths: Array, guesses: Array
-) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Poses (k, 4, 4) that have lengths (k, 6), from guesses (4, 4) or (k, 4, 4), and which of them were found."""
-    if isinstance(platform, OffsetPlatform):
-        starts = np.broadcast_to(guesses, (len(lengths), 4, 4))
-        poses, errors = newton(platform, lengths, starts)
-        return poses, errors <= CLOSED * lengths.max(axis=1)
-    found = solve_forward_kinematics(platform, lengths, guesses)
-    return np.asarray(found.pose), np.atleast_1d(found.converged)
-
-
-def _own_poses(nominal: StewartPlatform | OffsetPlatform, readings: Array) -> Array:
-    """Poses (k, 4, 4) that the drawing has for the readings, near its home pose."""
-    home = nominal.home_pose
-    if home is None:
-        if isinstance(nominal, OffsetPlatform):
-            raise StewartError("the platform has offset joints and no home_pose, near which its poses are looked for")
-        home = level_home(nominal, np.abs(readings).mean(axis=0))
-    typical, expected = float(np.median(readings)), float(np.median(nominal.leg_lengths(home)))
-    hint = f"readings are {typical:.4g} m in the median, lengths at the home pose {expected:.4g} m"
-    if not 0.02 * expected < typical < 50.0 * expected:
-        raise StewartError(f"{hint}: other units, or offsets that are missing?")
-    if not (readings > 0.0).all():
-        raise StewartError(f"leg lengths that are not positive: offsets that are missing? {hint}")
-    poses, found = _poses_of(nominal, readings, home)
-    failed = np.flatnonzero(~found)
-    if failed.size:
-        raise StewartError(
-            f"measurement {failed[0]} and {failed.size - 1} others of {len(readings)} have leg lengths that the "
-            f"drawing has no pose for near its home pose: legs swapped, other units, offsets that are missing? {hint}"
-        )
-    return poses
-
-
-def _refuse_other_readings(
-    seen: Array, own: Array, frames: tuple[Array, Array], nominal: StewartPlatform, measured: str
-) -> None:
-    """Raise StewartError where poses fit much better when they are read in another way."""
-    size = nominal.characteristic_length
-
-    def far(poses: Array) -> float:
-        try:
-            found = frames if poses is seen else find_frames(poses, own, measured)
-        except StewartError:
-            return float("inf")
-        distance, angle = misfit(poses, own, found, measured)
-        return float(np.sqrt(np.mean((distance / size) ** 2 + angle**2)))
-
-    small = seen.copy()
-    small[:, :3, 3] *= 1e-3
-    others = {"inverted, of the base in the platform's frame": se3.inverse(seen), "in millimetres": small}
-    if measured == "position":
-        del others["inverted, of the base in the platform's frame"]
-    if measured == "orientation":
-        del others["in millimetres"]
-    now = far(seen)
-    for what, poses in others.items():
-        if now > 0.02 and far(poses) < now / _BETTER:
-            raise StewartError(f"the measured poses seem to be {what}: read so, they fit the leg lengths")
 
 
 def _without_faulty(start: _Start, least: int) -> tuple[CalibrationResult, npt.NDArray[np.bool_]]:
@@ -268,53 +248,55 @@ def _without_faulty(start: _Start, least: int) -> tuple[CalibrationResult, npt.N
             )
 
 
-def _deviations(fit: CalibrationResult, design: DesignFrames, nominal: StewartPlatform) -> Array:
-    """Deviations (42,) in the frames of the drawing; inf where something other than a frame is not told."""
-    turn = np.eye(model.N_PARAMETERS)
-    for k in range(6):
-        turn[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = design.base_frame[:3, :3].T
-        turn[18 + 3 * k : 21 + 3 * k, 18 + 3 * k : 21 + 3 * k] = design.platform_frame[:3, :3].T
+def _deviations(fit: CalibrationResult, design: DesignFrames) -> Array:
+    """Deviations in the frames of the drawing; inf where something other than frames, or the scale, is not told."""
+    parameters, scale = fit.report.parameters, fit.report.scale_lost
+    theta = parameters.join(*all_points(design.platform, design.further), fit.offsets, fit.gains)
+    turn = parameters.turn(design.base_frame[:3, :3].T, design.platform_frame[:3, :3].T)
     values, vectors = np.linalg.eigh(fit.report.covariance)
-    half = free_of_gauge(turn @ vectors * np.sqrt(np.clip(values, 0.0, None)), nominal)
-    lost = free_of_gauge(turn @ fit.report.null_space, nominal)
+    half = parameters.free_of_gauge(turn @ vectors * np.sqrt(np.clip(values, 0.0, None)), theta, scale)
+    lost = parameters.free_of_gauge(turn @ fit.report.null_space, theta, scale)
     unseen = np.sqrt((lost**2).sum(axis=1)) > 0.03
-    return np.asarray(np.where(unseen, np.inf, np.sqrt((half**2).sum(axis=1))))
+    return np.asarray(np.where(unseen, np.inf, np.sqrt((half**2).sum(axis=1)))) * parameters.units
 
 
 def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> Array:
     """Errors (n, 2) of the poses that leg lengths tell, each by a calibration without it."""
     errors = np.full((len(kept), 2), np.nan)
+    if start.measured == "lengths":
+        return np.zeros_like(errors)
     if len(kept) - -(-len(kept) // _FOLDS) < least:
         return errors
     for fold in range(_FOLDS):
         out = np.arange(len(kept)) % _FOLDS == fold
         fit = start.fit(kept[~out])
-        lengths = start.data.readings[kept[out]] + fit.offsets
-        told, _ = _poses_of(fit.joints or fit.platform, lengths, start.seen(kept[out]))
+        lengths = start.data.readings[kept[out]] * fit.gains + fit.offsets
+        told, _ = poses_of(fit.joints or fit.platform, lengths[:, :N_LEGS], start.seen(kept[out]))
         errors[out] = np.stack(differences(start.data.poses[kept[out]], told, start.measured), axis=1)
     return errors
 
 
 def _problems(
-    fit: CalibrationResult,
-    used: npt.NDArray[np.bool_],
-    ratio: float,
-    nominal: StewartPlatform,
-    platform: StewartPlatform,
+    fit: CalibrationResult, used: npt.NDArray[np.bool_], ratio: float, design: DesignFrames
 ) -> tuple[str, ...]:
     told = []
     if not used.all():
         told.append(f"measurements {np.flatnonzero(~used).tolist()} contradict the others and are left out")
     if ratio > _LOUD:
         told.append(f"residuals are {ratio:.0f} times the standard deviations that were given")
-    unseen = fit.report.null_space.shape[1] - fit.report.gauge
+    if fit.report.scale_lost:
+        told.append(
+            "the overall scale of geometry, offsets and gains cannot be told without a measured distance or position: "
+            "it stays as drawn, and deviations are those at this scale"
+        )
+    unseen = fit.report.null_space.shape[1] - fit.report.gauge - fit.report.scale_lost
     if unseen > 0:
         told.append(f"{unseen} combinations of parameters cannot be told from these poses and stay as drawn")
-    moved = max(np.abs(platform.base_points - nominal.base_points).max(),
-                np.abs(platform.platform_points - nominal.platform_points).max())  # fmt: skip
+    points = zip(all_points(design.platform, design.further), all_points(fit.nominal, fit.nominal_further), strict=True)
+    moved = max(float(np.abs(found - drawn).max()) for found, drawn in points)
     text = f"joint centres move by up to {1e3 * moved:.0f} mm: is this the platform of the drawing, are legs swapped?"
-    if moved > _TOO_FAR * nominal.characteristic_length:
+    if moved > _TOO_FAR * fit.nominal.characteristic_length:
         raise StewartError(text)
-    if moved > 0.1 * nominal.characteristic_length:
+    if moved > 0.1 * fit.nominal.characteristic_length:
         told.append(text)
     return tuple(told)

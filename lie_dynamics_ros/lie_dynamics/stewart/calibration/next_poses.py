@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +11,13 @@ import numpy.typing as npt
 from ...lie import se3
 from ...lie._arrays import count_of, number_of
 from ..errors import StewartError
+from ..fusion.sensors import DisplacementSensor
 from ..geometry.inverse_kinematics import Array, as_pose
 from ..geometry.offset_platform import OffsetPlatform, points_of
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model
-from .identifiability import gauge_generators
+from .fit import at_nominal
+from .further_legs import check_further
 
 #: Of the leg lengths' range, kept free at both ends.
 _MARGIN = 0.02
@@ -30,8 +33,8 @@ class PlannedPoses:
     Attributes
     ----------
     poses : (n, 4, 4), of the platform frame in the base frame. lengths : (n, 6) [m].
-    deviation_before, deviation_after : [m], of the least certain joint coordinate or offset, frames apart; what has
-        not been measured counts as known to ``drawing_sigma``.
+    deviation_before, deviation_after : [m], of the least certain joint coordinate or offset, frames apart, and gains
+        times a typical length; what has not been measured counts as known to ``drawing_sigma``.
     """
 
     poses: Array
@@ -63,8 +66,10 @@ def poses_to_measure(
     drawing_sigma: float = 0.01,
     candidates: int = 500,
     seed: int = 0,
+    further: Sequence[DisplacementSensor] = (),
+    gains: bool = False,
 ) -> PlannedPoses:
-    """Choose poses, one after the other, that add most to the information on all 42 parameters (D-optimal).
+    """Choose poses, one after the other, that add most to the information on all parameters (D-optimal).
 
     Parameters
     ----------
@@ -77,6 +82,7 @@ def poses_to_measure(
     drawing_sigma : standard deviation of the drawing [m].
     candidates : poses that are drawn.
     seed : of the random numbers.
+    further, gains : as `calibrate` takes them.
 
     Raises
     ------
@@ -92,13 +98,24 @@ def poses_to_measure(
     tilt = number_of("tilt", tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
     prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 1e-9 <= x <= 1e3)
     drawn = _candidates(platform, radius, tilt, candidates, np.random.default_rng(seed))
-    information = np.eye(model.N_PARAMETERS) / prior**2
+    legs = check_further(further)
+    theta, data = at_nominal(platform, drawn, length_sigma, pose_sigma, legs, gains)
+    offered, parameters = _rows(theta, data), data.parameters
+    information = np.eye(parameters.count) / prior**2
     if measured_poses is not None:
-        rows = _rows(platform, as_pose(measured_poses, "measured_poses"), length_sigma, pose_sigma)
+        before_now = as_pose(measured_poses, "measured_poses")
+        scale = parameters.gain_length or False
+        rows = _rows(theta, at_nominal(platform, before_now, length_sigma, pose_sigma, legs, scale)[1])
         information += np.einsum("kij,kil->jl", rows, rows)
-    offered = _rows(platform, drawn, length_sigma, pose_sigma)
+
+    lost = gains and data.pose_sigma is not None and bool(np.isinf(data.pose_sigma[3:]).all())  # the overall scale
+
+    def worst() -> float:
+        half = np.linalg.inv(np.linalg.cholesky(information)).T
+        return float(np.sqrt((parameters.free_of_gauge(half, theta, lost) ** 2).sum(axis=1).max()))
+
     chosen: list[int] = []
-    before = _worst(points, information)
+    before = worst()
     for _ in range(count):
         # log det(I + J M^-1 J^T) is what a pose adds to the logarithm of the determinant of the information M.
         spread = offered @ np.linalg.solve(information, np.swapaxes(offered, 1, 2))
@@ -107,32 +124,12 @@ def poses_to_measure(
         chosen.append(best)
         information += offered[best].T @ offered[best]
     poses = drawn[chosen]
-    return PlannedPoses(poses, platform.leg_lengths(poses), before, _worst(points, information))
+    return PlannedPoses(poses, platform.leg_lengths(poses), before, worst())
 
 
-def free_of_gauge(vectors: Array, platform: StewartPlatform) -> Array:
-    """Take common motions of a side's joints, which only rename a frame, out of parameter changes (42, n)."""
-    generators, _ = np.linalg.qr(gauge_generators(platform.base_points, platform.platform_points))
-    return np.asarray(vectors - generators @ (generators.T @ vectors))
-
-
-def _worst(platform: StewartPlatform, information: Array) -> float:
-    half = free_of_gauge(np.linalg.inv(np.linalg.cholesky(information)).T, platform)
-    return float(np.sqrt((half**2).sum(axis=1).max()))
-
-
-def _rows(
-    platform: StewartPlatform | OffsetPlatform,
-    poses: Array,
-    length_sigma: npt.ArrayLike,
-    pose_sigma: npt.ArrayLike | None,
-) -> Array:
-    """Rows (k, 6, 42) of the weighted problem that each pose adds, the pose itself eliminated."""
-    data = model.Measurements.check(poses, platform.leg_lengths(poses), length_sigma, pose_sigma)
-    if isinstance(platform, OffsetPlatform):
-        data, platform = replace(data, joints=platform), platform.points
-    theta = model.join(platform.base_points, platform.platform_points, np.zeros(6))
-    return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(poses), -1, model.N_PARAMETERS)
+def _rows(theta: Array, data: model.Measurements) -> Array:
+    """Rows (k, n, count) of the weighted problem that each pose adds, the pose itself eliminated."""
+    return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(data), -1, data.parameters.count)
 
 
 def _candidates(

@@ -13,9 +13,11 @@ from ...errors import SingularityError
 from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array
+from .result import fit_rigid
 
-#: What a device can measure: the whole pose, a point alone, or orientations alone, as an IMU does.
-MEASURED = ("pose", "position", "orientation")
+#: What a device can measure: the whole pose, a point alone, or orientations alone, as an IMU does; and, where there is
+#: no device, the lengths of more than six legs alone.
+MEASURED = ("pose", "position", "orientation", "lengths")
 #: Mean angle [rad] by which poses have to turn, about more than one axis, for frames to be found.
 _LEAST_TURN = 0.02
 _ALTERNATIONS = 100
@@ -28,6 +30,8 @@ def find_frames(seen: Array, own: Array, measured: str) -> tuple[Array, Array]:
     ------
     StewartError : poses that turn too little, or about one axis only.
     """
+    if measured == "lengths":
+        return np.eye(4), np.eye(4)
     if measured == "position":
         return _of_points(seen[:, :3, 3], own)
     base, target = _rotations(seen[:, :3, :3], own[:, :3, :3])
@@ -47,9 +51,8 @@ def misfit(seen: Array, own: Array, frames: tuple[Array, Array], measured: str) 
 
 def composed(seen: Array, told: Array, measured: str) -> Array:
     """Return poses (k, 4, 4) as seen, with what is not measured as told."""
-    return se3.from_parts(
-        (told if measured == "position" else seen)[:, :3, :3], (told if measured == "orientation" else seen)[:, :3, 3]
-    )
+    turned, moved = (seen if measured in ("pose", what) else told for what in ("orientation", "position"))
+    return se3.from_parts(turned[:, :3, :3], moved[:, :3, 3])
 
 
 def differences(seen: Array, told: Array, measured: str) -> tuple[Array, Array]:
@@ -57,7 +60,7 @@ def differences(seen: Array, told: Array, measured: str) -> tuple[Array, Array]:
     turns = so3.log(np.swapaxes(seen[:, :3, :3], 1, 2) @ told[:, :3, :3])
     distance = np.linalg.norm(seen[:, :3, 3] - told[:, :3, 3], axis=1)
     angle = np.linalg.norm(turns, axis=1)
-    return distance * (measured != "orientation"), angle * (measured != "position")
+    return distance * (measured in ("pose", "position")), angle * (measured in ("pose", "orientation"))
 
 
 def _rotations(seen: Array, own: Array) -> tuple[Array, Array]:
@@ -77,8 +80,6 @@ def _rotations(seen: Array, own: Array) -> tuple[Array, Array]:
 
 def _of_points(seen: Array, own: Array) -> tuple[Array, Array]:
     """Frames of points seen: in turns the rigid motion of the base and the place of the point on the platform."""
-    from .fit import fit_rigid
-
     mark, base = np.zeros(3), np.eye(4)
     for _ in range(_ALTERNATIONS):
         try:

@@ -1,0 +1,108 @@
+"""Legs beyond six, which are displacement sensors of a platform, and distances measured beside all legs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...lie._arrays import number_of
+from ...texts import quoted
+from ..errors import StewartError
+from ..fusion.sensors import DisplacementSensor, vector
+from ..geometry.inverse_kinematics import Array
+from ..geometry.platform import StewartPlatform
+from .parameters import LEGS
+
+SIDES = ("base", "platform")
+#: Further legs, at most.
+MOST_FURTHER = 30
+
+
+def check_further(further: object) -> tuple[DisplacementSensor, ...]:
+    """Return further legs; StewartError names what is none, and names that are there twice."""
+    if isinstance(further, (str, bytes)) or not isinstance(further, Sequence) or len(further) > MOST_FURTHER:
+        raise StewartError(f"further is {quoted(further)}, expected up to {MOST_FURTHER} displacement sensors")
+    for place, sensor in enumerate(further):
+        if type(sensor) is not DisplacementSensor:
+            raise StewartError(f"further {place} is {quoted(sensor)}, expected a DisplacementSensor")
+        for key in ("base_point", "platform_point"):
+            vector(str(sensor.name), key, getattr(sensor, key), 3)
+    names = [*LEGS, *(sensor.name for sensor in further)]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise StewartError(f"two legs are named {quoted(twice)}; the platform's six are 1 to 6")
+    return tuple(further)
+
+
+def all_points(platform: StewartPlatform, further: Sequence[DisplacementSensor]) -> tuple[Array, Array]:
+    """Return base points and platform points (n, 3) of the six legs and further ones [m]."""
+    base, moving = (
+        np.vstack((six, *(np.asarray(getattr(sensor, key), dtype=np.float64) for sensor in further)))
+        for six, key in ((platform.base_points, "base_point"), (platform.platform_points, "platform_point"))
+    )
+    return base, moving
+
+
+def at_points(further: Sequence[DisplacementSensor], base: Array, platform: Array) -> tuple[DisplacementSensor, ...]:
+    """Return further legs between other points, those of all n legs (n, 3)."""
+    ends = zip(further, base[len(LEGS) :].tolist(), platform[len(LEGS) :].tolist(), strict=True)
+    return tuple(replace(leg, base_point=tuple(a), platform_point=tuple(b)) for leg, a, b in ends)
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Measured distances of joint centres of one side.
+
+    Attributes
+    ----------
+    first, second : (d,), rows among base points, then platform points. lengths : (d,) [m]. sigma : [m].
+    """
+
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    lengths: Array
+    sigma: float
+
+    @classmethod
+    def check(cls, distances: object, sigma: Any, legs: Sequence[str]) -> Distances:
+        """Make them of (side, leg, leg, metres); StewartError names what cannot be used."""
+        deviation = number_of("distance_sigma", sigma, "a positive length in metres", lambda x: 1e-12 <= x <= 1e3)
+        if isinstance(distances, (str, bytes)) or not isinstance(distances, Sequence):
+            raise StewartError(f"distances is {quoted(distances)}, expected rows of side, leg, leg, metres")
+        rows = []
+        for place, row in enumerate(distances):
+            if isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or len(row) != 4 or row[0] not in SIDES:
+                raise StewartError(
+                    f"distance {place} is {quoted(row)}, expected {' or '.join(SIDES)}, leg, leg, metres"
+                )
+            ends = [str(leg) for leg in row[1:3]]
+            unknown = [leg for leg in ends if leg not in legs]
+            if unknown or ends[0] == ends[1]:
+                raise StewartError(
+                    f"distance {place} is of legs {', '.join(map(quoted, ends))}, expected two of {', '.join(legs)}"
+                )
+            metres = number_of(f"distance {place}", row[3], "a positive length in metres", lambda x: 0.0 < x <= 1e3)
+            rows.append((*(len(legs) * SIDES.index(row[0]) + legs.index(leg) for leg in ends), metres))
+        table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+        return cls(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], deviation)
+
+    def residuals(self, theta: Array) -> Array:
+        """Return weighted residuals (d,) at parameters (count,) of n legs, whose points come first."""
+        points = theta[: 3 * (len(theta) // 3)].reshape(-1, 3)
+        return np.asarray(
+            (np.linalg.norm(points[self.first] - points[self.second], axis=1) - self.lengths) / self.sigma
+        )
+
+    def jacobian(self, theta: Array) -> Array:
+        """Return the derivatives (d, count) of `residuals`."""
+        points = theta[: 3 * (len(theta) // 3)].reshape(-1, 3)
+        rows = np.zeros((len(self.lengths), len(theta)))
+        for row, i, j in zip(rows, self.first, self.second, strict=True):
+            gap = points[i] - points[j]
+            row[3 * i : 3 * i + 3] = gap / (np.linalg.norm(gap) * self.sigma)
+            row[3 * j : 3 * j + 3] = -row[3 * i : 3 * i + 3]
+        return rows
