@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from support import arms
 
-from lie_dynamics_ros.lie_dynamics.control.effort_delay import DOUBT, EffortDelay
+from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.lie_dynamics.control.effort_delay import DOUBT, LITTLE, PRIOR, EffortDelay
 
 ARM, PERIOD = "panda_arm", 0.002
 POSE = np.array([0.1, -0.3, 0.2, -1.9, 0.1, 1.7, 0.5])
@@ -63,7 +64,7 @@ def test_it_comes_nearer_with_a_payload_friction_or_noise_that_is_not_known(dela
 
 def test_smooth_motions_and_gaps_tell_nothing():
     found = EffortDelay(7)
-    assert move(found, 1.0, jump=4.9) == 0 and found.between(0.0, 1.0, PERIOD) == 0.5
+    assert move(found, 1.0, jump=0.97 * LITTLE) == 0 and found.between(0.0, 1.0, PERIOD) == 0.5
     zero = np.zeros(7)
     for k in range(30):  # it forgets right after each jump
         found.note(arms.load(ARM).model, k, POSE, zero, zero, 40.0 * (k % 2) * np.ones(7))
@@ -90,8 +91,35 @@ def test_a_blow_at_a_jump_is_no_delay(blow):
     assert found.between(0.0, 1.0, PERIOD) == pytest.approx(0.5, abs=0.05)
 
 
-def test_small_jumps_are_believed_by_their_squares():
-    found, jump = EffortDelay(7), 5.5
+def test_small_jumps_are_believed_by_their_squares_over_the_noise():
+    """One that leaves no noise leaves a fifth of what is taken for that before."""
+    found, jump = EffortDelay(7), 3.0
     assert move(found, 1.0, jump=jump, states=14) == 1
-    sure = 7.0 * jump**2 / (7.0 * jump**2 + DOUBT)
+    sure = 7.0 * jump**2 / (7.0 * jump**2 + DOUBT * PRIOR / (1.0 + PRIOR))
     assert found.between(0.0, 1.0, PERIOD) == pytest.approx(0.5 + 0.5 * sure, abs=0.02)
+
+
+@pytest.mark.parametrize(("noise", "nearer", "spread"), [(0.0, 0.1, 0.1), (5e-4, 0.25, 0.2), (5e-3, 0.55, 0.1)])
+@pytest.mark.parametrize("delay", [0.0, 0.5, 1.0])
+def test_how_far_small_jumps_are_believed_is_a_matter_of_noise(delay, noise, nearer, spread, rng):
+    """5 of 1 rad/s^2: without noise they tell the delay, with that of a poor encoder nothing, and never a wrong one."""
+    told = []
+    for _ in range(4):
+        found = EffortDelay(7)
+        move(found, delay, jump=1.0, noise=noise, rng=rng)
+        told.append(found.between(0.0, 1.0, PERIOD))
+    assert abs(np.mean(told) - delay) < (nearer if delay != 0.5 else spread) and np.std(told) < spread
+
+
+def test_one_joint_alone_tells_no_noise():
+    """One joint's acceleration is all that its delay needs: nothing would be left."""
+    text = '''<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"
+        ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="continuous"><parent link="a"/><child link="b"/>
+        <axis xyz="0 0 1"/></joint></robot>'''
+    model, found, q, qd, h = Model.from_urdf(text), EffortDelay(1), 0.0, 0.0, PERIOD
+    for k in range(60):
+        wanted = 1.0 * (k % 20 >= 10)
+        found.note(model, k * round(h * 1e9), np.array([q]), np.array([qd]), np.array([wanted]), np.array([wanted]))
+        q, qd = q + h * qd + 0.5 * h**2 * wanted, qd + h * wanted
+    doubt = found.between(0.0, 1.0, PERIOD)
+    assert 0.5 * DOUBT / (DOUBT + 6.0) < doubt < 0.5

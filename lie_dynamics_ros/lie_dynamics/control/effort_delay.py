@@ -15,9 +15,18 @@ from .robots import Robot, forward_dynamics
 
 Array = npt.NDArray[np.float64]
 JUMP = 5.0
-"""Changes of an acceleration from one state to the next that tell something [rad/s^2, m/s^2]."""
+"""Changes of an acceleration from one state to the next that tell something, whatever the noise [rad/s^2, m/s^2]."""
+LITTLE = 0.1
+"""Those that are looked at until the delay is known well, which tell something where there is little noise."""
 DOUBT = 25.0
-"""What the middle of all delays that may be counts beside what was seen: as much as one of the least jumps."""
+"""What the middle of all delays that may be counts beside what was seen, before noise is known: 12 times the variance
+of what accelerations lack [rad^2/s^4, m^2/s^4], as delays are spread over a period."""
+PRIOR = 0.25
+"""Of how many states the noise counts that is taken before any is known."""
+MEMORY = 30.0
+"""Over how many states noise is averaged, at most."""
+KNOWN = 20.0
+"""How many times what was seen counts as much as the middle where the delay is known well."""
 FADING = 0.9
 """What is left of what was seen with each further jump."""
 BEYOND = 0.5
@@ -40,7 +49,8 @@ class EffortDelay:
     Between two states h apart the effort of the one before acts for D, then that of the first. So the accelerations by
     M^-1 of the latter exceed those measured by D x, x = M^-1 (change of effort) / h. Of both the mean of the intervals
     beside is taken off, by which errors of the model that change slowly vanish, and both are multiplied by the jump,
-    which no noise has a part in: D = sum z.y / sum z.x.
+    which no noise has a part in: D = sum z.y / sum z.x. What is left of the former tells the noise, and so how much that is
+    beside what was known before.
 
     Parameters
     ----------
@@ -50,14 +60,15 @@ class EffortDelay:
 
     def __init__(self, n: int) -> None:
         self._states: deque[_State] = deque(maxlen=5 + LONGEST)
-        self._usual = np.full(n, JUMP)
-        self._seen = self._sure = 0.0
+        self._usual, self._little = np.full(n, JUMP), np.full(n, LITTLE)
         self._whole = 0
+        self.forget()
 
     def forget(self) -> None:
         """Forget all: states that come after a gap may be those of another driver."""
         self._states.clear()
         self._seen = self._sure = 0.0
+        self._doubt, self._count = DOUBT, PRIOR  # and from how many states
 
     def note(self, model: Robot, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
         """Take in a state of a time [ns], its answer, and the acceleration commanded; tell whether that says more.
@@ -75,7 +86,9 @@ class EffortDelay:
         if len(states) < 5 + self._whole:
             return False
         jump = states[-3 - self._whole].commanded - states[-4 - self._whole].commanded
-        if within(jump, self._usual) == 1:
+        h = (states[-2].stamp - states[-3].stamp) * 1e-9
+        known = h * self._sure > KNOWN * self._doubt
+        if within(jump, self._usual if known else self._little) == 1:
             return False
         try:
             before, here, after = (self._difference(model, k) for k in (-4, -3, -2))
@@ -84,10 +97,20 @@ class EffortDelay:
         lacking, slope = (here[i] - 0.5 * (before[i] + after[i]) for i in (0, 1))
         with np.errstate(over="ignore", invalid="ignore"):
             seen, sure = float(jump @ lacking), float(jump @ slope)
-        h = (states[-2].stamp - states[-3].stamp) * 1e-9
-        if not (math.isfinite(sure) and -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure):
+            if sure < 0.0:  # as where a jump follows a larger one
+                seen, sure = -seen, -sure
+            own = min(max(seen / sure, 0.0), h) if sure else 0.0
+            left = lacking - own * slope
+            noise = float(left @ left)
+        if not (math.isfinite(sure) and math.isfinite(noise)):
             return False
-        self._seen, self._sure = FADING * self._seen + seen, FADING * self._sure + sure
+        if len(jump) > 1:  # of which one was spent on a delay of its own
+            self._doubt += (12.0 * noise / (len(jump) - 1) - self._doubt) / (self._count + 1.0)
+            self._count = min(self._count + 1.0, MEMORY)
+        if not -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure:
+            return False
+        fading = 1.0 - (1.0 - FADING) * min(1.0, h * sure / DOUBT)
+        self._seen, self._sure = fading * self._seen + seen, fading * self._sure + sure
         return True
 
     def _difference(self, model: Robot, k: int) -> tuple[Array, Array]:
@@ -109,7 +132,7 @@ class EffortDelay:
             return middle
         if whole != self._whole:
             self._whole, self._seen, self._sure = whole, 0.0, 0.0
-        doubt = DOUBT / period
+        doubt = self._doubt / period
         if not self._sure > 0.0:
             return middle
         found = (self._seen + doubt * (middle - whole) * period) / (self._sure + doubt) / period

@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from . import private_files
 
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
+#: Longest wait for another process that compiles the same kernel [s].
+PATIENCE = 60.0
 _KEPT_VERSIONS = 4
 _KEPT_UNUSED = 30 * 86400.0  # [s]
 # Reading the syntax tree would be a tenth of all start-up time.
@@ -206,3 +209,15 @@ def enable_cache(compiled: Any, function: Any) -> None:
         with contextlib.suppress(OSError):
             os.utime(folder, follow_symlinks=False)  # the time of last use, for `_drop_old_versions`
         compiled._cache = _KernelCache(function)
+
+
+@contextlib.contextmanager
+def compiling_alone(compiled: Any) -> Iterator[None]:
+    """Let one process at a time compile a kernel that is not kept yet: the others then find what it made."""
+    files = compiled._cache._cache_file if isinstance(compiled._cache, _KernelCache) else None
+    with contextlib.ExitStack() as stack:
+        if files is not None and not os.path.exists(files._index_path):
+            with contextlib.suppress(OSError):
+                compiled._cache._impl.locator.ensure_cache_path()
+                stack.enter_context(private_files.locked(*files._place, f"{files._index_name}.lock", PATIENCE))
+        yield

@@ -32,6 +32,8 @@ class Record:
         Motion desired at the time of the state.
     phase : ndarray of str, shape (k,)
         Of the controller's state machine.
+    lead : ndarray, shape (k,)
+        How long after the state the effort is meant to act, in the mean [s].
     """
 
     t: np.ndarray
@@ -43,6 +45,7 @@ class Record:
     desired_rate: np.ndarray
     desired_acceleration: np.ndarray
     phase: np.ndarray
+    lead: np.ndarray
 
     def since(self, t: float) -> Record:
         """Return the part from some time on."""
@@ -150,7 +153,8 @@ class ControlLoop:
         assert np.isfinite(effort).all()
         wanted = answer.desired
         motion = (np.array(x) for x in (wanted.position, wanted.velocity, wanted.acceleration))
-        self._rows.append((self.time, q, qd, effort, np.array(wanted.position) - q, *motion, str(self.core.phase)))
+        lead = 1e-9 * getattr(self.core, "lead", 0)
+        self._rows.append((self.time, q, qd, effort, np.array(wanted.position) - q, *motion, str(self.core.phase), lead))
         self._buffer.append((2 * self._ticks + self._late, effort))
         for half in (0, 1):
             while self._buffer and self._buffer[0][0] <= 2 * self._ticks + half:

@@ -134,17 +134,17 @@ def stated_error(case: Case, record: Record) -> float:
     """Return the largest error that the docs state for the exact model, from MuJoCo's dynamics [rad].
 
     Efforts act later by T than they are meant for, so e'' + kd e' + kp e = T M^-1 d/dt tau_d of the desired motion:
-    half a period after the delay, not after half of the default delay.
+    half a period after the delay, not after what the controller takes it for: half of the default, until it is told.
     """
     judge, (kp, kd) = arms.physics(case.arm), stiffness(case.mode)
     h = 1.0 / case.rate
-    late = (case.delay - 0.5 * DEFAULTS["delay"]) * h
+    late = (case.delay + 0.5) * h - record.lead
     motion = list(zip(record.desired, record.desired_rate, record.desired_acceleration, strict=True))
     effort = np.array([judge.inverse_dynamics(*row) for row in motion])
     rate = np.gradient(effort, h, axis=0)
     error, speed, largest = np.zeros_like(effort[0]), np.zeros_like(effort[0]), 0.0
-    for q, change in zip(record.desired, rate, strict=True):
-        forcing = late * np.linalg.solve(judge.mass_matrix(q), change)
+    for q, change, by in zip(record.desired, rate, late, strict=True):
+        forcing = by * np.linalg.solve(judge.mass_matrix(q), change)
         speed += h * (forcing - kd * speed - kp * error)
         error += h * speed
         largest = max(largest, float(np.abs(error).max()))

@@ -31,7 +31,7 @@ def quintic(duration, model=None, points=3):
 
 def follow(loop, trajectory, start):
     at = [trajectory.at(t) for t in trajectory.times]
-    points = JointPoints(np.arange(7), trajectory.times, trajectory.q, np.array([x.qd for x in at]))
+    points = JointPoints(np.arange(trajectory.q.shape[1]), trajectory.times, trajectory.q, np.array([x.qd for x in at]))
     prepared = loop.core.prepare(points, start)
     loop.core.take(prepared)
     return prepared
