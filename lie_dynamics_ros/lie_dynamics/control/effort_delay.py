@@ -49,8 +49,8 @@ class EffortDelay:
     Between two states h apart the effort of the one before acts for D, then that of the first. So the accelerations by
     M^-1 of the latter exceed those measured by D x, x = M^-1 (change of effort) / h. Of both the mean of the intervals
     beside is taken off, by which errors of the model that change slowly vanish, and both are multiplied by the jump,
-    which no noise has a part in: D = sum z.y / sum z.x. What is left of the former tells the noise, and so how much that is
-    beside what was known before.
+    which no noise has a part in: D = sum z.y / sum z.x. What is left of the former tells the noise, and so how much
+    that is beside what was known before.
 
     Parameters
     ----------

@@ -154,7 +154,8 @@ class ControlLoop:
         wanted = answer.desired
         motion = (np.array(x) for x in (wanted.position, wanted.velocity, wanted.acceleration))
         lead = 1e-9 * getattr(self.core, "lead", 0)
-        self._rows.append((self.time, q, qd, effort, np.array(wanted.position) - q, *motion, str(self.core.phase), lead))
+        error, phase = np.array(wanted.position) - q, str(self.core.phase)
+        self._rows.append((self.time, q, qd, effort, error, *motion, phase, lead))
         self._buffer.append((2 * self._ticks + self._late, effort))
         for half in (0, 1):
             while self._buffer and self._buffer[0][0] <= 2 * self._ticks + half:
