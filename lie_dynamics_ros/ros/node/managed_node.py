@@ -16,7 +16,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from ...core.errors import ParameterError, reason_of
+from ...core.errors import ConfigurationError, ParameterError, reason_of
 from ...core.setting import Setting
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
@@ -43,6 +43,8 @@ COMMON_SETTINGS = (
 )
 
 START_DELAY = 0.01
+SHARED_TOPICS = {"/clock", "/diagnostics", "/parameter_events", "/rosout"}
+"""Topics that a node may hear and publish on: those of all nodes."""
 MOST_NAMED = 10
 """Unknown parameters that the log names."""
 
@@ -204,6 +206,15 @@ class ManagedNode(LifecycleNode):
                     f"another topic for {type_.__name__}"
                 )
 
+    def _check_inputs(self) -> None:
+        """Raise ConfigurationError where a remapping makes the node hear what it says itself."""
+        own = {one.topic_name for one in self.publishers} - SHARED_TOPICS
+        for heard in self.subscriptions:
+            if heard.topic_name in own:
+                raise ConfigurationError(
+                    f"{heard.topic_name} is an input and an output of this node; expected a topic of its own for each"
+                )
+
     def listen(
         self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
     ) -> Subscription:
@@ -243,6 +254,7 @@ class ManagedNode(LifecycleNode):
         try:
             self.check_settings(self.settings)
             self.configure()
+            self._check_inputs()
         except Exception as error:
             self._fail(f"not configured: {reason_of(error)}")
             self.cleanup()

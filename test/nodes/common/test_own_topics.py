@@ -21,7 +21,7 @@ from rclpy.parameter import Parameter
 def reason(module, name, given, remaps):
     kind = getattr(import_module(f"lie_dynamics_ros.nodes.{module}.node"), name)
     usual = {"autostart": False}
-    if module != "stewart_pose":
+    if "stewart" not in module:
         usual["robot_description"] = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
     parameters = [Parameter(name, value=value) for name, value in {**usual, **given}.items()]
     arguments = ["--ros-args", *(part for remap in remaps for part in ("-r", remap))]
@@ -73,6 +73,10 @@ CASES = [
     ),
     ("stewart_pose", {"leg_topics": SIX[:5]}, [], "leg_topics has 5 names; expected one for each of leg_1, leg_2"),
     ("stewart_pose", {"leg_topics": SIX * 20_000}, [], "leg_topics has 120000 names; expected at most 100"),
+    ("stewart_command", {}, ["~/leg_commands:=joint_states"], "/joint_states is an input and an output of this node"),
+    ("simulated_stewart", {}, ["~/leg_commands:=joint_states"], "/joint_states is an input and an output of this node"),
+    ("simulated_robot", {}, ["~/joint_efforts:=joint_states"], "/joint_states is an input and an output of this node"),
+    ("closed_loop", {}, ["~/joint_states:=joint_states"], "the input joint_states is the topic /joint_states, whi"),
     ("stewart_pose", {"use_imu": True}, ["imu:=joint_states"], "imu is the topic /joint_states, which this node has"),
     ("stewart_pose", {}, ["~/pose:=joint_states"], "~/pose is the topic /joint_states, which this node has for"),
     *(

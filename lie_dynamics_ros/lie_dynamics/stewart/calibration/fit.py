@@ -86,6 +86,8 @@ def calibrate(
     data = model.Measurements.check(
         poses, readings, length_sigma, pose_sigma, further, gains, distances, distance_sigma
     )
+    if not len(data):
+        raise StewartError("0 poses were measured, at least one is expected")
     legs = check_further(further)
     if not isinstance(nominal, OffsetPlatform):
         require_platform(nominal, "nominal")
@@ -166,6 +168,8 @@ def identifiability_report(
     theta, data = at_nominal(
         platform, poses, length_sigma, pose_sigma, check_further(further), gains, distances, distance_sigma
     )
+    if not len(data):
+        raise StewartError("there are no poses, at least one is expected")
     problem = model.linearise(theta, data.poses, data)
     return identifiability(problem.reduced_jacobian, theta, data.parameters, rank_tolerance)
 

@@ -20,6 +20,8 @@ from .parameters import LEGS
 SIDES = ("base", "platform")
 #: Further legs, at most.
 MOST_FURTHER = 30
+#: Largest reading and coordinate of a further leg [m]: beyond it squares of figures leave float64.
+LARGEST = 1e6
 
 
 def check_further(further: object) -> tuple[DisplacementSensor, ...]:
@@ -29,8 +31,11 @@ def check_further(further: object) -> tuple[DisplacementSensor, ...]:
     for place, sensor in enumerate(further):
         if type(sensor) is not DisplacementSensor:
             raise StewartError(f"further {place} is {quoted(sensor)}, expected a DisplacementSensor")
+        if not isinstance(sensor.name, str) or not sensor.name:
+            raise StewartError(f"further {place} is named {quoted(sensor.name)}, expected a text")
         for key in ("base_point", "platform_point"):
-            vector(str(sensor.name), key, getattr(sensor, key), 3)
+            if not (np.abs(vector(sensor.name, key, getattr(sensor, key), 3)) <= LARGEST).all():
+                raise StewartError(f"{sensor.name}: {key} is {getattr(sensor, key)}, expected up to {LARGEST:g} m")
     names = [*LEGS, *(sensor.name for sensor in further)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

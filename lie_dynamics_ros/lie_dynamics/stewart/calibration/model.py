@@ -24,7 +24,7 @@ from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform
-from .further_legs import Distances, check_further
+from .further_legs import LARGEST, Distances, check_further
 from .parameters import LEGS, Parameters
 
 #: Standard deviations whose squares and their inverses are far from the ends of float64.
@@ -81,11 +81,12 @@ class Measurements:
                 f"poses have shape {pose_array.shape} and readings {reading_array.shape}, expected (k, 4, 4) and "
                 f"(k, {len(names)})"
             )
-        bad = np.argwhere(~np.isfinite(reading_array))
+        bad = np.argwhere(~(np.abs(reading_array) <= LARGEST))
         if bad.size:
             k, leg = bad[0]
             raise StewartError(
-                f"reading of leg {names[leg]} in measurement {k} is {reading_array[k, leg]}, expected metres"
+                f"reading of leg {names[leg]} in measurement {k} is {reading_array[k, leg]}, expected metres, up to "
+                f"{LARGEST:g}"
             )
         sizes = (N_LEGS, len(names)) if legs else (N_LEGS,)
         lengths = _sigma(length_sigma, "length_sigma", sizes, finite=True)
