@@ -152,13 +152,13 @@ class _PrivateFiles(IndexDataCacheFile):
     """Numba's files of a kernel, which are pickles and machine code: never those that others can write."""
 
     @property
-    def _place(self) -> tuple[Path, str]:
+    def place(self) -> tuple[Path, str]:
         folder = Path(self._cache_path)
         return folder.parent, folder.name
 
     def _load_index(self) -> Any:
         try:
-            stream = io.BytesIO(private_files.read(*self._place, self._index_name))
+            stream = io.BytesIO(private_files.read(*self.place, self._index_name))
         except FileNotFoundError:
             return {}
         if pickle.load(stream) != self._version:
@@ -167,10 +167,10 @@ class _PrivateFiles(IndexDataCacheFile):
         return overloads if stamp == self._source_stamp else {}
 
     def _load_data(self, name: str) -> Any:
-        return pickle.loads(private_files.read(*self._place, name))
+        return pickle.loads(private_files.read(*self.place, name))
 
     def _open_for_write(self, filepath: str) -> Any:
-        return private_files.written(*self._place, Path(filepath).name)
+        return private_files.written(*self.place, Path(filepath).name)
 
 
 class _KernelCache(FunctionCache):
@@ -214,10 +214,10 @@ def enable_cache(compiled: Any, function: Any) -> None:
 @contextlib.contextmanager
 def compiling_alone(compiled: Any) -> Iterator[None]:
     """Let one process at a time compile a kernel that is not kept yet: the others then find what it made."""
-    files = compiled._cache._cache_file if isinstance(compiled._cache, _KernelCache) else None
+    files = getattr(compiled._cache, "_cache_file", None)
     with contextlib.ExitStack() as stack:
-        if files is not None and not os.path.exists(files._index_path):
+        if isinstance(files, _PrivateFiles) and not os.path.exists(files._index_path):
             with contextlib.suppress(OSError):
                 compiled._cache._impl.locator.ensure_cache_path()
-                stack.enter_context(private_files.locked(*files._place, f"{files._index_name}.lock", PATIENCE))
+                stack.enter_context(private_files.locked(*files.place, f"{files._index_name}.lock", PATIENCE))
         yield
