@@ -42,7 +42,7 @@ def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0
     work = np.empty((2, ROOM + math.floor(delay)))
     gains = (kp * period**2, kd * period, ki * period**3)
     return all(
-        axis_is_stable(np.array([*(factor * gain for gain in gains), d, math.nan if pole is None else pole]), work)
+        axis_is_stable(np.array([*(factor * gain for gain in gains), d, math.nan if pole is None else pole]), work) == 1
         for d in delays
         for factor in factors
     )
