@@ -16,11 +16,17 @@ from std_msgs.msg import Float64
 
 from lie_dynamics_ros.core.errors import MessageError, WaitingError
 from lie_dynamics_ros.core.leg_state import LegState
-from lie_dynamics_ros.lie_dynamics.stewart import DisplacementSensor, LegReadings, reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    DisplacementSensor,
+    LegReadings,
+    PlatformSensors,
+    reference_platform,
+)
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
 from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
+from lie_dynamics_ros.nodes.stewart_pose.sensor_inputs import make_inputs
 from lie_dynamics_ros.ros.inputs.leg_inputs import LegInputs
 
 VALUES = {setting.name: setting.default for setting in SETTINGS}
@@ -135,6 +141,31 @@ def test_first_lengths_of_long_ago_start_nothing():
     with pytest.raises(WaitingError, match=LEGS[0]):
         core.answer(LegState(3000 * MS, np.where(some, np.nan, lengths(TRUE)), None, ~some))
     assert core.awaited() == [LEGS[0]]
+
+
+def test_the_node_reads_gains_and_further_legs_as_calibration_writes_them():
+    """Encoders with gains and offsets of their own, a table of nonlinearity, and two wires: the pose is the machine's."""
+    platform, gains = reference_platform(), 1.0 + np.linspace(-0.02, 0.03, 8)
+    offsets = np.linspace(-2e-3, 3e-3, 8)
+    wires = [DisplacementSensor("wire", (0.0, 0.1, 0.0), (0.1, 0.0, 0.0), 1e-5),
+             DisplacementSensor("rod", (-0.2, 0.0, 0.0), (0.0, -0.1, 0.0), 1e-5)]  # fmt: skip
+    known = PlatformSensors({"length_scales": [0.5], "length_corrections": [0.5, *[0.0] * 6, 0.6, *[1e-3] * 6]},
+                            tuple(wires), (1e-3, 2.0), (0.1, -0.1))  # fmt: skip
+    known = known.with_offsets(offsets[:6], gains[:6]).with_further(wires, offsets[6:], gains[6:])
+    sensors = PlatformSensors.from_yaml(platform.to_yaml() + known.to_yaml(), platform)
+    values = VALUES | {"fusion": True, **sensors.values()}
+    inputs = make_inputs(values, LEGS, LegReadings.from_values(values), sensors)
+    core = FusingCore(platform, LEGS, StewartPoseOptions.from_values(values), FusionOptions.from_values(values), wires)
+    place = TRUE @ np.array([[1, 0, 0, 0.004], [0, 1, 0, -0.003], [0, 0, 1, 0.005], [0, 0, 0, 1.0]])
+    long = lengths(place), [np.linalg.norm(place[:3] @ [*w.platform_point, 1.0] - w.base_point) for w in wires]
+    before = (np.concatenate(long) - offsets) / gains
+    y = [np.interp(x, [0.5, 0.601], [0.5, 0.6]) if 0.5 <= x <= 0.601 else x - 1e-3 * (x > 0.6) for x in before[:6]]
+    readings = [*(2.0 * np.array(y)), *((before[6:] - [0.1, -0.1]) / [1e-3, 2.0])]
+    for k in range(3):
+        state = JointState(name=[*LEGS, "wire", "rod"], position=[float(x) for x in readings])
+        answer = core.answer(inputs.read(state, (k + 1) * MS, 0, 0.0))
+        assert not answer.fused.left_out
+        np.testing.assert_allclose(answer.fused.pose, place, rtol=0, atol=1e-9)
 
 
 @pytest.fixture
