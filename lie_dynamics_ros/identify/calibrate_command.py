@@ -51,6 +51,10 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--further", nargs="+", metavar="NAME", help="legs beyond six, sensors of the file; else those that the bag has"
     )
+    found.add_argument(
+        "--leg-topics", nargs="+", metavar="TOPIC",
+        help="topics of plain numbers (Float64), for each leg, then of --further; '' for what comes by joint states",
+    )  # fmt: skip
     found.add_argument("--gains", action="store_true", help="estimate a gain of each leg's encoder, too")
     found.add_argument(
         "--distance", nargs=4, action="append", default=[], metavar=("SIDE", "LEG", "LEG", "METRES"),
@@ -108,6 +112,7 @@ def run(given: argparse.Namespace) -> int:
         given.rest,
         () if given.further else tuple(legs),
         given.measured != "lengths",
+        _numbers(given.leg_topics or (), (*given.legs, *(given.further or ()))),
     )
     for remark in stations.remarks:
         print(remark)
@@ -162,6 +167,20 @@ def _lengths(
         at = sensors.sensors.index(leg)
         lengths[:, column] = sensors.scales[at] * raw[:, column] + sensors.offsets[at]
     return lengths
+
+
+def _numbers(topics: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Return legs by the topics on which they come as plain numbers; bags have names from the root."""
+    if topics and len(topics) != len(names):
+        raise InputError(f"--leg-topics: {len(topics)} topics, expected one for each of {listed(names)}")
+    found: dict[str, str] = {}
+    for topic, name in zip(topics, names, strict=False):
+        at = f"/{topic.lstrip('/')}"
+        if topic and at in found:
+            raise InputError(f"--leg-topics: {listed((found[at], name))} both have the topic {at}, expected two")
+        if topic:
+            found[at] = name
+    return found
 
 
 def _distances(given: Sequence[Sequence[str]], legs: Sequence[str]) -> list[tuple[str, str, str, float]]:

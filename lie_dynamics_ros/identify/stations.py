@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from .bag import MOST_STATES, STATES, BagError, messages
 
 Array = npt.NDArray[np.float64]
 
+NUMBER = "std_msgs/msg/Float64"
 #: Steps between which readings are looked at [s], at least.
 STEP = 0.02
 #: What of a stand is left out at its beginning: this part, at most so long [s].
@@ -87,6 +88,7 @@ def read_stations(
     rest: float = 1.0,
     further: Sequence[str] = (),
     device: bool = True,
+    numbers: Mapping[str, str] | None = None,
 ) -> Stations:
     """Read stands of a platform from a rosbag2 (sqlite3 or mcap).
 
@@ -109,6 +111,8 @@ def read_stations(
         Names of legs that are taken where the bag has readings of them.
     device : bool
         Whether poses are read that a device measured.
+    numbers : mapping of str, optional
+        Legs by the topics on which they come as plain numbers, Float64.
 
     Raises
     ------
@@ -120,16 +124,22 @@ def read_stations(
     kinds: dict[str, str] = {}
     remarks: list[str] = []
     first = bad = 0
-    known = (*legs, *further)
-    for count, (topic, kind, stamp, message) in enumerate(messages(path, (STATES, *(POSES if device else ())), kinds)):
+    known, plain = (*legs, *further), numbers or {}
+    types = (STATES, *([NUMBER] if plain else ()), *(POSES if device else ()))
+    for count, (topic, kind, stamp, message) in enumerate(messages(path, types, kinds)):
         first = first or stamp
         if count >= MOST_STATES:
             remarks.append(f"only the first {MOST_STATES} messages are taken")
             break
         time = 1e-9 * (stamp - first)
-        if kind == STATES:
-            for name, value in zip(message.name, message.position, strict=False):
-                if name in known and np.isfinite(value) and lengths in ("", topic):
+        if kind in (STATES, NUMBER):
+            told: Iterable[tuple[str, float]] = ()
+            if kind == NUMBER:
+                told = ((plain[topic], message.data),) if topic in plain else ()
+            elif lengths in ("", topic):
+                told = zip(message.name, message.position, strict=False)
+            for name, value in told:
+                if name in known and np.isfinite(value):
                     times, values = readings.setdefault((topic, name), (array("d"), array("d")))
                     times.append(time)
                     values.append(float(value))

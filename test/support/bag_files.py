@@ -66,6 +66,11 @@ class Bag:
             }[kind]()
         self._write(topic, kind, time, message)
 
+    def number(self, topic: str, time: float, value: float) -> None:
+        """Write a Float64."""
+        kind = "std_msgs/msg/Float64"
+        self._write(topic, kind, time, STORE.types[kind](value))
+
     def command(self, topic: str, time: float, effort) -> None:
         """Write a Float64MultiArray."""
         types, kind = STORE.types, "std_msgs/msg/Float64MultiArray"

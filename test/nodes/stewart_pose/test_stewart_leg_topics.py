@@ -144,7 +144,7 @@ def test_first_lengths_of_long_ago_start_nothing():
 
 
 def test_the_node_reads_gains_and_further_legs_as_calibration_writes_them():
-    """Encoders with gains and offsets of their own, a table of nonlinearity, and two wires: the pose is the machine's."""
+    """Gains and offsets of all encoders, a table of nonlinearity, and two wires: the pose is the machine's."""
     platform, gains = reference_platform(), 1.0 + np.linspace(-0.02, 0.03, 8)
     offsets = np.linspace(-2e-3, 3e-3, 8)
     wires = [DisplacementSensor("wire", (0.0, 0.1, 0.0), (0.1, 0.0, 0.0), 1e-5),

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from support.bag_files import Bag
 from test_calibrate_stewart_command import DRAWN, HOME, LEGS, record
 from test_redundant_legs import FURTHER, drawn_points, gaps, random_pose, turned
 
-from lie_dynamics_ros.identify.calibrate_command import main
+from lie_dynamics_ros.identify.calibrate_command import _numbers, main
+from lie_dynamics_ros.identify.stations import read_stations
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, PlatformSensors, StewartPlatform
 from lie_dynamics_ros.lie_dynamics.stewart.calibration.further_legs import at_points
 
@@ -111,6 +113,27 @@ def test_eight_legs_without_a_device(drawing, tmp_path, capsys):
     assert "Poses told by leg lengths" not in (out / "report.html").read_text()
 
 
+def test_legs_on_topics_of_their_own(tmp_path):
+    """Plain numbers, but for one leg, which comes by joint states; a topic that nobody named is not heard."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(0.4, 0.6, (3, 7))
+    names = (*LEGS, "wire")
+    with Bag(tmp_path / "bag") as bag:
+        for k in range(90):
+            row, time = rows[k // 30], k / 20.0
+            for leg in range(7):
+                if leg == 3:
+                    bag.state("/joint_states", time, [names[3]], [row[3]])
+                else:
+                    bag.number(f"/legs/{names[leg]}", time, row[leg])
+            bag.number("/legs/leg_9", time, 0.1 * k)
+            bag.number("/other/leg_4", time, 0.1 * k)
+    topics = _numbers([f"{'/' * (k % 2)}legs/{name}" if k != 3 else "" for k, name in enumerate(names)], names)
+    found = read_stations(tmp_path / "bag", LEGS, further=("wire", "rod"), device=False, numbers=topics)
+    assert found.legs == names and found.measured == "lengths"
+    np.testing.assert_allclose(found.readings, rows, atol=1e-12)
+
+
 def test_refused(drawing, tmp_path, capsys):
     _, _, _, _, poses, raw = machine(3, 9)
     record(tmp_path / "bag", raw[:, :7], poses, names=[*LEGS, "wire"])
@@ -126,6 +149,8 @@ def test_refused(drawing, tmp_path, capsys):
         (drawing, ("--distance", "top", "leg_1", "leg_2", "0.3"), "distance 0 is"),
         (drawing, ("--distance", "base", "leg_1", "leg_9", "0.3"), "distance 0 is of legs '1', 'leg_9'"),
         (drawing, ("--distance-sigma", "0"), "distance_sigma"),
+        (drawing, ("--leg-topics", "a", "b"), "--leg-topics: 2 topics, expected one for each of 'leg_1'"),
+        (drawing, ("--leg-topics", *"abcde", "/c"), "--leg-topics: 'leg_3', 'leg_6' both have the topic /c"),
     ):
         status, said, out = run(platform, tmp_path, capsys, *more)
         assert status == 1 and why in said, said
