@@ -103,8 +103,9 @@ def locked(root: Path, folder: str, name: str, patience: float) -> Iterator[None
                     wait = min(2.0 * wait, 0.05)
             yield
         finally:
-            with contextlib.suppress(OSError):  # who waits for this very file goes on when it is closed
+            with contextlib.suppress(OSError):  # who waits for this very file goes on now
                 os.unlink(name, dir_fd=here)
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
             os.close(descriptor)
 
 
