@@ -103,9 +103,10 @@ def locked(root: Path, folder: str, name: str, patience: float) -> Iterator[None
                     wait = min(2.0 * wait, 0.05)
             yield
         finally:
-            with contextlib.suppress(OSError):  # who waits for this very file goes on now
+            with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=here)
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
+            with contextlib.suppress(OSError):  # who waits for this very file goes on, even if a forked child holds it
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
 
