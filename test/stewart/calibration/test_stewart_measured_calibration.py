@@ -98,6 +98,24 @@ def test_faulty_poses_are_named_and_too_many_refused():
         assert any("times the standard deviations" in problem for problem in wild.problems)
 
 
+def test_lengths_that_the_drawing_cannot_have_are_left_out_and_too_many_refused():
+    *truth, seen, readings = measured_machine(np.random.default_rng(1), "pose")
+    readings[[4, 11], 2] += 3.0
+    found = calibrate_measured(DRAWN, seen, readings)
+    assert np.flatnonzero(~found.used).tolist() == [4, 11] and len(found.poses) == len(found.errors_after) == 28
+    (problem,) = found.problems
+    assert problem.startswith("measurements [4, 11] have leg lengths that the drawing has no pose for")
+    clean = calibrate_measured(DRAWN, np.delete(seen, [4, 11], axis=0), np.delete(readings, [4, 11], axis=0))
+    np.testing.assert_array_equal(errors(found, *truth), errors(clean, *truth))
+    seen[20, 0, 3] += 1e-2  # numbers are those of all measurements
+    found = calibrate_measured(DRAWN, seen, readings)
+    assert "measurements [20] contradict" in found.problems[1]
+    assert np.flatnonzero(~found.used).tolist() == [4, 11, 20]
+    readings[:7, 2] += 3.0
+    with pytest.raises(StewartError, match="and 7 others of 30 have leg lengths that the drawing has no pose for"):
+        calibrate_measured(DRAWN, seen, readings)
+
+
 def test_another_machine_and_positions_on_a_line_are_refused():
     *_, seen, readings = measured_machine(np.random.default_rng(3), "pose")
     with pytest.raises(StewartError, match="are legs swapped"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class MeasuredCalibration:
         and gains in these frames; grown where residuals are larger than the deviations that were given; inf for what
         these poses do not tell. Where the overall scale is not told (see ``problems``), those at the drawing's scale.
     base_frame : (4, 4), base frame in the frame of the device. platform_frame : (4, 4), platform frame in the target's.
-    used : (k,) bool, False for poses that contradict the others.
+    used : (k,) bool, False for poses that contradict the others, and for lengths that the drawing has no pose for.
     poses : (n, 4, 4), estimated, of the platform frame in the base frame, of those used.
     noise_ratio : residuals over what the given deviations let expect.
     errors_before, errors_after : (n, 2), distance [m] and angle [rad] between poses measured and told by leg lengths,
@@ -149,7 +149,11 @@ def calibrate_measured(
     if len(data) < least:
         raise StewartError(f"{len(data)} poses were measured, at least {least} are expected ({measured})")
     six = data.readings[:, :N_LEGS]
-    own = own_poses(nominal, six)
+    own, there = own_poses(nominal, six, _MOST_FAULTY)
+    data = replace(data, poses=data.poses[there], readings=data.readings[there])
+    own, six = own[there], six[there]
+    if len(data) < least:
+        raise StewartError(f"{len(data)} poses are left, at least {least} are expected ({measured})")
     frames = find_frames(data.poses, own, measured)
     if measured != "lengths":
         refuse_other_readings(data.poses, own, frames, points, measured)
@@ -164,7 +168,8 @@ def calibrate_measured(
     }  # fmt: skip
     start = _Start(nominal, data, *frames, own, measured, drawing_sigma, more)
     fit, used = _without_faulty(start, least)
-    kept = np.flatnonzero(used)
+    kept, numbers = np.flatnonzero(used), np.flatnonzero(there)
+    used = np.isin(np.arange(len(there)), numbers[kept])
     design = fit.in_design_frames()
     ratio = float(np.sqrt(fit.chi_square / fit.degrees_of_freedom)) if fit.degrees_of_freedom else 1.0
     before = np.stack(misfit(data.poses[kept], own[kept], frames, measured), axis=1)
@@ -172,7 +177,7 @@ def calibrate_measured(
     return MeasuredCalibration(
         design.platform, fit.offsets, max(ratio, 1.0) * _deviations(fit, design),
         design.base_frame, design.platform_frame, used, placed, ratio, before, _errors_left_out(start, kept, least),
-        _problems(fit, used, ratio, design), fit, points, measured, fit.gains, design.further,
+        _problems(fit, used, there, ratio, design), fit, points, measured, fit.gains, design.further,
         nominal.on(design.platform) if isinstance(nominal, OffsetPlatform) else None,
     )  # fmt: skip
 
@@ -277,11 +282,20 @@ def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> 
 
 
 def _problems(
-    fit: CalibrationResult, used: npt.NDArray[np.bool_], ratio: float, design: DesignFrames
+    fit: CalibrationResult,
+    used: npt.NDArray[np.bool_],
+    there: npt.NDArray[np.bool_],
+    ratio: float,
+    design: DesignFrames,
 ) -> tuple[str, ...]:
     told = []
-    if not used.all():
-        told.append(f"measurements {np.flatnonzero(~used).tolist()} contradict the others and are left out")
+    if not there.all():
+        told.append(
+            f"measurements {np.flatnonzero(~there).tolist()} have leg lengths that the drawing has no pose for near "
+            "its home pose, and are left out"
+        )
+    if not used[there].all():
+        told.append(f"measurements {np.flatnonzero(~used & there).tolist()} contradict the others and are left out")
     if ratio > _LOUD:
         told.append(f"residuals are {ratio:.0f} times the standard deviations that were given")
     if fit.report.scale_lost:

@@ -31,8 +31,14 @@ def poses_of(
     return np.asarray(found.pose), np.atleast_1d(found.converged)
 
 
-def own_poses(nominal: StewartPlatform | OffsetPlatform, readings: Array) -> Array:
-    """Poses (k, 4, 4) that the drawing has for the readings, near its home pose."""
+def own_poses(
+    nominal: StewartPlatform | OffsetPlatform, readings: Array, most: float
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Poses (k, 4, 4) that the drawing has for the readings, near its home pose, and which it has (k,).
+
+    A machine beside its drawing may stand where the drawing cannot, at the edge of what legs can do; StewartError where
+    more than the part `most` is so.
+    """
     home = nominal.home_pose
     if home is None:
         if isinstance(nominal, OffsetPlatform):
@@ -46,12 +52,12 @@ def own_poses(nominal: StewartPlatform | OffsetPlatform, readings: Array) -> Arr
         raise StewartError(f"leg lengths that are not positive: offsets that are missing? {hint}")
     poses, found = poses_of(nominal, readings, home)
     failed = np.flatnonzero(~found)
-    if failed.size:
+    if failed.size > most * len(readings):
         raise StewartError(
             f"measurement {failed[0]} and {failed.size - 1} others of {len(readings)} have leg lengths that the "
             f"drawing has no pose for near its home pose: legs swapped, other units, offsets that are missing? {hint}"
         )
-    return poses
+    return poses, found
 
 
 def refuse_other_readings(
