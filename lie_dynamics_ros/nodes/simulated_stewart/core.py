@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics.lie import so3
-from ...lie_dynamics.stewart import StewartPlatform
+from ...lie_dynamics.stewart import OffsetPlatform, StewartError, StewartPlatform
 
 LONGEST_STEP = 0.1
 """Longest step in time [s]: a simulation that was held up goes on where it was."""
@@ -45,7 +45,7 @@ class PlatformMotion:
 
     Parameters
     ----------
-    platform : StewartPlatform
+    platform : StewartPlatform or OffsetPlatform
     home : ndarray, shape (4, 4)
         Where it starts, at rest, and about which it moves by itself.
     options : MotionOptions
@@ -62,7 +62,7 @@ class PlatformMotion:
         What the platform waits before; empty where it moves freely.
     """
 
-    def __init__(self, platform: StewartPlatform, home: Array, options: MotionOptions) -> None:
+    def __init__(self, platform: StewartPlatform | OffsetPlatform, home: Array, options: MotionOptions) -> None:
         self._platform, self._home = platform, np.array(home)
         self.options = options
         self._time = 0.0
@@ -95,8 +95,11 @@ class PlatformMotion:
         x, v = target + (gap + push) * decay, (self._v - rate * push) * decay
         before = self._x, self._v
         self._x, self._v = x, v
-        self._place()
-        self.held = self._obstacle()
+        try:
+            self._place()
+            self.held = self._obstacle()
+        except StewartError as error:  # legs on offset joints have no length there
+            self.held = str(error)
         if self.held:
             self._x, self._v = before[0], np.zeros(6)
             self._place()

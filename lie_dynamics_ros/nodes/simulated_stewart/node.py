@@ -21,12 +21,13 @@ from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
+from ...lie_dynamics.stewart import OffsetPlatform, StewartError, StewartPlatform
 from ...ros.model.platform_loading import (
     PLATFORM_SETTINGS,
     check_platform_settings,
     frames_of,
     legs_of,
-    load_platform,
+    load_any_platform,
 )
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
@@ -154,7 +155,12 @@ class SimulatedStewart(ManagedNode):
     def configure(self) -> None:
         """Read the platform."""
         settings = self.settings
-        self._platform = load_platform(settings["platform"], self.get_logger())
+        self._platform = platform = load_any_platform(settings["platform"], self.get_logger())
+        if isinstance(platform, OffsetPlatform) and settings["mode"] == ACTUATORS:
+            raise ConfigurationError(
+                "mode: actuators move legs on point joints, and universal_joints are in the platform's file; expected "
+                f"{MOTION}"
+            )
         home = self._platform.home_pose
         if home is None:
             raise ConfigurationError("the platform has no home_pose, about which it could move")
@@ -163,8 +169,8 @@ class SimulatedStewart(ManagedNode):
         if self._motion.held:
             self._motion = None
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
-        if settings["mode"] == ACTUATORS:
-            self._motion = LegActuators(self._platform, home, self._actuator_options())
+        if settings["mode"] == ACTUATORS and isinstance(platform, StewartPlatform):
+            self._motion = LegActuators(platform, home, self._actuator_options())
         self._mapping = JointMapping(legs_of(settings))
         self._noise = np.random.default_rng(settings["seed"] or None)
         zeros = [0.0] * LEGS
@@ -235,7 +241,7 @@ class SimulatedStewart(ManagedNode):
             if isinstance(self._motion, LegActuators):
                 raise MessageError("mode", "mode is actuators, whose legs follow ~/leg_commands")
             self._motion.go_to(self._checked(message))
-        except MessageError as error:
+        except (MessageError, StewartError) as error:
             self._refused = f"desired pose refused: {error}"
         else:
             self._refused = ""

@@ -15,7 +15,8 @@ from ...core.leg_state import LEGS, LegState
 from ...core.poses import numbers_to_matrix
 from ...core.tracking import KINDS, PUBLISH
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import StewartPlatform, StewartTracker, TrackedPose, TrackingStatus, level_home
+from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, TrackingStatus, level_home
+from .trackers import FollowedPose, Platform, PoseTracker, tracker_at
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,14 @@ class PoseAnswer:
     Attributes
     ----------
     state : LegState
-    tracked : TrackedPose
+    tracked : FollowedPose
         What became of its lengths.
     refusal : MessageError or None
         Why the pose is not to be published; None where it is.
     """
 
     state: LegState
-    tracked: TrackedPose
+    tracked: FollowedPose
     refusal: MessageError | None
 
 
@@ -85,26 +86,34 @@ class StewartPoseCore:
 
     Parameters
     ----------
-    platform : StewartPlatform
+    platform : StewartPlatform or OffsetPlatform
     legs : sequence of str
         Names of the legs, leg by leg, for errors.
     options : Options
 
     Attributes
     ----------
-    last : TrackedPose or None
+    last : FollowedPose or None
         What became of the last lengths; None before the first.
-    tracked : TrackedPose or None
+    tracked : FollowedPose or None
         The last good pose; None before the first.
+
+    Raises
+    ------
+    ParameterError
+        For offset joints without a start pose, and with a bound of the speed.
     """
 
-    def __init__(self, platform: StewartPlatform, legs: Sequence[str], options: StewartPoseOptions) -> None:
+    platform: Platform
+
+    def __init__(self, platform: Platform, legs: Sequence[str], options: StewartPoseOptions) -> None:
         self.platform, self.legs = platform, tuple(legs)
-        self.last: TrackedPose | None = None
-        self.tracked: TrackedPose | None = None
-        self._tracker: StewartTracker | None = None
+        self.last: FollowedPose | None = None
+        self.tracked: FollowedPose | None = None
+        self._tracker: PoseTracker | None = None
         self._since: int | None = None  # time of the last lengths that were followed [ns]
         self.options = options
+        self._require_start()
         self._prepare()
         self.forget()
 
@@ -129,6 +138,14 @@ class StewartPoseCore:
             return numbers_to_matrix(self.options.start_pose)
         return self.platform.home_pose
 
+    def _require_start(self) -> None:
+        """Raise ParameterError where a start pose has to be known, and is not."""
+        if isinstance(self.platform, OffsetPlatform) and self.start_is_assumed:
+            raise ParameterError(
+                "start_pose: no level pose is assumed for legs on offset universal joints, and their platform has no "
+                "home_pose; expected 7 numbers (x, y, z, quaternion x, y, z, w), or home_pose in the platform's file"
+            )
+
     def start(self) -> None:
         """Begin afresh: the first lengths are followed from the start pose."""
         self.forget()
@@ -147,9 +164,10 @@ class StewartPoseCore:
         """
         other = copy.copy(self)
         other.options = options
+        other._require_start()
         try:
             if len(options.start_pose) == 7:
-                StewartTracker(self.platform, numbers_to_matrix(options.start_pose))
+                tracker_at(self.platform, numbers_to_matrix(options.start_pose))
         except LieDynamicsError as error:
             raise ParameterError(f"start_pose: {error}") from error
         if other.tracked is None or other._tracker is None:
@@ -158,10 +176,10 @@ class StewartPoseCore:
             other._tracker = other._tracker.with_options(leg_noise=_noise(options), max_steps=options.max_steps)
         return other
 
-    def _tracker_at(self, pose: Array, known: bool = True) -> StewartTracker:
+    def _tracker_at(self, pose: Array, known: bool = True) -> PoseTracker:
         """Tracker at a pose; one that is only assumed certifies nothing."""
         options = self.options
-        return StewartTracker(
+        return tracker_at(
             self.platform,
             pose,
             options.max_speed if known else None,
@@ -174,6 +192,7 @@ class StewartPoseCore:
         """Run once what every message needs, so that nothing is compiled while messages come in."""
         pose = self.start_pose
         if pose is None:
+            assert isinstance(self.platform, StewartPlatform)
             # Some level pose, high enough not to be singular.
             points = np.concatenate((self.platform.base_points, self.platform.platform_points))
             pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
@@ -212,7 +231,7 @@ class StewartPoseCore:
         self.tracked = tracked
         return PoseAnswer(state, tracked, None)
 
-    def _begun(self, tracker: StewartTracker, lengths: Array) -> StewartTracker:
+    def _begun(self, tracker: PoseTracker, lengths: Array) -> PoseTracker:
         """Tracker at the pose to which the first lengths lead straight from the start pose.
 
         There the platform is known to be. The given tracker where they lead nowhere.
@@ -222,24 +241,25 @@ class StewartPoseCore:
         first = self._tracker_at(tracker.pose, known=False).update(lengths)
         return self._tracker_at(first.pose) if first.valid else tracker
 
-    def withheld(self, tracked: TrackedPose) -> bool:
+    def withheld(self, tracked: FollowedPose) -> bool:
         """Tell whether a pose is not to be published."""
         if not tracked.valid:
             return True
         return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
 
-    def _first(self, lengths: Array) -> StewartTracker:
+    def _first(self, lengths: Array) -> PoseTracker:
         """Tracker at the level pose that fits the first lengths best."""
         if not (all_finite(lengths) and (lengths > 0.0).all()):
             leg = int(np.argmin(np.isfinite(lengths) & (lengths > 0.0)))
             kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
             raise MessageError(kind, f"{self.legs[leg]}: its length is {lengths[leg]} m")
         try:
+            assert isinstance(self.platform, StewartPlatform)
             return self._tracker_at(level_home(self.platform, lengths), known=False)
         except LieDynamicsError as error:
             raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
 
-    def describe(self, tracked: TrackedPose) -> str:
+    def describe(self, tracked: FollowedPose) -> str:
         """Say what became of lengths, with the name of the leg where it is one."""
         leg = tracked.leg
         return tracked.message if leg is None else f"{self.legs[leg]}: {tracked.message}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...lie_dynamics.stewart import TrackedPose
 from ...ros.inputs.leg_inputs import LegInputs
 from ...ros.inputs.leg_temperatures import OLD
 from ...ros.outputs import diagnostics
@@ -16,8 +17,8 @@ from ...ros.outputs.diagnostics import Report
 from .core import StewartPoseCore
 from .fusing import FusingCore
 
-HORIZON = 60.0
-"""Furthest that the diagnostics look ahead for a singular pose [s]."""
+HORIZON, OFFSET_HORIZON = 60.0, 2.0
+"""Furthest that the diagnostics look ahead for a singular pose, and on offset joints, where it takes longer [s]."""
 
 
 def describe_temperatures(inputs: LegInputs, report: Report, active: bool) -> None:
@@ -71,16 +72,19 @@ def describe_tracking(core: StewartPoseCore, settings: Mapping[str, Any], report
     if tracked is None:
         return
     condition = tracked.condition_number
-    values["iterations"] = tracked.iterations
+    horizon = OFFSET_HORIZON
     values["proven steps"] = tracked.steps
-    values["step h"] = f"{tracked.largest_h:.3g}"
+    if isinstance(tracked, TrackedPose):
+        horizon = HORIZON
+        values["iterations"] = tracked.iterations
+        values["step h"] = f"{tracked.largest_h:.3g}"
     values["residual [m]"] = f"{tracked.residual:.3g}"
     values["condition number"] = f"{condition:.4g}"
     margins = core.platform.leg_margins(tracked.lengths)
     leg = int(margins.argmin())
     if margins[leg] < float("inf"):
         values["nearest leg limit [m]"] = f"{margins[leg]:.4g} at {core.legs[leg]}"
-    left = tracked.time_to_singularity(HORIZON)
+    left = tracked.time_to_singularity(horizon)
     values["time to singularity [s]"] = f"{left:.3g}" if left < math.inf else "none ahead"
     if left < settings["singularity_warning"]:
         report.add(diagnostics.WARN, f"{left:.2g} s to a singular pose at the present speed")

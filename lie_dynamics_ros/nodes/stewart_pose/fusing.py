@@ -67,6 +67,8 @@ class FusingCore(StewartPoseCore):
         Those that were.
     """
 
+    platform: StewartPlatform
+
     def __init__(
         self,
         platform: StewartPlatform,

@@ -11,8 +11,10 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 
 from ...core.arrays import Array
-from ...lie_dynamics.stewart import StewartPlatform
+from ...lie_dynamics.stewart import OffsetPlatform
+from ...lie_dynamics.stewart.geometry.offset_platform import points_of
 from ...ros.wire import qos
+from .trackers import Platform
 
 try:
     from visualization_msgs.msg import Marker, MarkerArray
@@ -41,9 +43,9 @@ class StewartMarkers:
                 MarkerArray, "~/markers", qos.OUTPUT, qos_overriding_options=qos.overridable()
             )
 
-    def set_platform(self, platform: StewartPlatform, frame: str) -> None:
+    def set_platform(self, platform: Platform, frame: str) -> None:
         """Make the markers of this platform; coordinates are those of its base frame ``frame``."""
-        self._platform = platform
+        self._platform, self._points = platform, points_of(platform)
         if self._publisher is None:
             return
         unit = float(platform.characteristic_length)
@@ -52,7 +54,7 @@ class StewartMarkers:
         self._top = _marker(2, "platform_joints", Marker.SPHERE_LIST, JOINT_SHARE * unit, (0.9, 0.5, 0.1), frame)
         self._outline = _marker(3, "platform", Marker.LINE_STRIP, OUTLINE_SHARE * unit, (0.9, 0.5, 0.1), frame)
         self._message = MarkerArray(markers=[self._base, self._legs, self._top, self._outline])
-        self._base.points = [_point(a) for a in platform.base_points]
+        self._base.points = [_point(a) for a in self._points.base_points]
 
     @property
     def wanted(self) -> bool:
@@ -61,12 +63,19 @@ class StewartMarkers:
 
     def publish(self, pose: Array, stamp: Time) -> None:
         """Publish the platform in a pose, shape (4, 4)."""
-        ends = self._platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
+        ends = self._points.platform_points @ pose[:3, :3].T + pose[:3, 3]
         tops = [_point(end) for end in ends]
-        self._legs.points = [point for pair in zip(self._base.points, tops, strict=True) for point in pair]
+        feet, heads = self._base.points, tops
+        if isinstance(self._platform, OffsetPlatform):
+            # From second axis to second axis; where a leg has no such ends, from the first ones.
+            C, D, good = self._platform.stationary_feet(pose)
+            D = D @ pose[:3, :3].T + pose[:3, 3]
+            feet = [_point(c) if there else p for c, there, p in zip(C, good, feet, strict=True)]
+            heads = [_point(d) if there else p for d, there, p in zip(D, good, heads, strict=True)]
+        self._legs.points = [point for pair in zip(feet, heads, strict=True) for point in pair]
         self._top.points = tops
         # Around the centre in the platform's plane, whatever the order of the legs.
-        arms = self._platform.platform_points - self._platform.platform_points.mean(axis=0)
+        arms = self._points.platform_points - self._points.platform_points.mean(axis=0)
         around = np.argsort(np.arctan2(arms[:, 1], arms[:, 0]))
         self._outline.points = [tops[i] for i in (*around, around[0])]
         for marker in self._message.markers:

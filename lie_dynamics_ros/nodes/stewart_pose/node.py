@@ -18,7 +18,8 @@ from std_srvs.srv import Trigger
 from ...core.errors import MessageError
 from ...lie_dynamics.stewart import (
     LegReadings,
-    TrackedPose,
+    OffsetPlatform,
+    StewartPlatform,
     TrackingStatus,
 )
 from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
@@ -28,13 +29,13 @@ from ...ros.model.platform_loading import (
     check_platform_settings,
     frames_of,
     legs_of,
-    load_platform,
+    load_any_platform,
     load_sensors,
 )
 from ...ros.node.answering_node import AnsweringNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
-from ...ros.outputs.certainty import Certainty
+from ...ros.outputs.certainty import LOOK_EVERY, Certainty
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.pose_outputs import PoseOutputs
 from ...ros.wire import qos
@@ -48,6 +49,10 @@ from .markers import StewartMarkers
 from .sensor_inputs import make_inputs, tell_of
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics, warm_up
 from .settings import SETTINGS
+from .trackers import FollowedPose, check_offset_joints
+
+OFFSET_LOOKS = 50_000_000
+"""Time between looks for a singularity ahead on offset joints [ns]: one takes some 0.7 ms."""
 
 
 class StewartPoseNode(AnsweringNode[StewartPoseCore]):
@@ -57,7 +62,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     def __init__(self, **kwargs: Any) -> None:
         self._restarts = 0
-        self._marked: TrackedPose | None = None
+        self._marked: FollowedPose | None = None
         self._marker_timer = None
         super().__init__("stewart_pose", SETTINGS, **kwargs)
         self._outputs = PoseOutputs(self, self.settings["publish_tf"])
@@ -100,14 +105,15 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         """Read the platform; raises with the reason where it cannot be used."""
         super().configure()
         settings = self.settings
-        platform = load_platform(settings["platform"], self.get_logger())
+        platform = load_any_platform(settings["platform"], self.get_logger())
+        check_offset_joints(platform, settings)
         legs = legs_of(settings)
         sensors = load_sensors(settings["platform"], platform)
         tell_of(sensors, settings, self.get_logger())
         values = {**settings, **sensors.values({name: settings[name] for name in READINGS})}
         inputs = make_inputs(settings, legs, LegReadings.from_values(values), sensors)
         core: StewartPoseCore
-        if settings["fusion"]:
+        if settings["fusion"] and isinstance(platform, StewartPlatform):
             fusion = FusionOptions.from_values(values)
             core = FusingCore(platform, legs, self.read_options(settings), fusion, sensors.sensors)
         else:
@@ -121,6 +127,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         base, moving = frames_of(settings)
         self._outputs.set_frames(base, moving)
         self._markers.set_platform(platform, base)
+        self._certainty.look_every = OFFSET_LOOKS if isinstance(platform, OffsetPlatform) else LOOK_EVERY
         self.serve(inputs, core)
 
     def activate(self) -> None:

@@ -16,7 +16,7 @@ from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import (
-    StewartPlatform,
+    OffsetPlatform,
     StewartTracker,
     assembly_modes,
     solve_forward_kinematics,
@@ -24,6 +24,8 @@ from ...lie_dynamics.stewart import (
 )
 from ...ros.requests.batches import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
+from .offset_services import followed, iterated, modes_of_offset_joints
+from .trackers import Platform
 
 if TYPE_CHECKING:
     from ...ros.wire.compatibility import Logger
@@ -38,7 +40,7 @@ class Knowledge:
 
     Attributes
     ----------
-    platform : StewartPlatform
+    platform : StewartPlatform or OffsetPlatform
     legs : tuple of str
         Names of the legs.
     pose : ndarray, shape (4, 4), or None
@@ -51,7 +53,7 @@ class Knowledge:
         Certified steps for each state.
     """
 
-    platform: StewartPlatform
+    platform: Platform
     legs: tuple[str, ...]
     pose: Array | None
     home: Array | None
@@ -83,12 +85,15 @@ class Found:
     reasons: list[str]
 
 
-def warm_up(platform: StewartPlatform, log: Logger) -> None:
+def warm_up(platform: Platform, log: Logger) -> None:
     """Load what the services need, so that the first call does not disturb the stream."""
     if platform.home_pose is None:
         return
     lengths = platform.leg_lengths(platform.home_pose)
     try:
+        if isinstance(platform, OffsetPlatform):
+            modes_of_offset_joints(platform, platform.home_pose, lengths)
+            return
         for compute in (assembly_modes, solve_from_home):
             compute(platform, lengths)
         solve_forward_kinematics(platform, lengths, platform.home_pose)
@@ -127,6 +132,8 @@ def _tracked(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
         raise RequestError("TRACKED takes no guess")
     if known.pose is None:
         raise RequestError("nothing is tracked yet: no leg lengths have been followed since the last start")
+    if isinstance(known.platform, OffsetPlatform):
+        return Found(*followed(known.platform, known.pose, lengths, known.max_steps))
     path = StewartTracker(known.platform, known.pose, max_steps=known.max_steps).update_many(lengths)
     return Found(np.array(path.poses), path.valid.tolist(), [path[i].message for i in range(len(path))])
 
@@ -135,6 +142,10 @@ def _from_home(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
     if len(guesses) > 1:
         raise RequestError(f"FROM_HOME takes one home pose or none, not {len(guesses)}")
     home = guesses[0] if guesses else known.home
+    if isinstance(known.platform, OffsetPlatform):
+        if home is None:
+            raise RequestError("FROM_HOME: expected a home pose as the guess, there is no other")
+        return Found(*followed(known.platform, home, lengths, 10 * known.max_steps, each=True))
     found = Found(np.tile(np.eye(4) if home is None else home, (len(lengths), 1, 1)), [], [])
     for i, row in enumerate(lengths):
         try:
@@ -153,6 +164,8 @@ def _from_guess(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found
     if len(guesses) not in (1, len(lengths)):
         raise RequestError(f"FROM_GUESS takes one guess for all or one for each of {len(lengths)} states")
     start = np.broadcast_to(np.array(guesses), (len(lengths), 4, 4))
+    if isinstance(known.platform, OffsetPlatform):
+        return Found(*iterated(known.platform, lengths, start))
     result = solve_forward_kinematics(known.platform, lengths, start)
     poses, valid = np.array(result.pose), np.array(result.converged)
     usable = np.isfinite(poses).all(axis=(1, 2))
@@ -164,7 +177,14 @@ def _from_guess(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found
 def all_assembly_modes(known: Knowledge, request: Any, response: Any) -> None:
     """Fill in the response of StewartAssemblyModes."""
     batch = known.batch(request.leg_names, 1, request.lengths)
-    modes = assembly_modes(known.platform, known.lengths(batch, request.lengths)[0])
+    lengths = known.lengths(batch, request.lengths)[0]
+    if isinstance(known.platform, OffsetPlatform):
+        poses, residuals, response.message = modes_of_offset_joints(known.platform, known.home, lengths)
+        response.success = response.certain = False
+        response.poses, response.proven = [_pose(matrix) for matrix in poses], [False] * len(poses)
+        response.residuals, response.condition_numbers = to_field(residuals), _conditions(known, poses)
+        return
+    modes = assembly_modes(known.platform, lengths)
     response.message = modes.message
     response.success = bool(modes.certain)
     response.poses = [_pose(matrix) for matrix in modes.poses]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import DescriptionError, ParameterError
 from ...core.frame_names import check_prefix
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
-from ...lie_dynamics.stewart import PlatformSensors, StewartPlatform
+from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlatform
+from ...lie_dynamics.stewart.geometry.offset_platform import any_platform, points_of
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
 from .robot_description import locate
@@ -19,6 +20,7 @@ from .robot_description import locate
 if TYPE_CHECKING:
     from ..wire.compatibility import Logger
 
+P = TypeVar("P")
 KEYS = (b"base_points", b"platform_points", b"semi_regular")
 """Of which the file of a platform has one at least."""
 
@@ -96,19 +98,28 @@ def load_platform(source: str, logger: Logger) -> StewartPlatform:
         The package does not exist, the URI is none that is understood, or the file holds something else, of which
         nothing is quoted.
     StewartError
-        The file cannot be read, or its platform cannot be used.
+        The file cannot be read, or its platform cannot be used; it has offset joints.
     """
+    return _load(source, logger, StewartPlatform.from_yaml)
+
+
+def load_any_platform(source: str, logger: Logger) -> StewartPlatform | OffsetPlatform:
+    """Read a platform on joints of either kind; else as `load_platform`."""
+    return _load(source, logger, any_platform)
+
+
+def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
     text = is_yaml_text(source)
     if not text:
         _check_content(source)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        platform = StewartPlatform.from_yaml(source if text else locate(source))
+        platform = read(source if text else locate(source))
     for warning in caught:
         logger.warning(str(warning.message))
     return platform
 
 
-def load_sensors(source: str, platform: StewartPlatform) -> PlatformSensors:
-    """Read what the file of a platform, which `load_platform` has read, says of its sensors; raises StewartError."""
-    return PlatformSensors.from_yaml(source if is_yaml_text(source) else locate(source), platform)
+def load_sensors(source: str, platform: StewartPlatform | OffsetPlatform) -> PlatformSensors:
+    """Read what the file of a platform, which has been read, says of its sensors; raises StewartError."""
+    return PlatformSensors.from_yaml(source if is_yaml_text(source) else locate(source), points_of(platform))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from ...lie_dynamics.constraints.tracking.result import TrackedState
-from ...lie_dynamics.stewart import TrackedPose, TrackingStatus
+from ...lie_dynamics.stewart import TrackingStatus
 from ..wire.messages import nanoseconds
 from .output import Output
 
@@ -17,7 +17,28 @@ LOOK_EVERY = 20_000_000
 """Time between looks for a singularity ahead [ns], where one takes some 50 us."""
 
 
-Tracked = TrackedPose | TrackedState
+class Tracked(Protocol):
+    """What a tracker says of a sample."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether what is tracked belongs to the sample."""
+
+    @property
+    def status(self) -> TrackingStatus:
+        """What became of the sample."""
+
+    @property
+    def continued(self) -> bool:
+        """Whether it is the end of the regular straight line from the last good sample."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether nothing else was within reach."""
+
+    @property
+    def message(self) -> str:
+        """What happened, in a sentence."""
 
 
 def word_for(tracked: Tracked, what: str = "pose") -> str:
@@ -41,11 +62,11 @@ class Certainty:
     what : str
         What is tracked.
     look_every : int
-        Time between looks for a singularity ahead [ns].
+        Time between looks for a singularity ahead [ns]; may change.
     """
 
     def __init__(self, node: Node, what: str = "pose", look_every: int = LOOK_EVERY) -> None:
-        self._what, self._look_every = what, look_every
+        self._what, self.look_every = what, look_every
         self._logger = node.get_logger()
         self._output = Output(node, DiagnosticArray, "~/status")
         self._name = node.get_name()
@@ -71,7 +92,7 @@ class Certainty:
         if self._output.heard:
             self._say(tracked, stamp, more())
         now = nanoseconds(stamp)
-        if not tracked.valid or abs(now - self._looked) < self._look_every or warning <= 0.0:
+        if not tracked.valid or abs(now - self._looked) < self.look_every or warning <= 0.0:
             return
         self._looked = now
         left = time_to_singularity(2.0 * warning)

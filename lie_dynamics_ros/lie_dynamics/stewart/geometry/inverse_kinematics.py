@@ -104,6 +104,13 @@ def jacobian(base_points: Array, platform_points: Array, pose: Array, frame: Twi
     return np.concatenate([moments, units], axis=-1)
 
 
+def condition_numbers(matrix: Array, length: float) -> Array:
+    """Ratio of extreme singular values of Jacobians (..., 6, 6), angular columns over a length [m]; inf: singular."""
+    values = np.linalg.svd(np.concatenate([matrix[..., :3] / length, matrix[..., 3:]], axis=-1), compute_uv=False)
+    with np.errstate(divide="ignore"):
+        return np.asarray(values[..., 0] / values[..., -1])
+
+
 def jacobian_rate(
     base_points: Array, platform_points: Array, pose: Array, twist: Array, frame: TwistFrame = "body"
 ) -> Array:

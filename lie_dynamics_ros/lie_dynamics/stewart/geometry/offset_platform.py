@@ -86,6 +86,16 @@ class OffsetPlatform:
         """A pose the platform is known to take (4, 4), or None."""
         return self.points.home_pose
 
+    @property
+    def leg_limits(self) -> Array:
+        """Shortest and longest length of each leg, (6, 2) [m]."""
+        return self.points.leg_limits
+
+    @property
+    def characteristic_length(self) -> float:
+        """That of its points [m]."""
+        return self.points.characteristic_length
+
     @classmethod
     def square_at(
         cls,
@@ -193,6 +203,14 @@ class OffsetPlatform:
     def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return the rates of the lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
         return np.asarray((self.jacobian(pose, frame) @ ik.as_vector(twist, N_LEGS, "twist")[..., None])[..., 0])
+
+    def condition_number(self, pose: npt.ArrayLike) -> Array:
+        """Return as `StewartPlatform.condition_number`, (..., 4, 4) -> (...,); errors as `feet`."""
+        return ik.condition_numbers(self.jacobian(pose), self.characteristic_length)
+
+    def leg_margins(self, lengths: npt.ArrayLike) -> Array:
+        """Return the distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
+        return self.points.leg_margins(lengths)
 
     def at(self, pose: npt.ArrayLike) -> StewartPlatform:
         """Return the platform on point joints at the feet of a pose (4, 4).

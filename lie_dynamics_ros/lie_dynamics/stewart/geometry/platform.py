@@ -165,11 +165,7 @@ class StewartPlatform:
         length = self.characteristic_length if characteristic_length is None else float(characteristic_length)
         if not 0.0 < length < np.inf:
             raise StewartError(f"characteristic_length is {length}, expected a positive length in metres")
-        matrix = self.jacobian(pose)
-        matrix[..., :3] /= length
-        values = np.linalg.svd(matrix, compute_uv=False)
-        with np.errstate(divide="ignore"):
-            return np.asarray(values[..., 0] / values[..., -1])
+        return ik.condition_numbers(self.jacobian(pose), length)
 
     def leg_margins(self, lengths: npt.ArrayLike) -> Array:
         """Distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""

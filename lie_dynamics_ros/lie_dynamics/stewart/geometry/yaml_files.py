@@ -66,7 +66,8 @@ def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> di
     elif "universal_joints" in top:
         top.refuse(
             "universal_joints are there, and what is asked for has point joints; OffsetPlatform.from_yaml reads it, "
-            'and the node closed_loop follows its poses: mechanism("6-UCU", geometry=...).write(folder)'
+            "the node stewart_pose follows its poses, and the node closed_loop all its joints: "
+            'mechanism("6-UCU", geometry=...).write(folder)'
         )
     if "semi_regular" in top:
         if any(key in top for key in _POINT_KEYS):
