@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.arrays import Array
+from ...core.leg_state import LEGS
 from ...lie_dynamics import ClosedLoopTracker
 from ...lie_dynamics.constraints.mechanisms.offset_legs import offset_legs
 from ...lie_dynamics.constraints.tracking.result import TrackedState
@@ -14,10 +15,9 @@ from ...lie_dynamics.stewart import OffsetPlatform, TrackingStatus
 from ...lie_dynamics.stewart.geometry import inverse_kinematics as ik
 from ...lie_dynamics.stewart.tracking.tracker import as_leg_covariance
 
-LEGS = range(1, 7)
-LOOKS = 33
-"""Places at which a singular pose ahead is looked for."""
-LAST = "the pose is the last good one"
+PLACES_AHEAD = 33
+"""Number of places at which a singular pose ahead is looked for."""
+POSE_KEPT = "the pose is the last good one"
 
 
 class OffsetTracker:
@@ -60,7 +60,7 @@ class OffsetTracker:
         place = mechanism.model.joint("platform").q_slice
         self._turn, self._origin = slice(place.start, place.start + 4), slice(place.start + 4, place.stop)
         self._hinges = np.array(
-            [[mechanism.model.joint(f"tilt_{leg}_{k}").q_slice.start for k in (1, 2)] for leg in LEGS]
+            [[mechanism.model.joint(f"tilt_{leg}_{k}").q_slice.start for k in (1, 2)] for leg in range(1, LEGS + 1)]
         )
 
     def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> OffsetTracker:
@@ -198,12 +198,12 @@ class TrackedOffsetPose:
     def time_to_singularity(self, horizon: float = 1.0) -> float:
         """Return when the platform comes to a singular pose if it keeps its present twist [s].
 
-        Looked for at `LOOKS` places on the way, which proves nothing. Infinity beyond the `horizon` [s]; NaN without
-        rates or when not valid.
+        Looked for at `PLACES_AHEAD` on the way, which proves nothing. Infinity beyond the `horizon` [s]; NaN where the
+        rates are unknown, and when not valid.
         """
         if self._rates is None or not self.valid:
             return np.nan
-        times = np.linspace(0.0, horizon, LOOKS)
+        times = np.linspace(0.0, horizon, PLACES_AHEAD)
         poses = self.pose @ np.asarray(se3.exp(times[:, None] * self.twist))
         C, D, good = self._tracker.platform.stationary_feet(poses)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -221,15 +221,15 @@ class TrackedOffsetPose:
     def message(self) -> str:
         """What happened, in a sentence."""
         if self._state is not None:
-            return self._state.message.replace("q is the last good configuration", LAST)
+            return self._state.message.replace("q is the last good configuration", POSE_KEPT)
         leg = self.leg or 0
         length, (low, high) = self.lengths[leg], self._tracker.platform.leg_limits[leg]
         text = f"length of leg {leg + 1} is {length}"
         if self.status is TrackingStatus.NOT_FINITE:
-            return f"{text}, expected a number: check its sensor; {LAST}"
+            return f"{text}, expected a number: check its sensor; {POSE_KEPT}"
         if self.status is TrackingStatus.NOT_POSITIVE:
-            return f"{text} m, expected a positive length; {LAST}"
-        return f"{text} m, beyond its limits {low:.6g} to {high:.6g} m; {LAST}"
+            return f"{text} m, expected a positive length; {POSE_KEPT}"
+        return f"{text} m, beyond its limits {low:.6g} to {high:.6g} m; {POSE_KEPT}"
 
 
 def _turned(frames: Array, vectors: Array) -> Array:
