@@ -28,8 +28,8 @@ from . import private_files
 
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
-#: Longest wait for another process that compiles the same kernel [s].
-PATIENCE = 60.0
+#: Longest wait for another process that compiles the same kernel [s]: a busy machine takes minutes for some.
+PATIENCE = 600.0
 _KEPT_VERSIONS = 4
 _KEPT_UNUSED = 30 * 86400.0  # [s]
 # Reading the syntax tree would be a tenth of all start-up time.
