@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -96,18 +95,6 @@ def test_the_second_process_finds_what_the_first_compiled(toy, filled):
     assert (factor, hits) == (2, 1)
     assert Path(folder).parent == filled
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
-
-
-def test_processes_at_once_compile_each_kernel_but_once(tmp_path):
-    """Whoever comes second waits, and loads it, whichever that is."""
-    kernels = [f"double_{k}" for k in range(6)]
-    with ThreadPoolExecutor() as pool:
-        cache = str(tmp_path / "cache")
-        runs = [pool.submit(run_toy, tmp_path, kernels, LIE_DYNAMICS_CACHE_DIR=cache) for _ in range(3)]
-        found = [run.result() for run in runs]
-    assert [factor for factor, *_ in found] == [2**6] * 3
-    assert sum(hits for _, hits, *_ in found) == 2 * 6
-    assert files(tmp_path / "cache") == [".nbc"] * 6 + [".nbi"] * 6
 
 
 def test_it_lies_in_the_users_cache(toy, tmp_path):

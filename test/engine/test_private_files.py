@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import threading
 import warnings
 
 import pytest
@@ -192,30 +191,3 @@ def test_no_descriptor_is_left_open(root):
                     read(root)
                 private_files.remove_folder(root, "nothing")
     assert count() == before
-
-
-def test_one_at_a_time_holds_a_lock_and_who_waits_too_long_goes_on(tmp_path):
-    root, order = tmp_path, []
-    private_files.make_folder(root, "kept")
-    begun, inside = threading.Event(), threading.Event()
-
-    def wait():
-        begun.set()
-        with private_files.locked(root, "kept", "lock", 600.0):
-            order.append("second")
-            inside.set()
-
-    with private_files.locked(root, "kept", "lock", 600.0):
-        thread = threading.Thread(target=wait)
-        thread.start()
-        begun.wait()
-        with private_files.locked(root, "kept", "another", 600.0):  # of another kernel
-            order.append("first")
-        with private_files.locked(root, "kept", "lock", 0.0):
-            order.append("impatient")
-        assert not inside.is_set()
-    thread.join()
-    assert order == ["first", "impatient", "second"]
-    assert not os.listdir(root / "kept")
-    with pytest.raises(OSError, match="No such file"), private_files.locked(root, "none", "lock", 1.0):
-        pass

@@ -15,7 +15,6 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,6 @@ from . import private_files
 
 #: Environment variable that names the cache folder; empty to switch the cache off.
 CACHE_VARIABLE = "LIE_DYNAMICS_CACHE_DIR"
-#: Longest wait for another process that compiles the same kernel [s]: a busy machine takes minutes for some.
-PATIENCE = 600.0
 _KEPT_VERSIONS = 4
 _KEPT_UNUSED = 30 * 86400.0  # [s]
 # Reading the syntax tree would be a tenth of all start-up time.
@@ -152,13 +149,13 @@ class _PrivateFiles(IndexDataCacheFile):
     """Numba's files of a kernel, which are pickles and machine code: never those that others can write."""
 
     @property
-    def place(self) -> tuple[Path, str]:
+    def _place(self) -> tuple[Path, str]:
         folder = Path(self._cache_path)
         return folder.parent, folder.name
 
     def _load_index(self) -> Any:
         try:
-            stream = io.BytesIO(private_files.read(*self.place, self._index_name))
+            stream = io.BytesIO(private_files.read(*self._place, self._index_name))
         except FileNotFoundError:
             return {}
         if pickle.load(stream) != self._version:
@@ -167,10 +164,10 @@ class _PrivateFiles(IndexDataCacheFile):
         return overloads if stamp == self._source_stamp else {}
 
     def _load_data(self, name: str) -> Any:
-        return pickle.loads(private_files.read(*self.place, name))
+        return pickle.loads(private_files.read(*self._place, name))
 
     def _open_for_write(self, filepath: str) -> Any:
-        return private_files.written(*self.place, Path(filepath).name)
+        return private_files.written(*self._place, Path(filepath).name)
 
 
 class _KernelCache(FunctionCache):
@@ -209,15 +206,3 @@ def enable_cache(compiled: Any, function: Any) -> None:
         with contextlib.suppress(OSError):
             os.utime(folder, follow_symlinks=False)  # the time of last use, for `_drop_old_versions`
         compiled._cache = _KernelCache(function)
-
-
-@contextlib.contextmanager
-def compiling_alone(compiled: Any) -> Iterator[None]:
-    """Let one process at a time compile a kernel that is not kept yet: the others then find what it made."""
-    files = getattr(compiled._cache, "_cache_file", None)
-    with contextlib.ExitStack() as stack:
-        if isinstance(files, _PrivateFiles) and not os.path.exists(files._index_path):
-            with contextlib.suppress(OSError):
-                compiled._cache._impl.locator.ensure_cache_path()
-                stack.enter_context(private_files.locked(*files.place, f"{files._index_name}.lock", PATIENCE))
-        yield

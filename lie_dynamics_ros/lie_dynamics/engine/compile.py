@@ -180,7 +180,7 @@ def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> C
 def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], quick: bool) -> Callable[..., int]:
     from numba.core import sigutils
 
-    from .cache import compiling_alone, enable_cache
+    from .cache import enable_cache
 
     dispatcher = njit(**{**OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
     enable_cache(dispatcher, function)
@@ -195,13 +195,11 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
         types = tuple(dispatcher.typeof_pyval(a) for a in args)
         if types not in allowed_types():
             raise TypeError(f"kernel {function.__name__} has no signature for {types}")
-        with compiling_alone(dispatcher):
-            return dispatcher.compile(types)
+        return dispatcher.compile(types)
 
     def compile_all() -> None:
-        with compiling_alone(dispatcher):
-            for types in allowed_types():
-                dispatcher.compile(types)
+        for types in allowed_types():
+            dispatcher.compile(types)
 
     # The dispatcher asks this attribute when no compiled version fits the arguments.
     dispatcher._compile_for_args = compile_for

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import time
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -79,35 +78,6 @@ def written(root: Path, folder: str, name: str) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=here)
             raise
-
-
-@contextlib.contextmanager
-def locked(root: Path, folder: str, name: str, patience: float) -> Iterator[None]:
-    """Keep other processes out that ask for the same, or go on without after so long [s], as where one hangs.
-
-    A process that ends lets go. Raises as `opened_folder`.
-    """
-    import fcntl  # not on systems that `supported` turns away
-
-    with opened_folder(root, folder) as here:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(name, flags, 0o600, dir_fd=here)
-        try:
-            end, wait = time.monotonic() + patience, 0.001
-            while time.monotonic() < end:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    time.sleep(wait)
-                    wait = min(2.0 * wait, 0.05)
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=here)
-            with contextlib.suppress(OSError):  # who waits for this very file goes on, even if a forked child holds it
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-            os.close(descriptor)
 
 
 def make_folder(root: Path, name: str) -> bool:

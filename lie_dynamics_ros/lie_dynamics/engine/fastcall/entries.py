@@ -59,7 +59,7 @@ def make_entry(
     """
     from numba.core import sigutils
 
-    from ..cache import compiling_alone, enable_cache
+    from ..cache import enable_cache
     from ..helpers import LINKED
     from .tools import DirectFunction
 
@@ -69,8 +69,7 @@ def make_entry(
     compiled = DirectFunction(entry, (arguments, result), locals={}, options=own)
     compiled.kernel = (function, {"inline": "always"} if quick else {**options, **LINKED})
     enable_cache(compiled, entry)
-    with compiling_alone(compiled):
-        compiled.compile()
+    compiled.compile()
     block = np.array([id(np.ndarray), new_array_address(), id(None)], dtype=np.int64)
     name = function.__name__.encode()
     definition = _MethodDef(name, compiled.address, _FASTCALL, None)
