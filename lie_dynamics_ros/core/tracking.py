@@ -1,6 +1,8 @@
-"""What nodes that track make of the statuses of trackers."""
+"""What trackers of any kind say of a sample, and what nodes make of it."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from ..lie_dynamics.stewart import TrackingStatus
 
@@ -18,3 +20,27 @@ KINDS = {
 
 WITHHOLD, PUBLISH = "withhold", "publish"
 """What may become of what is AMBIGUOUS."""
+
+
+class Tracked(Protocol):
+    """What a tracker says of a sample."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether what is tracked belongs to the sample."""
+
+    @property
+    def status(self) -> TrackingStatus:
+        """What became of the sample."""
+
+    @property
+    def continued(self) -> bool:
+        """Whether it is the end of the regular straight line from the last good sample."""
+
+    @property
+    def certified(self) -> bool:
+        """Whether nothing else was within reach."""
+
+    @property
+    def message(self) -> str:
+        """What happened, in a sentence."""

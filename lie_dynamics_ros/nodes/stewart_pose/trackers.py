@@ -10,32 +10,15 @@ import numpy.typing as npt
 
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError, ParameterError
-from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, StewartTracker, TrackingStatus
+from ...core.tracking import Tracked
+from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, StewartTracker
 from .offset_tracker import OffsetTracker
 
 Platform = StewartPlatform | OffsetPlatform
 
 
-class FollowedPose(Protocol):
+class FollowedPose(Tracked, Protocol):
     """What became of one set of lengths; see `TrackedPose`."""
-
-    valid: bool
-
-    @property
-    def status(self) -> TrackingStatus:
-        """What became of the sample."""
-
-    @property
-    def continued(self) -> bool:
-        """Whether it is the end of the regular straight line from the last good sample."""
-
-    @property
-    def certified(self) -> bool:
-        """Whether nothing else was within reach."""
-
-    @property
-    def message(self) -> str:
-        """What happened, in a sentence."""
 
     @property
     def leg(self) -> int | None:

@@ -16,7 +16,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from ...core.errors import ConfigurationError, ParameterError, reason_of
+from ...core.errors import reason_of
 from ...core.setting import Setting
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
@@ -24,6 +24,7 @@ from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from ..wire import qos
 from ..wire.compatibility import destroy_lifecycle, given_parameters, lifecycle_state
 from .garbage import settle, unsettle
+from .own_topics import check_inputs, check_type
 from .parameters import Settings
 from .reach import END_WHEN_DEAF, Reach
 from .real_time import REAL_TIME_SETTINGS
@@ -43,8 +44,6 @@ COMMON_SETTINGS = (
 )
 
 START_DELAY = 0.01
-SHARED_TOPICS = {"/clock", "/diagnostics", "/parameter_events", "/rosout"}
-"""Topics that a node may hear and publish on: those of all nodes."""
 MOST_NAMED = 10
 """Unknown parameters that the log names."""
 
@@ -183,37 +182,18 @@ class ManagedNode(LifecycleNode):
         self, msg_type: Any, topic: str, callback: Callable[..., Any], *args: Any, **kw: Any
     ) -> Any:
         """Subscribe; see the class for exceptions that leave the callback."""
-        self._check_type(msg_type, topic)
+        check_type(self, msg_type, topic)
         return super().create_subscription(msg_type, topic, self._guarded(callback, topic), *args, **kw)
 
     def create_publisher(self, msg_type: Any, topic: str, *args: Any, **kw: Any) -> Any:
         """Make a publisher."""
-        self._check_type(msg_type, topic)
+        check_type(self, msg_type, topic)
         return super().create_publisher(msg_type, topic, *args, **kw)
 
     def create_lifecycle_publisher(self, msg_type: Any, topic: str, *args: Any, **kw: Any) -> Any:
         """Make a publisher that is silent unless the node is active."""
-        self._check_type(msg_type, topic)
+        check_type(self, msg_type, topic)
         return super().create_lifecycle_publisher(msg_type, topic, *args, **kw)
-
-    def _check_type(self, type_: type, topic: str) -> None:
-        """Raise ParameterError where remappings give one topic to messages of two types, of which DDS says little."""
-        resolved = self.resolve_topic_name(topic)
-        for other in (*self.subscriptions, *self.publishers):
-            if other.topic_name == resolved and other.msg_type is not type_:
-                raise ParameterError(
-                    f"{topic} is the topic {resolved}, which this node has for {other.msg_type.__name__}; expected "
-                    f"another topic for {type_.__name__}"
-                )
-
-    def _check_inputs(self) -> None:
-        """Raise ConfigurationError where a remapping makes the node hear what it says itself."""
-        own = {one.topic_name for one in self.publishers} - SHARED_TOPICS
-        for heard in self.subscriptions:
-            if heard.topic_name in own:
-                raise ConfigurationError(
-                    f"{heard.topic_name} is an input and an output of this node; expected a topic of its own for each"
-                )
 
     def listen(
         self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
@@ -254,7 +234,7 @@ class ManagedNode(LifecycleNode):
         try:
             self.check_settings(self.settings)
             self.configure()
-            self._check_inputs()
+            check_inputs(self)
         except Exception as error:
             self._fail(f"not configured: {reason_of(error)}")
             self.cleanup()

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from ...core.tracking import Tracked
 from ...lie_dynamics.stewart import TrackingStatus
 from ..wire.messages import nanoseconds
 from .output import Output
 
 LOOK_EVERY = 20_000_000
 """Time between looks for a singularity ahead [ns], where one takes some 50 us."""
-
-
-class Tracked(Protocol):
-    """What a tracker says of a sample."""
-
-    @property
-    def valid(self) -> bool:
-        """Whether what is tracked belongs to the sample."""
-
-    @property
-    def status(self) -> TrackingStatus:
-        """What became of the sample."""
-
-    @property
-    def continued(self) -> bool:
-        """Whether it is the end of the regular straight line from the last good sample."""
-
-    @property
-    def certified(self) -> bool:
-        """Whether nothing else was within reach."""
-
-    @property
-    def message(self) -> str:
-        """What happened, in a sentence."""
 
 
 def word_for(tracked: Tracked, what: str = "pose") -> str:
