@@ -18,9 +18,6 @@ from preloaded import PreloadedStarts
 DEADLINE = 180.0
 """Longest wait for anything [s]; only a failing test waits that long."""
 
-LEFT_BY_FORCE = "Timeout (0:00:05)!"
-"""What a process prints that ends itself because it hung while leaving DDS, see `spinning.LEAVING`."""
-
 
 @functools.cache
 def _preloaded() -> PreloadedStarts:
@@ -60,12 +57,11 @@ class NodeProcess:
         return self.log.read_text(errors="replace")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
-        """End the process and return its exit code; 0 also where Fast DDS hung while it left, which it says itself."""
+        """End the process and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            code = self.process.wait(DEADLINE)
-            return 0 if code == 1 and LEFT_BY_FORCE in self.output else code
+            return self.process.wait(DEADLINE)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()

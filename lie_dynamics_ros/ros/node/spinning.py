@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import gc
 import os
@@ -22,17 +21,17 @@ from ...core.signals import EndSignals
 from ..wire.compatibility import events_executor
 from .domain import set_profile
 from .garbage import GarbageBetweenCallbacks, remember_names
+from .leaving import leave
 from .newcomers import Newcomers
 from .reach import END_WHEN_DEAF, Reach, all_active
-from .real_time import request_real_time, usual_scheduling
+from .real_time import request_real_time
 from .shared_memory import remove_unfinished
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
 
-LEAVING = 5.0
-"""Longest time to leave DDS [s], and for each node to say its last before that. Fast DDS 3.2 can wait for itself for
-ever where several participants leave at once."""
+LAST_WORDS = 5.0
+"""Longest time for each node to say its last, and for the executor to end [s]."""
 
 EXECUTORS = ("events", "single_threaded")
 
@@ -80,29 +79,28 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
             print(f"error: {start_problem(error)}", file=sys.stderr)
             return 1
         nodes: list[Node] = []
-        failed = True
+        made, code = False, 0
         try:
             for make in make_nodes:
                 nodes.append(make())
-            failed = False
+            made = True
             if not signals.heard:
                 _spin(nodes, signals)
         except ExternalShutdownException:
             pass
         except (NodeError, ParameterException) as error:
             print(f"error: {start_problem(error)}", file=sys.stderr)
-            return 1
+            code = 1
         except Exception:
-            if rclpy.ok():
+            if rclpy.ok():  # else a callback was under way when the context ended, and could no longer publish
                 traceback.print_exc()
-                return 1
-            # A callback was under way when the context ended, and could no longer publish: that is no failure.
+                code = 1
         finally:
             for node in nodes:
                 _say_last(node)
-            _leave([*nodes, *_half_made(nodes)] if failed else nodes)
+            leave(nodes if made else [*nodes, *_half_made(nodes)], code)
             gc.freeze()  # Python would search all that it still holds several times as it ends, for 0.3 s
-    return 0
+    return code
 
 
 def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
@@ -130,7 +128,7 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
         for node in nodes:
             executor.remove_node(node)
     finally:
-        faulthandler.dump_traceback_later(LEAVING * (1 + len(nodes)), exit=True)  # each may say its last; then `_leave`
+        faulthandler.dump_traceback_later(LAST_WORDS * (1 + len(nodes)), exit=True)  # then `leave`
         newcomers.close()
         executor.shutdown()
 
@@ -155,23 +153,3 @@ def _half_made(nodes: Sequence[Node]) -> list[Node]:
     They would stay participants: threads of DDS that are still at work can crash a process that ends.
     """
     return [found for found in gc.get_objects() if issubclass(type(found), Node) and found not in nodes]
-
-
-def _leave(nodes: Sequence[Node]) -> None:
-    """Destroy the nodes; a process that hangs in that is ended, with a trace of where it hung and exit code 1.
-
-    Under the usual scheduling: where one leaves under SCHED_FIFO, others lock up in Fast DDS that have to take note of
-    it (2 of 66 times; under the usual scheduling 0 of 112).
-    """
-    faulthandler.dump_traceback_later(LEAVING, exit=True)
-    with contextlib.suppress(OSError):
-        usual_scheduling()
-    try:
-        for leave in (*(node.destroy_node for node in nodes), rclpy.try_shutdown):
-            try:
-                leave()
-            except Exception:
-                if rclpy.ok():
-                    traceback.print_exc()
-    finally:
-        faulthandler.cancel_dump_traceback_later()

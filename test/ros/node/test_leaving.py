@@ -75,3 +75,41 @@ def test_no_node_leaves_anything_at_work():
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found) > 30
     assert [each for each in found if each[3] or each[2] != (0 if each[1] == "told to end" else 1)] == []
+
+
+HANGS = """
+import ctypes, os, signal, sys
+from rclpy.node import Node
+from lie_dynamics_ros.ros.node import leaving
+from lie_dynamics_ros.ros.node.spinning import run
+
+if not {timers}:
+    leaving._CLOCK_MONOTONIC = 12345
+
+class Hanging(Node):
+    def __init__(self):
+        super().__init__("hanging")
+        self.create_timer(0.01, self.end)
+        print("said")
+
+    def end(self):
+        if {faulty}:
+            raise ArithmeticError("nobody foresaw this")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def destroy_node(self):
+        ctypes.PyDLL(None).sleep(1000)  # as in a deadlock below Python: nothing of Python runs any more
+
+sys.exit(run(Hanging))
+"""
+
+
+@pytest.mark.parametrize("faulty", [False, True])
+@pytest.mark.parametrize("timers", [False, True])
+def test_a_process_that_hangs_while_it_leaves_ends_as_it_was_to_end_and_says_where(timers, faulty):
+    """With exit code 1 where the system has no timers that can end it with another."""
+    command = [sys.executable, "-c", HANGS.format(faulty=faulty, timers=timers)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (int(faulty or not timers), "said\n"), done.stderr
+    assert "Timeout (0:00:05)!" in done.stderr and "destroy_node" in done.stderr
+    assert ("ArithmeticError" in done.stderr) == faulty

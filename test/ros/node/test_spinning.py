@@ -248,29 +248,6 @@ def test_a_slip_in_a_parameter_file_is_one_line(slip, tmp_path):
         assert word in lines[0]
 
 
-HANGS = """
-import ctypes, os, signal, sys
-from rclpy.node import Node
-from lie_dynamics_ros.ros.node.spinning import run
-
-class Hanging(Node):
-    def __init__(self):
-        super().__init__("hanging")
-        self.create_timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
-
-    def destroy_node(self):
-        ctypes.PyDLL(None).sleep(1000)  # as in a deadlock below Python: nothing of Python runs any more
-
-sys.exit(run(Hanging))
-"""
-
-
-def test_a_process_that_hangs_while_it_leaves_is_ended_and_says_where():
-    done = subprocess.run([sys.executable, "-c", HANGS], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 1
-    assert "Timeout (0:00:05)!" in done.stderr and "destroy_node" in done.stderr
-
-
 def test_until_signals_are_quiet_next_to_nothing_is_imported():
     """Without `site`, which imports what it likes."""
     code = "import sys; import lie_dynamics_ros.nodes; print(*sys.modules)"
