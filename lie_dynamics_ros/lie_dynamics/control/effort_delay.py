@@ -87,8 +87,7 @@ class EffortDelay:
             return False
         jump = states[-3 - self._whole].commanded - states[-4 - self._whole].commanded
         h = (states[-2].stamp - states[-3].stamp) * 1e-9
-        known = h * self._sure > KNOWN * self._doubt
-        if within(jump, self._usual if known else self._little) == 1:
+        if within(jump, self._usual if self.known(h) else self._little) == 1:
             return False
         try:
             before, here, after = (self._difference(model, k) for k in (-4, -3, -2))
@@ -121,6 +120,10 @@ class EffortDelay:
         q, qd = 0.5 * (first.q + second.q), 0.5 * (first.qd + second.qd)
         by_new, by_old = (forward_dynamics(model, q, qd, states[i].effort) for i in (late, late - 1))
         return by_new - (second.qd - first.qd) / h, (by_new - by_old) / h
+
+    def known(self, period: float) -> bool:
+        """Tell whether what was seen counts much more than what was known before, with a period [s]."""
+        return period * self._sure > KNOWN * self._doubt
 
     def between(self, least: float, most: float, period: float) -> float:
         """Return the delay, from `least` to `most` [periods], with which it agrees best; their middle until it is seen.

@@ -119,6 +119,11 @@ class Answering(TimedLoop):
         if self.clock.wanted != self._pace and not (self._pace and player.halting):
             self.clock.follow(self._pace, options.speed_scaling_time)
         desired = player.at(stamp, self.judge)
+        if not player.moving:
+            self._shift.rest()
+        elif self._shift.due and self.phase == FOLLOWING:
+            self._shift_clock(self.clock, desired, position, velocity)
+            desired = player.at(stamp, self.judge)
         if options.contact_reaction != "retract" or free or self.phase in UNTIL_HOLD or player.holds(self._way_back):
             self._past.forget()  # the robot leaves the path; and no way back leads to what it came from
         else:

@@ -16,6 +16,9 @@ from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
 from .laws import Laws
 from .learning import least_weight
+from .trajectories.clock_shift import ClockShift
+from .trajectories.path_clock import PathClock
+from .trajectories.trajectory_piece import Desired
 
 if TYPE_CHECKING:
     from .options import ComputedTorqueOptions
@@ -50,6 +53,7 @@ class TimedLoop(RobotCore):
         self._times = SampleTimes()
         self._effort_delay = EffortDelay(len(self.fastest))
         self.lead = 0
+        self._shift = ClockShift(self._speed)
         self._filter_time = 0.0  # of the last state [s]
 
     @property
@@ -94,6 +98,22 @@ class TimedLoop(RobotCore):
 
     def _find_lead(self) -> None:
         """Find for when to command: half a period, as efforts are held, after they begin to act."""
-        options, g = self.options, self._laws.gains
-        least = max(options.least_delay, g.delay - FINENESS if g.delay > options.delay else 0.0)
-        self.lead = round(1e9 * g.usual * (0.5 + self._effort_delay.between(least, g.delay, g.usual)))
+        g, before = self._laws.gains, self.lead
+        self.lead = round(1e9 * g.usual * (0.5 + self._effort_delay.between(self._least_delay, g.delay, g.usual)))
+        self._shift.due += self.lead - before
+
+    @property
+    def _least_delay(self) -> float:
+        """Of the efforts, as far as is known without the robot [periods]."""
+        options, delay = self.options, self._laws.gains.delay
+        return max(options.least_delay, delay - FINENESS if delay > options.delay else 0.0)
+
+    def _shift_clock(self, clock: PathClock, desired: Desired, q: Array, qd: Array) -> None:
+        """Desire the motion under way later where efforts turn out to act later, once that is known well."""
+        if not self._effort_delay.known(self._laws.gains.usual):
+            return
+        g, most = self._laws.gains, self._laws.gains.usual * (self._laws.gains.delay - self._least_delay)
+        if self.options.mode == "computed_torque":
+            self._shift.make(clock, desired, q, qd, g.kp, g.kd, most)
+        else:
+            self._shift.make(clock, desired, q, qd, g.slide * g.converge, g.slide + g.converge, most)

@@ -33,6 +33,10 @@ class PathClock:
         """Let the rate go to another one, most of the way within some time [s]."""
         self.wanted, self._pole = wanted, SHARE / max(within, 1e-3)
 
+    def put_back(self, by: int) -> None:
+        """Let it show less, or, below 0, more [ns]."""
+        self._time -= by
+
     def restart(self) -> None:
         """Show time itself from the next time on, at the rate it has."""
         self._stamp = None
