@@ -35,7 +35,9 @@ function(_drop_missing_include_directories)
 endfunction()
 cmake_language(DEFER CALL _drop_missing_include_directories)
 
-# The generated C++ reads thousands of lines of headers for each message: several messages are compiled at once.
+# The generated C++ reads thousands of lines of headers for each message: several messages are compiled at once. Not so
+# where messages of the package are made of others of it: rosidl specialises templates that were used before.
+option(COMPILE_TOGETHER "Compile several messages at once" ON)
 function(_compile_together)
   get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
@@ -44,4 +46,6 @@ function(_compile_together)
     endif()
   endforeach()
 endfunction()
-cmake_language(DEFER CALL _compile_together)
+if(COMPILE_TOGETHER)
+  cmake_language(DEFER CALL _compile_together)
+endif()

@@ -28,6 +28,9 @@ SETPOINT_INPUT = _latest(10, ReliabilityPolicy.RELIABLE)
 EVENT_INPUT = _latest(10, ReliabilityPolicy.BEST_EFFORT)
 """Inputs of which several count, such as wrenches at different frames."""
 
+REQUESTS = _latest(100, ReliabilityPolicy.RELIABLE)
+"""Of an action, whose requests and results come in bursts: what does not fit into a queue is never answered."""
+
 OUTPUT = _latest(1, ReliabilityPolicy.RELIABLE)
 
 DESCRIPTION = _latest(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)

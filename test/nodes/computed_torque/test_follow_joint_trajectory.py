@@ -6,9 +6,12 @@ from action_interface import provide
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from controlled_robot import MIDDLE, Loop, trajectory
+from node_harness import stamp_of
 from node_robots import ARM_JOINTS
 from rclpy.action import ActionClient
 from std_msgs.msg import Float64
+
+from lie_dynamics_ros.ros.wire import qos
 
 pytestmark = pytest.mark.slow
 ZERO = np.zeros(7)
@@ -31,7 +34,11 @@ class Client:
 
         self.loop, self.bench = loop, loop.bench
         self.type, self.tolerance = FollowJointTrajectory, JointTolerance
-        self.client = ActionClient(loop.bench.node, FollowJointTrajectory, f"{loop.control}/follow_joint_trajectory")
+        self.client = ActionClient(
+            loop.bench.node, FollowJointTrajectory, f"{loop.control}/follow_joint_trajectory",
+            goal_service_qos_profile=qos.REQUESTS, result_service_qos_profile=qos.REQUESTS,
+            cancel_service_qos_profile=qos.REQUESTS,
+        )  # fmt: skip
         self.bench.wait(self.client.server_is_ready, "the action")
         self.feedback = []
         self.speed = self.bench.publisher(Float64, f"{loop.control}/speed_scaling")
@@ -180,3 +187,37 @@ def test_a_pause_holds_a_goal_and_a_safety_stop_aborts_it(loop):
     assert "farther from its desired position than error_limit" in text
     loop.bench.set(loop.loop.control, error_limit=0.5)
     loop.bench.wait(lambda: loop.loop.call(f"{loop.loop.control}/hold").success, "control after the stop")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_a_storm_of_goals_each_gets_one_result_and_the_arm_goes_on(loop, seed):
+    """Sent and cancelled without waiting for anything, whole and in part, now and later, good and bad; holds, pauses."""
+    loop.home()
+    rng, bench = np.random.default_rng(seed), loop.bench
+    sent, cancels = [], []
+    for _ in range(60):
+        joints = rng.permutation(7)[: rng.integers(1, 8)]
+        names = [ARM_JOINTS[k] for k in joints]
+        end = MIDDLE[joints] + rng.uniform(-0.3, 0.3, len(joints))
+        times = [rng.choice([0.001, 0.5, 1.0, 2.0])]
+        message = trajectory(names, times, [end], [0.0 * end])
+        if rng.random() < 0.2:
+            now = stamp_of(bench.together(loop.loop.states)) + round(1e9 * rng.uniform(-0.1, 0.5))
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
+        sent.append(loop.client.send_goal_async(loop.type.Goal(trajectory=message)))
+        for _ in range(rng.integers(0, 6)):
+            bench.executor.spin_once(timeout_sec=0.01)
+        known = [s.result() for s in sent if s.done()]
+        if known and rng.random() < 0.5:
+            cancels.append(known[rng.integers(max(0, len(known) - 3), len(known))].cancel_goal_async())
+        if rng.random() < 0.1:
+            loop.speed.publish(Float64(data=float(rng.choice([0.0, 0.3, 1.0]))))
+        if rng.random() < 0.05:
+            assert loop.loop.call(f"{loop.loop.control}/hold").success
+    loop.speed.publish(Float64(data=1.0))
+    bench.wait(lambda: all(s.done() for s in (*sent, *cancels)), "the answers")
+    found = [loop.result(s.result().get_result_async()) for s in sent]
+    assert {status for status, *_ in found} <= {SUCCEEDED, CANCELED, ABORTED}
+    assert all(text for status, _, text in found if status == ABORTED)
+    assert sum(status == ABORTED for status, *_ in found) >= 10  # replaced, or too fast
+    loop.home()

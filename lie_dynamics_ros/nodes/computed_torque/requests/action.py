@@ -17,6 +17,7 @@ from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.texts import listed
 from ....ros.inputs.trajectories import read_joint_trajectory
 from ....ros.node.background import Job
+from ....ros.wire import qos
 from ....ros.wire.compatibility import begin_goal, finish_goal
 from ....ros.wire.messages import nanoseconds
 from ..answer import ControllerAnswer
@@ -75,6 +76,9 @@ class TrajectoryAction:
             goal_callback=lambda request: GoalResponse.ACCEPT,
             handle_accepted_callback=self._accepted,
             cancel_callback=self._cancel,
+            goal_service_qos_profile=qos.REQUESTS,
+            result_service_qos_profile=qos.REQUESTS,
+            cancel_service_qos_profile=qos.REQUESTS,
         )
 
     def close(self) -> None:
