@@ -191,7 +191,7 @@ def test_a_pause_holds_a_goal_and_a_safety_stop_aborts_it(loop):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_in_a_storm_of_goals_each_gets_one_result_and_the_arm_goes_on(loop, seed):
-    """Sent and cancelled without waiting for anything, whole and in part, now and later, good and bad; holds, pauses."""
+    """Sent and cancelled without waiting for anything, in whole and in part, now and later, good and bad; holds."""
     loop.home()
     rng, bench = np.random.default_rng(seed), loop.bench
     sent, cancels = [], []
