@@ -205,6 +205,17 @@ def test_noise_comes_out_as_the_covariance_says(measured):
         assert np.mean(squares) == pytest.approx(expected, abs=4.0 * np.sqrt(2.0 * expected / runs))
 
 
+def test_distances_of_joints_that_coincide_in_the_drawing(rng):
+    """As where legs share a joint: the first step has no direction there, and no NaN."""
+    base, top = DRAWN.base_points.copy(), DRAWN.platform_points.copy()
+    base[1] = base[0]
+    drawn = StewartPlatform(base, top, (0.2, 0.9), home_pose=HOME)
+    poses = np.stack([random_pose(rng, 0.12, 0.5) for _ in range(30)])
+    readings = drawn.leg_lengths(poses) + 1e-4 * rng.normal(size=(30, 6))
+    found = calibrate(drawn, poses, readings, length_sigma=1e-4, distances=[("base", 1, 2, 1e-3)])
+    assert found.converged and np.isfinite(found.platform.base_points).all() and np.isfinite(found.chi_square)
+
+
 @pytest.mark.parametrize(
     ("measured", "gains"),
     [("pose", True), ("position", True), ("orientation", False), ("orientation", True), ("lengths", False),
