@@ -108,6 +108,7 @@ class Distances:
         rows = np.zeros((len(self.lengths), len(theta)))
         for row, i, j in zip(rows, self.first, self.second, strict=True):
             gap = points[i] - points[j]
-            row[3 * i : 3 * i + 3] = gap / ((np.linalg.norm(gap) or 1.0) * self.sigma)  # no direction where both are one
+            # Joints that are one have no direction from one to the other.
+            row[3 * i : 3 * i + 3] = gap / ((np.linalg.norm(gap) or 1.0) * self.sigma)
             row[3 * j : 3 * j + 3] = -row[3 * i : 3 * i + 3]
         return rows
