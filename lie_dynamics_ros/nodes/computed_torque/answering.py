@@ -74,6 +74,7 @@ class Answering(TimedLoop):
         self._way_back: JointPoints | None = None
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
+        self._latest: ControllerAnswer | None = None  # the last answer, until it is learned from
         self._steps = PositionSteps(n)
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
@@ -103,6 +104,7 @@ class Answering(TimedLoop):
         MessageError
             Not even gravity compensation is finite for this state; or it is not known yet how a closed robot stands.
         """
+        self.conclude()
         if self.motors is not None:
             state = self.motors.at(state)
         stamp, position, velocity = state.stamp, state.position, state.velocity
@@ -289,18 +291,27 @@ class Answering(TimedLoop):
         options, mode = self.options, self.mode
         total = limited.total
         self.acceleration = desired.acceleration if self._expects else self._unknown
-        self._reversal.note(stamp, position, velocity, total)
-        self._observer.note(stamp, total if law.friction is None else total - law.friction, wrench)
-        if not self._filter_time:  # positions do not tell how momentum changed so fast
-            if mode == "adaptive":
-                self._observer.teach(self.learner, stamp, position, velocity, self._laws.gains)
-            if self._effort_delay.note(self.dynamics, stamp, position, velocity, total, ahead.acceleration):
-                self._find_lead()
-        return ControllerAnswer(
+        self._latest = answer = ControllerAnswer(
             stamp, mode, self.phase, self.reason, position, velocity, desired, ahead,
             desired.position - position, desired.velocity - velocity, law, wrench, wanted, limited.blend, total,
             total - self.gravity(position) if options.driver_compensates_gravity else total, limited.scale,
         )  # fmt: skip
+        return answer
+
+    def conclude(self) -> None:
+        """Learn from the last answer, once it is out; at the latest before the next one."""
+        answer, self._latest = self._latest, None
+        if answer is None:
+            return
+        stamp, q, qd = answer.stamp, answer.position, answer.velocity
+        total, friction = answer.total, answer.law.friction
+        self._reversal.note(stamp, q, qd, total)
+        self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
+        if not self._filter_time:  # positions do not tell how momentum changed so fast
+            if answer.mode == "adaptive":
+                self._observer.teach(self.learner, stamp, q, qd, self._laws.gains)
+            if self._effort_delay.note(self.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
+                self._find_lead()
 
     def _settle(self) -> None:
         """After a change of mode, stay where the robot was in the last state that was answered."""

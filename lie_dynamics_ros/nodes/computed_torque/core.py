@@ -232,7 +232,7 @@ class ComputedTorqueCore(Following):
 
     def forget(self) -> None:
         """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
-        self.player, self._last, self.acceleration = None, None, self._unknown
+        self.player, self._last, self._latest, self.acceleration = None, None, None, self._unknown
         if self.motors is not None:
             self.motors.forget()
         self._past.forget()

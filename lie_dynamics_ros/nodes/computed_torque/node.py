@@ -201,6 +201,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self._answer = answer
         if core.goals.results or self._trajectories.due(core):
             self._go_on(core)
+        core.conclude()
         if answer.mode == "adaptive":
             self._inertia.publish(core, answer.stamp, stamp)
 

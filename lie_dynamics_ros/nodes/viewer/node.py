@@ -209,7 +209,7 @@ class ViewerNode(DescribedNode):
             self._problem = reason_of(error)
 
     def _take_state(self, core: ViewerCore, source: str, data: bytes, now: float) -> None:
-        message = self._decode(data)
+        message, _, _ = self._decode(data)
         if source in ("joint_states", LOOPS):
             core.take_states(message.name, message.position, message.effort, now)
         else:

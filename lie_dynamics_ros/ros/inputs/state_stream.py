@@ -158,9 +158,11 @@ class StateStream:
             # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
             now = self._node.ros_time()
             if isinstance(message, bytes):
-                message = self._decode(message)
-            stamp = message.header.stamp
-            age = self._age = times.check(nanoseconds(stamp), now, publisher)
+                message, stamp, time = self._decode(message)
+            else:
+                stamp = message.header.stamp
+                time = nanoseconds(stamp)
+            age = self._age = times.check(time, now, publisher)
             measured = now - age
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()

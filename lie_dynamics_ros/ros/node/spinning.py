@@ -30,7 +30,7 @@ from .shared_memory import remove_unfinished
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
 
-LAST_WORDS = 5.0
+LAST_TASKS = 5.0
 """Longest time for each node to say its last, and for the executor to end [s]."""
 
 EXECUTORS = ("events", "single_threaded")
@@ -128,7 +128,7 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
         for node in nodes:
             executor.remove_node(node)
     finally:
-        faulthandler.dump_traceback_later(LAST_WORDS * (1 + len(nodes)), exit=True)  # then `leave`
+        faulthandler.dump_traceback_later(LAST_TASKS * (1 + len(nodes)), exit=True)  # then `leave`
         newcomers.close()
         executor.shutdown()
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import struct
 from array import array
 
+from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from ...core.errors import MessageError
+from .messages import nanoseconds
 
 PLAIN_CDR = b"\x00\x01"
 """Begins a message in plain CDR, little endian, which all ROS 2 middlewares send on usual machines."""
@@ -39,11 +41,13 @@ class StateLayout:
     Attributes
     ----------
     message : JointState
+    stamp : Time
+        Of the message.
     """
 
     def __init__(self, message: JointState, head: bytes) -> None:
         self.message = message
-        self._stamp = message.header.stamp
+        self.stamp = message.header.stamp
         self._known, self._counts = bytearray(head), bytearray(b"\xff" * HEAD)
         self._fields: list[tuple[memoryview, slice]] = []
         self._put(bytes(READ_STAMP.size), 4, fixed=False)
@@ -77,21 +81,21 @@ class StateLayout:
 
     def holds(self, data: bytes) -> bool:
         """Tell whether a message has, where this form has them, the numbers and the stamp that `message` has."""
-        same = READ_STAMP.unpack_from(data, HEAD) == (self._stamp.sec, self._stamp.nanosec)
+        same = READ_STAMP.unpack_from(data, HEAD) == (self.stamp.sec, self.stamp.nanosec)
         return same and all(field == data[place] for field, place in self._fields)
 
-    def read(self, data: bytes) -> bool:
-        """Copy time stamp and numbers of a message into `message` where it has this form; tells whether it has.
+    def read(self, data: bytes) -> int | None:
+        """Copy time stamp and numbers of a message into `message`, and return the former [ns]; None in another form.
 
         Behind its end may be anything, as middlewares leave it there.
         """
         if len(data) < self._size or int.from_bytes(data, "little") & self._mask != self._expected:
-            return False
-        stamp = self._stamp
-        stamp.sec, stamp.nanosec = READ_STAMP.unpack_from(data, HEAD)
+            return None
+        stamp = self.stamp
+        stamp.sec, stamp.nanosec = sec, nanosec = READ_STAMP.unpack_from(data, HEAD)
         for field, place in self._fields:
             field[:] = data[place]
-        return True
+        return sec * 10**9 + nanosec
 
 
 class StateDecoder:
@@ -100,8 +104,8 @@ class StateDecoder:
     def __init__(self) -> None:
         self._layouts: list[StateLayout] = []
 
-    def decode(self, data: bytes) -> JointState:
-        """Return the state; its fields may be filled again by the next call.
+    def decode(self, data: bytes) -> tuple[JointState, Time, int]:
+        """Return the state, its time stamp, and that as a number [ns]; all may be filled again by the next call.
 
         Raises
         ------
@@ -109,8 +113,9 @@ class StateDecoder:
             This is no joint state.
         """
         for layout in self._layouts:
-            if layout.read(data):
-                return layout.message
+            time = layout.read(data)
+            if time is not None:
+                return layout.message, layout.stamp, time
         if len(data) < SMALLEST_STATE:  # a head alone can crash the deserializer of Fast DDS, and with it the process
             raise MessageError("malformed", f"this is no serialized JointState, it has {len(data)} bytes only")
         try:
@@ -119,8 +124,8 @@ class StateDecoder:
             raise MessageError("malformed", f"this is no serialized JointState: {error}") from error
         layout = StateLayout(message, data[:HEAD])
         # Whatever is laid out otherwise, as by a machine with another byte order, is always left to rclpy.
-        if data.startswith(PLAIN_CDR) and layout.holds(data) and layout.read(data):
+        if data.startswith(PLAIN_CDR) and layout.holds(data) and layout.read(data) is not None:
             if len(self._layouts) == LAYOUTS:
                 self._layouts.clear()
             self._layouts.append(layout)
-        return message
+        return message, layout.stamp, nanoseconds(layout.stamp)

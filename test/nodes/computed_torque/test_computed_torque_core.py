@@ -285,6 +285,7 @@ def test_anybody_can_compute_an_answer_again(mode):
         q, qd = loop.arm.q.copy(), loop.arm.qd + 0.01
         if stopping:
             loop.core.stop("")
+        loop.core.conclude()
         estimated = loop.core.learner.estimated_model()
         state = RobotState(S + round(loop.k * loop.period * S), q, qd, wrenches)
         told = make_report(loop.core, loop.core.answer(state))
@@ -309,3 +310,21 @@ def test_anybody_can_compute_an_answer_again(mode):
         np.testing.assert_allclose(told.effort, told.effort_before_limits + told.blend_effort, rtol=1e-12)
         np.testing.assert_allclose(told.gravity_effort, gravity_force(model, q), rtol=1e-12)
         assert told.wrench_effort.any() and told.scale == 1.0
+
+
+@pytest.mark.parametrize("mode", CONTROL_MODES)
+def test_learning_before_the_next_state_or_with_it_is_the_same(mode):
+    """A node learns from an answer once it is out; who does not ask for it gets it with the next answer."""
+    efforts = []
+    for early in (False, True):
+        loop = Loop(mode=mode, true=panda().with_payload("panda_link7", 1.0, [0, 0, 0]))
+        if early:
+            answer, conclude = loop.core.answer, loop.core.conclude
+            loop.core.answer = lambda state, answer=answer, conclude=conclude: (answer(state), conclude())[0]
+        loop.step()
+        if mode in TOOL_MODES:
+            loop.core.drive("", np.full(6, 0.05))
+        elif mode != "gravity_compensation":
+            loop.follow([0.3], [MIDDLE + 0.1], [ZERO])
+        efforts.append([a.total for a in loop.run(0.3)])
+    np.testing.assert_array_equal(*efforts)

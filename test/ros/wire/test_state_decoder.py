@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.ros.wire import state_decoder
+from lie_dynamics_ros.ros.wire.messages import nanoseconds
 from lie_dynamics_ros.ros.wire.state_decoder import LAYOUTS, SMALLEST_STATE, StateDecoder
 
 
@@ -66,7 +67,9 @@ def test_reads_what_rclpy_reads_and_leaves_only_the_first_to_it(case, slow):
     decoder = StateDecoder()
     for seed in range(1, 20):
         data = serialize_message(make(seed=seed, **CASES[case]))
-        assert plain(decoder.decode(data)) == plain(deserialize_message(data, JointState))
+        message, stamp, time = decoder.decode(data)
+        assert plain(message) == plain(deserialize_message(data, JointState))
+        assert stamp is message.header.stamp and time == nanoseconds(stamp)
     assert len(slow) == 1
 
 
@@ -83,7 +86,7 @@ def test_tells_states_of_several_publishers_apart(slow):
     ]
     for seed in range(1, 50):
         message = make(seed=seed, **kinds[seed * 5 % 6])
-        assert decoder.decode(serialize_message(message)) == message
+        assert decoder.decode(serialize_message(message))[0] == message
     assert len(slow) == len(kinds)
 
 
@@ -91,7 +94,7 @@ def test_goes_on_with_more_layouts_than_are_kept():
     decoder = StateDecoder()
     for seed in range(3 * LAYOUTS):
         message = make(names=(f"joint_{seed}", "x"), seed=seed)
-        assert decoder.decode(serialize_message(message)) == message
+        assert decoder.decode(serialize_message(message))[0] == message
 
 
 def by_rclpy(data):
@@ -103,7 +106,7 @@ def by_rclpy(data):
 
 def by_decoder(decoder, data):
     try:
-        return plain(decoder.decode(data))
+        return plain(decoder.decode(data)[0])
     except MessageError:
         return None
 
@@ -114,7 +117,7 @@ def test_reads_what_rclpy_reads_whatever_byte_is_changed(flip, slow):
     gaps = 0
     for place in range(len(data)):
         decoder = StateDecoder()
-        decoder.decode(data)
+        decoder.decode(data)[0]
         changed = bytes(b ^ flip if i == place else b for i, b in enumerate(data))
         expected, before = by_rclpy(changed), len(slow)
         assert by_decoder(decoder, changed) == expected, place
@@ -129,7 +132,7 @@ def test_reads_the_other_byte_order(slow):
     if expected != JointState(header=expected.header, name=["j"], position=[0.5]):
         pytest.skip("this middleware does not read big-endian messages")
     for _ in range(3):
-        assert decoder.decode(data) == expected
+        assert decoder.decode(data)[0] == expected
     assert len(slow) == 4 - 1
 
 
@@ -141,7 +144,7 @@ def test_refuses_what_is_no_joint_state():
         for bad in (b"", b"\x00\x01", data[:40], data[:-8], data[:30] + b"\xff" * 4 + data[34:], b"\xff" * len(data)):
             with pytest.raises(MessageError, match="JointState"):
                 decoder.decode(bad)
-        assert decoder.decode(data) == good
+        assert decoder.decode(data)[0] == good
 
 
 def test_refuses_what_is_too_short_to_be_a_state_without_asking_the_deserializer(slow):
@@ -153,4 +156,4 @@ def test_refuses_what_is_too_short_to_be_a_state_without_asking_the_deserializer
                 decoder.decode((b"\x00\x01\x00" + bytes([options]) + bytes(SMALLEST_STATE))[:size])
     assert not slow
     assert len(serialize_message(JointState())) >= SMALLEST_STATE
-    assert decoder.decode(serialize_message(JointState())) == JointState()
+    assert decoder.decode(serialize_message(JointState()))[0] == JointState()
