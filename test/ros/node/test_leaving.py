@@ -111,5 +111,5 @@ def test_a_process_that_hangs_while_it_leaves_ends_as_it_was_to_end_and_says_whe
     command = [sys.executable, "-c", HANGS.format(faulty=faulty, timers=timers)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (int(faulty or not timers), "said\n"), done.stderr
-    assert "Timeout (0:00:05)!" in done.stderr and "destroy_node" in done.stderr
+    assert "Timeout (0:00:04)!" in done.stderr and "destroy_node" in done.stderr
     assert ("ArithmeticError" in done.stderr) == faulty
