@@ -15,8 +15,10 @@ from rclpy.node import Node
 from .real_time import usual_scheduling
 
 LEAVING = 4.0
-"""Longest time to leave DDS [s], less than launch waits before it gets rude. Fast DDS can wait for itself for ever where
-several participants leave at once."""
+"""Longest time to leave DDS [s], less than what launch gives a process.
+
+Fast DDS can wait for itself for ever where several participants leave at once.
+"""
 
 AFTERWARDS = 0.5
 """Time for the trace of where a process hung, before it is ended [s]."""
