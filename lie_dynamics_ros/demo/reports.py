@@ -8,6 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
 from ..ros.inputs.state_times import EARLY, STALE
+from ..ros.node.described_node import BEING_READ
 from ..ros.outputs.diagnostics import DROPPED
 
 LASTING = 3
@@ -50,6 +51,11 @@ class Reports:
             self._running[status.name] = self._running[status.name] + 1 if wrong else 0
             if self._running[status.name] == LASTING:
                 self.lasting.add(f"{status.name}: {status.message}")
+
+    @property
+    def reading(self) -> bool:
+        """Whether a node reads its robot, and prepares for it."""
+        return any(BEING_READ in status.message for status in self.last.values())
 
     def faults(self) -> list[str]:
         """Errors that lasted, and messages that were dropped for another reason than that they came late."""

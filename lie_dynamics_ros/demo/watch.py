@@ -20,7 +20,9 @@ from .screen import Screen
 from .showcase import Moment, Showcase
 
 START_LIMIT = 120.0
-"""Longest time until the first answers [s]: the first start on a machine may have kernels to compile."""
+"""Longest time until the first answers [s], from when no node says any more that it reads its robot."""
+READING_LIMIT = 1800.0
+"""Longest time for that, too [s]: the first start compiles kernels, and others may use the machine."""
 STANDSTILL = 60.0
 """How long a recording that takes longer than it should goes on without answers [s]; with them it takes its time."""
 SETTLING = 1.0
@@ -78,10 +80,13 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
 def _await_answers(
     showcases: Sequence[Showcase], reports: Reports, executors: Sequence[Executor], children: Children
 ) -> None:
-    end = time.monotonic() + START_LIMIT
+    start = time.monotonic()
+    end = start + START_LIMIT
     while silent := [showcase.title for showcase in showcases if not showcase.ready()]:
         _listen(showcases, executors)
         _check_alive(children)
+        if reports.reading:
+            end = min(time.monotonic() + START_LIMIT, start + READING_LIMIT)
         if reports.lasting or time.monotonic() > end:
             said = [f"{name}: {status.message}" for name, status in reports.last.items()]
             said_all = "; ".join(said) or "the nodes said nothing"

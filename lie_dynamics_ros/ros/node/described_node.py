@@ -56,6 +56,8 @@ DESCRIPTION_SETTINGS = (
 
 POLL = 0.01
 """How often a configure transition looks for a message, and the executor for a robot that is ready [s]."""
+BEING_READ = "the robot description is being read"
+"""What the diagnostics say meanwhile."""
 SMALLEST_TEXT = 9
 """Bytes of a serialized empty text: fewer can crash the deserializer of Fast DDS."""
 
@@ -244,4 +246,4 @@ class DescribedNode(ManagedNode):
         if self._from_topic and self._published is None:
             report.add(diagnostics.WARN, self._say_waiting())
         elif self._poll is not None:
-            report.add(diagnostics.WARN, "the robot description is being read")
+            report.add(diagnostics.WARN, BEING_READ)

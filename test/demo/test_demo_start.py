@@ -1,0 +1,42 @@
+"""How long the demo waits for its nodes: by what they say, for a busy machine needs its time to compile kernels."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+
+from lie_dynamics_ros.demo import watch
+from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.reports import Reports
+from lie_dynamics_ros.ros.node.described_node import BEING_READ
+
+
+def waited(monkeypatch, read_until, answers_at):
+    """Let ten seconds pass at each look; return how long it was waited for answers [s]."""
+    now, reports = [0.0], Reports()
+
+    def listen(*_):
+        now[0] += 10.0
+        message = BEING_READ if now[0] <= read_until else "ok"
+        reports.on_message(DiagnosticArray(status=[DiagnosticStatus(name="node", message=message)]))
+
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(watch, "_listen", listen)
+    showcase = SimpleNamespace(title="arm", ready=lambda: now[0] >= answers_at)
+    watch._await_answers([showcase], reports, (), SimpleNamespace(ended=list))
+    return now[0]
+
+
+@pytest.mark.parametrize(("read_until", "answers_at"), [(0.0, 100.0), (900.0, 1000.0), (1700.0, 1750.0)])
+def test_it_waits_as_long_as_a_robot_is_being_read(monkeypatch, read_until, answers_at):
+    assert waited(monkeypatch, read_until, answers_at) == answers_at
+
+
+@pytest.mark.parametrize(("read_until", "given_up"), [(0.0, 130.0), (500.0, 630.0), (1e9, 1810.0)])
+def test_it_gives_up_where_nothing_is_under_way_any_more(monkeypatch, read_until, given_up):
+    with pytest.raises(ShortfallError, match="no answers came from: arm"):
+        waited(monkeypatch, read_until, 1e9)
+    assert watch.time.monotonic() == given_up
