@@ -111,15 +111,21 @@ class Bench(ServiceCalls):
                 raise AssertionError(f"waited {DEADLINE:.0f} s for {what}\n{self.diagnostics}\n{log}")
             self.executor.spin_once(timeout_sec=0.02)
 
-    def send_until(self, send: Callable[[], Any], condition: Callable[[], Any], what: str) -> Any:
-        """Send again and again until the condition holds; return its value.
+    def send_until(
+        self, send: Callable[[], Any], condition: Callable[[], Any], what: str, pause: float = 0.0
+    ) -> Any:
+        """Send again and again, with a pause [s] at least, until the condition holds; return its value.
 
         All that has come is served before something is sent again: where the machine leaves a test little time, each
         sending would bring more than is served, and what is awaited would never be reached.
         """
+        due = 0.0
 
         def sent() -> Any:
-            send()
+            nonlocal due
+            if time.monotonic() >= due:
+                send()
+                due = time.monotonic() + pause
             self.executor.spin_once(timeout_sec=0.02)
             value = condition()
             for _ in range(PATIENCE):

@@ -12,7 +12,6 @@ from node_harness import Bench, stamp_of
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.module)
 BURST = 50
 GROWTH = 4 * 2**20
 """Most that a node may grow by [bytes]; of 10000 messages one kept state in ten would come to more."""
@@ -24,8 +23,21 @@ def resident(pid):
     return int(file.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if file.exists() else 0
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
-@each_case
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.module)
+def case(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def pairs(ros, case):
+    """Two robots, each with the node, as it comes, in a namespace of its own: benches, and lists of their answers."""
+    benches = Bench(), Bench()
+    yield [(bench, case.start(bench)[1]) for bench in benches]
+    for bench in benches:
+        bench.close()
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_survives_thousands_of_random_messages(bench, case, count):
     prefix = f"qos_overrides.{bench.namespace}/joint_states.subscription"
     node, answers = case.start(
@@ -61,9 +73,8 @@ def test_survives_thousands_of_random_messages(bench, case, count):
     assert "dropped: unexpected error" not in values, values["last problem"]
 
 
-@each_case
-def test_keeps_up_with_ten_times_the_rate(bench, case):
-    _, answers = case.start(bench)
+def test_keeps_up_with_ten_times_the_rate(pairs, case):
+    bench, answers = pairs[0]
     bench.ask(lambda: case.state(bench), answers)
     answers.clear()
     # As fast as they can be made: ten thousand a second. The queue holds one, so what comes too fast is dropped
@@ -78,26 +89,20 @@ def test_keeps_up_with_ten_times_the_rate(bench, case):
     case.check(answers[-1])
 
 
-@each_case
-def test_two_robots_in_namespaces_do_not_meet(bench, case):
-    other = Bench()
-    try:
-        pairs = [(b, *case.start(b)) for b in (bench, other)]
-        for b, _, answers in pairs:
-            case.check(b.ask(lambda b=b: case.state(b), answers))
-        (one, _, mine), (_, _, theirs) = pairs
-        sent = set()  # answers carry the time of their states
+def test_two_robots_in_namespaces_do_not_meet(pairs, case):
+    for bench, answers in pairs:
+        case.check(bench.ask(lambda b=bench: case.state(b), answers))
+    (one, mine), (other, theirs) = pairs
+    sent = set()  # answers carry the time of their states
 
-        def state() -> JointState:
-            message = case.state(one)
-            sent.add(stamp_of(message))
-            return message
+    def state() -> JointState:
+        message = case.state(one)
+        sent.add(stamp_of(message))
+        return message
 
-        for _ in range(20):
-            one.ask(state, mine)
-        # The answer to this comes after whatever the other node had to say to those states.
-        other.ask(lambda: case.state(other), theirs)
-        assert sent & {stamp_of(answer) for answer in mine}
-        assert not sent & {stamp_of(answer) for answer in theirs}
-    finally:
-        other.close()
+    for _ in range(20):
+        one.ask(state, mine)
+    # The answer to this comes after whatever the other node had to say to those states.
+    other.ask(lambda: case.state(other), theirs)
+    assert sent & {stamp_of(answer) for answer in mine}
+    assert not sent & {stamp_of(answer) for answer in theirs}

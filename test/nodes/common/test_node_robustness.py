@@ -27,7 +27,9 @@ def shared(module_bench, case):
     side = f"qos_overrides.{module_bench.namespace}/joint_states.subscription"
     parameters = {f"{side}.reliability": "reliable", f"{side}.depth": 100, "state_timeout": 60.0}
     module_bench.drive(qos=QoSProfile(depth=100))
-    return (module_bench, *case.start(module_bench, f"shared_{case.module}", **parameters))
+    yield (module_bench, *case.start(module_bench, f"shared_{case.module}", **parameters))
+    process = module_bench.processes.pop()  # all that are left hear what is sent to the next one
+    assert process.stop() == 0, process.output
 
 
 @pytest.fixture
@@ -75,7 +77,8 @@ def send_until_dropped(bench, node, make, kind, detail=""):
     def told(status, values):
         return int(values[f"dropped: {kind}"] or 0) > before and detail in values["last problem"]
 
-    status = bench.send_until(publish, lambda: bench.reported(node, told), f"a report of a dropped message: {kind}")
+    report = f"a report of a dropped message: {kind}"
+    status = bench.send_until(publish, lambda: bench.reported(node, told), report, pause=0.2)
     assert status.level == b"\x02"
     return stamps
 
