@@ -40,12 +40,21 @@ def product(a, b):
 
 def screw(x, q):
     """exp(hat(x) q) for a twist x whose angular part has length one or zero."""
-    k, out = hat3(x[:3]), np.eye(4, dtype=np.result_type(q, float))
-    if not x[:3].any():
-        out[:3, 3] = q * x[3:]
-        return out
-    out[:3, :3] += np.sin(q) * k + (1 - np.cos(q)) * k @ k
-    out[:3, 3] = (q * np.eye(3) + (1 - np.cos(q)) * k + (q - np.sin(q)) * k @ k) @ x[3:]
+    (a, b, c, *v), sine, cosine = x.tolist(), np.sin(q), np.cos(q)
+    rest = 1 - cosine
+    if not (a or b or c):
+        turn, along = np.eye(3), q * x[3:]
+    else:
+        turn = np.array([
+            [a * a * rest + cosine, a * b * rest - c * sine, a * c * rest + b * sine],
+            [a * b * rest + c * sine, b * b * rest + cosine, b * c * rest - a * sine],
+            [a * c * rest - b * sine, b * c * rest + a * sine, c * c * rest + cosine],
+        ])
+        k = hat3((a, b, c))
+        bent = k @ v
+        along = q * x[3:] + rest * bent + (q - sine) * (k @ bent)
+    out = np.zeros((4, 4), np.result_type(q, float))
+    out[:3, :3], out[:3, 3], out[3, 3] = turn, along, 1.0
     return out
 
 
@@ -54,14 +63,17 @@ class Screws:
 
     def __init__(self, *twists):
         self.twists = np.array(twists, dtype=float).reshape(-1, 6)
+        self.matrices = [hat(x) for x in self.twists]
         self.nq = self.nv = len(self.twists)
 
     def series(self, q, v, a, step):
-        total = (np.eye(4), np.zeros((4, 4)), np.zeros((4, 4)))
-        for x, qi, vi, ai, si in zip(self.twists, q, v, a, step, strict=True):
-            T, X = screw(x, qi + si), hat(x)
-            total = product(total, (T, T @ X * vi, T @ (X * ai + X @ X * vi**2)))
-        return total
+        total = None
+        for x, X, qi, vi, ai, si in zip(self.twists, self.matrices, q, v, a, step, strict=True):
+            T = screw(x, qi + si)
+            TX = T @ X
+            part = T, TX * vi, TX * ai + TX @ X * vi**2
+            total = part if total is None else product(total, part)
+        return total or (np.eye(4), np.zeros((4, 4)), np.zeros((4, 4)))
 
     def random(self, rng):
         return rng.uniform(-3, 3, self.nq)

@@ -37,6 +37,7 @@ def smallest_rotation(n):
     return Rotation.from_rotvec(axis / np.linalg.norm(axis) * angle).as_matrix()
 
 
+@lru_cache(5000, typed=True)  # a complex number may be equal to a real one
 def rail(q):
     """A bent rail with a twist along it: T(q), dT/dq, d2T/dq2."""
     x = turning(np.array([0.6, 0.0, 0.8]))
@@ -47,6 +48,8 @@ def rail(q):
     T[:3, 3] = c, s, 0.3 * q**2
     T1[:3, 3] = -s, c, 0.6 * q
     T2[:3, 3] = -c, -s, 0.6
+    for x in (T, T1, T2):
+        x.flags.writeable = False
     return T, T1, T2
 
 

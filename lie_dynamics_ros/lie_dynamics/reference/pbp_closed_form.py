@@ -6,6 +6,7 @@ both coordinates, which in a chain are those of the paper's limits.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ class ClosedForm:
         self.tree = tree
         self.q = np.asarray(q)
         self.n = len(tree.parents)
-        self._P = world_products(tree, q)
+        self._P = P = world_products(tree, q)
+        self._transport = cache(lambda j, a: transport(P, j, a))  # of few paths, asked for again and again
         self._screw = [A[:, 0] for A in tree.screws]
         home = se3.Ad(se3.inverse(tree.home))
         self._D = np.swapaxes(home, -1, -2) @ tree.inertias @ home  # (44)
@@ -48,11 +50,11 @@ class ClosedForm:
 
     def ad_map(self, j: int, i: int) -> Array:
         """Return Ad_j^i, (6, 6), for i on the path to j; the identity for i one beyond j in a chain. (37)."""
-        return transport(self._P, j, self.tree.parents[i])
+        return self._transport(j, self.tree.parents[i])
 
     def carried(self, j: int, i: int) -> Array:
         """Return Ad_j^{i+1}(A_i), the screw of i carried to j, for i on the path to j."""
-        return np.asarray(transport(self._P, j, i) @ self._screw[i])
+        return np.asarray(self._transport(j, i) @ self._screw[i])
 
     def before(self, j: int, i: int) -> Array:
         """Return Ad_{j-1}^{i+1}(A_i) for i strictly before j on its path."""
