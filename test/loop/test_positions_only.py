@@ -17,7 +17,7 @@ from lie_dynamics_ros.nodes.computed_torque.gains import LOOP_FILTER_TIME
 LOOPS = ((1000.0, 0.0), (1000.0, 1.0), (500.0, 1.0), (250.0, 1.0))
 MOVING = ("computed_torque", "passivity_based", "adaptive")
 FEW = [
-    Case("panda", "computed_torque", 1000.0, 0.0),
+    pytest.param(Case("panda", "computed_torque", 1000.0, 0.0), marks=pytest.mark.slow),
     Case("ur5", "computed_torque", 1000.0, 1.0),
     Case("xarm7", "passivity_based", 250.0, 1.0),
     Case("panda", "adaptive", 500.0, 1.0),

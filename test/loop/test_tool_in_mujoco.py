@@ -49,7 +49,7 @@ def press(loop, name, wrench, seconds, rise=0.3):
         loop.step()
 
 
-def judge_stiffness(name, axes):
+def judge_stiffness(name, axes, seconds=4.0):
     asked = np.array([*STIFFNESS["rotational_stiffness"], *STIFFNESS["translational_stiffness"]])
     for axis in range(6):
         loop = begin(name, "impedance", **STIFFNESS, tool_axes=axes)
@@ -57,7 +57,7 @@ def judge_stiffness(name, axes):
         turn = np.kron(np.eye(2), home[:3, :3]) if axes == "tool" else np.eye(6)
         wrench = np.zeros(6)
         wrench[axis] = 0.03 if axis < 3 else 1.0
-        press(loop, name, turn @ wrench, 4.0)
+        press(loop, name, turn @ wrench, seconds)
         pose = tool_pose(loop, name)
         moved = turn.T @ np.concatenate([so3.log(pose[:3, :3] @ home[:3, :3].T), pose[:3, 3] - home[:3, 3]])
         assert loop.core.phase == "holding" and loop.core.tool.share == 1.0
@@ -66,7 +66,7 @@ def judge_stiffness(name, axes):
 
 @pytest.mark.parametrize(("name", "axes"), [("panda_arm", "base")])
 def test_the_tool_is_as_stiff_as_asked_along_and_about_each_axis(name, axes):
-    judge_stiffness(name, axes)
+    judge_stiffness(name, axes, 2.0)  # by then 0.03 % are left of the way
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_stiffness_that_the_loop_cannot_carry_is_brought_down_and_told():
     assert core.loop().radius < 1.0 and core.loop().rate < core.loop().allowed
 
 
-@each_arm
+@pytest.mark.parametrize("name", ["panda_arm", "ur5", pytest.param("xarm7", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ratio", [0.5])
 def test_the_tool_swings_with_the_damping_ratio_asked_for(name, ratio):
     """A pushed tool is let go: the overshoot in the slowest mode is exp(-pi zeta / sqrt(1 - zeta^2)) of the way."""

@@ -44,8 +44,14 @@ def judge(loop, name, seconds):
     return record
 
 
-@each_mode
-@pytest.mark.parametrize("move", [[0, 0, 0, 0.4, 0.1, 0.3], [0.0, 0.9, 0.0, 0.0, 0.0, -0.25]])
+@pytest.mark.parametrize(
+    ("mode", "move"),
+    [
+        pytest.param(mode, move, marks=() if i == k else pytest.mark.slow)
+        for i, mode in enumerate(TOOL_MODES)
+        for k, move in enumerate(([0, 0, 0, 0.4, 0.1, 0.3], [0.0, 0.9, 0.0, 0.0, 0.0, -0.25]))
+    ],
+)
 def test_beyond_reach_and_limits_the_arm_yields_and_goes_on(mode, move):
     """From an elbow at its limit outwards, and inwards with a turn that a wrist cannot make."""
     loop = Case("panda_arm", mode, 500.0, 1.0).loop(STRETCHED)
@@ -94,7 +100,14 @@ TURNED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "mode", "k"), TURNED)
+SIMILAR = (163, 307, 482)
+"""Others of the same arms and modes are in every run, and of the same kind: from anywhere or straight, far or near."""
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "k"),
+    [pytest.param(*case, marks=pytest.mark.slow if case[-1] in SIMILAR else ()) for case in TURNED],
+)
 def test_what_cannot_be_reached_turns_the_tool_little(name, mode, k):
     """A posture that pulls on, targets beyond limits and reach: by the metric of the mass it turned half a radian."""
     judge_from(name, mode, k)
@@ -136,7 +149,7 @@ def test_friction_is_compensated_along_the_desired_motion(mode):
         loop.core = make_core(arm.model, friction, mode=mode)
         loop.run(0.05)
         errors.append(np.sqrt((follow(loop, 2.5) ** 2).mean()))
-        rest = loop.run(1.5).since(loop.time - 0.2)
+    rest = loop.run(1.5).since(loop.time - 0.2)
     assert loop.core.phase == "holding" and rest.ripple() < 0.2  # no chatter
     assert errors[1] < 0.4 * errors[0]
 

@@ -105,8 +105,7 @@ class MujocoArm:
     def advance(self, tau, steps: int) -> None:
         """Hold efforts (n,) for some steps."""
         self.data.qfrc_applied[self._v] = tau
-        for _ in range(steps):
-            mujoco.mj_step(self.model, self.data)
+        mujoco.mj_step(self.model, self.data, steps)
 
     def put_wall(self, place) -> None:
         """Put the middle of the wall, 4 cm thick along y, 1 m wide and high, to a place (3,) [m]."""
