@@ -12,8 +12,14 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
+import lie_dynamics_ros.demo.__main__ as whole
 from lie_dynamics_ros.demo import interruption, view
 from lie_dynamics_ros.demo.__main__ import main
+from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
+from lie_dynamics_ros.demo.control.play import SHORTEST
+from lie_dynamics_ros.demo.processes import Children
+from lie_dynamics_ros.demo.reports import Reports
+from lie_dynamics_ros.demo.stewart.showcase import StewartShowcase
 
 DEADLINE = 600.0
 """Longest wait for a whole demo [s]; only a failing test waits that long."""
@@ -88,11 +94,34 @@ def wait_for(condition, what):
         time.sleep(0.05)
 
 
-def test_passes_and_draws(tmp_path):
-    demo = run("--seconds", "14", cwd=tmp_path)
+def test_passes_and_draws_and_shows_itself_on_a_page(tmp_path):
+    """As short as control can be shown, and with fewer states than usual: most of the time goes into messages."""
+    pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
+    from support.page.page_watcher import Watcher
+    from websockets.exceptions import ConnectionClosed
+
+    demo = run("--view", "--seconds", f"{SHORTEST:g}", "--rate", "100", cwd=tmp_path)
+    said = next((line for line in demo.stdout if line.startswith(("watch it at ", "demo failed"))), "")
+    assert "http" in said, said
+    watcher, places = Watcher(said.split()[-1]), set()
+
+    def shown():
+        places.add(str(watcher.nodes.get("/robot/7", {}).get("position")))
+        return len(places) > 3 and "/platform/legs" in watcher.nodes and "from computed_torque" in watcher.text
+
+    def seen_or_over():
+        try:
+            watcher.read(1.0)
+        except ConnectionClosed:  # the viewer has ended, and all that it had sent is read
+            return True
+        return shown()
+
+    wait_for(seen_or_over, "a moving arm, its efforts and a platform")
+    watcher.close()
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
     assert "demo passed" in output and "payload found" in output
+    assert shown(), watcher.text
     for picture in ("control.png", "torques.png", "stewart.png"):
         assert (tmp_path / "demo_output" / picture).read_bytes().startswith(b"\x89PNG")
     assert not children_of(demo.pid)
@@ -105,7 +134,24 @@ WEAK = """<robot name="weak"><link name="base"/>
 <limit lower="-2" upper="2" velocity="1" effort="0.1"/></joint></robot>"""
 
 
-def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path):
+def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path, monkeypatch, capsys):
+    """What is started and judged, without the processes and what they would have done."""
+    (tmp_path / "weak.urdf").write_text(WEAK)
+    monkeypatch.chdir(tmp_path)
+    started, watched, concluded = [], [], []
+    monkeypatch.setattr(interruption, "install", lambda: None)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(Children, "start", lambda self, node, *_, **__: started.append(node))
+    monkeypatch.setattr(whole, "watch", lambda showcases, *_: watched.extend(showcases) or Reports())
+    monkeypatch.setattr(whole, "_conclude", lambda showcases, *_: concluded.extend(showcases) or 0)
+    assert main(["--urdf", "weak.urdf"]) == 0
+    assert "control is not shown: its effort limits" in capsys.readouterr().out
+    assert [type(showcase) for showcase in watched] == [ArmShowcase, StewartShowcase] and concluded == watched
+    assert sorted(started) == ["inverse_dynamics", "simulated_robot", "simulated_stewart", "stewart_pose"]
+
+
+@pytest.mark.slow
+def test_passes_where_control_cannot_be_shown(tmp_path):
     path = tmp_path / "weak.urdf"
     path.write_text(WEAK)
     demo = run("--urdf", path.name, cwd=tmp_path)
@@ -136,36 +182,13 @@ def test_fails_with_the_reason(tmp_path, text, reason):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finding processes needs /proc")
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])  # SIGINT: see below
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_leaves_no_process_behind(tmp_path, how):
     demo = run("--seconds", "600", cwd=tmp_path)
     wait_for(lambda: len(children_of(demo.pid)) == NODES, "all nodes")
     os.kill(demo.pid, how)
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130), output
-    wait_for(lambda: not children_of(demo.pid), "the nodes to end")
-
-
-def test_shows_itself_on_a_page_and_leaves_no_process_behind(tmp_path):
-    """It goes on until the page has been seen: a slow machine may show little in the time of a whole demo."""
-    pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
-    from support.page.page_watcher import Watcher
-
-    demo = run("--view", "--seconds", "600", cwd=tmp_path)
-    said = next(line for line in demo.stdout if line.startswith(("watch it at ", "demo failed")))
-    watcher, places = Watcher(said.split()[-1]), set()
-
-    def shown():
-        assert demo.poll() is None, watcher.text
-        watcher.read(1.0)
-        places.add(str(watcher.nodes.get("/robot/7", {}).get("position")))
-        return len(places) > 3 and "/platform/legs" in watcher.nodes and "from computed_torque" in watcher.text
-
-    wait_for(shown, "a moving arm, its efforts and a platform")
-    watcher.close()
-    demo.send_signal(signal.SIGINT)
-    output, _ = demo.communicate(timeout=DEADLINE)
-    assert demo.returncode == 130, output
     wait_for(lambda: not children_of(demo.pid), "the nodes to end")
 
 
