@@ -72,16 +72,19 @@ def toy(tmp_path):
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """A cache that holds the program's one kernel, and the code beside it."""
+    """The user's cache, which holds the program's one kernel, and the code beside it."""
     place = tmp_path_factory.mktemp("compiled")
-    assert run_toy(place, LIE_DYNAMICS_CACHE_DIR=str(place / "cache"))[:2] == (2, 0)
-    return place
+    factor, hits, folder, _ = run_toy(place)
+    assert (factor, hits) == (2, 0)
+    return place, Path(folder)
 
 
 @pytest.fixture
 def filled(compiled, tmp_path):
     """A copy of it of the test's own; returns the cache's folder."""
-    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
+    place, folder = compiled
+    shutil.copytree(place / "code", tmp_path / "code")
+    shutil.copytree(folder.parent, tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -97,8 +100,9 @@ def test_the_second_process_finds_what_the_first_compiled(toy, filled):
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
-def test_it_lies_in_the_users_cache(toy, tmp_path):
-    assert toy()[2].startswith(str(tmp_path / "home" / ".cache" / "lie_dynamics_ros"))
+def test_it_lies_in_the_users_cache(compiled, toy, tmp_path):
+    place, folder = compiled
+    assert str(folder).startswith(str(place / "home" / ".cache" / "lie_dynamics_ros"))
     assert toy(XDG_CACHE_HOME=str(tmp_path / "xdg"))[2].startswith(str(tmp_path / "xdg" / "lie_dynamics_ros"))
 
 

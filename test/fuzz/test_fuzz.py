@@ -16,7 +16,8 @@ import pytest
 from .__main__ import TARGETS, load, main
 from .target import run_case
 
-COUNTS = {"functions": 1500, "sdf": 60, "trajectories": 60, "urdf": 60, "yaml": 80}
+COUNTS = {"functions": 600, "sdf": 60, "trajectories": 30, "urdf": 60, "yaml": 80}
+MORE = {"functions": 1500, "trajectories": 60}
 ROOM = Path(__file__).parent
 NODES = {"lifecycle", "messages", "parameters", "services"}
 """Targets with real nodes, in the long run only."""
@@ -30,6 +31,14 @@ def test_all_targets_are_here():
 def test_a_few_cases(name):
     with load(name) as target:
         for index in range(COUNTS[name]):
+            run_case(target, 17, index)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MORE)
+def test_some_more_cases(name):
+    with load(name) as target:
+        for index in range(COUNTS[name], MORE[name]):
             run_case(target, 17, index)
 
 

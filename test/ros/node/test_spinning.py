@@ -73,8 +73,14 @@ def test_a_signal_while_the_node_is_made_ends_it():
     assert done.returncode == 0 and "finished" not in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", [0.05, 0.2, 0.35, 0.5, 0.8])
+@pytest.mark.parametrize(
+    ("moment", "how"),
+    [
+        pytest.param(moment, how, marks=() if (k + j) % 2 else pytest.mark.slow)
+        for k, moment in enumerate((0.05, 0.2, 0.35, 0.5, 0.8))
+        for j, how in enumerate((signal.SIGINT, signal.SIGTERM))
+    ],
+)
 def test_no_traceback_at_any_moment_from_import_to_exit(how, moment):
     """Where a signal strikes is left to chance; nothing of what is asserted depends on it.
 
