@@ -61,8 +61,14 @@ def test_a_stop_at_full_speed_keeps_limits_and_its_path(mode):
 LOOPS = [(1000.0, 0.0), (1000.0, 0.5), (1000.0, 1.0), (500.0, 0.0), (500.0, 1.0)]
 
 
-@pytest.mark.parametrize(("rate", "delay"), LOOPS)
-@pytest.mark.parametrize("acceleration", [None, 25.0])
+@pytest.mark.parametrize(
+    ("acceleration", "rate", "delay"),
+    [
+        pytest.param(acceleration, *loop, marks=() if k % 2 == j else pytest.mark.slow)
+        for j, acceleration in enumerate((None, 25.0))
+        for k, loop in enumerate(LOOPS)
+    ],
+)
 def test_a_stop_on_a_path_in_the_shortest_time_keeps_limits_and_its_path(acceleration, rate, delay):
     """Accelerations jump there, and efforts are at their limits but for what is left to feedback."""
     pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")

@@ -17,7 +17,7 @@ RATE, STEPS = 1000.0, 2
 HEIGHT = 0.25
 
 
-@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based"])
+@pytest.mark.parametrize("mode", ["computed_torque", pytest.param("passivity_based", marks=pytest.mark.slow)])
 def test_each_arm_follows_its_trajectory_beside_the_other(mode):
     """The lift does not give way; the other arm's motion reaches an arm through the torso alone, which stands still."""
     whole = Model.from_urdf(TEXT)
