@@ -95,12 +95,12 @@ def wait_for(condition, what):
 
 
 def test_passes_and_draws_and_shows_itself_on_a_page(tmp_path):
-    """As short as control can be shown, and with fewer states than usual: most of the time goes into messages."""
+    """As short as control can be shown, else as it comes."""
     pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
     from support.page.page_watcher import Watcher
     from websockets.exceptions import ConnectionClosed
 
-    demo = run("--view", "--seconds", f"{SHORTEST:g}", "--rate", "100", cwd=tmp_path)
+    demo = run("--view", "--seconds", f"{SHORTEST:g}", cwd=tmp_path)
     said = next((line for line in demo.stdout if line.startswith(("watch it at ", "demo failed"))), "")
     assert "http" in said, said
     watcher, places = Watcher(said.split()[-1]), set()

@@ -31,6 +31,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from lie_dynamics_ros.ros.node.domain import QUICK_DISCOVERY
+from lie_dynamics_ros.ros.wire.compatibility import events_executor
 
 PATIENCE = 100
 """Messages served at most before something is sent again."""
@@ -64,7 +65,7 @@ class Bench(ServiceCalls):
         super().__init__()
         self.namespace = namespace or f"/t{uuid.uuid4().hex[:10]}"
         self.node = rclpy.create_node(name, namespace=self.namespace)
-        self.executor = SingleThreadedExecutor()
+        self.executor = (events_executor() or SingleThreadedExecutor)()  # takes a quarter less time for what comes
         self.executor.add_node(self.node)
         self.processes: list[NodeProcess] = []
         self.received: dict[str, list[Any]] = defaultdict(list)
