@@ -26,6 +26,8 @@ from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree, chr
 
 OTHERS = ["free", "spherical"]
 COORDINATES = [kind for kind in JOINTS if kind not in OTHERS]
+#: Differences of the definition take long for joints of six coordinates.
+WITHOUT_MANY = [pytest.param(k, marks=pytest.mark.slow) if k == "custom_six" else k for k in COORDINATES]
 
 
 @pytest.fixture(params=COORDINATES)
@@ -63,6 +65,7 @@ def test_mass_matrix_derivatives_of_other_joints(kind, rng):
     assert relative(found[0], mass_matrix_derivatives(to_model(tree), q[0])) < 1e-12
 
 
+@pytest.mark.parametrize("tree", WITHOUT_MANY, indirect=True)
 def test_christoffel_derivatives(tree, rng):
     """Against differences along random directions, and symbols made of second derivatives, PBP (52), (54)."""
     model = to_model(tree)

@@ -52,7 +52,7 @@ def test_definition(kind, rng):
     assert relative(R, riemann(d, G, mass_matrix(model, q))) < 1e-11
 
 
-@pytest.mark.parametrize("kind", ["custom_rail", "custom_ball", "custom_six"])
+@pytest.mark.parametrize("kind", ["custom_rail", "custom_ball", pytest.param("custom_six", marks=pytest.mark.slow)])
 def test_user_defined_joints(kind, rng):
     """(66), with differences of Christoffel symbols that are made of those of the oracle's mass matrix."""
     tree = around(rng, kind)

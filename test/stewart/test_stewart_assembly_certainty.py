@@ -88,8 +88,17 @@ def test_conjugates_pair_off_one_to_one(rng):
     assert not repeated.any() and np.flatnonzero(unpaired).tolist() == [2]
 
 
-@pytest.mark.parametrize("distance", [1e-4, 1e-5, 1e-6])
-@pytest.mark.parametrize("design", ["Griffis-Duffy", "similar hexagons"])
+@pytest.mark.parametrize(
+    ("design", "distance"),
+    [
+        ("Griffis-Duffy", 1e-4),
+        pytest.param("Griffis-Duffy", 1e-5, marks=pytest.mark.slow),
+        ("Griffis-Duffy", 1e-6),
+        pytest.param("similar hexagons", 1e-4, marks=pytest.mark.slow),
+        ("similar hexagons", 1e-5),
+        pytest.param("similar hexagons", 1e-6, marks=pytest.mark.slow),
+    ],
+)
 def test_isolated_poses_near_a_singular_design_are_not_lost(design, distance, rng):
     """High precision proves the pose isolated: it is in the list, and certainly so when `certain`."""
     draw = near_griffis_duffy(distance) if design == "Griffis-Duffy" else similar_hexagons_on_circles(0.6, distance)
@@ -100,7 +109,7 @@ def test_isolated_poses_near_a_singular_design_are_not_lost(design, distance, rn
     assert gaps(found.poses, case.pose).min() < 1e-5
 
 
-@pytest.mark.parametrize("distance", [1e-8, 1e-10])
+@pytest.mark.parametrize("distance", [1e-8, pytest.param(1e-10, marks=pytest.mark.slow)])
 def test_nothing_is_certain_where_rounding_hides_poses(distance, rng):
     """So near to a singular design double precision cannot tell isolated poses from a continuous family."""
     case = case_of(near_griffis_duffy(distance), rng)

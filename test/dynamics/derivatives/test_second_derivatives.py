@@ -31,7 +31,9 @@ def state_of(tree, model, seed):
     return tree.random(rng), *rng.normal(size=(2, model.nv)), rng.normal(size=(model.n_bodies, 6))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind == "custom_six" else kind for kind in KINDS]
+)
 def test_against_differences_of_the_definition(kind):
     rng = np.random.default_rng(1)
     tree = branched(rng, ["revolute", kind, "prismatic", kind, "helical"], [None, 0, 1, 1, 2])
