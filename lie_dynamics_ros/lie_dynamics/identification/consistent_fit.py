@@ -43,7 +43,7 @@ def consistent_fit(
         weights.append(_STEP * weights[-1])
 
     def value(x: Array, weight: float) -> float:
-        J, c = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10)), x[size:]
+        J, c = np.tensordot(x[:size].reshape(-1, 10), consistency.BASIS, 1), x[size:]
         if not consistency.is_positive(J) or (c[~free] <= 0.0).any():
             return np.inf
         ratio = c / guess
@@ -52,7 +52,7 @@ def consistent_fit(
 
     def slopes(x: Array, weight: float) -> tuple[Array, Array]:
         gradient, hessian = R.T @ (R @ x - z), square.copy()
-        J, c = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10)), x[size:]
+        J, c = np.tensordot(x[:size].reshape(-1, 10), consistency.BASIS, 1), x[size:]
         first, second = consistency.slopes(J, J0)
         gradient[:size] += weight * first.ravel()
         for k in range(len(J0)):
