@@ -52,14 +52,12 @@ def draw(paths, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for the picture")
-    parser.add_argument("--tolerance", type=float, default=1e-3, help="of the motion with weak motors")
-    chosen = parser.parse_args()
-    folder = chosen.output
+    folder = parser.parse_args().output
     model = planar_arm()
     weak = replace(model.limits, effort=np.array([12.0, 8.0]))
     paths = {
         "free": torque_optimal_motion(model, START, GOAL, DURATION, tolerance=1e-8),
-        "weak motors": torque_optimal_motion(model, START, GOAL, DURATION, limits=weak, tolerance=chosen.tolerance),
+        "weak motors": torque_optimal_motion(model, START, GOAL, DURATION, limits=weak, tolerance=1e-3),
     }
     print(f"cubic in time: {cubic_cost(model):.2f} N^2 m^2 s")
     for label, path in paths.items():

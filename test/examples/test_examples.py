@@ -38,7 +38,7 @@ EXAMPLES = {
         ["condition number from"],
         ["stewart_workspace_xz.png", "stewart_workspace_yaw_pitch.png"],
     ),
-    "torque_optimal_motion": (["--tolerance", "1e-2"], ["weak motors: "]),
+    "torque_optimal_motion": ([], ["weak motors: "]),
     "touch": ([], [r"before the touch the evidence is 0\.\d+ at most", r"is felt after \d ms", r"within 0\.[0-4]\d N"]),
     "urdf_torques": ([], [r"panda_joint2 +to hold +-?\d+\.\d+ +to move"]),
 }

@@ -1,7 +1,6 @@
 """The study reproduces what it says it reproduces, and says so in plain words."""
 
 import io
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,16 +61,8 @@ def test_the_paper_is_typed_in_correctly():
     np.testing.assert_allclose(paper.BRANCH_POSE[0, :3], [-0.2975, 0.7374, -0.6064], atol=6e-5)
 
 
-@pytest.fixture(scope="module")
-def of_random_targets():
-    notes = []
-    result = basins.run_basins(120, notes.append)
-    assert len(notes) == basins.count_steps(120)
-    return result
-
-
-def test_random_targets_from_workspace_guesses(of_random_targets):
-    result = of_random_targets
+def test_random_targets_from_workspace_guesses():
+    result = basins.run_basins(targets=120)
     for method in ("auto", "gn-r6", "lm-r6", "lm-se3", "lm-quat"):
         assert result.to_true[method, "workspace"] >= 95.0
         assert result.to_true[method, "any orientation"] < 50.0
@@ -81,9 +72,8 @@ def test_random_targets_from_workspace_guesses(of_random_targets):
     assert result.margin(50.0) == pytest.approx(196.0 * 0.5 / np.sqrt(120))
 
 
-def test_command_writes_tables_and_figures(rows, of_random_targets, tmp_path, capsys, monkeypatch):
+def test_command_writes_tables_and_figures(rows, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command.tables, "run_tables", lambda _: list(rows.values()))
-    monkeypatch.setattr(command.basins, "run_basins", lambda targets, _: replace(of_random_targets, targets=targets))
     monkeypatch.setattr(command.basin_map, "METHODS", ("lm-r6", "auto"))
     monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
     arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
