@@ -182,7 +182,7 @@ def test_fails_with_the_reason(tmp_path, text, reason):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finding processes needs /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
 def test_leaves_no_process_behind(tmp_path, how):
     demo = run("--seconds", "600", cwd=tmp_path)
     wait_for(lambda: len(children_of(demo.pid)) == NODES, "all nodes")

@@ -32,21 +32,22 @@ def test_divergence_and_its_slopes():
     rng = np.random.default_rng(5)
     bodies = [tree_of(["revolute"], seed)[1].inertia(0) for seed in range(6)]
     J, J0 = (np.array([consistency.reference(b) for b in half]) for half in (bodies[:3], bodies[3:]))
-    assert consistency.divergence(J, J) == pytest.approx(0.0, abs=1e-12)
-    assert consistency.divergence(J, J0) > 0.1
+    d = consistency.Divergence(J0)
+    assert consistency.Divergence(J).value(J) == pytest.approx(0.0, abs=1e-12)
+    assert d.value(J) > 0.1
     # Another frame for the body changes nothing.
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
-    assert consistency.divergence(T @ J @ T.T, T @ J0 @ T.T) == pytest.approx(consistency.divergence(J, J0), rel=1e-9)
-    gradient, hessian = consistency.slopes(J, J0)
+    assert consistency.Divergence(T @ J0 @ T.T).value(T @ J @ T.T) == pytest.approx(d.value(J), rel=1e-9)
+    gradient, hessian = d.slopes(J)
     step = 1e-6 * np.linalg.norm(J, axis=(1, 2))[:, None] * rng.normal(size=(3, 10))
 
     def at(s):
         return J + s * np.einsum("nk,kij->nij", step, consistency.BASIS)
 
-    slope = consistency.divergence(at(1), J0) - consistency.divergence(at(-1), J0)
+    slope = d.value(at(1)) - d.value(at(-1))
     assert slope == pytest.approx(2 * (gradient * step).sum(), rel=1e-4)  # of differences
-    bend = consistency.slopes(at(1), J0)[0] - consistency.slopes(at(-1), J0)[0]
+    bend = d.slopes(at(1))[0] - d.slopes(at(-1))[0]
     assert relative(2 * np.einsum("nkl,nl->nk", hessian, step), bend) < 1e-5
 
 

@@ -39,24 +39,31 @@ def references(model: Model, bodies: Sequence[int]) -> Array:
     return np.array([reference(model.inertia(b)) for b in bodies]).reshape(-1, 4, 4)
 
 
-def is_positive(J: Array) -> bool:
-    """Tell whether all of J (n, 4, 4) are positive definite."""
-    try:
-        np.linalg.cholesky(J)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+class Divergence:
+    """The sum of d(J, J0) over bodies, of given references.
 
+    Parameters
+    ----------
+    J0 : ndarray, shape (n, 4, 4)
+        References, positive definite.
+    """
 
-def divergence(J: Array, J0: Array) -> float:
-    """Return the sum of d(J, J0) over bodies (n, 4, 4)."""
-    ratio = np.linalg.solve(J0, J)
-    return float((np.trace(ratio, axis1=1, axis2=2) - np.linalg.slogdet(ratio)[1] - 4.0).sum())
+    def __init__(self, J0: Array) -> None:
+        self._inverse = np.linalg.inv(J0)
+        self._constant = float(np.linalg.slogdet(J0)[1].sum()) - 4.0 * len(J0)
 
+    def value(self, J: Array) -> float:
+        """Return the sum for bodies (n, 4, 4); infinite where one of them is not positive definite."""
+        try:
+            roots = np.linalg.cholesky(J)
+        except np.linalg.LinAlgError:
+            return np.inf
+        logarithms = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum()
+        return float((self._inverse * J).sum() - 2.0 * logarithms + self._constant)
 
-def slopes(J: Array, J0: Array) -> tuple[Array, Array]:
-    """Return gradient (n, 10) and Hessian (n, 10, 10) of the divergence in the parameters of each body."""
-    inverse = np.linalg.inv(J)
-    gradient = np.einsum("nij,kji->nk", np.linalg.inv(J0) - inverse, BASIS)
-    turned = inverse[:, None] @ BASIS
-    return gradient, np.einsum("nkij,nlji->nkl", turned, turned)
+    def slopes(self, J: Array) -> tuple[Array, Array]:
+        """Return gradient (n, 10) and Hessian (n, 10, 10) in the parameters of each body."""
+        inverse = np.linalg.inv(J)
+        gradient = np.einsum("nij,kji->nk", self._inverse - inverse, BASIS)
+        turned = inverse[:, None] @ BASIS
+        return gradient, np.einsum("nkij,nlji->nkl", turned, turned)

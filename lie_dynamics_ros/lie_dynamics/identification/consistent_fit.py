@@ -35,7 +35,7 @@ def consistent_fit(
     weight : float
         Of the divergences.
     """
-    size = 10 * len(J0)
+    size, divergence = 10 * len(J0), consistency.Divergence(J0)
     first = np.concatenate([inertial_parameters.from_pseudo_inertia(J0).ravel(), np.where(free, 0.0, guess)])
     square = R.T @ R
     weights = [weight]
@@ -44,16 +44,16 @@ def consistent_fit(
 
     def value(x: Array, weight: float) -> float:
         J, c = np.tensordot(x[:size].reshape(-1, 10), consistency.BASIS, 1), x[size:]
-        if not consistency.is_positive(J) or (c[~free] <= 0.0).any():
+        if (c[~free] <= 0.0).any():
             return np.inf
         ratio = c / guess
-        prior = consistency.divergence(J, J0) + (ratio - np.log(np.where(free, 1.0, ratio)) - 1.0)[~free].sum()
+        prior = divergence.value(J) + (ratio - np.log(np.where(free, 1.0, ratio)) - 1.0)[~free].sum()
         return float(0.5 * ((R @ x - z) ** 2).sum() + weight * (prior + 0.5 * (ratio[free] ** 2).sum()))
 
     def slopes(x: Array, weight: float) -> tuple[Array, Array]:
         gradient, hessian = R.T @ (R @ x - z), square.copy()
         J, c = np.tensordot(x[:size].reshape(-1, 10), consistency.BASIS, 1), x[size:]
-        first, second = consistency.slopes(J, J0)
+        first, second = divergence.slopes(J)
         gradient[:size] += weight * first.ravel()
         for k in range(len(J0)):
             hessian[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] += weight * second[k]

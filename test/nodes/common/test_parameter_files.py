@@ -82,7 +82,8 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
     file = ROOT / "config" / f"{name}.yaml"
     side = "publisher" if name.startswith("simulated") else "subscription"
     depth = {f"qos_overrides.{bench.namespace}/joint_states.{side}.depth": 7}
-    node = bench.start(name, arguments=["--params-file", str(file)], fresh=True, **depth)  # as users start it
+    fresh = name == "inverse_dynamics"  # as users start it
+    node = bench.start(name, arguments=["--params-file", str(file)], fresh=fresh, **depth)
     if name in ("closed_loop", "computed_torque", "contact", "hybrid_dynamics", "inverse_dynamics", "tool_wrench"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")

@@ -172,7 +172,7 @@ def _fitted(
     size = 10 * len(J0)
     prior = np.zeros((len(x), len(x)))
     J = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10))
-    for k, second in enumerate(consistency.slopes(J, J0)[1]):
+    for k, second in enumerate(consistency.Divergence(J0).slopes(J)[1]):
         prior[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = prior_weight * second
     at = np.arange(size, len(x))
     prior[at, at] = prior_weight / np.where(free, guess, x[size:]) ** 2
