@@ -8,12 +8,16 @@ from typing import Any
 
 from ...engine.compile import kernel
 
+#: What makes each entry point, in order.
+_MAKERS: list[Callable[[], Any]] = []
+
 
 def on_demand(signature: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an entry point as `kernel` does, at its first call."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         made = cache(lambda: kernel(signature, **options)(function))
+        _MAKERS.append(made)
 
         @wraps(function)
         def call(*args: Any) -> Any:
@@ -22,3 +26,11 @@ def on_demand(signature: str, **options: Any) -> Callable[[Callable[..., Any]], 
         return call
 
     return decorate
+
+
+def compile_on_demand() -> int:
+    """Compile all such kernels into the disk cache, where numba is in use; return how many there are."""
+    made = [make() for make in _MAKERS]
+    for entry in made:
+        getattr(entry, "compile_all", lambda: None)()
+    return len(made)
