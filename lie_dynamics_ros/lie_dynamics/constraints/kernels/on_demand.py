@@ -12,12 +12,18 @@ from ...engine.compile import kernel
 _MAKERS: list[Callable[[], Any]] = []
 
 
+def made_on_demand(make: Callable[[], Any]) -> Callable[[], Any]:
+    """Let a function that makes an entry point do so once, at its first call or with all others of its kind."""
+    once = cache(make)
+    _MAKERS.append(once)
+    return once
+
+
 def on_demand(signature: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an entry point as `kernel` does, at its first call."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        made = cache(lambda: kernel(signature, **options)(function))
-        _MAKERS.append(made)
+        made = made_on_demand(lambda: kernel(signature, **options)(function))
 
         @wraps(function)
         def call(*args: Any) -> Any:

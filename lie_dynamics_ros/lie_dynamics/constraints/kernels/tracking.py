@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +10,7 @@ from ...engine.lanes import LANES
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from .constrained_dynamics import HEADER, table
 from .loops import ERROR, LOOP_SIZE, SCALAR_SIZE, VALUE_ROWS
+from .on_demand import made_on_demand
 from .second_derivatives import GROUP_KIND, GROUP_TIME, ROTATION, largest, second_bound
 from .tracking_steps import (
     apart,
@@ -261,7 +260,7 @@ def track_all(
     return OK
 
 
-@cache
+@made_on_demand
 def tracking_kernel():
     """Return the kernel of `track_all`, with its arguments; it is compiled when the first tracker asks for it."""
 
