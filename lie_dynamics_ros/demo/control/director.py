@@ -26,7 +26,7 @@ TRIES = 5
 """How often a trajectory is sent: a busy machine may read it too late."""
 PAUSE = 0.2
 """Rest after each act, in simulated time [s]."""
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How long a node may take to change its parameters, or to tell what became of a trajectory [s]: on a busy machine."""
 LOST = 2.0
 """After how long parameters are sent again [s]: an answer is lost where the node has not discovered our reader yet."""

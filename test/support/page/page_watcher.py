@@ -11,6 +11,9 @@ import viser
 import zstandard
 from websockets.sync.client import connect
 
+PATIENCE = 600.0
+"""How long a busy machine may take to open a connection [s]; only a failing test waits that long."""
+
 
 class Watcher:
     """A client of a page; `read` takes in what has come.
@@ -27,7 +30,10 @@ class Watcher:
 
     def __init__(self, url: str) -> None:
         protocol = f"viser-v{viser.__version__}"
-        self.socket = connect(url.replace("http", "ws"), subprotocols=[protocol], max_size=None, compression=None)
+        address = url.replace("http", "ws")
+        self.socket = connect(
+            address, subprotocols=[protocol], open_timeout=PATIENCE, ping_interval=None, max_size=None, compression=None
+        )
         self.nodes: dict[str, dict[str, Any]] = {}
         self.panel: dict[str, dict[str, Any]] = {}
         self.seen: list[dict[str, Any]] = []
