@@ -51,7 +51,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--urdf", default=OWN_ROBOT, help="robot: URDF file, file:// or package:// URI")
     parser.add_argument("--seconds", type=float, default=30.0, help="how long (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=250.0, help="joint states per second (default: %(default)s)")
+    parser.add_argument("--rate", type=float, default=100.0, help="joint states per second (default: %(default)s)")
     parser.add_argument(
         "--inertia-check",
         choices=("error", "warn", "ignore"),

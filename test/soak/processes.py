@@ -72,6 +72,7 @@ class Processes:
         if name == "driver":
             remappings["__node"] = "driver"
             parameters = {"robot_description": ARM, "mode": "dynamics", "rate": 1000.0, "substeps": 1}
+            parameters["thread_priority"] = 50  # as drivers of real robots have it
         elif name in NODES:
             module = f"lie_dynamics_ros.nodes.{name}.node"
         self._children.start(name, parameters, remappings, module, label, self._prefix(name))

@@ -19,7 +19,7 @@ from .plot import draw
 from .recorder import NAMESPACE, Recorder
 
 PICTURE = "control.png"
-RATE = 500.0
+RATE = 250.0
 """Joint states, and so torques, per second."""
 
 

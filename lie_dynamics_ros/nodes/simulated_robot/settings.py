@@ -5,10 +5,12 @@ from __future__ import annotations
 from ...core.robot_options import MODEL_SETTINGS
 from ...core.setting import Setting, per_joint
 from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS
+from ...ros.node.real_time import AS_STARTED
 
 SIMULATION_MODES = ("motion", "dynamics")
 STARTS = ("middle", "initial_position")
 SETTINGS = (
+    AS_STARTED,
     Setting(
         "robot_description",
         "package://lie_dynamics_ros/urdf/panda_arm.urdf",

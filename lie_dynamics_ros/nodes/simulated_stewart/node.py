@@ -30,6 +30,7 @@ from ...ros.model.platform_loading import (
     load_any_platform,
 )
 from ...ros.node.managed_node import ManagedNode
+from ...ros.node.real_time import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -42,6 +43,7 @@ from .core import LONGEST_STEP, MotionOptions, PlatformMotion, specific_force
 MOTION, ACTUATORS = "motion", "actuators"
 
 SETTINGS = (
+    AS_STARTED,
     *PLATFORM_SETTINGS,
     Setting(
         "mode",

@@ -28,7 +28,7 @@ from ...ros.model.model_loading import FRAME_PREFIX, JOINT_PREFIX, load_model
 from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
 from ...ros.model.robot_description import locate
 from ...ros.node.described_node import DESCRIPTION_SETTINGS, DescribedNode
-from ...ros.node.real_time import REAL_TIME_SETTINGS
+from ...ros.node.real_time import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import DROPPED, Report
@@ -42,7 +42,7 @@ from .picture import Robot
 from .shapes import shapes_of
 
 SETTINGS = (
-    replace(next(s for s in REAL_TIME_SETTINGS if s.name == "thread_priority"), default=0),
+    AS_STARTED,
     replace(next(s for s in DESCRIPTION_SETTINGS if s.name == "allow_robot_change"), default=True),
     JOINT_PREFIX,
     FRAME_PREFIX,

@@ -10,7 +10,7 @@ import ctypes
 import os
 import resource
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,9 @@ REAL_TIME_SETTINGS = (
     ),
     Setting("lock_memory", False, "Keep all memory of the process from being paged out.", "at start"),
 )
+AS_STARTED = replace(REAL_TIME_SETTINGS[0], default=0)
+"""The first of them, for nodes that command nothing real: the viewer, and simulated drivers. In real time, these would
+set going more than a slow machine can do, and leave nothing of it to others; without, states become fewer."""
 
 _LOCK_CURRENT, _LOCK_FUTURE = 1, 2
 

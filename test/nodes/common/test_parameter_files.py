@@ -26,21 +26,32 @@ from lie_dynamics_ros.ros.node.managed_node import COMMON_SETTINGS
 from lie_dynamics_ros.ros.node.parameters import make_descriptor
 
 ROOT = Path(__file__).resolve().parents[3]
-OF_THE_VIEWER = {s.name: s for s in (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *viewer.SETTINGS)}
-NODES = {
-    "closed_loop": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *closed_loop.SETTINGS),
-    "computed_torque": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *computed_torque.SETTINGS),
-    "contact": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *contact.SETTINGS),
-    "hybrid_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *hybrid_dynamics.SETTINGS),
-    "inverse_dynamics": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *inverse_dynamics.SETTINGS),
+DESCRIBED = (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS)
+ALL = {
+    "closed_loop": (*DESCRIBED, *closed_loop.SETTINGS),
+    "computed_torque": (*DESCRIBED, *computed_torque.SETTINGS),
+    "contact": (*DESCRIBED, *contact.SETTINGS),
+    "hybrid_dynamics": (*DESCRIBED, *hybrid_dynamics.SETTINGS),
+    "inverse_dynamics": (*DESCRIBED, *inverse_dynamics.SETTINGS),
     "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
     "simulated_stewart": (*COMMON_SETTINGS, *simulated_stewart.SETTINGS),
-    "tool_wrench": (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS, *tool_wrench.SETTINGS),
-    "viewer": tuple(OF_THE_VIEWER.values()),
+    "tool_wrench": (*DESCRIBED, *tool_wrench.SETTINGS),
+    "viewer": (*DESCRIBED, *viewer.SETTINGS),
     "stewart_command": (*COMMON_SETTINGS, *stewart_command.SETTINGS),
     "stewart_pose": (*COMMON_SETTINGS, *stewart_pose.SETTINGS),
 }
+# A node's own takes the place of a common one of the same name.
+NODES = {name: tuple({setting.name: setting for setting in settings}.values()) for name, settings in ALL.items()}
 each_node = pytest.mark.parametrize("name", NODES)
+
+
+def test_nodes_that_command_nothing_real_leave_real_time_to_others():
+    priorities = {name: next(s.default for s in NODES[name] if s.name == "thread_priority") for name in NODES}
+    assert {name for name, priority in priorities.items() if not priority} == {
+        "viewer",
+        "simulated_robot",
+        "simulated_stewart",
+    }
 
 
 @each_node
