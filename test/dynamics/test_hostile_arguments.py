@@ -1,8 +1,10 @@
 """Every public function, every argument: what is no such thing raises an error of the library, never another one."""
 
+import contextlib
 import inspect
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -293,6 +295,21 @@ def test_linearize_refuses_what_is_no_array_of_finite_numbers(key):
 def test_linearize_refuses_what_is_no_time(dt):
     with pytest.raises(ld.InputError, match="dt: a positive time is expected"):
         ld.simulation.linearize(MODEL, *(GOOD[name] for name in ("q", "qd", "tau")), dt)
+
+
+LINEAR = ("tau", "qdd", "force", "vector", "multipliers", "passive_torque", "goal", "reference")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_finite_numbers_whose_squares_overflow_are_no_matter_for_warnings(name):
+    """They are taken, or refused by an error of the library."""
+    function, given = arguments(name)
+    given.pop("f_ext", None)  # without, some functions take a shorter way
+    huge = {key: 1e200 * np.ones_like(given[key]) for key in LINEAR if isinstance(given.get(key), np.ndarray)}
+    for key, value in huge.items():
+        with warnings.catch_warnings(), contextlib.suppress(ld.LieDynamicsError):
+            warnings.simplefilter("error", RuntimeWarning)
+            function(**{**given, key: value})
 
 
 OVERFLOWS = (

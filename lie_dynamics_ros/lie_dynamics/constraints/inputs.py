@@ -160,7 +160,7 @@ def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt
         arrays: dict[str, Any] = {}
         for name, a in inputs.items():
             plain = type(a) is np.ndarray and a.dtype is _FLOAT and a.flags.carray
-            if not plain or a.shape != (model.nq if name == "q" else model.nv,) or not isfinite(a.dot(a)):  # type: ignore[union-attr]
+            if not plain or a.shape != (model.nq if name == "q" else model.nv,) or not isfinite(sum(a.tolist())):  # type: ignore[union-attr]
                 return None
             arrays[name] = a[None]  # type: ignore[index,call-overload]
         q: Any = inputs["q"]

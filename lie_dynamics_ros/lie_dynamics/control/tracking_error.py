@@ -88,7 +88,7 @@ def _plain_difference(model: Robot, q: npt.ArrayLike, desired: npt.ArrayLike) ->
     """Return desired - q; what is not plainly two finite states takes the way that finds out why."""
     if isinstance(q, np.ndarray) and isinstance(desired, np.ndarray) and q.shape == desired.shape == (model.nv,):
         position: Array = desired - q
-        if math.isfinite(position.dot(position)):
+        if math.isfinite(sum(position.tolist())):
             return position
     return model.difference(q, desired)
 
