@@ -1,7 +1,7 @@
 """Node processes that are copies of one that has imported the library: imports take half of what a node's start does.
 
-Run as a program this is that process. It has one thread and nothing of ROS; a copy goes on as ``python -m`` would, in a
-session and with an output and an environment of its own, and leaves as any Python program does.
+Run as a program this is that process. It has one thread, and of ROS messages alone; a copy goes on as ``python -m``
+would, in a session and with an output and an environment of its own, and leaves as any Python program does.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ from pathlib import Path
 
 OF_ROS = ("ROS_", "RMW_", "FASTDDS_", "FASTRTPS_", "PYTEST_")
 """How variables begin that only count when a node begins with ROS; others may change what is imported."""
+
+MESSAGES = ("action", "builtin_interfaces", "diagnostic", "geometry", "lifecycle", "nav", "rcl_interfaces", "rosgraph")
+MESSAGES += ("sensor", "std", "trajectory")
+"""Packages of messages that nodes import; importing them begins no threads."""
 
 
 class PreloadedStarts:
@@ -112,7 +116,7 @@ def imports_depend_on() -> dict[str, str]:
 
 
 def preload() -> None:
-    """Import what nodes import, but for ROS, which begins threads."""
+    """Import what nodes import, but for rclpy, which begins threads."""
     from lie_dynamics_ros import nodes
 
     for module in pkgutil.iter_modules(nodes.__path__, f"{nodes.__name__}."):
@@ -122,6 +126,8 @@ def preload() -> None:
             except ModuleNotFoundError as error:
                 if error.name != f"{module.name}.core":
                     raise
+    for package in MESSAGES:
+        import_module(f"{package}.msg" if package.endswith("interfaces") else f"{package}_msgs.msg")
     inspect.getmodule(sys._getframe())  # which the first line that a node logs does, for 0.15 s
     gc.freeze()
 
