@@ -17,6 +17,8 @@ OPENED = re.compile(r"the page is at (\S+)")
 """What the node logs once the page is open."""
 PATIENCE = 600.0
 """Longest wait for the page [s], while the node runs: others may use the machine."""
+SAID = 10.0
+"""After how long it is said that the page is waited for [s], again and again."""
 
 
 def check_view() -> None:
@@ -37,10 +39,14 @@ def start_view(showcases: Sequence[Showcase], children: Children) -> str:
     for showcase in reversed(showcases):
         topics.update(showcase.viewed)
     children.start("viewer", {}, topics)
-    end = time.monotonic() + PATIENCE
+    start = time.monotonic()
+    end, say = start + PATIENCE, start + SAID
     while (said := OPENED.search(children.output("viewer"))) is None:
         interruption.check()
         if children.ended() or time.monotonic() > end:
             raise ShortfallError(f"no page was opened; the node viewer printed\n{children.output('viewer')}")
+        if time.monotonic() > say:
+            say += SAID
+            print(f"waiting for the page, {time.monotonic() - start:.0f} s so far ...", flush=True)
         time.sleep(0.05)
     return said[1]

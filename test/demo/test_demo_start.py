@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from lie_dynamics_ros.demo import watch
+from lie_dynamics_ros.demo import view, watch
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.demo.reports import Reports
 from lie_dynamics_ros.ros.node.described_node import BEING_READ
@@ -40,3 +40,30 @@ def test_it_gives_up_where_nothing_is_under_way_any_more(monkeypatch, read_until
     with pytest.raises(ShortfallError, match="no answers came from: arm"):
         waited(monkeypatch, read_until, 1e9)
     assert watch.time.monotonic() == given_up
+
+
+@pytest.mark.parametrize(("opens_at", "ended_at"), [(5.0, None), (300.0, None), (None, 30.0), (None, None)])
+def test_a_page_is_waited_for_as_long_as_its_node_runs_and_that_is_said(monkeypatch, capsys, opens_at, ended_at):
+    now = [0.0]
+
+    def passed(at):
+        return at is not None and now[0] >= at
+
+    children = SimpleNamespace(
+        start=lambda *_: None,
+        output=lambda _: "the page is at http://there" if passed(opens_at) else "compiling",
+        ended=lambda: ["viewer"] if passed(ended_at) else [],
+    )
+
+    def sleep(seconds):
+        now[0] += 20.0 * seconds
+
+    monkeypatch.setattr(view, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    if opens_at:
+        assert view.start_view([], children) == "http://there"
+    else:
+        with pytest.raises(ShortfallError, match=r"no page was opened.*\n.*compiling"):
+            view.start_view([], children)
+    over = opens_at or ended_at or view.PATIENCE
+    assert now[0] == pytest.approx(over, abs=2.0)
+    assert capsys.readouterr().out.count("waiting for the page") == pytest.approx(over / view.SAID, abs=1.0)

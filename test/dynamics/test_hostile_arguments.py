@@ -312,6 +312,27 @@ def test_finite_numbers_whose_squares_overflow_are_no_matter_for_warnings(name):
             function(**{**given, key: value})
 
 
+OF_STATES = [name for name in OF_MODELS if "q" in inspect.signature(getattr(ld, name)).parameters]
+
+
+@pytest.mark.parametrize("name", OF_STATES)
+def test_quaternions_whose_squares_overflow_are_refused_without_warnings(name, monkeypatch):
+    model = to_model(branched(np.random.default_rng(1), ["spherical", "revolute", "spherical"], [None, 0, 1]))
+    first, *_, last = model.body_names
+    known = {"model": model, "q": model.neutral(), "body": last, "limits": model.limits, "motors": model.joint_names}
+    known["constraints"] = ld.ConstraintSet(model, [Loop("point_in_plane", last, first, name="cut")])
+    vectors = ("qd", "qdd", "tau", "force", "reference", "u", "v", "vector", "passive_torque", "efforts")
+    known |= {key: np.linspace(0.1, 0.4, model.nv) for key in vectors} | {"prescribed": np.arange(model.nv) == 0}
+    for key, value in known.items():
+        monkeypatch.setitem(GOOD, key, value)
+    function, given = arguments(name)
+    given.pop("f_ext", None)
+    given["q"] = np.where(np.arange(model.nq) < 4, 1e200, given["q"])
+    with warnings.catch_warnings(), pytest.raises(ld.LieDynamicsError):
+        warnings.simplefilter("error", RuntimeWarning)
+        function(**given)
+
+
 OVERFLOWS = (
     ("constraint_quantities", -1e200),
     ("constraint_bias", -1e200),

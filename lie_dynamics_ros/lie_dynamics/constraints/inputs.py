@@ -165,8 +165,8 @@ def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt
             arrays[name] = a[None]  # type: ignore[index,call-overload]
         q: Any = inputs["q"]
         for start in constraints._quaternions:
-            part = q[start : start + 4]
-            if not abs(part.dot(part) - 1.0) < layout.QUATERNION_TOLERANCE:
+            squares = [x * x for x in q[start : start + 4].tolist()]  # which overflow without a warning
+            if not abs(sum(squares) - 1.0) < layout.QUATERNION_TOLERANCE:
                 return None
         return States((), arrays["q"], arrays, _NO_WRENCH)
     except (AttributeError, TypeError, ValueError):
