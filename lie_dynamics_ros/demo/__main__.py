@@ -77,6 +77,8 @@ def _demo(options: argparse.Namespace) -> int:
         StewartShowcase(options.rate),
     ]
     known = options.urdf == OWN_ROBOT  # learning takes longer, and shows less, with some robots
+    if not known:
+        print("trying out whether its control can be shown ...", flush=True)
     try:
         showcases.insert(0, ControlShowcase(model, source, options.inertia_check, options.seconds, known))
     except ShortfallError as reason:

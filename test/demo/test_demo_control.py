@@ -45,7 +45,7 @@ def recording(play):
             recorder.errors[stamp] = error
             recorder.answers[stamp] = Answer(position, 1e-3)
             if act.name == "adaptive":
-                recorder.masses[stamp] = play.own_mass + play.mass * (1.001 if late else 0.5)
+                recorder.masses[stamp] = play.payload.own_mass + play.payload.mass * (1.001 if late else 0.5)
     return recorder
 
 
@@ -64,8 +64,8 @@ def test_motion_goes_from_rest_to_rest_within_the_limits(model):
 
 
 def test_play_is_within_its_time_and_names_the_last_link(play):
-    assert play.link == "panda_link7"
-    assert play.mass == 1.5
+    assert play.payload.link == "panda_link7"
+    assert 0.5 < play.payload.mass <= 1.5
     assert sum(act.duration for act in play.acts) < 30.0
     times, (position, velocity, acceleration) = play.points(play.acts[0].duration)
     assert times[0] == LEAD and (np.diff(times) > 0.0).all()
@@ -108,7 +108,7 @@ def test_finds_a_wrong_payload(recording, play):
     for stamp in recording.masses:
         recording.masses[stamp] *= 1.05
     (shortfall,) = judge(recording, play, STARTS).shortfalls
-    assert "it is 1.5 kg" in shortfall
+    assert f"it is {play.payload.mass:g} kg" in shortfall
 
 
 def test_only_remarks_on_what_another_robot_learns(recording, model):
@@ -117,7 +117,7 @@ def test_only_remarks_on_what_another_robot_learns(recording, model):
         recording.masses[stamp] *= 1.05
     verdict = judge(recording, play, STARTS)
     assert verdict.shortfalls == []
-    assert "it is 1.5 kg" in verdict.remarks[0]
+    assert f"it is {play.payload.mass:g} kg" in verdict.remarks[0]
 
 
 def test_finds_a_controller_that_flatters_itself(recording, play):
@@ -125,6 +125,24 @@ def test_finds_a_controller_that_flatters_itself(recording, play):
         recording.errors[stamp] = 0.5 * recording.errors[stamp]
     (shortfall,) = judge(recording, play, STARTS).shortfalls
     assert "own tracking error is off" in shortfall
+
+
+@pytest.mark.parametrize(("late", "found"), [(1.9e-3, []), (-1.9e-3, []), (2.2e-3, ["own tracking error is off"])])
+def test_lets_the_controller_desire_the_motion_half_a_period_later(recording, play, late, found):
+    act, begin = play.acts[1], STARTS[1] + round(LEAD * 1e9)
+    for stamp in recording.errors:
+        if begin <= stamp <= begin + act.duration * 1e9:
+            desired = play.motion.at(np.array([(stamp - begin) * 1e-9 - late]), act.duration)[0][0]
+            recording.errors[stamp] = desired - recording.states[stamp]
+    shortfalls = judge(recording, play, STARTS).shortfalls
+    assert [reason in shortfall for reason, shortfall in zip(found, shortfalls, strict=True)] == [True] * len(found)
+
+
+def test_expects_of_another_robot_what_its_rehearsal_had(recording, play):
+    _add(recording, play, 0, 0.02)
+    (shortfall,) = judge(recording, play, STARTS, 0.015).shortfalls
+    assert "at most 0.015 is expected" in shortfall
+    assert judge(recording, play, STARTS, 0.03).shortfalls == []
 
 
 def test_finds_numbers_that_are_none(recording, play):

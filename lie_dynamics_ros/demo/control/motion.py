@@ -14,6 +14,8 @@ RANGE_SHARE, SPEED_SHARE = 0.5, 0.6
 HOME_SHARE = 0.4
 """How far from the middle of its range, as a share of half of it, a joint's motion may be centred: joints of arms are
 often in line with each other in the middle."""
+UNBOUNDED = 100.0
+"""Ranges from which on a joint counts as one without limits [rad, m]: descriptions write 1e16 for none, too."""
 MAX_AMPLITUDE = 0.8
 """Largest amplitude [rad or m]."""
 FREQUENCY = 0.25
@@ -40,7 +42,7 @@ class Motion:
 
     def __init__(self, model: Model, scale: float = 1.0) -> None:
         limits = model.limits
-        bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
+        bounded = limits.upper - limits.lower < UNBOUNDED
         lower, upper = np.where(bounded, limits.lower, 0.0), np.where(bounded, limits.upper, 0.0)
         half = np.where(bounded, 0.5 * (upper - lower), MAX_AMPLITUDE)
         reach = np.where(bounded, RANGE_SHARE * half, np.inf)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.last_link import last_link
-from ...lie_dynamics import Model, inverse_dynamics
+from ...lie_dynamics import LieDynamicsError, Model, inverse_dynamics
 from ..errors import ShortfallError
 from .motion import RAMP, Motion
+from .payload import Ball
 
+RATE = 250.0
+"""Joint states, and so torques, per second."""
 LEAD = 0.7
 """Time from the start of a trajectory until the motion begins: the robot comes to its home pose [s]."""
 OVERHEAD = 1.3
@@ -24,11 +26,6 @@ SHARES = (0.2, 0.2, 0.6)
 """Of the acts in the play."""
 EFFORT_SHARE = 0.8
 """Share of the effort limits that the motion takes at most, payload included."""
-PAYLOAD_MASS, PAYLOAD_SHARE, PAYLOAD_RATIO = 1.5, 0.1, 10.0
-"""Payload [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
-PAYLOAD_CENTER = (0.02, 0.01, 0.12)
-PAYLOAD_RADIUS = 0.05
-"""Its centre of mass in the frame of the link [m]; it is a ball of that radius [m]."""
 PATIENCE = 1.0
 """How long robot and controller wait for each other before they stop [s]: the demo goes on where a machine stalls."""
 STEP = 0.05
@@ -74,12 +71,7 @@ class Play:
     Attributes
     ----------
     motion : Motion
-    link : str
-        The link that carries the payload: the last of the longest chain, light ones like fingers left out.
-    mass : float
-        Of the payload [kg].
-    own_mass : float
-        Of that link, without [kg].
+    payload : Ball
     acts : tuple of Act
     known : bool
         Whether the robot is the one that the demo's limits on learning are meant for, and learning is judged.
@@ -87,45 +79,47 @@ class Play:
 
     def __init__(self, model: Model, seconds: float, known: bool = True) -> None:
         self.model, self.known = model, known
-        self.body = last_link(model)
-        self.link = model.body_names[self.body]
-        self.own_mass = float(model.inertia(self.body).mass)
-        total = sum(float(model.inertia(b).mass) for b in range(model.n_bodies))
-        self.motion, self.mass = self._choose(min(PAYLOAD_MASS, PAYLOAD_SHARE * total, PAYLOAD_RATIO * self.own_mass))
         if seconds < SHORTEST:
             raise ShortfallError(f"it takes {SHORTEST:g} s at least")
-        lengths = [share * min(seconds, LONGEST) - OVERHEAD for share in SHARES]
-        payload = {
-            "payload_frame": self.link,
-            "payload_mass": self.mass,
-            "payload_center_of_mass": list(PAYLOAD_CENTER),
-            "payload_inertia": [0.4 * self.mass * PAYLOAD_RADIUS**2 * k for k in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)],
-        }
+        lengths = _lengths(min(seconds, LONGEST))
+        try:
+            self.motion, self.payload = self._choose()
+        except LieDynamicsError as error:
+            raise ShortfallError(str(error)) from error
+        mass, link = f"{self.payload.mass:.3g} kg", self.payload.link
+        payload = self.payload.parameters()
         self.acts = (
             Act("exact", "computed torque with the exact model", lengths[0], {}, {}),
-            Act("payload", f"{self.mass:.3g} kg at {self.link} that the model does not know", lengths[1], payload, {}),
+            Act("payload", f"{mass} at {link} that the model does not know", lengths[1], payload, {}),
             Act("adaptive", "the adaptive controller learns it", lengths[2], {}, {"mode": "adaptive"}),
         )
 
-    def _choose(self, mass: float) -> tuple[Motion, float]:
-        """Return motion and mass within the limits of the efforts."""
-        model = self.model
+    def _choose(self) -> tuple[Motion, Ball]:
+        """Return motion and payload within the limits of efforts and, until it is learned, of the tracking error."""
+        model, lengths = self.model, _lengths(LONGEST)  # the same however short the play is
         limit = np.where(model.limits.effort > 0.0, EFFORT_SHARE * model.limits.effort, np.inf)
-        if not mass > 0.0:
-            raise ShortfallError("its last link has no mass")
         for scale in 0.75 ** np.arange(10):
             motion = Motion(model, float(scale))
-            inertia = 0.4 * scale * mass * PAYLOAD_RADIUS**2 * np.eye(3)
-            loaded = model.with_payload(self.link, scale * mass, PAYLOAD_CENTER, inertia)
-            tau = inverse_dynamics(loaded, *motion.at(np.arange(0.0, 20.0, 0.02), 20.0))
-            if (np.abs(tau) <= limit).all():
-                return motion, round(float(scale) * mass, 3)
-        raise ShortfallError("its effort limits do not let it move with a payload")
+            unlearned, longest = (motion.at(np.arange(0.0, length, 0.02), length) for length in lengths[1:])
+            payload = Ball.largest(model).scaled(float(scale)).borne(model, *unlearned)
+            taken = np.abs(inverse_dynamics(payload.on(model), *longest)).max(axis=0) / limit
+            if (taken <= 1.0).all():
+                return motion, payload
+        j = int(np.argmax(taken))
+        raise ShortfallError(
+            f"its effort limits do not let it move with a payload: joint {model.joint_names[j]} takes "
+            f"{EFFORT_SHARE * taken[j]:.0%} of its limit, at most {EFFORT_SHARE:.0%} is expected"
+        )
 
     def points(self, duration: float) -> tuple[Array, tuple[Array, Array, Array]]:
         """Return times (k,) from the start of a trajectory, and position, velocity, acceleration (k, n) there."""
         t = np.linspace(0.0, duration, max(2, round(duration / STEP)) + 1)
         return LEAD + t, self.motion.at(t, duration)
+
+
+def _lengths(seconds: float) -> list[float]:
+    """Return those of the motions of a play that long [s]."""
+    return [share * seconds - OVERHEAD for share in SHARES]
 
 
 assert min(SHARES) * SHORTEST - OVERHEAD >= RAMP

@@ -16,7 +16,7 @@ LEAST = 1e-6
 """Where the logarithmic axis of the errors ends [rad, m]."""
 
 
-def draw(verdict: Verdict, play: Play, path: Path) -> None:
+def draw(verdict: Verdict, play: Play, path: Path, limit: float = EXACT_LIMIT) -> None:
     """Write the picture."""
     heading = f"{play.model.name}: a trajectory, a payload that the model does not know, adaptation"
     with picture(path, heading) as plt:
@@ -27,7 +27,7 @@ def draw(verdict: Verdict, play: Play, path: Path) -> None:
             error.semilogy(times, size, color=color, linewidth=1.0, label=act.story)
             for axis in (error, torque, mass):
                 axis.axvspan(times[0], times[-1], color=color, alpha=0.06, linewidth=0)
-        error.axhline(EXACT_LIMIT, color="0.3", linewidth=0.8, linestyle="--")
+        error.axhline(limit, color="0.3", linewidth=0.8, linestyle="--")
         title = "tracking error of the joint farthest off [rad, m]; dashed: limit of the rms with the exact model"
         error.set_title(title, fontsize=9, loc="left")
         error.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.04), ncols=3)
@@ -38,7 +38,7 @@ def draw(verdict: Verdict, play: Play, path: Path) -> None:
         torque.set_title("torques [N m, N]", fontsize=9, loc="left")
         torque.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=7)
         mass.plot(verdict.mass_times, verdict.masses, color="tab:blue", linewidth=1.2, label="estimate")
-        mass.axhline(play.mass, color="black", linestyle="--", linewidth=0.9, label="truth")
+        mass.axhline(play.payload.mass, color="black", linestyle="--", linewidth=0.9, label="truth")
         mass.set_title("mass of the payload [kg]", fontsize=9, loc="left")
         mass.set_xlabel("time [s]", fontsize=9)
         mass.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
