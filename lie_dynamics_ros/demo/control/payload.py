@@ -15,7 +15,7 @@ from ...nodes.computed_torque.options import CONTROL_SETTINGS
 from ..errors import ShortfallError
 
 MASS, ROBOT_SHARE, LINK_RATIO = 1.5, 0.1, 10.0
-"""Ball [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
+"""Payload [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
 REACH = 0.1
 """How far along the axis of the link's joint its centre of mass is from the origin of the link [m]."""
 RADIUS = 0.05
