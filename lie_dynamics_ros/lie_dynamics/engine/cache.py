@@ -7,6 +7,7 @@ file would go unseen; and it fails where the source folder is not writable.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import io
 import os
@@ -15,10 +16,10 @@ import re
 import sys
 import tempfile
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.runtime.nrt import rtsys
@@ -33,7 +34,7 @@ _KEPT_UNUSED = 30 * 86400.0  # [s]
 _RELATIVE_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
-@cache
+@functools.cache
 def _file_and_imports(file: Path) -> tuple[bytes, tuple[Path, ...]]:
     """Return what a source file holds, and the files that it imports relatively."""
     content = file.read_bytes()
@@ -58,7 +59,7 @@ def source_files(file: Path) -> list[Path]:
     return sorted(seen)
 
 
-@cache
+@functools.cache
 def source_hash(module: str) -> str:
     """Return a hash of the sources that the kernels of a module are made from."""
     digest = hashlib.sha256()
@@ -68,7 +69,7 @@ def source_hash(module: str) -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
+@functools.cache
 def cache_root() -> Path | None:
     """Return the folder of all compiled kernels, or None where none is writable, and by the user alone."""
     chosen = os.environ.get(CACHE_VARIABLE)
@@ -97,7 +98,7 @@ def cache_root() -> Path | None:
     return None
 
 
-@cache
+@functools.cache
 def cache_folder(module: str) -> Path | None:
     """Return the folder for the compiled kernels of this version of a module, or None where none is writable."""
     root = cache_root()
@@ -143,6 +144,26 @@ class _Locator(_CacheLocator):
 
 class _Impl(CompileResultCacheImpl):
     _locator_classes = [_Locator]  # type: ignore[list-item]  # noqa: RUF012
+
+    def reduce(self, cres: Any) -> Any:
+        library: Any = cres.library
+        if all(hasattr(library, name) for name in ("_ensure_finalized", "_get_compiled_object", "_final_module")):
+            library.serialize_using_object_code = functools.partial(_object_code, library)
+        return super().reduce(cres)
+
+
+def _object_code(library: Any) -> tuple[str, str, tuple[bytes, bytes]]:
+    """Return what is kept of a kernel: its machine code, and of its LLVM code what symbols it defines.
+
+    Numba would keep all of its LLVM code too, for other functions that call it, and read it whenever the kernel is
+    loaded. No kernel is called by others.
+    """
+    library._ensure_finalized()
+    module = library._final_module
+    functions = [f'define void @"{f.name}"() {{ unreachable }}' for f in module.functions if not f.is_declaration]
+    variables = [f'@"{v.name}" = global i8 0' for v in module.global_variables if not v.is_declaration]
+    symbols = llvmlite.binding.parse_assembly("\n".join([*variables, *functions]))
+    return library.name, "object", (library._get_compiled_object(), symbols.as_bitcode())
 
 
 class _PrivateFiles(IndexDataCacheFile):
