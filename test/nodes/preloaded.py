@@ -1,4 +1,4 @@
-"""Node processes that are copies of one that has imported the library: imports take half of what a node's start does.
+"""Node processes that are copies of one that has imported the library and loaded kernels: half of what a start takes.
 
 Run as a program this is that process. It has one thread, and of ROS messages alone; a copy goes on as ``python -m``
 would, in a session and with an output and an environment of its own, and leaves as any Python program does.
@@ -116,8 +116,10 @@ def imports_depend_on() -> dict[str, str]:
 
 
 def preload() -> None:
-    """Import what nodes import, but for rclpy, which begins threads."""
+    """Import what nodes import, but for rclpy, which begins threads; load the kernels that most of them call."""
     from lie_dynamics_ros import nodes
+    from lie_dynamics_ros.demo.kernels import NEEDED
+    from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 
     for module in pkgutil.iter_modules(nodes.__path__, f"{nodes.__name__}."):
         if module.ispkg:
@@ -128,6 +130,9 @@ def preload() -> None:
                     raise
     for package in MESSAGES:
         import_module(f"{package}.msg" if package.endswith("interfaces") else f"{package}_msgs.msg")
+    for kernel in load_all():
+        if kernel.py_func.__name__ in NEEDED:
+            kernel.compile_all()
     inspect.getmodule(sys._getframe())  # which the first line that a node logs does, for 0.15 s
     gc.freeze()
 
