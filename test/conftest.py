@@ -44,7 +44,7 @@ LONGEST = ("loop", "examples", "engine", "stewart", "optimal", "control", "geome
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """More than cores: tests of nodes wait most of the time, for discovery and for reports once a second."""
-    return 2 * (os.cpu_count() or 1)
+    return 3 * (os.cpu_count() or 1)
 
 
 def pytest_configure(config):

@@ -6,19 +6,26 @@ import gc
 from types import TracebackType
 
 _settled: set[int] = set()
+_settled_by_others = False
+_AT_FIRST = 1000  # Python 3.12 begins with some hundred objects that it does not search
 
 
 def settle(owner: object) -> None:
     """Take all that is there by now for lasting: searching it again and again would only delay messages."""
+    global _settled_by_others
+    if not _settled:
+        _settled_by_others = gc.get_freeze_count() > _AT_FIRST
     _settled.add(id(owner))
     gc.collect()
     gc.freeze()
 
 
 def unsettle(owner: object) -> None:
-    """Undo `settle`, once all who asked for it have."""
-    _settled.discard(id(owner))
-    if not _settled:
+    """Undo `settle`, once all who asked for it have; not where the program had taken something for lasting itself."""
+    if id(owner) not in _settled:
+        return
+    _settled.remove(id(owner))
+    if not _settled and not _settled_by_others:
         gc.unfreeze()
 
 
