@@ -44,15 +44,10 @@ def _on_the_way(points: np.ndarray) -> np.ndarray:
     return np.concatenate([points, *pieces])
 
 
-def flaws(figure: Figure, cut: bool = True, drawn: bool = False) -> list[str]:
-    """Say what covers what in a figure, and what is cut off at its border; not so with ``cut=False``.
-
-    It is drawn for that, unless it has been ``drawn`` as it is.
-    """
-    canvas = FigureCanvasAgg(figure)
-    if not drawn:
-        canvas.draw()
-    renderer = canvas.get_renderer()
+def flaws(figure: Figure, cut: bool = True) -> list[str]:
+    """Say what covers what in a figure, and what is cut off at its border; not so with ``cut=False``."""
+    FigureCanvasAgg(figure).draw()
+    renderer = figure.canvas.get_renderer()
     said = []
     texts = _texts(figure)
     if cut:
@@ -83,9 +78,9 @@ def judge_figures() -> None:
         return
 
     def judge_and_save(figure: Figure, *arguments: Any, **keywords: Any) -> None:
-        save(figure, *arguments, **keywords)
-        found = flaws(figure, cut=keywords.get("bbox_inches") != "tight", drawn=True)
+        found = flaws(figure, cut=keywords.get("bbox_inches") != "tight")
         assert not found, f"{arguments[0]}: {found}"
+        save(figure, *arguments, **keywords)
 
     judge_and_save.judges = True  # type: ignore[attr-defined]
     Figure.savefig = judge_and_save  # type: ignore[method-assign]
