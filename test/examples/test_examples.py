@@ -49,7 +49,11 @@ def test_all_examples_are_here():
     assert {*EXAMPLES, "identification"} == {file.stem for file in FOLDER.glob("*.py")}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+#: Those that take longest; what they call has tests of its own.
+LONG = ("from_bag", "torque_optimal_motion")
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in EXAMPLES])
 def test_example(name, tmp_path, monkeypatch, capsys):
     if name == "feasible_trajectory":
         pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")

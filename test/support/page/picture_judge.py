@@ -44,10 +44,15 @@ def _on_the_way(points: np.ndarray) -> np.ndarray:
     return np.concatenate([points, *pieces])
 
 
-def flaws(figure: Figure, cut: bool = True) -> list[str]:
-    """Say what covers what in a figure, and what is cut off at its border; not so with ``cut=False``."""
-    FigureCanvasAgg(figure).draw()
-    renderer = figure.canvas.get_renderer()
+def flaws(figure: Figure, cut: bool = True, drawn: bool = False) -> list[str]:
+    """Say what covers what in a figure, and what is cut off at its border; not so with ``cut=False``.
+
+    It is drawn for that, unless it has been ``drawn`` as it is, in pixels of the same size.
+    """
+    canvas = FigureCanvasAgg(figure)
+    if not drawn:
+        canvas.draw()
+    renderer = canvas.get_renderer()
     said = []
     texts = _texts(figure)
     if cut:
@@ -77,10 +82,16 @@ def judge_figures() -> None:
     if getattr(save, "judges", False):
         return
 
-    def judge_and_save(figure: Figure, *arguments: Any, **keywords: Any) -> None:
-        found = flaws(figure, cut=keywords.get("bbox_inches") != "tight")
-        assert not found, f"{arguments[0]}: {found}"
-        save(figure, *arguments, **keywords)
+    def judge_and_save(figure: Figure, file: Any, **keywords: Any) -> None:
+        usual, tight = figure.dpi, keywords.get("bbox_inches") == "tight"
+        figure.dpi = keywords.setdefault("dpi", usual)
+        try:
+            save(figure, file, **keywords)
+            pixels = keywords.get("format", str(file)[-3:]) == "png"
+            found = flaws(figure, cut=not tight, drawn=pixels and not tight)
+        finally:
+            figure.dpi = usual
+        assert not found, f"{file}: {found}"
 
     judge_and_save.judges = True  # type: ignore[attr-defined]
     Figure.savefig = judge_and_save  # type: ignore[method-assign]
