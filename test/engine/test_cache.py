@@ -100,6 +100,23 @@ def test_the_second_process_finds_what_the_first_compiled(toy, filled):
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
+def test_of_a_kernel_no_llvm_code_is_kept_but_the_names_of_what_it_defines(filled):
+    from llvmlite import binding
+
+    (file,) = filled.rglob("*.nbc")
+    (_, kind, (machine_code, symbols)), *_ = pickle.loads(file.read_bytes())
+    functions = [f for f in binding.parse_bitcode(symbols).functions if not f.is_declaration]
+    bodies = [str(line).strip() for f in functions for block in f.blocks for line in block.instructions]
+    assert kind == "object" and machine_code and any("double" in f.name for f in functions)
+    assert set(bodies) == {"unreachable"} and len(bodies) == len(functions)
+
+
+def test_where_numba_has_other_names_its_own_form_is_kept():
+    result = SimpleNamespace(library=SimpleNamespace(), _reduce=lambda: "as numba keeps it")
+    assert kernel_cache._Impl.reduce(kernel_cache._Impl.__new__(kernel_cache._Impl), result) == "as numba keeps it"
+    assert not vars(result.library)
+
+
 def test_it_lies_in_the_users_cache(compiled, toy, tmp_path):
     place, folder = compiled
     assert str(folder).startswith(str(place / "home" / ".cache" / "lie_dynamics_ros"))
