@@ -108,6 +108,8 @@ class _Composer:
             mark = getattr(error, "problem_mark", None)
             place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
             problem = getattr(error, "problem", None) or getattr(error, "reason", None) or type(error).__name__
+            if "nesting depth" in str(problem):  # libyaml's own limit, to which it comes first from 0.2.6 on
+                raise self._make_error(f"{self._where}{place}: nested deeper than {MAX_DEPTH}") from error
             raise self._make_error(f"{self._where} is not valid YAML{place}: {shortened(str(problem))}") from error
 
     def _value(self, event: Any, events: Iterator[Any], depth: int) -> Any:

@@ -182,7 +182,7 @@ def test_slotine_li_force_is_that_of_the_matrices(method):
     assert relative(slotine_li_force(model, q, qd, v, a, method), expected) < 1e-12
 
 
-@pytest.mark.parametrize("method", ["christoffel", "ploen"])
+@pytest.mark.parametrize("method", ["ploen", pytest.param("christoffel", marks=pytest.mark.slow)])
 def test_passivity_based_control_lowers_its_lyapunov_function(method):
     """dV/dt = -s^T Kd s for V = s^T M s / 2, with balls and a floating body, and s and e go to zero."""
     model, desired, rng = tree_with_balls(), wander(tree_with_balls(), 15), np.random.default_rng(16)

@@ -34,7 +34,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+USUAL = ("chain", "reversed chain of mimics", "unknown attributes")
+
+
+@pytest.mark.parametrize("shape", [x if x in USUAL else pytest.param(x, marks=pytest.mark.slow) for x in SHAPES])
 def test_the_cost_is_linear(shape):
     """The least of three runs each, in time of this process; a quadratic part would make the ratio 64."""
 

@@ -49,7 +49,7 @@ def test_gradient_against_differences(kind, rng):
     assert value != 0.0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS[:-1], pytest.param(KINDS[-1], marks=pytest.mark.slow)])  # a user's joint
 def test_rates_and_ends(kind, rng):
     """Rates are those of the configurations, accelerations those of the rates; both states are met."""
     _, model, task, goal, rates = asked(rng, kind)
