@@ -10,7 +10,7 @@ from support.sample_trees import chain, to_model
 from lie_dynamics_ros.lie_dynamics import forward_kinematics, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.plain import NO_WRENCH
-from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
+from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED, KERNELS, inline, kernel
 
 
 def test_other_types_are_refused(rng):
@@ -41,6 +41,34 @@ def test_shapes_are_checked_by_the_kernels(rng):
             assert kernels.inverse_dynamics(model._table, *arrays, NO_WRENCH, out) != 0
     for shape in ((1, 6), (3, 6), (2, 5), (0, 6)):
         assert kernels.inverse_dynamics(model._table, good, good, good, np.zeros(shape), out) != 0
+
+
+@pytest.mark.skipif(not COMPILED, reason="plain Python links nothing")
+@pytest.mark.parametrize("directly", [True, False])
+def test_a_kernel_that_calls_a_kernel_is_not_compiled(directly):
+    """It would be linked to what the disk holds of the other one: machine code alone."""
+    from numba.core.errors import TypingError
+
+    before = len(KERNELS)
+
+    @kernel("int64(float64[::1])")
+    def called(x):
+        return x.size
+
+    @inline
+    def between(x):
+        return called(x)
+
+    callee = called if directly else between
+
+    @kernel("int64(float64[::1])")
+    def calling(x):
+        return callee(x)
+
+    del KERNELS[before:]
+    assert called(np.zeros(3)) == 3
+    with pytest.raises(TypingError, match="kernel called is called by compiled code: only helpers can be"):
+        calling(np.zeros(3))
 
 
 PROGRAM = """

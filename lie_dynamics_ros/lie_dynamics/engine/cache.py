@@ -156,7 +156,7 @@ def _object_code(library: Any) -> tuple[str, str, tuple[bytes, bytes]]:
     """Return what is kept of a kernel: its machine code, and of its LLVM code what symbols it defines.
 
     Numba would keep all of its LLVM code too, for other functions that call it, and read it whenever the kernel is
-    loaded. No kernel is called by others.
+    loaded. No kernel is called by others: `compile` sees to it.
     """
     library._ensure_finalized()
     module = library._final_module

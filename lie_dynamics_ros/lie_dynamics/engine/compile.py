@@ -179,6 +179,7 @@ def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> C
 
 def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], quick: bool) -> Callable[..., int]:
     from numba.core import sigutils
+    from numba.core.errors import TypingError
 
     from .cache import enable_cache
 
@@ -201,7 +202,12 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
         for types in allowed_types():
             dispatcher.compile(types)
 
-    # The dispatcher asks this attribute when no compiled version fits the arguments.
+    def refuse_caller(*args: Any) -> Any:
+        # Of a kernel on disk there is machine code alone: a caller would be linked to nothing.
+        raise TypingError(f"kernel {function.__name__} is called by compiled code: only helpers can be, share one")
+
+    # The dispatcher asks these attributes when no compiled version fits the arguments, and when compiled code calls it.
     dispatcher._compile_for_args = compile_for
+    dispatcher.get_call_template = refuse_caller
     dispatcher.compile_all = compile_all
     return dispatcher  # type: ignore[no-any-return]

@@ -77,8 +77,8 @@ def bound_second_derivative(m: Array, moved: float) -> None:
     m[LIPSCHITZ] = m[GAIN] * eigenvalue
 
 
-@kernel("(float64[::1],)")
-def settle(m: Array) -> None:
+@outline
+def settle_core(m: Array) -> None:
     """Make the state belong to its pose: half squares, inverse and bound, with no history."""
     for i in range(6):
         m[TARGET + i] = 0.0
@@ -89,6 +89,12 @@ def settle(m: Array) -> None:
     choose_order(m)
     invert(m)
     bound_second_derivative(m, 0.0)
+
+
+@kernel("(float64[::1],)")
+def settle(m: Array) -> None:
+    """Run `settle_core`."""
+    settle_core(m)
 
 
 @outline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ....engine.compile import inline, kernel
+from ....engine.compile import inline, kernel, outline
 from .newton import (
     CORRECTION,
     DIRECTION,
@@ -23,7 +23,7 @@ from .newton import (
 )
 
 _MAX_ITERATIONS = 200
-_MATRIX = INVERSE  # the normal matrix takes the place of the inverse, which `settle` restores afterwards
+_MATRIX = INVERSE  # the normal matrix takes the place of the inverse, which `settle_core` restores afterwards
 
 
 @inline
@@ -74,11 +74,11 @@ def damped_correction(m: Array, damping: float) -> None:
         m[CORRECTION + i] /= m[_MATRIX + 7 * i]
 
 
-@kernel("float64(float64[::1])")
-def approach(m: Array) -> float:
+@outline
+def approach_core(m: Array) -> float:
     """Move the state to a least-squares pose for TARGET (Levenberg-Marquardt); return the largest length error [m].
 
-    The errors (wanted less found) stay in MISFIT. Spoils the inverse: call `settle` afterwards.
+    The errors (wanted less found) stay in MISFIT. Spoils the inverse: call `settle_core` afterwards.
     """
     damping = 1e-3
     misfit(m, True)
@@ -109,3 +109,9 @@ def approach(m: Array) -> float:
     for i in range(6):
         worst = max(worst, abs(m[MISFIT + i]))
     return worst
+
+
+@kernel("float64(float64[::1])")
+def approach(m: Array) -> float:
+    """Run `approach_core`."""
+    return approach_core(m)

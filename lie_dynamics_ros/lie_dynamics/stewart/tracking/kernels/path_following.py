@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....engine.compile import kernel
-from ...solvers.kernels.certificate import MAX_H, proven_step, settle
+from ....engine.compile import kernel, outline
+from ...solvers.kernels.certificate import MAX_H, proven_step, settle_core
 from ...solvers.kernels.newton import (
     BALL,
     HALF_SQUARES,
@@ -18,7 +18,7 @@ from ...solvers.kernels.newton import (
     Array,
 )
 
-#: What `follow` returns.
+#: What `follow_core` returns.
 ARRIVED, AT_SINGULARITY, TOO_MANY_STEPS = 0, 1, 2
 
 #: Share of the largest provable step that is taken, so that rounding does not spoil the proof.
@@ -29,8 +29,8 @@ _SMALLEST_MOVE = 1e-6
 _SHORTEST = 1e-12
 
 
-@kernel("int64(float64[::1], float64[::1])")
-def follow(m: Array, lengths: Array) -> int:
+@outline
+def follow_core(m: Array, lengths: Array) -> int:
     """Move the state along the line to `lengths` (6,) [m]; it stays at the last point reached when it cannot go on.
 
     The pose is a proven one of its branch all along. Returns ARRIVED, AT_SINGULARITY or TOO_MANY_STEPS and writes
@@ -76,7 +76,7 @@ def follow(m: Array, lengths: Array) -> int:
         else:
             m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
             m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-            settle(m)
+            settle_core(m)
             shrink = 0.5
             stuck = False
         stride *= shrink
@@ -88,3 +88,9 @@ def follow(m: Array, lengths: Array) -> int:
     m[REPORT + 2] = done
     m[REPORT + 3] = worst
     return code
+
+
+@kernel("int64(float64[::1], float64[::1])")
+def follow(m: Array, lengths: Array) -> int:
+    """Run `follow_core`."""
+    return follow_core(m, lengths)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....engine.compile import inline, kernel, outline
-from ...solvers.kernels.certificate import proven_step, settle
-from ...solvers.kernels.nearest import approach
+from ...solvers.kernels.certificate import proven_step, settle_core
+from ...solvers.kernels.nearest import approach_core
 from ...solvers.kernels.newton import (
     AGE,
     ANCHORED,
@@ -38,7 +38,7 @@ from ...solvers.kernels.newton import (
     row,
     write_pose,
 )
-from .path_following import ARRIVED, AT_SINGULARITY, follow
+from .path_following import ARRIVED, AT_SINGULARITY, follow_core
 from .reach import drop_anchor, only_pose_in_reach
 
 Rows = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
     """Follow the line to `lengths` in several proven steps; on failure say why and go back to the last good pose."""
     q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
     p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-    code = follow(m, lengths)
+    code = follow_core(m, lengths)
     out[i, N_STEPS] = m[REPORT]
     out[i, N_CORRECTIONS] = m[REPORT + 1]
     out[i, COVERED] = m[REPORT + 2]
@@ -89,7 +89,7 @@ def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
         return TRACKED
     for k in range(6):
         m[TARGET + k] = 0.5 * lengths[k] * lengths[k]
-    error = approach(m)
+    error = approach_core(m)
     out[i, ERROR] = error
     for k in range(6):
         if abs(m[MISFIT + k]) == error:
@@ -101,7 +101,7 @@ def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
         status = SINGULAR
     m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
     m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-    settle(m)
+    settle_core(m)
     return status
 
 
@@ -140,7 +140,7 @@ def track(m: Array, lengths: Array, out: Array, i: int) -> int:
             if n < 0:
                 m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
                 m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-                settle(m)
+                settle_core(m)
             status = track_in_steps(m, lengths, out, i)
     for k in range(6):
         out[i, LENGTHS + k] = lengths[k]
@@ -323,6 +323,6 @@ def go_back(m: Array, out: Array, what: Rows) -> None:
     out[i, CONTINUED] = 0.0
     for k in range(7):
         m[QUATERNION + k] = m[BEFORE + k]
-    settle(m)
+    settle_core(m)
     write_place(m, out, i, status)
     clear_rates(out, i)
