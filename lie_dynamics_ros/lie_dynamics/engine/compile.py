@@ -182,8 +182,10 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
     from numba.core.errors import TypingError
 
     from .cache import enable_cache
+    from .compilers import kernel_compiler
 
-    dispatcher = njit(**{**OPTIONS, **({"nogil": False, "_nrt": False} if quick else {})})(function)
+    options = {**OPTIONS, "pipeline_class": kernel_compiler}
+    dispatcher = njit(**{**options, **({"nogil": False, "_nrt": False} if quick else {})})(function)
     enable_cache(dispatcher, function)
     allowed: list[tuple[Any, ...]] = []
 

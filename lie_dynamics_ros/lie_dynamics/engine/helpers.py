@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .helper_compiler import helper_compiler
+from .compilers import helper_compiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,12 +31,24 @@ HELPER: Any = {**OPTIONS, "_nrt": False, **LINKED}
 
 
 def inline(function: F) -> F:
-    """Make a helper that kernels call; it is compiled into each of them.
+    """Make a helper that kernels call; it is compiled into each of them, once for each set of types.
 
+    No integer that it is given is a constant in it, so none can be an index into a tuple of several types.
     Helpers do not count references to the arrays they are given, which would cost more than their
     arithmetic: so they cannot allocate, and kernels allocate for them.
     """
-    return njit(forceinline=True, **HELPER)(function) if COMPILED else function
+    return _for_any_value(njit(forceinline=True, **HELPER)(function)) if COMPILED else function
+
+
+def _for_any_value(dispatcher: Any) -> Any:
+    """Compile a helper once for all integers in a place, not once for each constant that a caller has there."""
+    from numba.core.types import unliteral
+
+    template = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda args, kws: template(
+        tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()}
+    )
+    return dispatcher
 
 
 def outline(function: F) -> F:

@@ -31,7 +31,7 @@ from ...dynamics.kernels.common.spatial import (
 )
 from ...dynamics.kernels.jacobians import _column as column_seen_from
 from ...engine.compile import inline, kernel, outline
-from ...engine.lanes import get, get3, get9, lift, put3, put9, workspace
+from ...engine.lanes import get, get3, get9, lift, put3, put9, vector_space, workspace
 from ...model.layout import LAST, N_V, OK, PARENT, REFERENCE
 
 #: Columns of the table of loops: rows of the two bodies, row of their common ancestor, poses of the frames in the
@@ -217,7 +217,9 @@ def loop_quantities(rows, loops, scalars, q, qd, matrix, values, wrenches):
     n = int(rows[0, N_V])
     columns = workspace(n + 1, 6, q[0])
     work = workspace(n + 1, TRANSFORM_COLUMNS, q[0])
-    weights = q[0, :1].repeat(n + 1) * 0.0 + 1.0
+    weights = vector_space(n + 1, q[0])
+    for i in range(n + 1):
+        weights[i] = 1.0
     matrix[...] = 0.0
     for s in range(q.shape[0]):
         for i in range(1, n + 1):

@@ -46,9 +46,10 @@ def inverse_coefficients(t):
         slope = 1.0 / 360.0 + t * (4.0 / 30240.0 + t * (6.0 / 1209600.0 + t * 8.0 / 47900160.0))
         return d, slope
     h = 0.5 * np.sqrt(t)
-    cot = np.cos(h) / np.sin(h)
+    sine = np.sin(h)
+    cot = np.cos(h) / sine
     d = (1.0 - h * cot) / t
-    return d, (h / np.sin(h) ** 2 - cot) / (4.0 * h * t) - 2.0 * d / t
+    return d, (h / (sine * sine) - cot) / (4.0 * h * t) - 2.0 * d / t
 
 
 @inline

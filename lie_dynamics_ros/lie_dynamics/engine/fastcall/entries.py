@@ -60,13 +60,14 @@ def make_entry(
     from numba.core import sigutils
 
     from ..cache import enable_cache
+    from ..compilers import kernel_compiler
     from ..helpers import LINKED
     from .tools import DirectFunction
 
     entry = _source(function, kinds, *fresh, quick)
     arguments, result = sigutils.normalize_signature("intp(intp, intp, intp)")
     own = {k: v for k, v in options.items() if k not in LINKED}
-    compiled = DirectFunction(entry, (arguments, result), locals={}, options=own)
+    compiled = DirectFunction(entry, (arguments, result), locals={}, options=own, pipeline_class=kernel_compiler)
     compiled.kernel = (function, {"inline": "always"} if quick else {**options, **LINKED})
     enable_cache(compiled, entry)
     compiled.compile()

@@ -57,6 +57,8 @@ def simulate(model, rows, weightless, joints, tau, qdd, given, f_ext, settings, 
                 return (NOT_SOLVED if all_finite(qd) else NOT_FINITE) + STATUS_STEP * k
             if not all_finite(qd):
                 return NOT_FINITE + STATUS_STEP * k
-        q_out[k + 1], qd_out[k + 1] = q, qd
-        qdd_out[k], tau_out[k] = vec[ACCELERATION], vec[REACTION]
+        for i in range(q.shape[0]):
+            q_out[k + 1, i] = q[i]
+        for i in range(n):
+            qd_out[k + 1, i], qdd_out[k, i], tau_out[k, i] = qd[i], vec[ACCELERATION, i], vec[REACTION, i]
     return OK

@@ -238,7 +238,10 @@ def search(
         stack[0, k] = 0.0
         stack[0, 6 + k] = h[k]
     # Where two poses meet, errors of the lengths blur them by the root of the error: smaller boxes tell nothing more.
-    smallest = max(_SMALLEST * radius, 0.1 * math.sqrt(errors.max()))
+    worst = 0.0
+    for k in range(errors.shape[0]):
+        worst = max(worst, errors[k])
+    smallest = max(_SMALLEST * radius, 0.1 * math.sqrt(worst))
     height, boxes, poses = 1, 0, 0
     report[0], report[1] = 0, 0
     while height > 0:

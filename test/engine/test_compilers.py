@@ -1,4 +1,4 @@
-"""Helpers are linked into kernels and nothing else; where numba is not the known one, it compiles them as usual."""
+"""Helpers are linked into kernels and nothing else; where numba is not the known one, it compiles as usual."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ import numba
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import Compiler
 
-from lie_dynamics_ros.lie_dynamics.engine import helper_compiler
+from lie_dynamics_ros.lie_dynamics.engine import compilers
+from lie_dynamics_ros.lie_dynamics.engine.compile import KERNELS, inline, kernel, outline
 
 
 def helpers(compiler):
@@ -39,7 +40,7 @@ def expected(a, n):
 
 
 def test_an_entry_point_calls_helpers_that_are_no_machine_code():
-    inner, outer, entry = helpers(helper_compiler.helper_compiler)
+    inner, outer, entry = helpers(compilers.helper_compiler)
     a = np.array([1.25])
     assert entry(a, 3) == expected(a, 3)
     assert len(inner.overloads) == 2
@@ -50,11 +51,47 @@ def test_an_entry_point_calls_helpers_that_are_no_machine_code():
             assert not result.library._codegen._engine.is_symbol_defined(result.fndesc.mangled_name)
 
 
-def test_another_numba_compiles_helpers_as_usual(monkeypatch):
+def test_an_inline_helper_is_compiled_once_for_all_constants_in_a_place():
+    @inline
+    def shared(a, k, turn=0):
+        return a[k] + turn
+
+    @outline
+    def own(a, k):
+        return a[k]
+
+    @numba.njit
+    def entry(a, k):
+        return shared(a, 0) + shared(a, 1, turn=5) + shared(a, k, turn=7) + own(a, 0) + own(a, 1)
+
+    assert entry(np.array([1.0, 10.0, 100.0]), 2) == 1 + 15 + 107 + 1 + 10
+    assert len({types[:2] for types in shared.overloads}) == 1
+    assert len(own.overloads) == 2
+
+
+def test_a_kernel_gives_what_numba_makes_of_the_same_function():
+    @inline
+    def scaled(x, k):
+        return x * k if k > 1 else x
+
+    def total(a, out):
+        for i in range(a.shape[0]):
+            out[0] += scaled(a[i], 2) + scaled(a[i], i)
+        return 0
+
+    made = kernel("(float64[::1], float64[::1])")(total)
+    KERNELS.remove(made)
+    a, out, usual = np.linspace(-1.0, 2.0, 9), np.zeros(1), np.zeros(1)
+    assert made(a, out) == numba.njit(total)(a, usual) == 0
+    assert type(made.overloads[made.signatures[0]].library).__name__ == "KernelLibrary"
+    np.testing.assert_allclose(out, usual, rtol=1e-15)
+
+
+def test_another_numba_compiles_as_usual(monkeypatch):
     """Private methods may be gone one day."""
     monkeypatch.delattr(CPUCodeLibrary, "_optimize_final_module")
-    make = helper_compiler._compiler_class.__wrapped__
-    assert make() is Compiler
+    make = compilers._compilers.__wrapped__
+    assert make() == (Compiler, Compiler)
 
 
 def test_a_helper_that_fails_tells_the_entry_point():
