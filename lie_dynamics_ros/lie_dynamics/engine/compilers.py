@@ -44,7 +44,7 @@ def _compilers() -> tuple[Any, Any]:
 
         def _optimize_functions(self, ll_module: Any) -> None:
             if not hasattr(self._codegen, "_pass_builder"):
-                super()._optimize_functions(ll_module)  # of numba before 0.62, with another interface of LLVM
+                super()._optimize_functions(ll_module)  # an older numba, with another interface of LLVM
                 return
             # Numba's method makes a pass manager for each function, also for those that are declared only.
             ll_module.data_layout = self._codegen._data_layout
