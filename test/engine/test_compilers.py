@@ -13,7 +13,7 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import Compiler
 
 from lie_dynamics_ros.lie_dynamics.engine import compilers
-from lie_dynamics_ros.lie_dynamics.engine.compile import KERNELS, inline, kernel, outline
+from lie_dynamics_ros.lie_dynamics.engine.compile import inline, outline
 
 
 def helpers(compiler):
@@ -79,8 +79,7 @@ def test_a_kernel_gives_what_numba_makes_of_the_same_function():
             out[0] += scaled(a[i], 2) + scaled(a[i], i)
         return 0
 
-    made = kernel("(float64[::1], float64[::1])")(total)
-    KERNELS.remove(made)
+    made = numba.njit(pipeline_class=compilers.kernel_compiler)(total)
     a, out, usual = np.linspace(-1.0, 2.0, 9), np.zeros(1), np.zeros(1)
     assert made(a, out) == numba.njit(total)(a, usual) == 0
     assert type(made.overloads[made.signatures[0]].library).__name__ == "KernelLibrary"
