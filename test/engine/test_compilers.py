@@ -13,7 +13,7 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import Compiler
 
 from lie_dynamics_ros.lie_dynamics.engine import compilers
-from lie_dynamics_ros.lie_dynamics.engine.compile import inline, outline
+from lie_dynamics_ros.lie_dynamics.engine.compile import inline
 
 
 def helpers(compiler):
@@ -49,24 +49,6 @@ def test_an_entry_point_calls_helpers_that_are_no_machine_code():
             assert "define" in result.library.get_llvm_str()
             assert result.library._codegen is not None
             assert not result.library._codegen._engine.is_symbol_defined(result.fndesc.mangled_name)
-
-
-def test_an_inline_helper_is_compiled_once_for_all_constants_in_a_place():
-    @inline
-    def shared(a, k, turn=0):
-        return a[k] + turn
-
-    @outline
-    def own(a, k):
-        return a[k]
-
-    @numba.njit
-    def entry(a, k):
-        return shared(a, 0) + shared(a, 1, turn=5) + shared(a, k, turn=7) + own(a, 0) + own(a, 1)
-
-    assert entry(np.array([1.0, 10.0, 100.0]), 2) == 1 + 15 + 107 + 1 + 10
-    assert len({types[:2] for types in shared.overloads}) == 1
-    assert len(own.overloads) == 2
 
 
 def test_a_kernel_gives_what_numba_makes_of_the_same_function():

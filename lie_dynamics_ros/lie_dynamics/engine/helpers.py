@@ -31,24 +31,12 @@ HELPER: Any = {**OPTIONS, "_nrt": False, **LINKED}
 
 
 def inline(function: F) -> F:
-    """Make a helper that kernels call; it is compiled into each of them, once for each set of types.
+    """Make a helper that kernels call; it is compiled into each of them.
 
-    No integer that it is given is a constant in it, so none can be an index into a tuple of several types.
     Helpers do not count references to the arrays they are given, which would cost more than their
     arithmetic: so they cannot allocate, and kernels allocate for them.
     """
-    return _for_any_value(njit(forceinline=True, **HELPER)(function)) if COMPILED else function
-
-
-def _for_any_value(dispatcher: Any) -> Any:
-    """Compile a helper once for all integers in a place, not once for each constant that a caller has there."""
-    from numba.core.types import unliteral
-
-    template = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda args, kws: template(
-        tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()}
-    )
-    return dispatcher
+    return njit(forceinline=True, **HELPER)(function) if COMPILED else function
 
 
 def outline(function: F) -> F:
