@@ -83,7 +83,7 @@ def _compile_modules(modules: list[str], wanted: Collection[str] | None) -> Iter
     for module in modules:
         importlib.import_module(module)
     collects = gc.isenabled()
-    gc.disable()  # looking through all that stays, again and again, takes a tenth of the time: only what is new is
+    gc.disable()  # looking through all that stays, again and again, takes a tenth of the time
     gc.freeze()
     try:
         for kernel in [kernel for kernel in KERNELS if kernel.py_func.__module__ in modules]:

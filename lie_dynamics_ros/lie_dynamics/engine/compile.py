@@ -184,8 +184,8 @@ def _lazy_dispatcher(function: Callable[..., Any], signatures: tuple[str, ...], 
     from .cache import enable_cache
     from .compilers import kernel_compiler
 
-    options = {**OPTIONS, "pipeline_class": kernel_compiler}
-    dispatcher = njit(**{**options, **({"nogil": False, "_nrt": False} if quick else {})})(function)
+    own = {"nogil": False, "_nrt": False} if quick else {}
+    dispatcher = njit(**{**OPTIONS, **own}, pipeline_class=kernel_compiler)(function)
     enable_cache(dispatcher, function)
     allowed: list[tuple[Any, ...]] = []
 
