@@ -8,7 +8,6 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from ..wire.compatibility import profiles_variable
-from .shared_memory import remove_unfinished
 
 FIRST, LAST = 1, 101
 """Domains whose ports stay below those that Linux gives to outgoing connections."""
@@ -38,7 +37,6 @@ class DomainReservation:
     """
 
     def __init__(self) -> None:
-        remove_unfinished()
         count = LAST - FIRST + 1
         start = os.getpid() * 31 % count
         for step in range(count):

@@ -10,7 +10,7 @@ _settled_by_others = False
 _AT_FIRST = 1000  # Python 3.12 begins with some hundred objects that it does not search
 
 
-def settle(owner: object) -> None:
+def freeze_gc(owner: object) -> None:
     """Take all that is there by now for lasting: searching it again and again would only delay messages."""
     global _settled_by_others
     if not _settled:
@@ -20,26 +20,13 @@ def settle(owner: object) -> None:
     gc.freeze()
 
 
-def unsettle(owner: object) -> None:
-    """Undo `settle`, once all who asked for it have; not where the program had taken something for lasting itself."""
+def unfreeze_gc(owner: object) -> None:
+    """Undo `freeze_gc`, once all who asked for it have; not where the program had frozen objects itself."""
     if id(owner) not in _settled:
         return
     _settled.remove(id(owner))
     if not _settled and not _settled_by_others:
         gc.unfreeze()
-
-
-def remember_names() -> None:
-    """Let Python take now what it takes to remember names, 0.25 MB.
-
-    It remembers the last 4096 attributes that were looked up, by type and by where the text of the name lies, and keeps
-    these texts. rclpy looks up each field of a message by a text that it has just made: so they become more for an hour
-    where only diagnostics are converted. Types that are made one after the other reach all places with few texts.
-    """
-    for _ in range(16):
-        some = type("Some", (), {})()
-        for name in [f"{number:06d}" for number in range(1024)]:
-            hasattr(some, name)
 
 
 class GarbageBetweenCallbacks:

@@ -23,10 +23,10 @@ from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from ..wire import qos
 from ..wire.compatibility import destroy_lifecycle, given_parameters, lifecycle_state
-from .garbage import settle, unsettle
+from .connectivity import END_WHEN_DEAF, ConnectivityWatchdog
+from .garbage import freeze_gc, unfreeze_gc
 from .own_topics import check_inputs, check_type
 from .parameters import Settings
-from .reach import END_WHEN_DEAF, Reach
 from .real_time import REAL_TIME_SETTINGS
 from .spinning import EXECUTORS
 
@@ -80,7 +80,7 @@ class ManagedNode(LifecycleNode):
     ----------
     ros_time : callable
         Returns the time [ns] of the node's clock.
-    reach : Reach or None
+    watchdog : ConnectivityWatchdog or None
         Tells whether the process can be reached, while it spins.
     told_to_end : callable
         Tells whether the process is to end, for what waits in a transition.
@@ -89,7 +89,7 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
         self._owned = ExitStack()
         self.failure = ""
-        self.reach: Reach | None = None
+        self.watchdog: ConnectivityWatchdog | None = None
         self.told_to_end: Callable[[], bool] = lambda: False
         super().__init__(name, **kwargs)
         self.settings = Settings(
@@ -229,8 +229,8 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `configure`."""
-        if self.reach is not None:
-            self.reach.rest()
+        if self.watchdog is not None:
+            self.watchdog.pause()
         try:
             self.check_settings(self.settings)
             self.configure()
@@ -244,8 +244,8 @@ class ManagedNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `activate`."""
-        if self.reach is not None:
-            self.reach.rest()
+        if self.watchdog is not None:
+            self.watchdog.pause()
         result = super().on_activate(state)
         try:
             self.activate()
@@ -256,7 +256,7 @@ class ManagedNode(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         self.failure = ""
         self._start_pending = False
-        settle(self)
+        freeze_gc(self)
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -284,7 +284,7 @@ class ManagedNode(LifecycleNode):
 
     def _deactivate(self) -> None:
         """Deactivate, whatever is wrong with the last that the node has to say."""
-        unsettle(self)
+        unfreeze_gc(self)
         try:
             self.deactivate()
         except Exception as error:
@@ -309,7 +309,7 @@ class ManagedNode(LifecycleNode):
         try:
             self._owned.close()
         finally:
-            unsettle(self)
+            unfreeze_gc(self)
             super().destroy_node()
             destroy_lifecycle(self)
 
@@ -325,12 +325,9 @@ class ManagedNode(LifecycleNode):
         if self.failure:
             report.add(diagnostics.ERROR, self.failure)
         self.describe(report, period)
-        if self.reach is not None:
-            left_out = diagnostics.WARN if self.hears() else diagnostics.ERROR
-            for level, text in ((diagnostics.ERROR, self.reach.deaf), (left_out, self.reach.left_out)):
-                if text:
-                    report.add(level, text)
-                    self.get_logger().error(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
+        if self.watchdog is not None and (text := self.watchdog.left_out):
+            report.add(diagnostics.WARN if self.hears() else diagnostics.ERROR, text)
+            self.get_logger().error(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
         return report
 
 

@@ -1,6 +1,5 @@
 """What a process asks of the system, what it is granted, and what it is told where that is refused."""
 
-import ctypes
 import gc
 import json
 import os
@@ -12,7 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.ros.node import garbage
-from lie_dynamics_ros.ros.node.garbage import GarbageBetweenCallbacks, remember_names, settle, unsettle
+from lie_dynamics_ros.ros.node.garbage import GarbageBetweenCallbacks, freeze_gc, unfreeze_gc
 
 ASK = """
 import json, os, sys, threading
@@ -133,31 +132,11 @@ def test_what_is_settled_is_searched_again_once_all_have_left(monkeypatch, by_ot
     monkeypatch.setattr(garbage, "gc", collector)
     monkeypatch.setattr(garbage, "_settled", set())  # nodes of other tests of this process may have settled theirs
     first, second = object(), object()
-    settle(first)
-    settle(second)
-    unsettle(first)
-    unsettle(first)
+    freeze_gc(first)
+    freeze_gc(second)
+    unfreeze_gc(first)
+    unfreeze_gc(first)
     assert collector.frozen == by_others + 20
-    unsettle(second)
-    unsettle(second)  # nodes do so when they are deactivated and when they are destroyed
+    unfreeze_gc(second)
+    unfreeze_gc(second)  # nodes do so when they are deactivated and when they are destroyed
     assert collector.frozen == (by_others + 20 if by_others else 0)
-
-
-def test_names_that_python_remembers_take_no_more_memory_later():
-    has = ctypes.PyDLL(None).PyObject_HasAttrString  # as rclpy looks up fields: by a text made for that
-    has.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    messages = [type("Message", (), {})() for _ in range(16)]
-
-    def blocks():
-        """Blocks of memory that many lookups leave behind."""
-        before = sys.getallocatedblocks()
-        for _ in range(2000):
-            for message in messages:
-                has(message, b"field")
-        return sys.getallocatedblocks() - before
-
-    ctypes.pythonapi.PyType_ClearCache()
-    assert blocks() > 1000
-    ctypes.pythonapi.PyType_ClearCache()
-    remember_names()
-    assert blocks() < 100

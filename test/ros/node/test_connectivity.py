@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.node import reach
+from lie_dynamics_ros.ros.node import connectivity
+from lie_dynamics_ros.ros.node.connectivity import INTERVAL, STUCK, ConnectivityWatchdog, networks
 from lie_dynamics_ros.ros.node.domain import PROFILE, DomainReservation, set_profile
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
-from lie_dynamics_ros.ros.node.reach import DEAF, LOOK, Reach, networks
 from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN
 
 HOME = {("lo", "127.0.0.1")}
@@ -22,51 +22,33 @@ LATE = ("eth0", "10.1.2.3")
 
 @pytest.fixture
 def world(monkeypatch):
-    """What a `Reach` sees; `passes(seconds)` lets time pass and looks once."""
-    found = SimpleNamespace(time=0.0, networks=set(HOME), heard=None)
-    monkeypatch.setattr(reach, "time", SimpleNamespace(monotonic=lambda: found.time))
-    monkeypatch.setattr(reach, "networks", lambda: set(found.networks))
-    newcomers = SimpleNamespace(take_heard=lambda: found.heard)
+    """What a `ConnectivityWatchdog` sees; `passes(seconds)` lets time pass and looks once."""
+    found = SimpleNamespace(time=0.0, networks=set(HOME))
+    monkeypatch.setattr(connectivity, "time", SimpleNamespace(monotonic=lambda: found.time))
+    monkeypatch.setattr(connectivity, "networks", lambda: set(found.networks))
     found.hears = True
     nodes = [SimpleNamespace(state="inactive", hears=lambda: found.hears), SimpleNamespace()]
-    found.reach = Reach(newcomers, nodes, False)
+    found.watchdog = ConnectivityWatchdog(nodes, False)
 
     def passes(seconds):
         found.time += seconds
-        found.reach.look()
+        found.watchdog.update()
 
     found.passes = passes
     return found
 
 
-def test_dds_that_no_longer_announces_the_process_is_told(world):
-    looks = round(DEAF / LOOK)
-    for _ in range(2 * looks):
-        world.passes(LOOK)
-    assert world.reach.deaf == ""  # nothing was ever heard: other middleware
-    for heard, deaf in [(True, False)] + [(False, False)] * (looks - 1) + [(False, True)] * 3 + [(True, False)]:
-        world.heard = heard
-        world.passes(LOOK)
-        assert bool(world.reach.deaf) is deaf
-    world.heard = False
-    world.passes(100 * DEAF)  # the process was frozen
-    assert world.reach.deaf == ""
-    for _ in range(4 * looks):
-        world.passes(LOOK / 4)  # looks no more often than that
-    assert f"for {DEAF + LOOK:.0f} s" in world.reach.deaf
-
-
 def test_networks_that_come_up_later_are_told_and_those_that_come_back_are_not(world):
-    world.passes(LOOK)
+    world.passes(INTERVAL)
     world.networks.clear()
-    world.passes(LOOK)
-    assert world.reach.left_out == ""
+    world.passes(INTERVAL)
+    assert world.watchdog.left_out == ""
     world.networks.update({*HOME, LATE})
-    world.passes(LOOK)
-    assert "eth0 (10.1.2.3)" in world.reach.left_out and "lo" not in world.reach.left_out
+    world.passes(INTERVAL)
+    assert "eth0 (10.1.2.3)" in world.watchdog.left_out and "lo" not in world.watchdog.left_out
     world.networks.discard(LATE)
-    world.passes(LOOK)
-    assert world.reach.left_out == ""
+    world.passes(INTERVAL)
+    assert world.watchdog.left_out == ""
 
 
 @pytest.mark.parametrize(("late", "hears", "ends"), [(True, False, True), (True, True, False), (False, False, False)])
@@ -74,41 +56,38 @@ def test_to_start_again_is_better_where_nothing_is_heard_and_a_network_is_left_o
     world.hears = hears
     if late:
         world.networks.add(LATE)
-    for _ in range(round(DEAF / LOOK)):
-        assert world.reach.reason_to_end == ""
-        world.passes(LOOK)
-    assert bool(world.reach.reason_to_end) is ends
+    for _ in range(round(STUCK / INTERVAL)):
+        assert world.watchdog.reason_to_end == ""
+        world.passes(INTERVAL)
+    assert bool(world.watchdog.reason_to_end) is ends
     world.hears = True
-    world.passes(LOOK)
-    assert world.reach.reason_to_end == ""
+    world.passes(INTERVAL)
+    assert world.watchdog.reason_to_end == ""
 
 
 def test_networks_are_those_that_the_system_names():
     assert ("lo", "127.0.0.1") in networks()
 
 
-@pytest.mark.parametrize(
-    ("hears", "deaf", "left_out", "level"),
-    [(True, "", "", OK), (True, "", "late", WARN), (False, "", "late", ERROR), (True, "stuck", "", ERROR)],
-)
-def test_it_is_in_the_diagnostics(hears, deaf, left_out, level):
+@pytest.mark.parametrize(("hears", "left_out", "level"), [(True, "", OK), (True, "late", WARN), (False, "late", ERROR)])
+def test_it_is_in_the_diagnostics(hears, left_out, level):
     said = []
     logger = SimpleNamespace(error=lambda text, **_: said.append(text))
     node = SimpleNamespace(state="active", failure="", describe=lambda *_: None, get_logger=lambda: logger)
     node.hears = lambda: hears
-    node.reach = SimpleNamespace(deaf=deaf, left_out=left_out)
+    node.watchdog = SimpleNamespace(left_out=left_out)
     report = ManagedNode.begin_report(node, 1.0)
     assert report.level == level
-    assert said == [text for text in (deaf, left_out) if text] and set(said) <= set(report.reasons)
+    assert said == [left_out] * bool(left_out) and set(said) <= set(report.reasons)
 
 
-STUCK = """
+SCRIPT = """
 import os, signal, sys, threading
-from lie_dynamics_ros.ros.node import reach
+from lie_dynamics_ros.ros.node import connectivity
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
 from lie_dynamics_ros.ros.node.spinning import run
 
-reach.LOOK, reach.DEAF = 0.05, 0.5
+connectivity.INTERVAL, connectivity.STUCK = 0.05, 0.5
 
 class Node(ManagedNode):
     def __init__(self):
@@ -121,11 +100,8 @@ class Node(ManagedNode):
     def wait_for_ever(self):
         self.released.wait()
 
-    def say_nothing(self):
-        reach.Newcomers.take_heard = lambda self: False
-
     def configure_slowly(self):
-        self.configure = lambda: self.released.wait(4.0 * reach.DEAF)
+        self.configure = lambda: self.released.wait(4.0 * connectivity.STUCK)
         for transition in (self.trigger_deactivate, self.trigger_cleanup, self.trigger_configure):
             transition()
         os.kill(os.getpid(), signal.SIGTERM)
@@ -138,7 +114,7 @@ def start(what, end):
     reservation = DomainReservation()
     environment = dict(os.environ)
     reservation.apply(environment)
-    command = [sys.executable, "-c", STUCK.format(what=what), "--ros-args", "-p", f"end_when_deaf:={end}"]
+    command = [sys.executable, "-c", SCRIPT.format(what=what), "--ros-args", "-p", f"end_when_deaf:={end}"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     return process, reservation
 
@@ -147,7 +123,6 @@ def start(what, end):
     ("what", "code", "told"),
     [
         ("wait_for_ever", 1, "in wait_for_ever"),
-        ("say_nothing", 1, "error: DDS has not announced"),
         ("configure_slowly", 0, ""),  # of a node that was active at the last look
     ],
 )

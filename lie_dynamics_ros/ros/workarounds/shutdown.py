@@ -1,4 +1,4 @@
-"""The last that a process does with ROS: it leaves DDS, and ends also where DDS hangs in that."""
+"""Leaving DDS with a deadline: Fast DDS can hang where several participants leave at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import rclpy
 from rclpy.node import Node
 
-from .real_time import usual_scheduling
+from . import enabled
 
 LEAVING = 4.0
 """Longest time to leave DDS [s], less than what launch gives a process.
@@ -44,18 +44,13 @@ class _Time(ctypes.Structure):
     _fields_ = (("interval", ctypes.c_long * 2), ("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
-def leave(nodes: Sequence[Node], code: int) -> None:
+def shutdown_with_deadline(nodes: Sequence[Node], code: int) -> None:
     """Destroy the nodes; a process that hangs in that is ended with its exit code, and says where it hung.
 
     What hangs is DDS, and all that the nodes had to say and do has been said and done before: to whoever waits for the
     process, it ended as it was to end.
-
-    Under the usual scheduling: where one leaves under SCHED_FIFO, others lock up in Fast DDS that have to take note of
-    it (2 of 66 times; under the usual scheduling 0 of 112).
     """
-    with _ended_after(LEAVING, code):
-        with contextlib.suppress(OSError):
-            usual_scheduling()
+    with _ended_after(LEAVING, code) if enabled() else contextlib.nullcontext():
         for part in (*(node.destroy_node for node in nodes), rclpy.try_shutdown):
             try:
                 part()
