@@ -52,6 +52,12 @@ MODEL_SETTINGS = (
         high=1e9,
     ),
 )
+STATE_TIMEOUT = Setting(
+    "state_timeout",
+    0.1,
+    "Joint states older than this, by their time stamp, are not answered [s]. 0: no limit.",
+    high=3600.0,
+)
 EFFORT_SETTINGS = (
     Setting(
         "driver_compensates_gravity",

@@ -15,6 +15,7 @@ EXAMPLES = {
     "batch_evaluation": (["--states", "5000"], [r"panda_joint2 +largest holding torque"]),
     "closed_form_curvature": (["--points", "9"], ["with counterweights: flat"]),
     "closed_form_geodesics": ([], ["3R arm"], ["closed_form_geodesics_2r.png", "closed_form_geodesics_3r.png"]),
+    "controller_in_mujoco": ([], ["holding: no trajectory", r"at the end [0-9] mrad"], []),
     "feasible_trajectory": ([], ["times as long"]),
     "five_bar": (
         ["--duration", "0.2"],
@@ -57,6 +58,8 @@ LONG = ("from_bag", "torque_optimal_motion")
 def test_example(name, tmp_path, monkeypatch, capsys):
     if name == "feasible_trajectory":
         pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
+    if name == "controller_in_mujoco":
+        pytest.importorskip("mujoco", reason="mujoco, in which the arm moves, is not installed")
     if name == "from_bag":
         pytest.importorskip("rosbags", reason="rosbags, which reads and writes bags, is not installed")
     options, says, *rest = EXAMPLES[name]

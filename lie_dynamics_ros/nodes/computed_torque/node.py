@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
@@ -21,11 +19,9 @@ from ...core.commanding.phases import STOPPING
 from ...core.errors import ConfigurationError, MessageError
 from ...core.mechanism.settings import MECHANISM_SETTINGS
 from ...core.setting import Setting
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.model.loop_loading import load_mechanism
-from ...ros.model.model_loading import format_of
 from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
 from ...ros.node.tree_node import TreeNode
@@ -42,9 +38,9 @@ from ...ros.outputs.state_reports import StateReports
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .answer import ControllerAnswer
+from .controller import VELOCITY_SETTINGS, build_closed, has_loops
 from .core import ComputedTorqueCore
 from .diagnosis import describe_control, describe_loop
-from .gains import LOOP_FILTER_TIME
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .outputs.inertia_output import InertiaOutput
 from .outputs.tool_outputs import ToolOutputs
@@ -57,7 +53,7 @@ from .tool.tool_options import TOOL_MODES
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 SETTINGS = (
-    *(replace(s, default=LOOP_FILTER_TIME) if s.name == "velocity_filter_time" else s for s in ROBOT_SETTINGS),
+    *({s.name: s for s in VELOCITY_SETTINGS}.get(s.name, s) for s in ROBOT_SETTINGS),
     *MECHANISM_SETTINGS,
     *CONTROL_SETTINGS,
     Setting(
@@ -123,25 +119,12 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ComputedTorqueCore]:
         """Prepare the controller of this robot, of its motors where it has loops; raises where that cannot be done."""
-        if not values["loops"].strip() and format_of(description) == "URDF":
-            given = [s.name for s in MECHANISM_SETTINGS[1:] if not np.array_equal(values[s.name], s.default)]
-            if given:  # else a mechanism would be controlled as the tree that is left of it
-                raise ConfigurationError(f"loops is empty; expected with {', '.join(given)}")
+        if not has_loops(description, values):
             return super().build(description, values)
         if check_base(values):
             raise ConfigurationError("a robot with loops on a base that moves; expected one whose base is fixed")
         options = self.options_of(values)
-        model, friction, mechanism = load_mechanism(description, values, self.get_logger())
-        if not mechanism.start_known:
-            raise ConfigurationError(
-                "start_positions is not given; a controller has to know in which configuration the robot's loops close"
-            )
-        try:
-            core = ComputedTorqueCore(model, options, friction, mechanism)
-        except LieDynamicsError as error:
-            raise ConfigurationError(f"the mechanism cannot be controlled: {error}") from error
-        joints = [values["joint_prefix"] + joint for joint in values["joints"] if joint]
-        return RobotInputs(model, joints, None, mechanism.motors, mechanism.measured), core
+        return build_closed(description, values, options, self.get_logger())
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""

@@ -140,6 +140,11 @@ class RobotInputs:
         self._reader = JointStateReader(len(turns))
         self._assumed: set[str] = set()
 
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Joints that states tell of, in the order in which they are kept."""
+        return self._names
+
     def read(self, message: JointState, stamp: int, now: int, age: float) -> RobotState:
         """Return the state in a message.
 

@@ -28,12 +28,6 @@ from .state_times import BACKWARDS, STALE, StateTimes
 if TYPE_CHECKING:
     from ..node.managed_node import ManagedNode
 
-STATE_TIMEOUT = Setting(
-    "state_timeout",
-    0.1,
-    "Joint states older than this, by their time stamp, are not answered [s]. 0: no limit.",
-    high=3600.0,
-)
 TOPICS = Setting(
     "joint_state_topics",
     [""],

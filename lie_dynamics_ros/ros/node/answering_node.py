@@ -10,8 +10,9 @@ from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
 from ...core.errors import RequestError
+from ...core.robot_options import STATE_TIMEOUT
 from ...core.setting import Setting
-from ..inputs.state_stream import STATE_TIMEOUT, StateStream
+from ..inputs.state_stream import StateStream
 from ..outputs.diagnostics import Report
 from ..outputs.response_times import DEADLINE
 from ..requests.services import Services

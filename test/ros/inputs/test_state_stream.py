@@ -13,8 +13,9 @@ import rclpy
 from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.robot_options import STATE_TIMEOUT
 from lie_dynamics_ros.ros.inputs import state_stream
-from lie_dynamics_ros.ros.inputs.state_stream import STATE_TIMEOUT, StateStream
+from lie_dynamics_ros.ros.inputs.state_stream import StateStream
 from lie_dynamics_ros.ros.node.domain import DomainReservation
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
 from lie_dynamics_ros.ros.outputs.output import Output
