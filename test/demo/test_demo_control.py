@@ -6,10 +6,9 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.demo.control.check import judge
-from lie_dynamics_ros.demo.control.motion import Motion
-from lie_dynamics_ros.demo.control.play import LEAD, Play
-from lie_dynamics_ros.demo.control.plot import draw
+from lie_dynamics_ros.demo.control.play import LEAD, Motion, Play
 from lie_dynamics_ros.demo.control.recorder import Recorder
+from lie_dynamics_ros.demo.control.showcase import draw
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.demo.recording import Answer
 from lie_dynamics_ros.lie_dynamics import Model

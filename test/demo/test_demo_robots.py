@@ -14,7 +14,7 @@ from support.robots import PANDA, UR5, all_robots, load, path
 
 from lie_dynamics_ros.demo.control.check import EXACT_LIMIT
 from lie_dynamics_ros.demo.control.play import LONGEST, SHORTEST, Act, Play
-from lie_dynamics_ros.demo.control.rehearsal import rehearse
+from lie_dynamics_ros.demo.control.showcase import rehearse
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.lie_dynamics import DescriptionError, Model
 from lie_dynamics_ros.ros.model.robot_description import read_description

@@ -9,19 +9,19 @@ pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's pic
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from lie_dynamics_ros.demo.arm.check import judge
-from lie_dynamics_ros.demo.arm.plot import draw as draw_torques
 from lie_dynamics_ros.demo.arm.recorder import Account, Recorder
 from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
+from lie_dynamics_ros.demo.arm.showcase import draw as draw_torques
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.demo.recording import Answer
 from lie_dynamics_ros.demo.reports import Reports
-from lie_dynamics_ros.demo.screen import Screen
 from lie_dynamics_ros.demo.showcase import Moment
 from lie_dynamics_ros.demo.stewart import check as stewart
-from lie_dynamics_ros.demo.stewart.plot import draw as draw_poses
 from lie_dynamics_ros.demo.stewart.recorder import Estimate
 from lie_dynamics_ros.demo.stewart.recorder import Recorder as StewartRecorder
 from lie_dynamics_ros.demo.stewart.showcase import StewartShowcase
+from lie_dynamics_ros.demo.stewart.showcase import draw as draw_poses
+from lie_dynamics_ros.demo.watch import Screen
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
 from lie_dynamics_ros.ros.model.robot_description import read_description
 

@@ -24,7 +24,7 @@ from lie_dynamics_ros.lie_dynamics.closed_form import (
     jacobi_fields,
 )
 from lie_dynamics_ros.lie_dynamics.geometry import curvature_map
-from lie_dynamics_ros.lie_dynamics.geometry.descent import path_energy
+from lie_dynamics_ros.lie_dynamics.geometry.geodesics import path_energy
 from lie_dynamics_ros.lie_dynamics.geometry.plots import plot_curvature_map, plot_geodesics, save_figure
 from lie_dynamics_ros.lie_dynamics.reference.inertial_regressor import parameters
 

@@ -10,8 +10,8 @@ from support.sample_trees import around, chain, to_model
 from lie_dynamics_ros.lie_dynamics import (
     torque_optimal_motion,
 )
-from lie_dynamics_ros.lie_dynamics.optimal.asked import make_task
 from lie_dynamics_ros.lie_dynamics.optimal.bounds import make_bounds
+from lie_dynamics_ros.lie_dynamics.optimal.motion import make_task
 from lie_dynamics_ros.lie_dynamics.optimal.problem import Multipliers, Problem
 
 # -- any robot --------------------------------------------------------------------------------------------------------

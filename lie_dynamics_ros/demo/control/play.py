@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,166 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics import LieDynamicsError, Model, inverse_dynamics
+from ...core.last_link import last_link
+from ...lie_dynamics import LieDynamicsError, Model, forward_dynamics, inverse_dynamics
+from ...nodes.computed_torque.options import CONTROL_SETTINGS
 from ..errors import ShortfallError
-from .motion import RAMP, Motion
-from .payload import Ball
+
+# The payload that only the simulated robot knows of: what its controller can bear on its defaults.
+
+MASS, ROBOT_SHARE, LINK_RATIO = 1.5, 0.1, 10.0
+"""Payload [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
+REACH = 0.1
+"""How far along the axis of the link's joint its centre of mass is from the origin of the link [m]."""
+RADIUS = 0.05
+"""It is a ball of that radius [m]."""
+ERROR_SHARE = 0.5
+"""Share of the room for errors that it may take at rest and on the way; picked up, it swings beyond that."""
+DEFAULTS = {setting.name: setting.default for setting in CONTROL_SETTINGS}
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A ball that the last link of the longest chain carries, light links like fingers left out.
+
+    Attributes
+    ----------
+    link : str
+    center : tuple of float
+        Of mass, in the frame of the link [m].
+    mass, own_mass : float
+        Of the payload, and of the link without it [kg].
+    """
+
+    link: str
+    center: tuple[float, ...]
+    mass: float
+    own_mass: float
+
+    @classmethod
+    def largest(cls, model: Model) -> Ball:
+        """Return the largest that suits the masses of a robot.
+
+        Raises
+        ------
+        ShortfallError
+            The link has no mass.
+        """
+        body = last_link(model)
+        name, inertia = model.body_names[body], model.inertia(body)
+        if not inertia.mass > 0.0:
+            raise ShortfallError("its last link has no mass")
+        axis = np.array(model.joints[body].type.steps[0].axis)
+        axis *= np.copysign(REACH, axis @ inertia.com)  # to the side where the link is
+        total = sum(float(model.inertia(b).mass) for b in range(model.n_bodies))
+        mass = min(MASS, ROBOT_SHARE * total, LINK_RATIO * inertia.mass)
+        return cls(name, tuple(axis.tolist()), float(mass), float(inertia.mass))
+
+    def on(self, model: Model) -> Model:
+        """Return the robot with the payload."""
+        return model.with_payload(self.link, self.mass, self.center, 0.4 * self.mass * RADIUS**2 * np.eye(3))
+
+    def strain(self, model: Model, q: Array, qd: Array, qdd: Array) -> float:
+        """Return what the payload causes to a controller that does not know of it, as a share of what it may; (k, n).
+
+        The errors of mode computed_torque on its defaults, e = M^-1 (tau with the payload - tau without) / kp but for
+        the swinging, against `error_limit` and `position_tolerance`. It is proportional to the mass.
+        """
+        tau = inverse_dynamics(self.on(model), q, qd, qdd)
+        # One by one: the kernel that does many at once would have to be compiled for this alone.
+        pull = np.array([forward_dynamics(model, *state) for state in zip(q, qd, tau, strict=True)]) - qdd
+        beyond = np.minimum(q - model.limits.lower, model.limits.upper - q) + DEFAULTS["position_tolerance"]
+        room = np.minimum(beyond, DEFAULTS["error_limit"])
+        return float((np.abs(pull) / (DEFAULTS["kp"][0] * ERROR_SHARE * room)).max())
+
+    def borne(self, model: Model, q: Array, qd: Array, qdd: Array) -> Ball:
+        """Return the payload, made lighter where it asks too much of a controller on this motion."""
+        return self.scaled(1.0 / max(1.0, self.strain(model, q, qd, qdd)))
+
+    def scaled(self, factor: float) -> Ball:
+        """Return one that is that much heavier, to two digits."""
+        return Ball(self.link, self.center, float(f"{factor * self.mass:.2g}"), self.own_mass)
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return those of a node whose robot carries it."""
+        return {
+            "payload_frame": self.link,
+            "payload_mass": self.mass,
+            "payload_center_of_mass": list(self.center),
+            "payload_inertia": [0.4 * self.mass * RADIUS**2 * k for k in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)],
+        }
+
+
+# The motion that the controlled robot is to follow.
+
+RANGE_SHARE, SPEED_SHARE = 0.5, 0.6
+"""Shares of each joint's half range and of its speed limit that the motion uses at most."""
+HOME_SHARE = 0.4
+"""How far from the middle of its range, as a share of half of it, a joint's motion may be centred: joints of arms are
+often in line with each other in the middle."""
+UNBOUNDED = 100.0
+"""Ranges from which on a joint counts as one without limits [rad, m]: descriptions write 1e16 for none, too."""
+MAX_AMPLITUDE = 0.8
+"""Largest amplitude [rad or m]."""
+FREQUENCY = 0.25
+"""Frequency of the slowest joint [Hz]; the fastest swings almost twice as fast."""
+RAMP = 1.0
+"""Time in which the motion swells from rest, and in which it dies away again [s]."""
+
+
+class Motion:
+    """Every joint swings about a place in its range at a frequency of its own, from rest to rest.
+
+    Parameters
+    ----------
+    model : Model
+        Whose limits are kept; all joints with one coordinate.
+    scale : float
+        Of the amplitudes.
+
+    Attributes
+    ----------
+    center : ndarray, shape (n,)
+        Where the motion begins and ends [rad, m].
+    """
+
+    def __init__(self, model: Model, scale: float = 1.0) -> None:
+        limits = model.limits
+        bounded = limits.upper - limits.lower < UNBOUNDED
+        lower, upper = np.where(bounded, limits.lower, 0.0), np.where(bounded, limits.upper, 0.0)
+        half = np.where(bounded, 0.5 * (upper - lower), MAX_AMPLITUDE)
+        reach = np.where(bounded, RANGE_SHARE * half, np.inf)
+        speed = np.where(limits.velocity > 0.0, SPEED_SHARE * limits.velocity, np.inf)  # 0 stands for "not given"
+        # The fractional parts of multiples of the golden ratio spread evenly, however many joints there are.
+        spread = (np.arange(len(half)) * (math.sqrt(5.0) - 1.0) / 2.0) % 1.0
+        self.center = 0.5 * (lower + upper) + HOME_SHARE * half * np.cos(2.0 * math.pi * (spread + 0.3))
+        self._rate = 2.0 * math.pi * FREQUENCY * (1.0 + spread)
+        fastest = self._rate + 2.0 / RAMP  # the ramp adds to the speed
+        self._amplitude = scale * np.minimum(np.minimum(reach, MAX_AMPLITUDE), speed / fastest)
+
+    def at(self, t: Array, duration: float) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration, each (k, n), at times (k,) of a motion that lasts ``duration`` [s].
+
+        Before its start and after its end the robot rests at the centre.
+        """
+        t = np.clip(t, 0.0, duration)[:, None]
+        (w, dw, ddw), down = _ramp(t), _ramp(duration - t)
+        dw, ddw = dw * down[0] - w * down[1], ddw * down[0] - 2.0 * dw * down[1] + w * down[2]
+        w = w * down[0]
+        s, ds = self._amplitude * np.sin(self._rate * t), self._amplitude * self._rate * np.cos(self._rate * t)
+        dds = -(self._rate**2) * s
+        return self.center + w * s, dw * s + w * ds, ddw * s + 2.0 * dw * ds + w * dds
+
+
+def _ramp(t: Array) -> tuple[Array, Array, Array]:
+    """Rise from 0 to 1 within `RAMP`, with its first and second derivatives: 10 x^3 - 15 x^4 + 6 x^5."""
+    x = np.minimum(t / RAMP, 1.0)
+    return (
+        x**3 * (10.0 - 15.0 * x + 6.0 * x**2),
+        30.0 * x**2 * (1.0 - x) ** 2 / RAMP,
+        60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / RAMP**2,
+    )
+
 
 RATE = 250.0
 """Joint states, and so torques, per second."""

@@ -2,22 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 from rclpy.node import Node
 
-from ...lie_dynamics import Model
+from ...core.commanding.phases import STOPPED, STOPPING
+from ...core.commands import EFFORT
+from ...core.errors import NodeError
+from ...core.joint_points import JointPoints
+from ...core.robot_options import MODEL_SETTINGS, RobotOptions
+from ...core.robot_state import RobotState
+from ...core.setting import Setting
+from ...lie_dynamics import LieDynamicsError, Model
+from ...nodes.computed_torque.core import ComputedTorqueCore
+from ...nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
+from ...nodes.simulated_robot.core import RobotSimulation, SimulationOptions
+from ...nodes.simulated_robot.settings import SETTINGS as ROBOT_SETTINGS
+from ..errors import ShortfallError
 from ..processes import Children
+from ..recording import picture
 from ..showcase import Conclusion, Showcase, bar, conclusion, kept
-from .check import EXACT_LIMIT, judge
+from .check import EXACT_LIMIT, Verdict, judge
 from .director import Director
-from .play import PATIENCE, RATE, Play
-from .plot import draw
+from .play import LEAD, PATIENCE, RATE, Play
 from .recorder import NAMESPACE, Recorder
-from .rehearsal import rehearse
+
+# Plays the acts without ROS: whether a robot can be played is known before, with the reason.
+
+AHEAD, PAUSE = 0.3, 0.2
+"""Rest before and after each trajectory [s]."""
+SUBSTEPS = 2
+"""Of the simulation in a period, as the node's."""
+
+Options = TypeVar("Options", bound=RobotOptions)
+
+
+def rehearse(play: Play) -> list[float]:
+    """Play all acts under the nodes' defaults.
+
+    Returns
+    -------
+    list of float
+        Of each act's motion, the tracking error of the joint that is farthest off, rms [rad, m].
+
+    Raises
+    ------
+    ShortfallError
+        The controller stops the robot, or it cannot be simulated; says in which act, and why.
+    """
+    model, start = play.model, tuple(play.motion.center.tolist())
+    arm = RobotSimulation(model, _options(SimulationOptions, ROBOT_SETTINGS, {}), 1.0 / (RATE * SUBSTEPS), start, 0)
+    settings = (*CONTROL_SETTINGS, *MODEL_SETTINGS)
+    core = ComputedTorqueCore(model, _options(ComputedTorqueOptions, settings, {}))
+    core.start()
+    arm.told[:] = EFFORT
+    now, period, errors = 10**9, round(1e9 / RATE), []
+    for act in play.acts:
+        if act.robot:
+            arm.set_options(_options(SimulationOptions, ROBOT_SETTINGS, act.robot))
+        core = core.with_options(_options(ComputedTorqueOptions, settings, act.controller))
+        times, states = play.points(act.duration)
+        way, begin = JointPoints(np.arange(model.nv), times, *states), now + round(AHEAD * 1e9)
+        first, last = begin + round(LEAD * 1e9), begin + round((LEAD + act.duration) * 1e9)
+        end, farthest = last + round(PAUSE * 1e9), []
+        while now < end:
+            try:
+                answer = core.answer(RobotState(now, *(x.copy() for x in arm.state)))
+                if core.phase in (STOPPING, STOPPED):
+                    raise ShortfallError(f"in act {act.name} the controller stops it: {core.reason}")
+                if way is not None:
+                    core.follow(way, begin)
+                    way = None
+                arm.value[:] = answer.total
+                arm.advance(SUBSTEPS)
+            except (LieDynamicsError, NodeError) as error:
+                raise ShortfallError(f"act {act.name}: {error}") from error
+            if first <= now <= last:
+                farthest.append(float(np.abs(answer.error).max()))
+            now += period
+        errors.append(math.sqrt(sum(e * e for e in farthest) / len(farthest)))
+    return errors
+
+
+def _options(kind: type[Options], settings: Sequence[Setting], values: Mapping[str, Any]) -> Options:
+    defaults = {setting.name: setting.default for setting in settings}
+    options = kind.from_values({**defaults, "state_timeout": 0.1, **values})
+    assert isinstance(options, kind)
+    return options
+
+
+# Draws tracking error, torques and estimated payload over the acts.
+
+SHOWN = 12
+"""Most joints whose torques are drawn; those with the largest."""
+LEAST = 1e-6
+"""Where the logarithmic axis of the errors ends [rad, m]."""
+
+
+def draw(verdict: Verdict, play: Play, path: Path, limit: float = EXACT_LIMIT) -> None:
+    """Write the picture."""
+    heading = f"{play.model.name}: a trajectory, a payload that the model does not know, adaptation"
+    with picture(path, heading) as plt:
+        _, (error, torque, mass) = plt.subplots(3, 1, figsize=(11, 9), sharex=True, height_ratios=(1.3, 1.3, 1))
+        colors = ("tab:green", "tab:red", "tab:blue")
+        for act, times, errors, color in zip(play.acts, verdict.times, verdict.errors, colors, strict=True):
+            size = np.maximum(np.abs(errors).max(axis=1), LEAST)
+            error.semilogy(times, size, color=color, linewidth=1.0, label=act.story)
+            for axis in (error, torque, mass):
+                axis.axvspan(times[0], times[-1], color=color, alpha=0.06, linewidth=0)
+        error.axhline(limit, color="0.3", linewidth=0.8, linestyle="--")
+        title = "tracking error of the joint farthest off [rad, m]; dashed: limit of the rms with the exact model"
+        error.set_title(title, fontsize=9, loc="left")
+        error.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.04), ncols=3)
+        names = play.model.joint_names
+        shown = sorted(np.argsort(-np.abs(verdict.efforts).max(axis=0))[:SHOWN].tolist())
+        for joint in shown:
+            torque.plot(verdict.effort_times, verdict.efforts[:, joint], linewidth=0.9, label=names[joint])
+        torque.set_title("torques [N m, N]", fontsize=9, loc="left")
+        torque.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=7)
+        mass.plot(verdict.mass_times, verdict.masses, color="tab:blue", linewidth=1.2, label="estimate")
+        mass.axhline(play.payload.mass, color="black", linestyle="--", linewidth=0.9, label="truth")
+        mass.set_title("mass of the payload [kg]", fontsize=9, loc="left")
+        mass.set_xlabel("time [s]", fontsize=9)
+        mass.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+
 
 PICTURE = "control.png"
 SPREAD = 2.0

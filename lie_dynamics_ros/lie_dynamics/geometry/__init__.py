@@ -8,12 +8,11 @@ from .christoffel import (
     christoffel_symbols_second_kind,
     mass_matrix_derivatives,
 )
-from .conjugate import first_conjugate_time, jacobi_fields
 from .coriolis import coriolis_product
 from .curvature import curvature_tensor, ricci_tensor, scalar_curvature, sectional_curvature
-from .curvature_map import CurvatureMap, curvature_map
 from .flatness import Flatness, is_flat
-from .geodesics import Geodesic, GeodesicError, geodesic
+from .geodesics import Geodesic, GeodesicError, first_conjugate_time, geodesic, jacobi_fields
+from .plots import CurvatureMap, curvature_map
 
 __all__ = [
     "CurvatureMap",

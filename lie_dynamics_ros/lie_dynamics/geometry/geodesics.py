@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +11,130 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.forward_dynamics import forward_dynamics
-from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.mass_matrix import coriolis_matrix, mass_matrix
 from ..errors import InputError, LieDynamicsError
 from ..model import layout
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.coordinates import require_coordinates, require_independent
 from ..model.model import Model
-from .conjugate import first_conjugate_time
-from .descent import descend
+from .curvature import curvature_tensor
+
+# Moves a path downhill in energy, with the exact gradient: a guess from which a boundary-value solver converges.
+
+_MODES = 16
+_ITERATIONS = 200
+
+
+def path_energy(model: Model, path: Array) -> tuple[float, Array]:
+    """Return the energy of a polygon (m + 1, nv) run through in unit time [J], and its gradient (m + 1, nv).
+
+    The sum of m d^T M d / 2 over its sides d, M at their middles. Since d^T (dM/dq_l) d = 2 (C(q, d)^T d)_l with the C
+    of Christoffel's symbols, the gradient needs no more than C.
+    """
+    count, sides, middles = len(path) - 1, np.diff(path, axis=0), 0.5 * (path[1:] + path[:-1])
+    momenta = np.einsum("kij,kj->ki", mass_matrix(model, middles), sides)
+    bends = 0.5 * np.einsum("kji,kj->ki", coriolis_matrix(model, middles, sides), sides)
+    gradient = np.zeros_like(path)
+    gradient[1:] += count * (momenta + bends)
+    gradient[:-1] += count * (bends - momenta)
+    return 0.5 * count * float(np.einsum("ki,ki->", sides, momenta)), gradient
+
+
+def descend(model: Model, path: Array) -> Array:
+    """Return a polygon (m + 1, nv) of nearly least energy near `path`, with the same ends.
+
+    Minimised over the sines that bend it, each divided by its number: in those the Hessian of the energy is well
+    conditioned (a multiple of one for a constant mass matrix of one coordinate), so that few steps are enough.
+    """
+    from scipy.optimize import minimize
+
+    s = np.linspace(0.0, 1.0, len(path))
+    k = np.arange(1, min(_MODES, len(path) - 2) + 1)
+    sines = np.sin(np.pi * np.outer(s, k)) / k
+    sines[[0, -1]] = 0.0
+
+    def objective(x: Array) -> tuple[float, Array]:
+        energy, gradient = path_energy(model, path + sines @ x.reshape(len(k), -1))
+        return energy, (sines.T @ gradient).ravel()
+
+    start = np.zeros(len(k) * path.shape[1])
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS})
+    return np.asarray(path + sines @ found.x.reshape(len(k), -1))
+
+
+# Where a geodesic stops being the nearby path of least energy: conjugate points, by Jacobi's equation.
+
+_TOLERANCE = 1e-9  # of the integration
+_SAMPLES = 400
+_TOUCH = 1e-6  # a smallest singular value below this part of the time elapsed is a zero
+
+
+def jacobi_fields(
+    model: Model, path: Callable[[float], Sequence[Array]], duration: float
+) -> Callable[[npt.ArrayLike], Array]:
+    """Return the function of time that gives the spread (nv, nv, ...) of geodesics that leave one point.
+
+    In an orthonormal frame E carried parallel, dE/dt = -M^-1 C E, the spread X obeys Jacobi's equation d2X/dt2 = -K X,
+    X = 0 and dX/dt = 1 at the start, K_ab = R(E_a, qd, E_b, qd).
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    path : callable
+        q and qd (nv,) of the geodesic at a time.
+    duration : float
+        Time up to which the spread is wanted [s].
+    """
+    require_model(model)
+    from scipy.integrate import solve_ivp
+
+    n = model.nv
+    start = path(0.0)[0]
+    frame = np.linalg.inv(np.linalg.cholesky(mass_matrix(model, start))).T
+
+    def rate(t: float, state: Array) -> Array:
+        q, qd = (np.ascontiguousarray(x) for x in path(t))
+        E, X, dX = state.reshape(3, n, n)
+        dE = -np.linalg.solve(mass_matrix(model, q), coriolis_matrix(model, q, qd) @ E)
+        bend = np.einsum("ijkl,j,l->ik", curvature_tensor(model, q), qd, qd)
+        return np.concatenate([dE.ravel(), dX.ravel(), (-(E.T @ bend @ E) @ X).ravel()])
+
+    initial = np.concatenate([frame.ravel(), np.zeros(n * n), np.eye(n).ravel()])
+    found = solve_ivp(
+        rate, (0.0, duration), initial, "DOP853", dense_output=True, rtol=_TOLERANCE, atol=_TOLERANCE,
+        max_step=duration / 20.0,
+    )  # fmt: skip
+    return lambda t: np.asarray(found.sol(t))[n * n : 2 * n * n].reshape(n, n, *np.shape(t))
+
+
+def first_conjugate_time(model: Model, path: Callable[[Any], Sequence[Array]], duration: float) -> float:
+    """Return the first time up to `duration` at which the spread is singular, or infinity; see `jacobi_fields`."""
+    require_model(model)
+    from scipy.optimize import brentq, minimize_scalar
+
+    spread = jacobi_fields(model, path, duration)
+
+    def size(t: float) -> float:  # of the spread, over the time elapsed: one at the start
+        return float(np.linalg.svd(spread(t), compute_uv=False)[-1] / t)
+
+    def volume(t: float) -> float:
+        return float(np.linalg.det(spread(t) / t))
+
+    times = duration * np.arange(1, _SAMPLES + 1) / _SAMPLES
+    matrices = np.moveaxis(spread(times), -1, 0) / times[:, None, None]
+    signs, sizes = np.linalg.det(matrices), np.linalg.svd(matrices, compute_uv=False)[:, -1]
+    for k in range(1, _SAMPLES):
+        if signs[k - 1] > 0.0 >= signs[k] or signs[k - 1] < 0.0 <= signs[k]:
+            return float(brentq(volume, times[k - 1], times[k]))
+        if k + 1 < _SAMPLES and sizes[k - 1] > sizes[k] < sizes[k + 1]:  # two directions at once: no change of sign
+            between = times[k - 1], times[k + 1]
+            best = minimize_scalar(size, bounds=between, method="bounded", options={"xatol": 1e-10})
+            if best.fun < _TOUCH:
+                return float(best.x)
+    return float("inf")
+
 
 Array = npt.NDArray[np.float64]
 Acceleration = Callable[[Array, Array], Array]

@@ -7,17 +7,152 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError, LieDynamicsError
+from ..errors import DescriptionError, InputError, LieDynamicsError
 from ..lie._arrays import as_real, count_of, number_of
 from ..model.arguments import of_model
-from ..model.configuration import coordinate_name
+from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
-from .asked import bent, make_task, require_ends_within
-from .bounds import largest_excess, make_bounds
-from .descent import descend, settle
+from .bounds import Bounds, largest_excess, make_bounds, require_within
+from .chart import to_chart
 from .modes import modes_at
-from .problem import Problem, Task
+from .problem import Multipliers, Problem, Task
+
+# Finds the coefficients of least cost: quasi-Newton steps in coordinates where the Hessian is nearly one.
+
+_ROUNDS = 12
+_STEPS = 60
+_PUSHES = 30
+#: Largest stiffness of limits: beyond, the Hessian has too few digits left.
+_STIFFEST = 1e7
+
+
+def factor(hessian: Array) -> Array:
+    """Return L (n, n), L L^T the Hessian, lifted by round-off of its diagonal so that it has one."""
+    diagonal = np.einsum("ii->i", hessian).copy()
+    largest = diagonal.max(initial=0.0) or 1.0
+    scale = np.sqrt(np.where(diagonal > 1e-30 * largest, diagonal, largest))
+    unit = hessian / scale / scale[:, None]
+    for lift in (1e-13, 1e-10, 1e-7):
+        try:
+            return np.asarray(scale[:, None] * np.linalg.cholesky(unit + lift * np.eye(len(unit))))
+        except np.linalg.LinAlgError:
+            continue
+    return np.diag(scale)
+
+
+def descend(problem: Problem, x: Array, given: Multipliers, small: float) -> tuple[Array, float]:
+    """Return coefficients (count, nv) near x of least Lagrangian, and what a step more is predicted to gain.
+
+    In y = L^T x, L L^T the Hessian of Gauss and Newton, what is left of the true Hessian beside the unit matrix comes
+    from second derivatives of the joint forces, which act on low modes alone: L-BFGS learns it in few steps. L is
+    renewed until the gain predicted, g^T H^-1 g / 2, is below `small`.
+    """
+    from scipy.linalg import solve_triangular
+    from scipy.optimize import minimize
+
+    gain = before = np.inf
+    if not x.size:
+        return x, 0.0
+    for _ in range(_ROUNDS):
+        L, start = factor(problem.hessian(x, given)), x
+
+        def along(y: Array, L: Array = L, start: Array = start) -> Array:
+            return np.asarray(start + solve_triangular(L, y, lower=True, trans="T").reshape(start.shape))
+
+        def objective(y: Array, L: Array = L) -> tuple[float, Array]:
+            value, gradient = problem.gradient(along(y), given)
+            return value, solve_triangular(L, gradient.ravel(), lower=True)
+
+        zero = np.zeros(x.size)
+        gain = 0.5 * float(np.sum(objective(zero)[1] ** 2))
+        if gain <= small or gain > 0.5 * before:  # found, or no further than round-off lets it
+            break
+        before = gain
+        options = {"maxiter": _STEPS, "maxcor": 30, "ftol": 0.0, "gtol": np.sqrt(0.1 * small / x.size)}
+        x = along(minimize(objective, zero, jac=True, method="L-BFGS-B", options=options).x)
+    return x, gain
+
+
+def settle(problem: Problem, x: Array, given: Multipliers, small: float, tight: float) -> tuple[Array, Multipliers]:
+    """Return coefficients and multipliers of least cost within the limits, by augmented Lagrangians.
+
+    Limits are kept to `tight` at the points of the quadrature, in units of each limit's scale, unless stiffness ends.
+    """
+    x, _ = descend(problem, x, given, small)
+    before = np.inf
+    for _ in range(_PUSHES if problem.bounds else 0):
+        values = problem.task.values(problem.task.motion(problem.table, x))
+        now = problem.unsettled(values, given)
+        given = problem.raised(values, given)
+        if now <= tight:
+            break
+        if now > 0.25 * before and given.stiffness < _STIFFEST:
+            given = Multipliers(given.values, 10.0 * given.stiffness)
+        before = now
+        x, _ = descend(problem, x, given, small)
+    return x, given
+
+
+# What a caller asks for, checked: ends, times, weights and guesses of a motion.
+
+
+def make_task(
+    model: Model, start: npt.ArrayLike, goal: npt.ArrayLike, duration: float,
+    start_velocity: npt.ArrayLike | None, goal_velocity: npt.ArrayLike | None, weights: npt.ArrayLike | None,
+) -> Task:  # fmt: skip
+    """Return the arguments of `torque_optimal_motion` as a Task, its errors raised."""
+    _require_smooth(model)
+    T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
+    a, b = one(model, start, "start", model.nq), one(model, goal, "goal", model.nq)
+    v0, v1 = (
+        np.zeros(model.nv) if v is None else one(model, v, name, model.nv)
+        for v, name in ((start_velocity, "start_velocity"), (goal_velocity, "goal_velocity"))
+    )
+    factors = np.ones(model.nv) if weights is None else one(model, weights, "weights", model.nv)
+    if not (factors > 0.0).all():
+        raise InputError(f"weights: positive numbers are expected, got {weights!r}", name="weights", value=weights)
+    x = model.difference(a, b)
+    return Task(model, a, np.stack([np.zeros(model.nv), T * v0, x, T * to_chart(model, x, v1)]), T, factors)
+
+
+def _require_smooth(model: Model) -> None:
+    if model._actuation_terms is not None and model._actuation_terms[1].any():
+        name = coordinate_name(model, int(np.argmax(model._actuation_terms[1] != 0.0)), False)
+        raise DescriptionError(
+            f"joint {name!r}: dry friction has no derivative where the joint turns back; a model without it is "
+            "expected, with_joint_terms(friction=False)",
+            name=name,
+        )
+
+
+def one(model: Model, value: npt.ArrayLike, name: str, size: int) -> Array:
+    """Return one real vector of that size, or raise an InputError."""
+    array = checked(value, size, name, model)
+    if array.ndim != 1 or np.iscomplexobj(array):
+        raise InputError(f"{name}: {size} real numbers are expected, got {value!r}", name=name, value=value)
+    return array
+
+
+def bent(task: Task, guess: npt.ArrayLike, count: int) -> Array:
+    """Return coefficients (count, nv) of the least bent path through a guess, at equal steps of time."""
+    model = task.model
+    path = checked(guess, model.nq, "guess", model)
+    if path.ndim != 2 or len(path) < 2 or np.iscomplexobj(path):
+        message = f"guess: real numbers of shape (k, {model.nq}), k >= 2, are expected, got shape {path.shape}"
+        raise InputError(message, name="guess", value=path.shape)
+    table = modes_at(np.linspace(0.0, 1.0, len(path)), count)
+    rest = model.difference(task.start, path) - table.cubic[0] @ task.ends
+    return np.asarray(np.linalg.lstsq(table.modes[0], rest, rcond=1e-9)[0])
+
+
+def require_ends_within(task: Task, bounds: Bounds) -> None:
+    """Raise an InputError that names the joint where an end of the motion is outside the limits."""
+    motion = task.motion(modes_at(np.array([0.0, 1.0]), 1), np.zeros((1, task.model.nv)))
+    values = task.values(motion)
+    for k, what in enumerate(("start", "goal")):
+        require_within(task.model, bounds, what, {kind: values[kind][k] for kind in ("position", "velocity")})
+
 
 Array = npt.NDArray[np.float64]
 

@@ -13,30 +13,215 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import PoseArray, PoseStamped, TwistStamped
 from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import Imu
-from std_msgs.msg import String
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray, Header, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...core.arrays import Array
 from ...core.commanding.phases import OFF, STOPPING, UNTIL_HOLD
+from ...core.commanding.platform_load import LOAD_SETTINGS
 from ...core.errors import ConfigurationError, MessageError
+from ...core.joint_mapping import JointMapping
+from ...core.setting import Setting
 from ...lie_dynamics.stewart import StewartPlatform
-from ...ros.model.platform_loading import check_platform_settings, frames_of, legs_of, load_platform
+from ...lie_dynamics.stewart.command import LegSetpoints
+from ...ros.inputs.publishers import Publishers, subscribe
+from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, legs_of, load_platform
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.output import Output
 from ...ros.wire import qos
+from ...ros.wire.messages import fill_pose_from_matrix, read_field
 from .core import StewartCommandCore
-from .leg_states import LegStates
-from .options import StewartCommandOptions
+from .options import WASHOUT, StewartCommandOptions
 from .planner import Planner
-from .requests import TargetReader
-from .rider import Rider
+from .requests import TargetReader, check_time
+from .riding import Rider
 from .services import CommandServices
-from .setpoint_outputs import SetpointOutputs
-from .settings import SETTINGS
-from .targets import Target
+from .targets import SHAPES, Target
+
+# Parameters of the node `stewart_command`.
+
+
+def _filter(name: str, default: float, description: str) -> Setting:
+    text = f"{description} One for all axes, or x, y, z."
+    return Setting(WASHOUT + name, [default], text, low=0.001, high=1000.0)
+
+
+WASHOUT_SETTINGS = (
+    Setting(WASHOUT + "force_scale", [0.5], "Part of the vehicle's specific force, beyond that at rest, that is to be"
+            " felt. One for all axes, or x, y, z.", low=-100.0, high=100.0),
+    Setting(WASHOUT + "rate_scale", [0.5], "Part of its angular velocity. One for all axes, or x, y, z.",
+            low=-100.0, high=100.0),
+    Setting(WASHOUT + "largest_force", 10.0, "Largest scaled force, over mass [m/s^2].", low=0.001, high=1000.0),
+    Setting(WASHOUT + "largest_rate", 2.0, "Largest scaled angular velocity [rad/s].", low=0.001, high=1000.0),
+    _filter("translation_cutoff", 2.5, "Of the high-pass filter of accelerations [rad/s]."),
+    _filter("translation_damping", 1.0, "Its damping ratio."),
+    _filter("return_cutoff", 0.3, "Of the high-pass filter that brings the platform back [rad/s]."),
+    _filter("rotation_cutoff", 1.0, "Of the high-pass filter of angular velocities [rad/s]."),
+    _filter("rotation_damping", 1.0, "Its damping ratio."),
+    _filter("tilt_cutoff", 3.0, "Of the low-pass filter whose output the platform tilts to [rad/s]."),
+    _filter("tilt_damping", 1.0, "Its damping ratio."),
+    Setting(WASHOUT + "tilt_rate", 0.05, "Largest angular speed of the tilt, below what riders perceive [rad/s].",
+            low=0.0001, high=100.0),
+    Setting(WASHOUT + "tilt_angle", 0.3, "Largest tilt [rad].", low=0.001, high=1.5),
+    Setting("vehicle_timeout", 0.2, "Silence of the vehicle, or age of its messages, after which it counts as at rest"
+            " [s].", low=0.001, high=60.0),
+)  # fmt: skip
+
+COMMAND_SETTINGS = (
+    Setting("rate", 500.0, "Set points per second [Hz].", "while unconfigured", low=1.0, high=10_000.0),
+    Setting("max_rate", 0.2, "Largest rate of a leg [m/s].", low=1e-6, high=100.0),
+    Setting("max_acceleration", 1.0, "Largest acceleration of a leg [m/s^2].", low=1e-6, high=10_000.0),
+    Setting("max_force", 0.0, "Largest force of a leg [N]; 0.0: no limit.", low=0.0, high=1e9),
+    Setting("max_speed", 0.0, "Largest speed of the tool's origin [m/s]; 0.0: no limit.", low=0.0, high=100.0),
+    Setting("max_angular_speed", 0.0, "Largest angular speed [rad/s]; 0.0: no limit.", low=0.0, high=1000.0),
+    Setting("stroke_reserve", 0.0, "Kept free at both ends of each leg's stroke [m].", low=0.0, high=10.0),
+    Setting("max_base_angle", 0.0, "Largest angle of a leg from where its joint on the base points to in the home pose"
+            " [rad]; 0.0: no limit.", low=0.0, high=3.2),
+    Setting("max_platform_angle", 0.0, "Largest angle of a leg from where its joint on the platform points to in the"
+            " home pose [rad]; 0.0: no limit.", low=0.0, high=3.2),
+    Setting("max_condition", 100.0, "Largest condition number of the leg Jacobian: the distance kept from singular"
+            " poses.", low=1.0, high=1e6),
+    *LOAD_SETTINGS,
+    Setting("work_frame", "work", "Frame in which targets may be given, besides base_frame.", "while unconfigured"),
+    Setting("work_pose", [0.0], "Its pose in the base frame: x, y, z [m], quaternion x, y, z, w; [0.0]: that of the"
+            " base frame.", low=-1e6, high=1e6),
+    Setting("tool_frame", "tool", "Frame on the platform that targets are for.", "while unconfigured"),
+    Setting("tool_pose", [0.0], "Its pose in the platform frame, as work_pose; its origin is the pivot. [0.0]: that"
+            " of the platform frame.", low=-1e6, high=1e6),
+    Setting("shape", "line", "How the tool moves between poses without times.", choices=tuple(SHAPES)),
+    Setting("twist_timeout", 0.2, "For which a target twist is followed [s].", low=0.001, high=10.0),
+    Setting("state_timeout", 0.2, "Silence of leg lengths after which the platform is stopped [s]; 0.0: none.",
+            low=0.0, high=3600.0),
+    Setting("following_tolerance", 0.05, "Distance of a leg from its set point at which the platform is stopped [m];"
+            " 0.0: none.", low=0.0, high=10.0),
+    Setting("rest_speed", 0.02, "Rate of a leg that counts as rest, which the node waits for [m/s].",
+            low=0.0, high=10.0),
+    *WASHOUT_SETTINGS,
+)  # fmt: skip
+
+SETTINGS = (*PLATFORM_SETTINGS, *COMMAND_SETTINGS)
+
+
+# Set points as messages.
+
+
+class SetpointOutputs:
+    """Lengths, rates and forces of legs, and the pose that they make; `count` of them published.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    topic : str
+        Of lengths, rates and forces.
+    """
+
+    def __init__(self, node: Any, topic: str) -> None:
+        self._node, self.count = node, 0
+        self.commands = Output(node, JointState, topic)
+        self._numbers = Output(node, Float64MultiArray, "~/commands")
+        self._poses = Output(node, PoseStamped, "~/desired_pose")
+        self.name([], "")
+
+    def name(self, legs: Sequence[str], base: str) -> None:
+        """Call the legs and the base frame so."""
+        self._message, self._pose = JointState(name=list(legs)), PoseStamped(header=Header(frame_id=base))
+
+    def send(self, points: LegSetpoints) -> None:
+        """Publish set points, under the time of the node's clock."""
+        message = self._message
+        message.header.stamp = self._pose.header.stamp = self._node.get_clock().now().to_msg()
+        message.position, message.velocity = points.lengths.tolist(), points.rates.tolist()
+        message.effort = points.forces.tolist()
+        self.commands.send(message)
+        if self._numbers.heard:
+            self._numbers.send(Float64MultiArray(data=message.position))
+        if self._poses.heard:
+            fill_pose_from_matrix(self._pose.pose, points.pose)
+            self._poses.send(self._pose)
+        self.count += 1
+
+
+# Leg lengths as drivers publish them: read, and told from those of another driver.
+
+
+class LegStates:
+    """The topic joint_states.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    take : callable
+        Given lengths (6,) [m] and rates (6,) [m/s], or None where not all are known, of each message that can be used.
+
+    Attributes
+    ----------
+    bad : str
+        Why the last message was not used; empty where it was.
+    """
+
+    def __init__(self, node: Any, take: Callable[[Array, Array | None], None]) -> None:
+        self._node, self._take, self.bad = node, take, ""
+        self._used = False  # whether any message was
+        self._mapping = JointMapping(())
+        self._topic = subscribe(node, JointState, "joint_states", self._on_bytes, qos.STREAM_INPUT)
+        self._publishers = Publishers(node, (self._topic,))
+
+    def name(self, legs: Sequence[str]) -> None:
+        """Look for legs of these names."""
+        self._mapping, self.bad = JointMapping(tuple(legs)), ""
+
+    def _on_bytes(self, message: bytes, publisher: bytes) -> None:
+        if self._node.state != "active":
+            return
+        try:
+            state = deserialize_message(message, JointState)
+        except Exception:  # whatever bytes make of it
+            self.bad = f"{len(message)} bytes that are no joint state"
+            return
+        self._publishers.heard(publisher, state.name)
+        self.on_state(state)
+
+    def on_state(self, message: JointState) -> None:
+        """Take in a message."""
+        timeout = self._node.settings["state_timeout"]
+        try:
+            found = _read(message, self._mapping, self._node.ros_time(), timeout)
+        except MessageError as error:
+            self.bad = str(error)
+            return
+        self.bad, self._used = "", True
+        self._take(*found)
+
+    def describe(self, report: Report) -> None:
+        """Tell of drivers that take turns."""
+        several = self._publishers.take_several()
+        if several and self._used and self._node.state == "active":
+            who = f"{len(several)} publishers of {self._topic.topic_name} take turns with the same joints"
+            report.add(diagnostics.ERROR, f"{who}, one is expected: {', '.join(several)}")
+
+
+def _read(message: Any, mapping: JointMapping, now: int, timeout: float) -> tuple[Array, Array | None]:
+    """Return lengths (6,) [m] and rates [m/s] of a JointState at a time [ns]; None where not all rates are known.
+
+    Raises
+    ------
+    MessageError
+        Its time is more than a timeout [s] from now, unless that is zero; legs are missing, lengths are not finite.
+    """
+    check_time(message, now, timeout, "leg lengths", "state_timeout")
+    match = mapping.match(message.name)
+    if not match.complete:
+        raise MessageError("missing joints", match.problem)
+    lengths = read_field(message.position, match, "position")
+    rates = read_field(message.velocity, match, "velocity") if message.velocity else None
+    if not np.isfinite(lengths).all():
+        raise MessageError("not finite", "leg lengths that are not finite")
+    return lengths, rates if rates is not None and np.isfinite(rates).all() else None
 
 
 class StewartCommandNode(ManagedNode):

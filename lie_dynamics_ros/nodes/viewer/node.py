@@ -5,11 +5,13 @@ It commands nothing, and publishes nothing but its diagnostics. See doc/nodes/vi
 
 from __future__ import annotations
 
+import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +25,7 @@ from std_msgs.msg import Bool
 from ...core.errors import MessageError, ParameterError, reason_of
 from ...core.frame_names import check_prefix, link_of
 from ...core.setting import Setting
+from ...lie_dynamics.files import read_file
 from ...ros.inputs.publishers import MOST_COUNTED, subscribe
 from ...ros.model.model_loading import FRAME_PREFIX, JOINT_PREFIX, load_model
 from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
@@ -36,10 +39,63 @@ from ...ros.wire import qos
 from ...ros.wire.messages import pose_to_matrix, wrench_to_array
 from ...ros.wire.state_decoder import StateDecoder
 from .core import EFFORT_SOURCES, ViewerCore, ViewOptions
-from .meshes import MeshReader
 from .page import Page
 from .picture import Robot
 from .shapes import shapes_of
+from .solids import Surface
+
+# Meshes that a robot description names, read by trimesh, which comes with the page's server.
+
+FORMATS = ("stl", "obj", "ply", "dae")
+"""Endings that are read; .dae where pycollada is installed, too. None of them leads to other files here."""
+MAX_SIZE = 64 * 2**20
+"""Largest file [bytes]."""
+MOST_FACES = 100_000
+"""Of a larger mesh, the convex hull is drawn."""
+
+
+class MeshReader:
+    """Reads meshes, each file once.
+
+    Parameters
+    ----------
+    locate : callable
+        Returns the path that a URI stands for; raises ValueError.
+    """
+
+    def __init__(self, locate: Callable[[str], Path]) -> None:
+        self._locate = locate
+        self._read: dict[str, Surface | Exception] = {}
+
+    def __call__(self, uri: str) -> Surface:
+        """Return the surface in a file; raises ValueError, which says why there is none."""
+        found = self._read.get(uri)
+        if found is None:
+            try:
+                found = self._load(uri)
+            except Exception as error:  # whatever a reader makes of a file that is none
+                found = error
+            self._read[uri] = found
+        if isinstance(found, Exception):
+            raise ValueError(str(found) or type(found).__name__) from found
+        return found
+
+    def _load(self, uri: str) -> Surface:
+        import trimesh
+
+        path = self._locate(uri)
+        ending = path.suffix.lower().removeprefix(".")
+        if ending not in FORMATS:
+            raise ValueError(f"expected one of the endings {', '.join(FORMATS)}")
+        # From the bytes alone: textures and further files are not looked for.
+        mesh = trimesh.load(io.BytesIO(read_file(path, MAX_SIZE)), file_type=ending, force="mesh")
+        if len(mesh.faces) > MOST_FACES:
+            mesh = mesh.convex_hull
+        vertices = np.array(mesh.vertices, dtype=float)
+        if not len(mesh.faces) or not np.isfinite(vertices).all():
+            raise ValueError("it holds no triangles, or numbers that are not finite")
+        return Surface(vertices, np.array(mesh.faces, dtype=np.int64))
+
 
 SETTINGS = (
     AS_STARTED,

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.ros.launch.launch_arguments import arguments_of
-from lie_dynamics_ros.ros.launch.node_options import node_options
+from lie_dynamics_ros.ros.launch.launch_files import node_options
 
 FILE = Path(__file__).parents[3] / "launch" / "arms.launch.py"
 RESEND = 10.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lie_dynamics_ros.nodes.simulated_robot.lock_step import PATIENCE, SETTLE, LockStep
+from lie_dynamics_ros.nodes.simulated_robot.node import PATIENCE, SETTLE, LockStep
 
 MS = 1_000_000
 

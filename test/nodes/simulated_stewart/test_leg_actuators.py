@@ -13,8 +13,8 @@ from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
 from lie_dynamics_ros.nodes.simulated_stewart.actuators import ActuatorOptions, LegActuators
 from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
+from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
 from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
-from lie_dynamics_ros.nodes.stewart_command.settings import COMMAND_SETTINGS
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS as POSE_SETTINGS

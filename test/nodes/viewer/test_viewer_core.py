@@ -11,7 +11,7 @@ from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 from lie_dynamics_ros.nodes.viewer.core import MOST_REPORTS, ViewerCore, ViewOptions
-from lie_dynamics_ros.nodes.viewer.meshes import MeshReader
+from lie_dynamics_ros.nodes.viewer.node import MeshReader
 from lie_dynamics_ros.nodes.viewer.picture import Robot
 from lie_dynamics_ros.nodes.viewer.shapes import shapes_of
 

@@ -6,11 +6,264 @@ import numpy as np
 
 from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import check_quaternions
+from ...dynamics.kernels.common.manifold import move, tangent_rate
+from ...dynamics.kernels.common.single import NONE_GIVEN
 from ...dynamics.kernels.forward_dynamics import COLUMNS as _WORK_COLUMNS
-from ...engine.compile import kernel
+from ...dynamics.kernels.forward_dynamics import hybrid_dynamics_core
+from ...dynamics.kernels.friction import DAMPING, LOAD, SMOOTHING_SPEED, dry_friction, is_dry, smooth_side, transmitted
+from ...dynamics.kernels.inverse_dynamics import inverse_dynamics_core
+from ...engine.compile import inline, kernel, outline
 from ...model.layout import ARMATURE, BAD_QUATERNION, N_V, NOT_FINITE, OK, STATUS_STEP
-from .steps import ACCELERATION, ARMATURES, REACTION, VECTORS, rkmk4, semi_implicit, variational
+from .joint_physics import STOP_DAMPING, STOP_STIFFNESS, penetration, position, smooth_forces
 from .variational import COLUMNS as _TREE_COLUMNS
+from .variational import body_steps, joint_momenta, place
+
+# One step of each integrator, for one state, inside kernels.
+#
+# Vectors over the velocity coordinates live in rows of the table `vec`; `rows` and `weightless` are copies of the
+# model's table whose armature column the steps use for what they treat implicitly: a force -s (qd + h qdd) is one more
+# s h on the diagonal of the mass matrix, and so keeps the recursion O(n).
+
+#: Rows of `vec`. The first four are for the caller; ZERO stays zero.
+ACCELERATION, REACTION, ARMATURES, ZERO = 0, 1, 2, 3
+_FORCE, _COMMAND, _SIDE, _RELEASED, _X, _P, _A, _B = 4, 5, 6, 7, 8, 9, 10, 11
+_U, _KU, _KV, _SUM_U, _SUM_V, _RATE = 4, 5, 6, 7, 8, 9
+VECTORS = 12
+
+#: Trials of the variational step before it gives up; three to six are usual.
+_TRIALS = 60
+
+
+@outline
+def accelerations(rows, q, qd, tau, f_ext, qdd, given, out, tau_out, work):
+    """Write complete accelerations and forces, `hybrid_dynamics`."""
+    hybrid_dynamics_core(rows, q, qd, tau, f_ext, qdd, given, out, tau_out, work)
+
+
+@outline
+def forces(rows, q, qd, qdd, f_ext, out, work):
+    """Write the joint forces of a motion, `inverse_dynamics`."""
+    inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, NONE_GIVEN, out, out, work)
+
+
+@outline
+def _implicit_forces(rows, joints, h, q, qd, tau, given, vec):
+    """Fill the force without friction, and the armature that makes damping and stops implicit."""
+    for i in range(1, int(rows[0, N_V]) + 1):
+        j = i - 1
+        a, force = vec[ARMATURES, j], tau[j]
+        if not given[j]:
+            force -= joints[DAMPING, j] * qd[j]
+            a += h * joints[DAMPING, j]
+            x = penetration(rows, joints, i, position(rows, i, q) + h * qd[j])
+            if x != 0.0 and vec[_RELEASED, j] == 0.0:
+                force -= joints[STOP_STIFFNESS, j] * x
+                a += h * h * joints[STOP_STIFFNESS, j]
+                if x * qd[j] > 0.0:
+                    force -= joints[STOP_DAMPING, j] * qd[j]
+                    a += h * joints[STOP_DAMPING, j]
+        rows[i, ARMATURE] = a
+        vec[_FORCE, j] = force
+
+
+@inline
+def _sliding(joints, j, qd, side):
+    """Return how large dry friction of joint `j` is, unloaded, where it slides to a side; from rest where it turns."""
+    return dry_friction(joints, j, qd[j] if qd[j] * side > 0.0 else 0.0, side)
+
+
+@inline
+def _revise(rows, joints, h, i, q, qd, held, vec):
+    """Tell whether the assumption about joint `i` (sticks, slips, stop pushes) was wrong, and change it."""
+    j = i - 1
+    after = qd[j] + h * vec[ACCELERATION, j]
+    if is_dry(joints, j):
+        if held[j]:
+            need = vec[REACTION, j] - vec[_FORCE, j]
+            side = -1.0 if need > 0.0 else 1.0
+            limit = dry_friction(joints, j, 0.0, side) + joints[LOAD, j] * abs(vec[REACTION, j])
+            if abs(need) > limit * (1.0 + 1e-9):
+                held[j] = False
+                vec[_SIDE, j] = side
+                return True
+        elif after * vec[_SIDE, j] < 0.0:
+            held[j] = True
+            vec[_SIDE, j] = 0.0
+            vec[_COMMAND, j] = -qd[j] / h
+            return True
+    x = penetration(rows, joints, i, position(rows, i, q) + h * qd[j])
+    if x != 0.0 and vec[_RELEASED, j] == 0.0:
+        push = joints[STOP_STIFFNESS, j] * (x + h * h * vec[ACCELERATION, j])
+        if x * qd[j] > 0.0:
+            push += joints[STOP_DAMPING, j] * after
+        if x * push < 0.0:
+            vec[_RELEASED, j] = 1.0
+            return True
+    return False
+
+
+@outline
+def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, work):
+    """Advance q and qd by semi-implicit Euler with implicit damping and stops, and friction that sticks exactly.
+
+    Whether a joint sticks is a complementarity problem. A joint that sticks has its acceleration given, one that slips
+    its force: each trial is one call of hybrid dynamics, and joints whose answer contradicts what was assumed change
+    sides.
+    """
+    n = qd.shape[0]
+    for j in range(n):
+        held[j] = given[j]
+        vec[_COMMAND, j] = qdd[j] if given[j] else 0.0
+        vec[_SIDE, j] = vec[_RELEASED, j] = 0.0
+        if is_dry(joints, j) and not given[j]:
+            if qd[j] == 0.0:
+                held[j] = True
+            else:
+                vec[_SIDE, j] = 1.0 if qd[j] > 0.0 else -1.0
+    for trial in range(8 + 4 * n):
+        _implicit_forces(rows, joints, h, q, qd, tau, given, vec)
+        for j in range(n):
+            side = vec[_SIDE, j]
+            vec[_A, j] = transmitted(vec[_FORCE, j], side * _sliding(joints, j, qd, side), side * joints[LOAD, j])
+        accelerations(rows, q, qd, vec[_A], f_ext, vec[_COMMAND], held, vec[ACCELERATION], vec[REACTION], work)
+        settled = True
+        for i in range(1, n + 1):
+            if not given[i - 1] and _revise(rows, joints, h, i, q, qd, held, vec):
+                settled = False
+                if trial >= 8:  # one at a time cannot go round in circles
+                    break
+        if settled:
+            break
+    for j in range(n):
+        before = qd[j]
+        qd[j] = 0.0 if held[j] and not given[j] else qd[j] + h * vec[ACCELERATION, j]
+        if given[j]:
+            side = 1.0 if before + qd[j] > 0.0 else (-1.0 if before + qd[j] < 0.0 else 0.0)
+            dry = dry_friction(joints, j, before, side) + joints[LOAD, j] * abs(vec[REACTION, j])
+            vec[REACTION, j] += joints[DAMPING, j] * before + dry * side
+        else:
+            vec[REACTION, j] = tau[j]
+    move(rows, q, qd, h, q)
+
+
+@outline
+def rkmk4(rows, joints, h, q, qd, tau, f_ext, qdd, given, other_q, other_qd, vec, work):
+    """Advance q and qd by the Runge-Kutta-Munthe-Kaas method of order four, forces held over the step."""
+    n = qd.shape[0]
+    for j in range(n):
+        vec[_U, j] = vec[_KU, j] = vec[_KV, j] = vec[_SUM_U, j] = vec[_SUM_V, j] = 0.0
+    for stage in range(4):
+        part = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
+        weight = h / 6.0 if stage == 0 or stage == 3 else h / 3.0
+        for j in range(n):
+            vec[_U, j] = part * vec[_KU, j]
+            other_qd[j] = qd[j] + part * vec[_KV, j]
+        move(rows, q, vec[_U], 1.0, other_q)
+        tangent_rate(rows, vec[_U], other_qd, vec[_KU])
+        smooth_forces(rows, joints, other_q, other_qd, tau, given, vec[_RATE])
+        accelerations(rows, other_q, other_qd, vec[_RATE], f_ext, qdd, given, vec[_KV], vec[_A], work)
+        for j in range(n):
+            vec[_SUM_U, j] += weight * vec[_KU, j]
+            vec[_SUM_V, j] += weight * vec[_KV, j]
+            if stage == 0:
+                vec[ACCELERATION, j] = vec[_KV, j]
+                # of a coordinate whose acceleration is given: the force it takes, with what the joint takes
+                vec[REACTION, j] = tau[j]
+                if given[j]:
+                    load = smooth_side(joints, j, qd[j]) * joints[LOAD, j] if is_dry(joints, j) else 0.0
+                    vec[REACTION, j] += vec[_A, j] - vec[_RATE, j] + load * abs(vec[_A, j])
+    move(rows, q, vec[_SUM_U], 1.0, q)
+    for j in range(n):
+        qd[j] += vec[_SUM_V, j]
+
+
+@inline
+def _loss(rows, joints, j, q, v, tau):
+    """Return damping, that of a stop too, and smooth friction of joint `j` as a coefficient of v."""
+    slope = joints[DAMPING, j]
+    if penetration(rows, joints, j + 1, position(rows, j + 1, q)) * v > 0.0:
+        slope += joints[STOP_DAMPING, j]
+    if is_dry(joints, j):
+        side, speed = smooth_side(joints, j, v), joints[SMOOTHING_SPEED, j]
+        dry, load = dry_friction(joints, j, v, side), joints[LOAD, j]
+        if load > 0.0:
+            dry += load * abs(transmitted(tau - slope * v, side * dry, side * load))
+        slope += dry / np.sqrt(v * v + speed * speed)
+    return slope
+
+
+@outline
+def _kick(rows, joints, h, q, tau, f_ext, given, vec, work):
+    """Add half a step's impulses of torques, gravity, wrenches and stops at `q` to the momenta in _P."""
+    forces(rows, q, vec[ZERO], vec[ZERO], f_ext, vec[_B], work)
+    for i in range(1, int(rows[0, N_V]) + 1):
+        j = i - 1
+        force = -vec[_B, j] - joints[STOP_STIFFNESS, j] * penetration(rows, joints, i, position(rows, i, q))
+        vec[_P, j] += 0.5 * h * (force if given[j] else force + tau[j])
+
+
+@outline
+def variational(rows, weightless, joints, h, q, qd, tau, f_ext, none, qdd, given, other_q, other_qd, vec, work, tree):
+    """Advance q and qd by the variational integrator of `variational`; tell whether its equations were solved.
+
+    The momenta on leaving q must be those on arriving there plus half the impulses. The mean velocity x that gives them
+    is found by Newton's method with the mass matrix, factorised in O(n), in place of the derivative.
+    """
+    n = qd.shape[0]
+    zero, x = vec[ZERO], vec[_X]
+    forces(weightless, q, zero, qd, none, vec[_P], work)
+    _kick(rows, joints, h, q, tau, f_ext, given, vec, work)
+    place(rows, q, tree, False)
+    for j in range(n):
+        x[j] = qd[j] + 0.5 * h * (qdd[j] if given[j] else vec[ACCELERATION, j])
+    solved, last = False, np.inf
+    for _ in range(_TRIALS):
+        move(rows, q, x, h, other_q)
+        place(rows, other_q, tree, True)
+        body_steps(rows, h, tree)
+        joint_momenta(rows, q, False, x, tree, vec[_A])
+        for j in range(n):
+            slope = 0.0 if given[j] else 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j])
+            vec[REACTION, j] = 2.0 * (vec[_A, j] - vec[_P, j]) / h  # what the motion asks of a joint, at its start
+            weightless[j + 1, ARMATURE] = vec[ARMATURES, j] + slope
+            vec[_B, j] = vec[_P, j] - vec[_A, j] - slope * x[j]
+        accelerations(weightless, q, zero, vec[_B], none, zero, given, other_qd, vec[_A], work)
+        size, scale = 0.0, 0.0
+        for j in range(n):
+            if not given[j]:
+                x[j] += other_qd[j]
+                size = max(size, abs(other_qd[j]))
+                scale = max(scale, abs(x[j]))
+        # Round-off of positions, divided by h, is the floor; near it the steps stop shrinking.
+        if size <= 2e-16 * (scale + 1.0 / h) or (size <= 1e-9 * (scale + 1.0) and size >= 0.5 * last):
+            solved = True
+            break
+        last = size
+    move(rows, q, x, h, other_q)
+    place(rows, other_q, tree, True)
+    body_steps(rows, h, tree)
+    joint_momenta(rows, other_q, True, x, tree, vec[_P])
+    for j in range(n):
+        if not given[j]:
+            vec[_P, j] -= 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j]) * x[j]
+        weightless[j + 1, ARMATURE] = vec[ARMATURES, j]
+        vec[_X, j] = qd[j] + h * qdd[j] if given[j] else 0.0
+    _kick(rows, joints, h, other_q, tau, f_ext, given, vec, work)
+    accelerations(weightless, other_q, zero, vec[_P], none, vec[_X], given, other_qd, vec[_A], work)
+    for j in range(n):
+        side = 1.0 if other_qd[j] > 0.0 else (-1.0 if other_qd[j] < 0.0 else 0.0)
+        if given[j]:
+            mean = 0.5 * vec[REACTION, j] + (vec[_A, j] - vec[_P, j]) / h
+            dry = dry_friction(joints, j, other_qd[j], side) + joints[LOAD, j] * abs(mean)
+            vec[REACTION, j] = mean + joints[DAMPING, j] * other_qd[j] + dry * side
+        else:
+            vec[REACTION, j] = tau[j]
+        vec[ACCELERATION, j] = (other_qd[j] - qd[j]) / h
+        qd[j] = other_qd[j]
+    for k in range(q.shape[0]):
+        q[k] = other_q[k]
+    return solved
+
 
 #: Methods, as `settings` names them.
 SEMI_IMPLICIT, RKMK4, VARIATIONAL = 0, 1, 2

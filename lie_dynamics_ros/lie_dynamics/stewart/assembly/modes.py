@@ -3,22 +3,238 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform, require_platform
+from ..solvers.kernels import newton as nk
 from ..solvers.kernels.certificate import MAX_H
-from ..solvers.memory import blank_memory
-from .canonical import canonical
-from .classes import EXACT, Array, placement_of
-from .kernels.poses import ERROR, MOVED, PROOF, refine
-from .paths import Bools, Target, make_target, with_mirror_images
+from ..solvers.kernels.nearest import approach
+from ..solvers.memory import blank_memory, read_pose
+from .classes import EXACT, Array, Complex, Ints, placement_of
+from .kernels.poses import ERROR, MOVED, PROOF, place, refine
+from .paths import Bools, Target, finite_poses, make_target, with_mirror_images
 from .search import Found, follow_paths
-from .self_motion import find_real_member, walk_from
+
+# Self-motions: whether a Stewart platform can move though its legs are locked.
+
+#: How well poses of a self-motion must have the lengths, as a share of the platform's radius; data of six digits do.
+_TOLERANCE = 1e-5
+#: A walk along a self-motion: step in radians and platform radii, number of steps. A pose that is singular to any
+#: finite order leaves the lengths on a walk as long as this.
+_STEP, _STEPS = 0.05, 20
+#: Directions count as free when their singular value is below this share of the largest.
+_FREE = 1e-3
+#: Singular but for rounding errors, as a share of the largest singular value.
+_SINGULAR = 1e-11
+_RANDOM_TRIES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A walk along poses with the same lengths: where it began (4, 4), and whether all of it is exactly singular.
+
+    Where it is not, the platform as given has at most isolated poses there, too near to each other to tell whether
+    its data mean a continuous family.
+    """
+
+    pose: Array
+    exact: bool
+
+
+def find_real_member(
+    platform: StewartPlatform, lengths: Array, target: Target, family: list[tuple[int, Complex]]
+) -> Walk | None:
+    """Return a walk of a platform, in canonical form, with its legs locked at `lengths`, or None if there is none.
+
+    The search starts at the real parts of complex members of the family and at random poses.
+    """
+    rng = np.random.default_rng(0)
+    memory = blank_memory(platform)
+    memory[nk.TARGET : nk.TARGET + 6] = 0.5 * lengths**2
+    for guess in [*_real_parts(platform, target, family), *_random_poses(platform, lengths, rng)]:
+        memory[nk.QUATERNION : nk.QUATERNION + 4] = so3.to_quaternion(guess[:3, :3])
+        memory[nk.POSITION : nk.POSITION + 3] = guess[:3, 3] + guess[:3, :3] @ memory[nk.SHIFT : nk.SHIFT + 3]
+        if approach(memory) < _TOLERANCE * memory[nk.RADIUS]:
+            walk = walk_from(platform, lengths, read_pose(memory))
+            if walk is not None:
+                return walk
+    return None
+
+
+def walk_from(platform: StewartPlatform, lengths: Array, pose: Array) -> Walk | None:
+    """Return the walk from a pose (4, 4) while the legs keep their lengths (6,), or None if there is none."""
+    radius = platform.characteristic_length
+    scale = np.array([1.0 / radius] * 3 + [1.0] * 3)
+    for direction in _directions(platform, pose, scale)[0]:
+        for sign in (1.0, -1.0):
+            here, tangent, exact = pose, sign * direction, True
+            for _ in range(_STEPS):
+                there = here @ se3.exp(_STEP * radius * scale * tangent)
+                for _ in range(8):
+                    error = lengths - platform.leg_lengths(there)
+                    u, s, v = _decomposition(platform, there, scale)
+                    keep = s > _FREE * s[0]
+                    there = there @ se3.exp(scale * (v[keep].T @ ((u[:, keep].T @ error) / s[keep])))
+                free, flatness = _directions(platform, there, scale)
+                step = se3.log(se3.inverse(here) @ there) / scale
+                error = lengths - platform.leg_lengths(there)
+                if np.abs(error).max() > _TOLERANCE * radius or not free or np.linalg.norm(step) < 0.5 * _STEP * radius:
+                    break
+                exact &= flatness * radius < _SINGULAR
+                along = sum((k @ step) * k for k in free)
+                here, tangent = there, along / np.linalg.norm(along)
+            else:
+                return Walk(pose, exact)
+    return None
+
+
+def _directions(platform: StewartPlatform, pose: Array, scale: Array) -> tuple[list[Array], float]:
+    """Return unit twists (6,), angular part times the radius, that hardly change the lengths, and the least change."""
+    _, s, v = _decomposition(platform, pose, scale)
+    return list(v[s <= _FREE * s[0]]), float(s[-1] / s[0])
+
+
+def _decomposition(platform: StewartPlatform, pose: Array, scale: Array) -> tuple[Array, Array, Array]:
+    """Return the singular value decomposition of the Jacobian; that of the identity where the pose is not finite."""
+    jacobian = platform.jacobian(pose) * scale
+    return np.linalg.svd(jacobian if np.isfinite(jacobian).all() else np.eye(6))
+
+
+def _real_parts(platform: StewartPlatform, target: Target, family: list[tuple[int, Complex]]) -> list[Array]:
+    if not family:
+        return []
+    charts, points = zip(*family, strict=True)
+    e, p = finite_poses(np.array(charts), np.array(points))
+    poses = np.empty((len(e), 16))
+    place(blank_memory(platform), np.ascontiguousarray(e.real), np.ascontiguousarray(p.real), target.frame, poses)
+    return list(poses.reshape(-1, 4, 4))
+
+
+def _random_poses(platform: StewartPlatform, lengths: Array, rng: np.random.Generator) -> list[Array]:
+    """Return poses of any orientation at distances like the lengths."""
+    e = rng.normal(size=(_RANDOM_TRIES, 4))
+    pose = np.tile(np.eye(4), (_RANDOM_TRIES, 1, 1))
+    pose[:, :3, :3] = so3.from_quaternion(e / np.linalg.norm(e, axis=1)[:, None])
+    place = rng.normal(size=(_RANDOM_TRIES, 3))
+    centre = platform.base_points.mean(axis=0) + lengths.mean() * place / np.linalg.norm(place, axis=1)[:, None]
+    pose[:, :3, 3] = centre - pose[:, :3, :3] @ platform.platform_points.mean(axis=0)
+    return list(pose)
+
+
+# One form of a Stewart platform, whatever its frames, units and order of legs, and whichever side is the platform.
+#
+# Assembly modes are sought and judged in this form, so that they do not depend on how a platform was written down.
+
+#: Differences below this share of the size are rounding errors.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalPlatform:
+    """A platform with centred sides, the smaller one on top, the radius of the larger one as the unit of length.
+
+    Attributes
+    ----------
+    platform : the platform in this form.
+    order : leg ``order[j]`` of the user is leg j here.
+    swapped : whether base and platform have changed places, which inverts the pose.
+    unit : radius of the larger side [m].
+    ratio : radius of the platform in units.
+    centres, turns : centroid (3,) [m] of each side here in the frame of the user, and the rotation (3, 3) from there.
+    """
+
+    platform: StewartPlatform
+    order: Ints
+    swapped: bool
+    unit: float
+    ratio: float
+    centres: tuple[Array, Array]
+    turns: tuple[Array, Array]
+
+    def poses(self, poses: Array) -> Array:
+        """Return poses (k, 4, 4) of this form as those of {B} in {N} of the user."""
+        (first, second), (a, b) = self.turns, self.centres
+        found = np.empty_like(poses)
+        found[:] = np.eye(4)
+        found[:, :3, :3] = first.T @ poses[:, :3, :3] @ second
+        found[:, :3, 3] = a + self.unit * poses[:, :3, 3] @ first - found[:, :3, :3] @ b
+        if self.swapped:
+            found[:, :3, :3] = np.swapaxes(found[:, :3, :3], 1, 2)
+            found[:, :3, 3] = -(found[:, :3, :3] @ found[:, :3, 3, None])[..., 0]
+        return found
+
+
+@lru_cache(maxsize=256)
+def _canonical(points: bytes) -> CanonicalPlatform:
+    base, platform = np.frombuffer(points).reshape(2, 6, 3)
+    return _bring(base, platform)
+
+
+def canonical(base: Array, platform: Array) -> CanonicalPlatform:
+    """Return the canonical form of a platform (6, 3), (6, 3)."""
+    return _canonical(np.stack([base, platform]).tobytes())
+
+
+def _bring(base: Array, platform: Array) -> CanonicalPlatform:
+    sides = (base, platform)
+    gaps = [np.linalg.norm(points[:, None] - points[None], axis=-1) for points in sides]
+    radii = [float(np.sqrt(np.sort((g * g).ravel()).sum() / 72.0)) for g in gaps]
+    unit = max(radii) or 1.0
+    # How far the other joints of its side are from that of a leg: the same number in any order of the legs.
+    spreads = [np.round(np.sort(g, axis=1).sum(axis=1) / (_ROUNDING * unit)) for g in gaps]
+    pointed = min(radii) < _ROUNDING * unit  # a side that is a point has no rotation to speak of: it is the base
+    swapped = radii[0] > radii[1] if pointed else _is_larger(radii, spreads, unit)
+    i, j = (1, 0) if swapped else (0, 1)
+    order = np.lexsort((spreads[j], spreads[i]))
+    first, second = sides[i][order], sides[j][order]
+    centres = first.mean(axis=0), second.mean(axis=0)
+    first, second = first - centres[0], second - centres[1]
+    turns = _axes(first), _axes(second)
+    form = StewartPlatform(first @ turns[0].T / unit, second @ turns[1].T / unit, allow_singular=True)
+    return CanonicalPlatform(form, order, swapped, unit, 1.0 if pointed else min(radii) / unit, centres, turns)
+
+
+def _is_larger(radii: list[float], spreads: list[Array], unit: float) -> bool:
+    """Tell whether the platform is larger than the base; of equal ones, whether it comes first in some fixed order."""
+    if abs(radii[1] - radii[0]) > _ROUNDING * unit:
+        return radii[1] > radii[0]
+    keys = []
+    for i, j in ((0, 1), (1, 0)):
+        order = np.lexsort((spreads[j], spreads[i]))
+        keys.append(np.concatenate([spreads[i][order], spreads[j][order]]))
+    differ = np.flatnonzero(np.abs(keys[1] - keys[0]) > 2.0)
+    return bool(differ.size and keys[1][differ[0]] > keys[0][differ[0]])
+
+
+def _axes(points: Array) -> Array:
+    """Return the rotation (3, 3) to axes that turn with centred points (6, 3).
+
+    z is normal to the best plane, x points to the joint that is farthest away along it, and of the joints off the x
+    axis the farthest has a positive y.
+    """
+    normal = np.linalg.svd(points)[2][2]
+    flat = points - np.outer(points @ normal, normal)
+    x = flat[_first_largest(np.linalg.norm(flat, axis=1))]
+    size = np.linalg.norm(x)
+    if not size > 0.0:
+        return np.eye(3)
+    x = x / size
+    y = np.cross(normal, x)
+    heights = flat @ y
+    sign = 1.0 if heights[_first_largest(np.abs(heights))] >= 0.0 else -1.0
+    return np.array([x, sign * y, sign * normal])
+
+
+def _first_largest(values: Array) -> int:
+    """Return the first of the largest entries, rounding errors aside."""
+    return int(np.argmax(values >= (1.0 - _ROUNDING) * values.max()))
+
 
 #: Ends are tried as real poses when imaginary parts are below this share.
 _NEARLY_REAL = 1e-5

@@ -18,13 +18,13 @@ from .path import line_path as line_path
 from .path import screw_path as screw_path
 from .path import smooth_path as smooth_path
 from .planning import PathError as PathError
+from .planning import PathFault as PathFault
 from .planning import PathReport as PathReport
 from .planning import check_path as check_path
 from .planning import path_fault as path_fault
 from .planning import plan_motion as plan_motion
 from .planning import stopped as stopped
 from .planning import time_path as time_path
-from .report import PathFault as PathFault
 from .washout import ClassicalWashout as ClassicalWashout
 from .washout import WashoutMotion as WashoutMotion
 from .washout import WashoutState as WashoutState
