@@ -35,7 +35,8 @@ def main(names: Sequence[str]) -> int:
                 traceback.print_exc()
                 failed.append(result)
                 continue
-            print(save(result, title, figures, where, raw), flush=True)
+            more = module.describe(raw) if hasattr(module, "describe") else ""
+            print(save(result, title, figures, where, raw, more), flush=True)
     if failed:
         print(f"could not be run: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

@@ -89,8 +89,10 @@ def _has_avx512() -> str:
         return "unknown"
 
 
-def save(name: str, title: str, figures: Sequence[Figure], where: dict[str, Any], raw: Any = None) -> str:
-    """Write the JSON file and the table; returns the table."""
+def save(
+    name: str, title: str, figures: Sequence[Figure], where: dict[str, Any], raw: Any = None, more: str = ""
+) -> str:
+    """Write the JSON file and the table, with more text below it; returns the table."""
     FOLDER.mkdir(exist_ok=True)
     content = {"title": title, "machine": where, "figures": [asdict(figure) for figure in figures], "raw": raw}
     (FOLDER / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -101,6 +103,7 @@ def save(name: str, title: str, figures: Sequence[Figure], where: dict[str, Any]
         measured = " ".join(word for word in (f"{figure.value:.4g}", figure.unit, spread) if word)
         lines.append(f"| {figure.name} | {measured} | {figure.target} | {met} |")
     lines += ["", "Measured on: " + ", ".join(f"{key} {value}" for key, value in where.items() if value) + ".", ""]
+    lines += [more, ""] if more else []
     table = "\n".join(lines)
     (FOLDER / f"{name}.md").write_text(table, encoding="utf-8")
     return table

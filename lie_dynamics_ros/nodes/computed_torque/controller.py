@@ -175,6 +175,11 @@ class Controller:
         """What the user should know besides, such as that a trajectory was slowed down; empty for nothing."""
         return self._core.note
 
+    @property
+    def stiffness_share(self) -> float:
+        """Part of the stiffness asked for that mode impedance had in the last answer; 1 in other modes."""
+        return float(self._core.tool.share) if self._core.mode == "impedance" else 1.0
+
     # What it does.
 
     def set(self, **parameters: Any) -> None:
