@@ -20,7 +20,8 @@ class RobotState:
     stamp : int
         Time of the state [ns]; that of its arrival where it has none.
     position, velocity : ndarray, shape (n,)
-        [rad or m, and per s]; not changed by whoever gets them.
+        [rad or m, and per s]; not changed by whoever gets them. Positions of joints without end go on where a driver
+        wraps, see `Unwinding`.
     wrenches : ndarray, shape (n_bodies, 6), or None
         Wrench that the environment exerts on each body, in its frame [N m, N]; None where there is none.
     age : float

@@ -8,6 +8,7 @@ from ...lie_dynamics import Model
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ..arrays import Array
 from ..robot_state import RobotState
+from ..turns import Turns
 from .tracked_mechanism import TrackedMechanism
 
 
@@ -33,7 +34,7 @@ class MechanismFollower:
         self.mechanism, self._apart = mechanism, most is not None or mechanism.max_speed is not None
         measured = [model.joint(name) for name in mechanism.measured]
         self.places = np.array([joint.q_slice.start for joint in measured], dtype=np.intp)
-        self._turns = np.where([joint.kind == "continuous" for joint in measured], 2.0 * np.pi, 0.0)
+        self._turns = Turns.of(model, mechanism.measured)
         self._velocity = np.zeros(len(measured))  # at the last state
         self._tracker = mechanism.tracker(model, bounded=mechanism.start_known, most=most)
         self._approach = mechanism.tracker(model, bounded=False)
@@ -56,10 +57,9 @@ class MechanismFollower:
 
     def unwound(self, position: Array) -> Array:
         """Return measured positions, those of joints that turn without end less the turns that a driver drops."""
-        if not self._turns.any():
+        if not self._turns.any:
             return position
-        before = self._tracker.q[self.places]
-        return position + self._turns * np.round((before - position) / (2.0 * np.pi))
+        return position + self._turns.between(position, self._tracker.q[self.places])
 
     def follow(self, state: RobotState) -> TrackedState:
         """Return what becomes of a state of the measured joints."""

@@ -11,6 +11,7 @@ from ...core.dynamics_answer import pushes
 from ...core.errors import MessageError
 from ...core.joint_points import JointPoints
 from ...core.robot_state import RobotState
+from ...core.turns import Turns
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
 from ...lie_dynamics.control import SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
@@ -56,6 +57,7 @@ class Answering(TimedLoop):
         self.motors = motors
         self._expects = motors is None or motors.same  # whether joints are measured that are desired to move
         self._unknown = self.zero if motors is None else np.zeros(len(motors.follower.places))
+        self.turns = Turns.of(robot, robot.joint_names)
         limits, n = robot.limits, len(robot.joint_names)
         self._resting = RESTING * self._speed
         self._too_fast = np.minimum(self.fastest, np.finfo(float).max)
@@ -201,7 +203,9 @@ class Answering(TimedLoop):
                 self._forget_delay()
             self._past.forget()
             self.clock.restart()
-            self.player = TrajectoryPlayer(position, self.options.start_tolerance, self.clock)
+            self.player = TrajectoryPlayer(
+                position, self.options.start_tolerance, self.clock, self.turns, self.model.joint_names
+            )
             self._tool.forget()
             self._times.reset()
             period = 0.0

@@ -230,7 +230,7 @@ class Controller:
         desired = answer.desired
         return ControlOutput(
             np.array(answer.effort), answer.phase, answer.reason, answer.mode,
-            np.array(desired.position), np.array(desired.velocity),
+            np.array(inputs.as_told(desired.position)), np.array(desired.velocity),
         )  # fmt: skip
 
     def follow(

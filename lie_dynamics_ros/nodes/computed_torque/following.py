@@ -141,7 +141,7 @@ class Following(Answering):
     def prepare(self, points: JointPoints, start: int = 0) -> Prepared:
         """Judge a trajectory, and slow it down where that is wished; raises MessageError. Any thread may do that."""
         player = self._require_player()
-        return self.judge.prepare(points, start, player.desired)
+        return self.judge.prepare(self.turns.near(points, player.desired.position), start, player.desired)
 
     def take(self, prepared: Prepared) -> None:
         """Take in a trajectory that was prepared; raises MessageError where that cannot be."""

@@ -169,14 +169,15 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         """Publish the efforts; what is costly besides only where somebody listens."""
         self._commands.publish(answer.effort)
         if self._setpoints is not None:
-            self._setpoint = make_setpoint(core, answer)
+            setpoint = make_setpoint(core, answer)
+            self._setpoint = setpoint._replace(position=self.inputs.as_told(setpoint.position))
             self._setpoints.publish(*self._setpoint, stamp)
         if self._efforts.heard:
             self._efforts.publish(answer.effort, stamp)
         if self._errors.heard:
             self._errors.publish(answer.error, answer.error_rate, stamp)
         if self._reports.heard:
-            self._reports.publish(core.model.joint_names, make_report(core, answer), stamp)
+            self._reports.publish(core.model.joint_names, make_report(core, answer, self.inputs.as_told), stamp)
         if answer.mode in TOOL_MODES:
             self._tool.publish(core.tool, answer.position, stamp)
         if answer.reason is not self._logged[1]:
@@ -218,7 +219,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
             core.give_up(silence)
         self._go_on(core)
         if core.goals.active and self._answer is not None:
-            self._action.feed_back(core, self._answer)
+            self._action.feed_back(core, self._answer, self.inputs.as_told)
 
     def _on_speed_scaling(self, message: Float64) -> None:
         core = self.answering

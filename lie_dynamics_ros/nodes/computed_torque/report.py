@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...core.arrays import Array
@@ -35,12 +36,14 @@ class ControllerReport:
     effort: Array
 
 
-def make_report(core: ComputedTorqueCore, answer: ControllerAnswer) -> ControllerReport:
-    """Return what is told of an answer."""
+def make_report(
+    core: ComputedTorqueCore, answer: ControllerAnswer, as_told: Callable[[Array], Array]
+) -> ControllerReport:
+    """Return what is told of an answer; ``as_told`` makes positions of those that count turns on."""
     ahead, law = answer.ahead, answer.law
     return ControllerReport(
-        answer.mode, answer.phase, answer.reason, answer.position, answer.velocity,
-        ahead.position, ahead.velocity, ahead.acceleration, answer.error, answer.error_rate,
+        answer.mode, answer.phase, answer.reason, as_told(answer.position), answer.velocity,
+        as_told(ahead.position), ahead.velocity, ahead.acceleration, answer.error, answer.error_rate,
         law.velocity, law.acceleration, law.damping, ahead.effort, answer.wrench, core.gravity(answer.position),
         answer.wanted, answer.blend, float(answer.scale), answer.total,
     )  # fmt: skip

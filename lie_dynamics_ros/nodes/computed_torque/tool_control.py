@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError
+from ...core.turns import Turns
 from ...lie_dynamics import (
     JointFriction,
     LieDynamicsError,
@@ -112,7 +113,7 @@ class ToolControl:
         self._lead = LEAD * (limit or USUAL_LIMIT)
         self._stops = MotionBounds(soft.lower, soft.upper, np.full(model.nv, np.inf))
         self._bounds = MotionBounds(soft.lower, soft.upper, ALLOWED_SPEED * fastest)
-        self._friction = friction
+        self._friction, self._turns = friction, Turns.of(model, model.joint_names)
         self.share, self.pace, self.damped, self.scaling, self.held = 1.0, 1.0, 0, 1.0, False
         self.rate = self.acceleration = np.zeros(model.nv)
 
@@ -269,9 +270,10 @@ class ToolControl:
         stiffness, ratio, _ = options.numbers
         if self._posture is None:
             self._posture = np.array(q)
+        posture = self._posture + self._turns.between(self._posture, q) if self._turns.any else self._posture
         motion = reference.pose, reference.twist, reference.acceleration
         common: dict[str, Any] = {
-            "null_torque": M @ (-g.posture_kd * qd), "null_spring": M @ (g.posture_kp * (self._posture - q)),
+            "null_torque": M @ (-g.posture_kd * qd), "null_spring": M @ (g.posture_kp * (posture - q)),
             "axes": self._axes, "speed": self._speed, "singular": options.singularity, "yielding": gains.slide,
         }  # fmt: skip
         if mode == TOOL_MODES[0]:

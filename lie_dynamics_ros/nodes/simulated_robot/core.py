@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.commands import ACCELERATION, EFFORT, HOLD, JointCommand
+from ...core.commands import ACCELERATION, EFFORT, HOLD, POSITION, JointCommand
 from ...core.errors import ParameterError
 from ...core.robot_options import RobotOptions
+from ...core.turns import TURN, Turns
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.simulation import JointPhysics, Simulator
 from .sine_motion import SineMotion
@@ -73,6 +74,7 @@ class SimulationOptions(RobotOptions):
     saturate: bool
     position_bandwidth: float
     position_noise: float
+    wrap_positions: bool
     velocity_noise: float
 
     @classmethod
@@ -160,6 +162,7 @@ class RobotSimulation:
         limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
         self.limit = np.where(limited, limits.effort, np.finfo(float).max)
         self._seed = seed
+        self._turns = Turns.of(model, model.joint_names)
         self._coming = DelayedCommands(delay)
         self._simulator = Simulator(model, self.start, step=step)
         self.set_options(options)
@@ -204,6 +207,9 @@ class RobotSimulation:
     def _take(self, named: NDArray[np.bool_], told: NDArray[np.int_], value: Array, rate: Array) -> None:
         for own, new in ((self.told, told), (self.value, value), (self.rate, rate)):
             own[named] = new[named]
+        if self._turns.any:
+            aimed = self.value + self._turns.between(self.value, self.state[0])
+            self.value = np.where(named & (self.told == POSITION), aimed, self.value)
 
     def hold(self) -> None:
         """Brake all joints that are not held yet, at once; they stay where they come to rest."""
@@ -261,12 +267,14 @@ class RobotSimulation:
         return np.asarray(np.clip(tau, -self.limit, self.limit))
 
     def measure(self) -> tuple[Array, Array]:
-        """Position and velocity as the sensors see them, with noise, each (n,)."""
+        """Position and velocity as the sensors see them, each (n,): with noise, and wrapped where that is asked for."""
         q, qd = self.state
         if self.options.position_noise:
             q = q + self.options.position_noise * self._random.standard_normal(len(q))
         if self.options.velocity_noise:
             qd = qd + self.options.velocity_noise * self._random.standard_normal(len(qd))
+        if self.options.wrap_positions:
+            q = np.where(self._turns.endless, (q + 0.5 * TURN) % TURN - 0.5 * TURN, q)
         return q, qd
 
     def take_saturated(self) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ SETTINGS = (
     ),
     Setting("position_noise", 0.0, "Standard deviation of measured positions [rad, m].", high=10.0),
     Setting("velocity_noise", 0.0, "Standard deviation of measured velocities [rad/s, m/s].", high=100.0),
+    Setting("wrap_positions", False, "Report joints without end from -pi to pi, as many drivers do."),
     Setting(
         "command_delay",
         0.0,

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError
+from ...core.turns import Turns
 from ...lie_dynamics import Model, forward_kinematics
 from ...lie_dynamics.stewart import StewartPlatform
 from .picture import BAD, GOOD, ContactView, Effort, Picture, PlatformView, ReportView, Robot
@@ -95,6 +96,9 @@ class ViewerCore:
             return
         joints = robot.model.joints
         self._index = {j.name: j.index for j in joints if j.q_slice.stop == j.q_slice.start + 1 and not j.coupled}
+        endless = np.zeros(len(joints), dtype=bool)
+        endless[list(self._index.values())] = Turns.of(robot.model, list(self._index)).endless
+        self._turns = Turns(endless)
         self._heard = -np.inf
         self._positions = _Numbers(np.zeros(len(joints)))
         self._efforts = {source: _Numbers(np.zeros(len(joints))) for source in EFFORT_SOURCES}
@@ -128,7 +132,11 @@ class ViewerCore:
         kept = self._positions if what == "positions" else self._efforts[what]
         if what == "positions":
             self._heard = now
-        kept.values[list(known)] = list(known.values())
+        at, new = list(known), np.array(list(known.values()))
+        if what == "positions":  # joints that mimic others go on where a driver wraps these
+            before = np.where(kept.times[at] > -np.inf, kept.values[at], new)
+            new = new + self._turns.between(new, before, np.array(at, dtype=np.intp))
+        kept.values[at] = new
         kept.times[list(known)] = now
 
     def take_pose(self, pose: Array, covariance: Array, now: float) -> None:

@@ -18,6 +18,7 @@ from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.latest import Latest
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
+from ...core.turns import Turns, Unwinding
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ..wire.messages import first_point, read_efforts, read_rates
@@ -131,7 +132,8 @@ class RobotInputs:
         self.wrenches, self.wrench_timeout = ExternalWrenches(whole if self.odometry is not None else model), 0
         self.gravity = GravitySensor(whole)
         self.with_effort = self.need_effort = False
-        turns = np.array([whole.joint(name).kind == "continuous" for name in self._names])
+        found = Turns.of(whole, self._names)
+        turns, self._unwinding = found.endless, Unwinding(found)
         self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(turns), USUAL_TIME, turns)
         self.acceleration: Array | None = None
         self.partial = PartialStates(self._names, turns)
@@ -144,6 +146,13 @@ class RobotInputs:
     def measured(self) -> tuple[str, ...]:
         """Joints that states tell of, in the order in which they are kept."""
         return self._names
+
+    def as_told(self, position: Array) -> Array:
+        """Return positions (n,), in model order, by the turns that the last state counted in its message."""
+        turned = self._unwinding.turned
+        if turned is None or len(turned) != self._carriers + len(position):
+            return position
+        return np.asarray(position - turned[self._carriers :])
 
     def read(self, message: JointState, stamp: int, now: int, age: float) -> RobotState:
         """Return the state in a message.
@@ -216,6 +225,7 @@ class RobotInputs:
         wrenches, k = self.wrenches.on_bodies(now, self.wrench_timeout), self._carriers
         time = time if self._estimates else 0.0
         self._read_at = now
+        position = self._unwinding.unwind(stamp, position, velocity)
         if self._base is None:
             return RobotState(stamp, position, velocity, wrenches, age, now, effort, time)
         told = (np.zeros(0),) * 3
@@ -237,6 +247,7 @@ class RobotInputs:
         if self.odometry is not None:
             self.odometry.forget()
         self.velocities.forget()
+        self._unwinding.forget()
         self.partial.forget()
         self._read_at = None
         self._estimates = False

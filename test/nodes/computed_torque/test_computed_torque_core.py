@@ -288,7 +288,7 @@ def test_anybody_can_compute_an_answer_again(mode):
         loop.core.conclude()
         estimated = loop.core.learner.estimated_model()
         state = RobotState(S + round(loop.k * loop.period * S), q, qd, wrenches)
-        told = make_report(loop.core, loop.core.answer(state))
+        told = make_report(loop.core, loop.core.answer(state), np.array)
         loop.k += 1
         used = told.desired_position - told.position_error, told.desired_velocity - told.velocity_error
         if stopping or mode in ("gravity_compensation", *TOOL_MODES):

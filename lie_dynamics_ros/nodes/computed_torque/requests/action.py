@@ -12,6 +12,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from ....core.arrays import Array
 from ....core.errors import MessageError, reason_of
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.texts import listed
@@ -149,8 +150,9 @@ class TrajectoryAction:
         message = self._type.Result(error_code=result.code, error_string=result.text)
         finish_goal(self._server, handle, message)
 
-    def feed_back(self, core: ComputedTorqueCore, answer: ControllerAnswer) -> None:
+    def feed_back(self, core: ComputedTorqueCore, answer: ControllerAnswer, as_told: Callable[[Array], Array]) -> None:
         """Publish how the last state stood to the motion desired, to those who sent goals under way."""
+        wanted, seen = as_told(answer.desired.position), as_told(answer.position)
         stamp = Time()
         stamp.sec, stamp.nanosec = divmod(answer.stamp, 10**9)
         for goal in core.goals.active:
@@ -160,8 +162,8 @@ class TrajectoryAction:
             passed = max(0.0, (core.player.clock.shown(answer.stamp) - goal.piece.start) * 1e-9)
             message = self._type.Feedback()
             message.header.stamp, message.joint_names = stamp, list(goal.names)
-            message.desired = _point(passed, desired.position[at], desired.velocity[at], desired.acceleration[at])
-            message.actual = _point(passed, answer.position[at], answer.velocity[at])
+            message.desired = _point(passed, wanted[at], desired.velocity[at], desired.acceleration[at])
+            message.actual = _point(passed, seen[at], answer.velocity[at])
             message.error = _point(passed, answer.error[at], answer.error_rate[at])
             if hasattr(message, "index"):
                 message.index = max(int(np.searchsorted(goal.piece.points.times, passed, "right")) - 1, 0)

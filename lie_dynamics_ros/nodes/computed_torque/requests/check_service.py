@@ -39,6 +39,7 @@ class CheckService:
             core.judge.require_end(points)
         except MessageError as error:
             response.reason = str(error)
+        points = core.turns.near(points, desired.position)
         points = core.judge.brought_to_rest(points, desired.position)
         path = Piece(0, points, desired if points.times[0] > 0.0 else None).path(desired.position)
         found = core.judge.report(path)

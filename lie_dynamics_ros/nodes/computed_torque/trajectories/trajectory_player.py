@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ....core.arrays import Array
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_points import JointPoints
+from ....core.turns import Turns
 from .path_clock import PathClock
 from .trajectory_piece import Desired, Halt, Piece
 
@@ -65,6 +66,10 @@ class TrajectoryPlayer:
     jump : float
         Largest distance [rad or m] from the desired position to a first point at time 0; farther ones are refused.
     clock : PathClock, optional
+    turns : Turns, optional
+        Joints on which trajectories begin at the nearest turn.
+    names : sequence of str, optional
+        Of the joints, for errors.
 
     Attributes
     ----------
@@ -77,12 +82,21 @@ class TrajectoryPlayer:
         Pieces that have begun; the user takes them out.
     """
 
-    def __init__(self, position: Array, jump: float, clock: PathClock | None = None) -> None:
+    def __init__(
+        self,
+        position: Array,
+        jump: float,
+        clock: PathClock | None = None,
+        turns: Turns | None = None,
+        names: Sequence[str] = (),
+    ) -> None:
         self.jump = jump
         self.judged: object = None
         self.dropped: list[tuple[int, JointPoints, str]] = []
         self.begun: list[Piece] = []
         self.clock = clock or PathClock()
+        self._turns = turns or Turns(np.zeros(len(position), dtype=bool))
+        self._names = names or [f"number {k}" for k in range(len(position))]
         self._pieces: list[Piece | Halt] = []
         self._waiting: list[_Waiting] = []
         self._zero = np.zeros(len(position))
@@ -179,13 +193,14 @@ class TrajectoryPlayer:
         """Make the piece of a trajectory that begins now, from the motion desired; raises MessageError."""
         points, start = new.points, new.start
         if points.times[0] == 0.0:
-            distance = np.abs(points.position[0] - desired.position[points.joints])
+            begin = self._turns.near(points, desired.position).position[0]
+            distance = np.abs(begin - desired.position[points.joints])
             if (distance > self.jump).any():
                 worst = int(np.argmax(distance))
                 raise MessageError(
                     TRAJECTORIES,
                     f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
-                    f"number {int(points.joints[worst])}; start_tolerance is {self.jump:g}",
+                    f"{self._names[int(points.joints[worst])]}; start_tolerance is {self.jump:g}",
                 )
         if start < now:
             # Late: points that are past are left out, and the first of the others is reached at its own time.
@@ -196,6 +211,7 @@ class TrajectoryPlayer:
             cut = (None if x is None else x[keep] for x in (points.velocity, points.acceleration, points.effort))
             points = JointPoints(points.joints, points.times[keep] - late, points.position[keep], *cut)
             start = now
+        points = self._turns.near(points, desired.position)
         for blend in BLENDS:
             piece = Piece(start, points, desired, blend)
             piece.points = new.points
