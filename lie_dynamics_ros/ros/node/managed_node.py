@@ -196,10 +196,16 @@ class ManagedNode(LifecycleNode):
         return super().create_lifecycle_publisher(msg_type, topic, *args, **kw)
 
     def listen(
-        self, type_: type, topic: str, callback: Callable[[Any], None], profile: QoSProfile = qos.SETPOINT_INPUT
+        self,
+        type_: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        profile: QoSProfile = qos.SETPOINT_INPUT,
+        raw: bool = False,
     ) -> Subscription:
-        """Subscribe, with a quality of service that the user can override."""
-        return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=qos.overridable())
+        """Subscribe, to serialized messages where ``raw``, with a quality of service that the user can override."""
+        options = qos.overridable()
+        return self.create_subscription(type_, topic, callback, profile, qos_overriding_options=options, raw=raw)
 
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **kw: Any) -> Any:
         """Make a timer; see the class for exceptions that leave the callback."""

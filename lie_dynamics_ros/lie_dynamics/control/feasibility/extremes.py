@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+BLOCK = 1000
+"""Polynomials that are looked at together: few enough for the cache, and for other threads of the interpreter."""
 _BERNSTEIN = {
     degree: np.array(
         [[comb(j, i) / comb(degree, i) if i <= j else 0.0 for i in range(degree + 1)] for j in range(degree + 1)]
@@ -31,15 +33,18 @@ def first_beyond(c: Array, spans: Array, bound: Array) -> tuple[float, int, int]
         How long each lasts [s].
     bound : ndarray, shape (m,) or (k, m)
     """
-    degree = c.shape[1] - 1
     bound = np.broadcast_to(bound, (len(c), c.shape[2]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = c * (spans[:, None] ** np.arange(degree + 1))[:, :, None]  # of t / span
-        hull = np.einsum("ji,kim->kjm", _BERNSTEIN[degree], scaled)
-    for k, column in np.argwhere(~(hull <= bound[:, None]).all(axis=1)):
-        found = largest(scaled[k, :, column])
-        if not found <= bound[k, column]:
-            return found, int(k), int(column)
+    for begin in range(0, len(c), BLOCK):
+        at = slice(begin, begin + BLOCK)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = c[at] * (spans[at, None] ** np.arange(c.shape[1]))[:, :, None]  # of t / span
+            low = np.ones(bound[at].shape, dtype=bool)
+            for row in _BERNSTEIN[c.shape[1] - 1].tolist():
+                low &= sum(part * scaled[:, i] for i, part in enumerate(row) if part) <= bound[at]
+        for k, column in np.argwhere(~low):
+            found = largest(scaled[k, :, column])
+            if not found <= bound[begin + k, column]:
+                return found, begin + int(k), int(column)
     return None
 
 

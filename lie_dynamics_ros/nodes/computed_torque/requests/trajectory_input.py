@@ -15,6 +15,7 @@ from ....ros.inputs.trajectories import read_joint_trajectory
 from ....ros.node.background import Background, Job
 from ....ros.wire import qos
 from ....ros.wire.interface_package import interfaces
+from ....ros.wire.trajectory_decoder import header_of
 from ..core import ComputedTorqueCore
 from ..trajectories.judging import Prepared
 
@@ -36,7 +37,7 @@ class TrajectoryInput:
         self._jobs: deque[tuple[Job, Callable[[Job], None]]] = deque()  # being prepared, in the order they came in
         status = getattr(interfaces("msg"), "TrajectoryStatus", None)
         self._status = status and node.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
-        node.listen(JointTrajectory, "~/joint_trajectory", self._receive)
+        node.listen(JointTrajectory, "~/joint_trajectory", self._receive, raw=True)
 
     def close(self) -> None:
         """End the thread."""
@@ -64,13 +65,13 @@ class TrajectoryInput:
             header.stamp.sec, header.stamp.nanosec = divmod(start, 10**9)
             self._tell(header, reason)
 
-    def _receive(self, message: JointTrajectory) -> None:
+    def _receive(self, message: bytes) -> None:
         core = self._node.answering
         if core is not None:
             joints = JointMapping(core.model.joint_names)
             self.prepare(
                 lambda: core.prepare(*reversed(read_joint_trajectory(message, joints))),
-                lambda job: self._take(message.header, job),
+                lambda job: self._take(header_of(message), job),
             )
 
     def _take(self, header: Header, job: Job) -> None:

@@ -136,18 +136,21 @@ class TrajectoryJudge:
         path = piece.path(desired.position)
         found = self.excess(path, piece.led)
         if found is None:
-            return Prepared(points, start, self, note)
+            return self._made(points, start, note)
         if self._policy == "reject" or found.kind not in TIMED:
             raise MessageError(TRAJECTORIES, f"a trajectory {found}")
         if self._policy == "accept":
-            return Prepared(points, start, self, f"taken, though it is a trajectory {found}")
+            return self._made(points, start, f"taken, though it is a trajectory {found}")
         try:
             slow = self.slowed(path)
         except LieDynamicsError as error:
             raise MessageError(TRAJECTORIES, f"a trajectory {found}; it cannot be slowed down: {error}") from error
         points = JointPoints(points.joints, slow.times, slow.q, slow.qd, slow.qdd, slow.effort)
         note = f"slowed down, takes {slow.factor:.3g} times as long ({slow.times[-1]:.3g} s): a trajectory {found}"
-        return Prepared(points, start, self, note)
+        return self._made(points, start, note)
+
+    def _made(self, points: JointPoints, start: int, note: str) -> Prepared:
+        return Prepared(replace(points, segments=points.joined()), start, self, note)
 
     def require_end(self, points: JointPoints) -> None:
         """Raise MessageError where a trajectory moves at its last point and that is not allowed."""

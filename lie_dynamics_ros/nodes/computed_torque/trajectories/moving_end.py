@@ -48,6 +48,7 @@ def tail(points: JointPoints, time: float) -> JointPoints:
         velocity=np.array([velocity, zero]),
         acceleration=acceleration,
         effort=None if points.effort is None else points.effort[[-1, -1]],
+        segments=None,
     )
 
 
@@ -59,4 +60,4 @@ def joined(points: JointPoints, after: JointPoints) -> JointPoints:
         return None if first is None else np.concatenate([first, getattr(after, name)[1:]])
 
     fields = {name: both(name) for name in ("position", "velocity", "acceleration", "effort")}
-    return replace(points, times=np.append(points.times, points.times[-1] + after.times[1:]), **fields)
+    return replace(points, segments=None, times=np.append(points.times, points.times[-1] + after.times[1:]), **fields)

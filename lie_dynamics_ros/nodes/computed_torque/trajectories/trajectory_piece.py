@@ -80,12 +80,11 @@ class Piece:
         self.joints, self.times, self.position, self.effort = at, times, position, effort
         self._moments = times.tolist()
         self.end = start + round(self._moments[-1] * 1e9)
-        self.segments = np.zeros((len(times) - 1, 6, len(at)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            fields = (field for field in (velocity, acceleration) if field is not None)
-            ends = (x for field in fields for x in (field[:-1], field[1:]))
-            found = hermite(np.diff(times)[:, None], np.diff(position, axis=0), *ends)
-            self.segments[:] = np.moveaxis(found, 0, 1)
+        self.segments = points.joined()
+        if self.led:
+            way = (None if x is None else x[:2] for x in (velocity, acceleration))
+            first = JointPoints(at, times[:2], position[:2], *way)
+            self.segments = np.concatenate([first.joined(), self.segments])
         self.fresh = int(self.led)
         if now is not None and times[0] == 0.0 and len(self.segments) and not self.led:
             self._begin_from(now, blend)
@@ -105,7 +104,7 @@ class Piece:
         zero = np.zeros(len(at))
         fading = hermite(float(self.times[self.fresh]), -away, rate, zero, bend, zero)
         fading[0] += away
-        self.position = self.position.copy()
+        self.position, self.segments = self.position.copy(), self.segments.copy()
         for k in range(self.fresh):
             added = _moved(float(self.times[k])) @ fading
             self.position[k] += added[0]

@@ -205,11 +205,9 @@ class TrajectoryPlayer:
         if start < now:
             # Late: points that are past are left out, and the first of the others is reached at its own time.
             late = (now - start) * 1e-9
-            keep = points.times > late
-            if not keep.any():
+            points = points.after(late)
+            if not len(points.times):
                 raise PastError
-            cut = (None if x is None else x[keep] for x in (points.velocity, points.acceleration, points.effort))
-            points = JointPoints(points.joints, points.times[keep] - late, points.position[keep], *cut)
             start = now
         points = self._turns.near(points, desired.position)
         for blend in BLENDS:
