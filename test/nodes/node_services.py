@@ -81,10 +81,13 @@ class ServiceCalls:
     def wait_state(self, node: str, label: str) -> None:
         self.wait(lambda: self.state(node) == label, f"{node} to become {label}")
 
-    def change_state(self, node: str, transition: str) -> bool:
-        """Ask for a transition; return whether the node made it."""
+    def change_state(self, node: str, transition: str | int) -> bool:
+        """Ask for a transition by label or id; return whether the node made it."""
         request = ChangeState.Request()
-        request.transition.label = transition
+        if isinstance(transition, str):
+            request.transition.label = transition
+        else:
+            request.transition.id = transition
         return self.call_once(ChangeState, node, "change_state", request).success
 
     # Parameters.

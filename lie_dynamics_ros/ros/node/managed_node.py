@@ -22,7 +22,12 @@ from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
 from ..wire import qos
-from ..wire.compatibility import destroy_lifecycle, given_parameters, lifecycle_state
+from ..wire.compatibility import (
+    destroy_lifecycle,
+    given_parameters,
+    lifecycle_state,
+    refuse_impossible_transitions,
+)
 from .connectivity import END_WHEN_DEAF, ConnectivityWatchdog
 from .garbage import freeze_gc, unfreeze_gc
 from .own_topics import check_inputs, check_type
@@ -92,6 +97,7 @@ class ManagedNode(LifecycleNode):
         self.watchdog: ConnectivityWatchdog | None = None
         self.told_to_end: Callable[[], bool] = lambda: False
         super().__init__(name, **kwargs)
+        refuse_impossible_transitions(self)
         self.settings = Settings(
             self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
         )

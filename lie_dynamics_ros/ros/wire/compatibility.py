@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...lie_dynamics.texts import quoted
+
 if TYPE_CHECKING:  # what sets the environment of processes must not load rclpy, which reads it
     from rclpy.action.server import ActionServer, ServerGoalHandle
     from rclpy.executors import Executor
@@ -21,6 +23,9 @@ if TYPE_CHECKING:  # what sets the environment of processes must not load rclpy,
 
 BEFORE_FAST_DDS_3 = ("humble", "iron", "jazzy")
 """Distributions whose Fast DDS still goes by the name of its libraries before version 3."""
+
+PRIMARY_STATES = ("unconfigured", "inactive", "active", "finalized")
+"""States in which a node waits for a transition; the others last as long as one."""
 
 UNKNOWN = b""
 """Stands for the publisher of a message where rclpy tells nothing."""
@@ -109,6 +114,36 @@ def given_parameters(node: Node) -> list[str]:
 def lifecycle_state(node: LifecycleNode) -> str:
     """Return the state of a lifecycle node, which can otherwise be asked for by a service only."""
     return str(node._state_machine.current_state[1])
+
+
+def refuse_impossible_transitions(node: LifecycleNode) -> None:
+    """Answer requests for transitions that the node's state does not have with ``success: false``.
+
+    rclpy (Jazzy, Kilted) raises an exception for a request by id that does not apply, which ends the process
+    (ros2/rclpy issue 1209); labels it refuses. Where rclpy refuses both, this changes nothing.
+    """
+    service = node._service_change_state
+    change = service.callback
+
+    def guarded(request: Any, response: Any) -> Any:
+        machine, asked = node._state_machine, request.transition
+        known = {(number, label) for number, label, *_ in machine.available_transitions}
+        named = any(label == asked.label for _, label in known)
+        possible = named if asked.label else any(number == asked.id for number, _ in known)
+        response.success = False
+        if possible and machine.current_state[1] in PRIMARY_STATES:
+            try:
+                return change(request, response)
+            except Exception as error:
+                node.get_logger().error(f"transition {asked.label or asked.id} failed: {error}")
+        else:
+            node.get_logger().warning(
+                f"no transition {quoted(asked.label) if asked.label else asked.id} while {machine.current_state[1]}; "
+                f"possible: {', '.join(sorted(f'{label} ({number})' for number, label in known)) or 'none'}"
+            )
+        return response
+
+    service.callback = guarded
 
 
 def destroy_lifecycle(node: LifecycleNode) -> None:

@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from lifecycle_msgs.srv import ChangeState
 from node_cases import CASES
 from node_harness import Bench, stamp_of
 
@@ -16,6 +17,8 @@ TRANSITIONS = {
     ("inactive", "cleanup"): "unconfigured",
 }
 LABELS = ("configure", "activate", "deactivate", "cleanup")
+IDS = {"configure": 1, "cleanup": 2, "activate": 3, "deactivate": 4}  # of lifecycle_msgs/Transition
+SHUTDOWN_IDS = {"unconfigured": 5, "inactive": 6, "active": 7}
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: case.module)
@@ -67,6 +70,43 @@ def test_goes_on_when_the_driver_is_started_again(shared, case):
     assert bench.state(node) == "active"
 
 
+def test_requests_that_no_state_has_change_nothing(shared, case):
+    """By id and by label, unknown ones and those of rclpy itself among them, each in every state."""
+    bench, node, answers = shared
+    for transition in ("deactivate", "cleanup"):
+        bench.change_state(node, transition)
+    for state, way in (("unconfigured", None), ("inactive", "configure"), ("active", "activate")):
+        if way:
+            assert bench.change_state(node, IDS[way])
+        possible = {IDS[label] for (s, label) in TRANSITIONS if s == state} | {SHUTDOWN_IDS[state]}
+        for number in {*range(12), 20, 21, 30, 31, 40, 41, 50, 60, 62, 99, 255} - possible:
+            assert not bench.change_state(node, number), f"{number} while {state}"
+        for label in ("", "nonsense", "transition_success", "on_configure", "create", "destroy", "\u00e4" * 300):
+            assert not bench.change_state(node, label), f"{label} while {state}"
+        assert bench.state(node) == state
+    case.check(bench.ask(lambda: case.state(bench), answers))
+
+
+def test_many_requests_at_once_are_answered_one_by_one(shared, case):
+    bench, node, answers = shared
+    rng = np.random.default_rng(12)
+    answered = set()
+    for _ in range(8):
+        futures = []
+        for number in rng.choice([0, 1, 2, 3, 4, 9, 10, 30, 200], 8):  # the queue of a service holds 10
+            request = ChangeState.Request()
+            request.transition.id = int(number)
+            futures.append(bench.start_call(ChangeState, node, "change_state", request))
+        bench.wait(lambda futures=futures: all(future.done() for future in futures), "answers to all")
+        answered |= {future.result().success for future in futures}
+    assert answered == {False, True}
+    if bench.state(node) == "unconfigured":
+        assert bench.change_state(node, "configure")
+    if bench.state(node) == "inactive":
+        assert bench.change_state(node, "activate")
+    case.check(bench.ask(lambda: case.state(bench), answers))
+
+
 def test_transitions_in_every_order(shared, case):
     """The last test of this node: it is finalized."""
     bench, node, answers = shared
@@ -78,15 +118,16 @@ def test_transitions_in_every_order(shared, case):
     while tried != everything:
         label = str(rng.choice(LABELS))
         wanted = TRANSITIONS.get((state, label))
-        assert bench.change_state(node, label) == (wanted is not None), f"{label} while {state}"
+        asked = label if rng.random() < 0.5 else IDS[label]
+        assert bench.change_state(node, asked) == (wanted is not None), f"{asked} while {state}"
         tried.add((state, label))
         state = wanted or state
         assert bench.state(node) == state
         if state == "active":
             case.check(bench.ask(lambda: case.state(bench), answers))
     assert bench.change_state(node, "shutdown")
-    for label in LABELS:
-        assert not bench.change_state(node, label)
+    for asked in (*LABELS, *IDS.values(), *SHUTDOWN_IDS.values()):
+        assert not bench.change_state(node, asked)
     assert bench.state(node) == "finalized"
 
 

@@ -281,3 +281,43 @@ assert gc.get_freeze_count() == 0
 def test_an_active_node_that_is_destroyed_leaves_garbage_collection_as_it_was():
     done = subprocess.run([sys.executable, "-c", DESTROYED], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+TRANSITIONS = """
+import importlib, sys
+import numpy as np
+import rclpy
+from lifecycle_msgs.srv import ChangeState
+from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
+
+rclpy.init(args=["--ros-args", "-p", "autostart:=false"])
+rng, ids, made = np.random.default_rng(0), [*range(5), *range(8, 12), 20, 30, 40, 50, 60, 99, 255], 0
+labels = ("configure", "cleanup", "activate", "deactivate", "create", "destroy", "transition_error", "none", "\\u00e4")
+for name, kind in {**NODE_CLASSES, "viewer": "ViewerNode"}.items():
+    node = getattr(importlib.import_module(f"lie_dynamics_ros.nodes.{name}.node"), kind)()
+    for _ in range(int(sys.argv[1])):
+        request = ChangeState.Request()
+        if rng.random() < 0.5:
+            request.transition.id = int(rng.choice(ids))
+        else:
+            request.transition.label = str(rng.choice(labels))
+        before = node.state
+        answer = node._service_change_state.callback(request, ChangeState.Response())
+        assert node.state in ("unconfigured", "inactive", "active", "finalized"), (name, node.state)
+        assert answer.success or node.state in (before, "unconfigured"), (name, before, node.state)
+        made += 1
+    request = ChangeState.Request()
+    request.transition.label = "shutdown"
+    for wanted in (True, False):
+        assert node._service_change_state.callback(request, ChangeState.Response()).success is wanted, name
+    node.destroy_node()
+print("asked", made)
+"""
+
+
+def test_no_request_for_a_transition_ends_any_node():
+    """What a client may send, over all nodes, at random; through the callback of the service, as executors call it."""
+    done = subprocess.run(
+        [sys.executable, "-c", TRANSITIONS, "40"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0 and done.stdout.startswith("asked 4"), done.stdout + done.stderr[-4000:]
