@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..lie_dynamics import InputError
+from ..lie_dynamics.files import write_file
 from ..lie_dynamics.stewart import (
     DisplacementSensor,
     LegReadings,
@@ -129,14 +130,13 @@ def run(given: argparse.Namespace) -> int:
     print("looking for the poses to measure next, and drawing", file=sys.stderr, flush=True)
     calibrated = found.joints or found.platform
     plan = _plan(given, calibrated, found.poses, stations.measured, found.further)
-    given.out.mkdir(parents=True, exist_ok=True)
     files = [given.out / "platform.yaml", given.out / "stewart_pose.yaml"]
     sensors = sensors.with_offsets(found.offsets[:6], found.gains[:6])
     sensors = sensors.with_further(found.further, found.offsets[6:], found.gains[6:])
     sensors = sensors.on_legs(points_of(platform), found.platform)
-    files[0].write_text(calibrated.to_yaml() + sensors.to_yaml(), encoding="utf-8")
+    write_file(files[0], calibrated.to_yaml() + sensors.to_yaml())
     if found.joints is None:
-        files[1].write_text(parameters(files[0], given.legs), encoding="utf-8")
+        write_file(files[1], parameters(files[0], given.legs))
     else:  # the node takes point joints
         del files[1]
     files.append(write_calibration(found, given.out / "report.html", stations.legs, stations.remarks, plan))
@@ -256,9 +256,8 @@ def _plan(
 
 
 def _write_plan(folder: Path, plan: PlannedPoses) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "next_poses.yaml"
-    path.write_text(plan.to_yaml(), encoding="utf-8")
+    write_file(path, plan.to_yaml())
     print(f"{told(plan)}: {path}")
     return 0
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..lie_dynamics import InputError, LieDynamicsError, Model
+from ..lie_dynamics.files import write_file
 from ..lie_dynamics.identification import (
     IdentifiedRobot,
     exciting_motion,
@@ -139,8 +140,7 @@ def _plan(given: argparse.Namespace, model: Model) -> int:
         center=given.center, trials=given.trials,
     )  # fmt: skip
     path = given.out / "plan.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(motion.to_yaml(), encoding="utf-8")
+    write_file(path, motion.to_yaml())
     near = f", {motion.clearance:.2f} m from the planes" if given.plane else ""
     near += f", {motion.gap:.2f} m between capsules" if capsules else ""
     print(f"{motion.time[-1]:g} s, condition {motion.condition:.0f}{near}: {path}")

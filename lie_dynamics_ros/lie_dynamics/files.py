@@ -1,9 +1,10 @@
-"""Files that users name: regular ones only, of limited size, and nothing that can block."""
+"""Files that users name: read where regular and of limited size, written whole or not at all, without blocking."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
 
 
@@ -38,8 +39,43 @@ def read_file(path: str | os.PathLike[str], max_size: int) -> bytes:
     return b"".join(parts)
 
 
-def _refuse_special(status: os.stat_result) -> None:
+def _refuse_special(status: os.stat_result, path: str | None = None) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is a device, FIFO or socket, and a regular file is expected")
+        raise OSError(errno.EINVAL, "it is a device, FIFO or socket, and a regular file is expected", path)
+
+
+def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
+    """Write a regular file at once: whoever opens it sees what was there before, or all of the new.
+
+    Folders that are missing are made. A link is replaced and not followed, so that nothing outside the folder changes;
+    devices, FIFOs, sockets and folders are left as they are.
+
+    Raises
+    ------
+    OSError
+        If something that is no regular file stands there, or the folder cannot be written; nothing is changed then.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        mode = None
+    else:
+        if not stat.S_ISLNK(status.st_mode):
+            _refuse_special(status, os.fspath(path))
+        mode = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
+    temporary = os.path.join(folder, f".{name[:200]}.{secrets.token_hex(8)}")
+    data = text.encode("utf-8") if isinstance(text, str) else text
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

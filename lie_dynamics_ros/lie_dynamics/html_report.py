@@ -10,6 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .files import write_file
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -23,9 +25,8 @@ _STYLE = (
 def write_page(path: str | PathLike[str], title: str, parts: Sequence[str]) -> Path:
     """Write a page of parts that are HTML, make its folder where it is missing, and return the path."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     head = f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>{escape(title)}</title>"
-    target.write_text(head + f"<style>{_STYLE}</style>" + "\n".join(parts) + "</html>\n", encoding="utf-8")
+    write_file(target, head + f"<style>{_STYLE}</style>" + "\n".join(parts) + "</html>\n")
     return target
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
-from lie_dynamics_ros.lie_dynamics.files import read_file
+from lie_dynamics_ros.lie_dynamics.files import read_file, write_file
 from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
 
 
@@ -82,3 +82,43 @@ def test_a_file_that_is_no_urdf_is_not_quoted(tmp_path):
         read_urdf(file)
     assert "secret" not in str(caught.value)
     assert "root" not in str(caught.value).replace(str(tmp_path), "")
+
+
+def test_written_whole_over_links_and_never_into_what_they_name(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    for name, text in (("link", "new"), ("file", b"new"), ("deep/er/file", "new")):
+        target = tmp_path / "out" / name
+        target.parent.mkdir(parents=True, exist_ok=name != "deep/er/file")
+        if name == "link":
+            target.symlink_to(precious)
+        write_file(target, text)
+        write_file(target, text)
+        assert target.read_text() == "new" and not target.is_symlink()
+    assert precious.read_text() == "kept"
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["deep", "file", "link"]
+
+
+def test_what_is_no_file_is_not_replaced_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    for name, said in (("fifo", "FIFO"), ("folder", "directory")):
+        with pytest.raises(OSError, match=said):
+            write_file(tmp_path / name, "new")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fifo", "folder"]
+
+
+def test_a_file_keeps_its_rights_and_its_text_where_nothing_can_be_written(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("old")
+    file.chmod(0o640)
+    write_file(file, "new")
+    assert file.stat().st_mode & 0o777 == 0o640
+
+    def full(*_):
+        raise OSError(28, "no space")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        write_file(file, "newer")
+    assert file.read_text() == "new" and len(list(tmp_path.iterdir())) == 1

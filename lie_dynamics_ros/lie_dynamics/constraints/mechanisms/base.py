@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...dynamics.kinematics import frame_pose
 from ...errors import DescriptionError, InputError
+from ...files import write_file
 from ...lie import SpatialInertia, se3
 from ...lie._arrays import as_array
 from ...model import joint_types as jt
@@ -148,7 +149,7 @@ class Mechanism:
             f"{name}.yaml": "/**:\n  closed_loop:\n    ros__parameters:\n" + "".join(lines),
         }
         for file, text in texts.items():
-            (place / file).write_text(text, encoding="utf-8")
+            write_file(place / file, text)
         first, second, third = (place / file for file in texts)
         return first, second, third
 

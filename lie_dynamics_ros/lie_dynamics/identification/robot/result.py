@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
 from ...dynamics.mass_matrix_solution import solve_mass_matrix
+from ...files import write_file
 from ...model.model import Model
 from ...model.urdf_inertias import LOSSES, with_inertias
 from ..base_parameters import BaseParameters
@@ -142,10 +143,9 @@ class IdentifiedRobot:
         losses = {n: dict(zip(LOSSES, own, strict=True)) for n, own in zip(names, values, strict=True)}
         changed = {self.model.body_names[b]: self.model.inertia(b) for b in bodies}
         text = with_inertias(urdf, changed, losses, self.given)
-        target.mkdir(parents=True, exist_ok=True)
         paths = target / "robot.urdf", target / "friction.yaml"
-        paths[0].write_bytes(text)
-        paths[1].write_text(law.to_yaml(self.model), encoding="utf-8")
+        write_file(paths[0], text)
+        write_file(paths[1], law.to_yaml(self.model))
         return paths
 
 
