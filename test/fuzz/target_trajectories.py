@@ -194,7 +194,7 @@ class Run:
             start, points = read_joint_trajectory(message, self.names)
             joints = [names[k] for k in points.joints]
             path, end = (
-                read_bounds(name, given, joints, names, self.core.numbers[name][points.joints])
+                read_bounds(name, given, joints, self.core.numbers[name][points.joints])
                 for name in ("path_tolerance", "goal_tolerance")
             )
             goal = Goal(None, joints, path, end, float(rng.choice([0.0, 1e-3, 1.0])))

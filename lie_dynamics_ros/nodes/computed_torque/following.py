@@ -14,6 +14,7 @@ from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS
 from .trajectories.goals import SUCCESSFUL, Goal
 from .trajectories.judging import Prepared
+from .trajectories.trajectory_piece import Desired
 from .trajectories.trajectory_player import TrajectoryPlayer
 
 CONTACT = "contact"
@@ -140,12 +141,12 @@ class Following(Answering):
 
     def prepare(self, points: JointPoints, start: int = 0) -> Prepared:
         """Judge a trajectory, and slow it down where that is wished; raises MessageError. Any thread may do that."""
-        player = self._require_player()
+        player = self.require_following()
         return self.judge.prepare(self.turns.near(points, player.desired.position), start, player.desired)
 
     def take(self, prepared: Prepared) -> None:
         """Take in a trajectory that was prepared; raises MessageError where that cannot be."""
-        player, options = self._require_player(), self.options
+        player, options = self.require_following(), self.options
         assert self._last is not None
         if prepared.judge.model.joint_names != self.model.joint_names:
             raise MessageError(TRAJECTORIES, "a trajectory that was read for another robot description")
@@ -156,7 +157,19 @@ class Following(Answering):
         player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole, lead)
         self.note = prepared.note
 
-    def _require_player(self) -> TrajectoryPlayer:
+    def desired_at(self, time: int) -> Desired:
+        """Return the motion desired at a time [ns], 0 for that of the last state; raises MessageError for the past.
+
+        By the trajectories now under way.
+        """
+        if self.player is None or self._last is None:
+            raise MessageError(TRAJECTORIES, "the node has received no joint state yet")
+        if time and time < self._last:
+            raise MessageError(TRAJECTORIES, f"a time {(self._last - time) * 1e-9:.3f} s before the last state")
+        return self.player.ahead(time or self._last)
+
+    def require_following(self) -> TrajectoryPlayer:
+        """Return what plays trajectories; raises MessageError where none are followed now."""
         if self.player is None or self._last is None:
             raise MessageError(TRAJECTORIES, "a trajectory before the first joint state: it has nowhere to start from")
         if self.phase in UNTIL_HOLD:
@@ -169,7 +182,8 @@ class Following(Answering):
     def pursue(self, goal: Goal, prepared: Prepared) -> None:
         """Take in the trajectory of a goal; raises MessageError where that cannot be."""
         self.take(prepared)
-        goal.points, goal.note = prepared.points, prepared.note
+        goal.points = prepared.points
+        goal.note = "; ".join(x for x in (prepared.note, goal.note) if x)
         self.goals.active.append(goal)
 
     def cancel(self, goal: Goal) -> None:

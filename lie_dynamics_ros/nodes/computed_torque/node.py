@@ -47,6 +47,7 @@ from .outputs.tool_outputs import ToolOutputs
 from .report import ControllerReport, make_report
 from .requests.action import TrajectoryAction
 from .requests.check_service import CheckService
+from .requests.standard_interfaces import StandardInterfaces
 from .requests.trajectory_input import TrajectoryInput
 from .setpoints import Setpoint, make_setpoint
 from .tool.tool_options import TOOL_MODES
@@ -82,15 +83,16 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self._setpoint: Setpoint | None = None
         self._inertia = InertiaOutput(self)
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
-        self._reports = StateReports(self, "~/controller_state", "ControllerState", ControllerReport)
+        self._reports = StateReports(self, "~/control_state", "ControllerState", ControllerReport)
         self._tool = ToolOutputs(self)
         self._trajectories = self.own(TrajectoryInput(self))
-        self.listen(Float64, "~/speed_scaling", self._on_speed_scaling)
+        self.listen(Float64, "~/speed_scaling", lambda m: self.scale_speed(m.data))
         self.listen(Bool, "~/contact", self._on_contact)
         self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
         self._check = CheckService(self)
+        self._standard = StandardInterfaces(self)
         self._action = self.own(TrajectoryAction(self, self._trajectories.prepare))
         self._watch()
 
@@ -178,6 +180,8 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
             self._errors.publish(answer.error, answer.error_rate, stamp)
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, make_report(core, answer, self.inputs.as_told), stamp)
+        if self._standard.heard:
+            self._standard.publish(core, answer, stamp)
         if answer.mode in TOOL_MODES:
             self._tool.publish(core.tool, answer.position, stamp)
         if answer.reason is not self._logged[1]:
@@ -221,10 +225,11 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         if core.goals.active and self._answer is not None:
             self._action.feed_back(core, self._answer, self.inputs.as_told)
 
-    def _on_speed_scaling(self, message: Float64) -> None:
+    def scale_speed(self, factor: float) -> None:
+        """Let desired motions run slower by a factor that was received."""
         core = self.answering
         if core is not None:
-            self.stream.accept(lambda: core.scale_speed(message.data))
+            self.stream.accept(lambda: core.scale_speed(factor))
 
     def _on_contact(self, message: Bool) -> None:
         core = self.answering

@@ -159,6 +159,11 @@ CONTROL_SETTINGS = (
         False,
         "Take trajectories whose last point has a velocity, and bring them to rest behind it.",
     ),
+    Setting(
+        "allow_partial_joints_goal",
+        True,
+        "Take goals that name some of the joints; else these are rejected.",
+    ),
     per_joint(
         "path_tolerance",
         0.0,
@@ -232,6 +237,7 @@ class ComputedTorqueOptions(RobotOptions):
     stop_time: float
     on_infeasible: str
     allow_nonzero_velocity_at_trajectory_end: bool
+    allow_partial_joints_goal: bool
     goal_time_tolerance: float
     speed_scaling: float
     speed_scaling_time: float

@@ -1,4 +1,4 @@
-"""What ``~/controller_state`` tells of one answer. No messages in here."""
+"""What ``~/control_state`` tells of one answer. No messages in here."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from controlled_robot import MIDDLE, Loop, trajectory
 from node_harness import stamp_of
 from node_robots import ARM_JOINTS
 from rclpy.action import ActionClient
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
 from lie_dynamics_ros.ros.wire import qos
@@ -125,22 +126,24 @@ def test_a_cancelled_goal_comes_to_rest(loop):
     assert all(np.abs(f.error.positions).max() < 2e-3 for f in loop.feedback)
 
 
-def test_goals_that_cannot_be_followed_are_aborted_with_code_and_text(loop):
+def test_goals_that_cannot_be_followed_are_rejected_or_aborted_with_code_and_text(loop):
     loop.home()
     codes, end = loop.type.Result, [MIDDLE + 0.1]
     old = trajectory(ARM_JOINTS, [1.0], end, [ZERO], stamp=1)
     names = [*ARM_JOINTS[:-1], "nobody"]
-    tolerance, negative = (loop.tolerance(name=n, position=x) for n, x in (("somebody", 0.1), (names[0], -2.0)))
+    negative = loop.tolerance(name=names[0], position=-2.0)
+    for message in (
+        trajectory(ARM_JOINTS, [], []),
+        trajectory(names, [1.0], end, [ZERO]),
+        trajectory([*names[:-1], names[0]], [1.0], end),
+        trajectory(ARM_JOINTS, [1.0], end, [ZERO + 0.1]),
+    ):
+        sent = loop.client.send_goal_async(loop.type.Goal(trajectory=message))
+        loop.bench.wait(sent.done, "the answer to a goal")
+        assert not sent.result().accepted
     for goal, code, text in (
-        ({"message": trajectory(ARM_JOINTS, [], [])}, codes.INVALID_GOAL, "without points"),
-        ({"message": trajectory(names, [1.0], end, [ZERO])}, codes.INVALID_JOINTS, "no joint 'nobody'"),
-        ({"message": trajectory([*names[:-1], names[0]], [1.0], end)}, codes.INVALID_JOINTS, "twice"),
         ({"message": old}, codes.OLD_HEADER_TIMESTAMP, "past"),
         ({"message": trajectory(ARM_JOINTS, [0.05], end, [ZERO])}, codes.INVALID_GOAL, "a velocity of"),
-        (
-            {"message": trajectory(ARM_JOINTS, [1.0], end), "goal_tolerance": [tolerance]},
-            codes.INVALID_JOINTS, "somebody",
-        ),
         (
             {"message": trajectory(ARM_JOINTS, [1.0], end), "path_tolerance": [negative]},
             codes.INVALID_GOAL, "expected 0 for the default",
@@ -187,6 +190,53 @@ def test_a_pause_holds_a_goal_and_a_safety_stop_aborts_it(loop):
     assert "farther from its desired position than error_limit" in text
     loop.bench.set(loop.loop.control, error_limit=0.5)
     loop.bench.wait(lambda: loop.loop.call(f"{loop.loop.control}/hold").success, "control after the stop")
+
+
+def test_topics_and_services_of_the_joint_trajectory_controller(loop):
+    """State, query and speed scaling: as feedback of the action tells the same motion."""
+    from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
+    from control_msgs.srv import QueryTrajectoryState
+
+    loop.home()
+    bench, control = loop.bench, loop.loop.control
+    states = bench.listen(JointTrajectoryControllerState, f"{control}/controller_state")
+    efforts = bench.listen(JointState, f"{control}/joint_efforts")
+    bench.wait(lambda: states and efforts, "states of the controller")
+    _, future = loop.move([6.0], [MIDDLE + 0.5])
+    loop.under_way()
+    state, effort = bench.together(states, efforts)
+    assert tuple(state.joint_names) == ARM_JOINTS and state.speed_scaling_factor == 1.0
+    assert list(state.output.effort) == list(effort.effort)
+    for field in ("positions", "velocities"):
+        ends = (getattr(point, field) for point in (state.reference, state.feedback, state.error))
+        wanted, seen, error = map(np.array, ends)
+        np.testing.assert_allclose(error, wanted - seen, rtol=0, atol=1e-12)
+    ask = bench.node.create_client(QueryTrajectoryState, f"{control}/query_state")
+
+    def query(time):
+        request = QueryTrajectoryState.Request()
+        request.time.sec, request.time.nanosec = divmod(time, 10**9)
+        bench.wait(ask.service_is_ready, "the query")
+        answer = ask.call_async(request)
+        bench.wait(answer.done, "an answer to a query")
+        return answer.result()
+
+    at = stamp_of(states[-1]) + 10**9
+    told = query(at)
+    assert told.success and tuple(told.name) == ARM_JOINTS
+    late = bench.wait(lambda: [s for s in states if stamp_of(s) >= at], "a second")[0]
+    late_by = (stamp_of(late) - at) * 1e-9
+    np.testing.assert_allclose(
+        np.array(late.reference.positions) - late_by * np.array(late.reference.velocities), told.position, atol=1e-4
+    )
+    past = query(at - 60 * 10**9)
+    assert not past.success and "before the last state" in past.message
+    speed = bench.publisher(SpeedScalingFactor, f"{control}/speed_scaling_input")
+    speed.publish(SpeedScalingFactor(factor=0.0))
+    bench.wait(lambda: not np.any(states[-1].reference.velocities), "a pause")
+    assert states[-1].speed_scaling_factor == 0.0 and not future.done()
+    speed.publish(SpeedScalingFactor(factor=1.0))
+    assert loop.result(future)[:2] == (SUCCEEDED, 0)
 
 
 @pytest.mark.parametrize("seed", range(4))

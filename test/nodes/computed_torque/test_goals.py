@@ -13,7 +13,6 @@ from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import (
     GOAL_TOLERANCE_VIOLATED,
     INVALID_GOAL,
-    INVALID_JOINTS,
     PATH_TOLERANCE_VIOLATED,
     SUCCESSFUL,
     Goal,
@@ -21,7 +20,7 @@ from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import (
     Tolerance,
     read_bounds,
 )
-from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import PastError
+from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import FarError, PastError
 
 NAMES = panda().joint_names
 PANDA = Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf"
@@ -32,8 +31,8 @@ def pursue(loop, points, start=0, path=(), end=(), patience=0.5):
     """Let the core take a goal, as the action does."""
     names = [NAMES[k] for k in points.joints]
     none, usual = np.zeros(len(names)), np.full(len(names), 0.02)
-    goal = Goal(object(), names, read_bounds("path", path, names, NAMES, none), None, patience)
-    goal.end = read_bounds("goal", end, names, NAMES, usual)
+    goal = Goal(object(), names, read_bounds("path", path, names, none), None, patience)
+    goal.end = read_bounds("goal", end, names, usual)
     loop.core.pursue(goal, loop.core.prepare(points, start))
     return goal
 
@@ -88,7 +87,7 @@ def test_goal_tolerances_wait_for_their_time(loop):
 
 
 def test_velocities_have_tolerances_of_their_own():
-    bounds = read_bounds("goal", [Tolerance("a", 0.0, 0.3)], ["a", "b"], ["a", "b"], np.array([0.1, 0.0]))
+    bounds = read_bounds("goal", [Tolerance("a", 0.0, 0.3)], ["a", "b"], np.array([0.1, 0.0]))
     assert bounds.broken(["a", "b"], np.array([0.05, 9.0]), np.array([0.1, 9.0])) == ""
     assert "velocity of joint a" in bounds.broken(["a", "b"], np.zeros(2), np.array([-0.4, 0.0]))
     assert "position of joint a is off by 0.2" in bounds.broken(["a", "b"], np.array([-0.2, 0.0]), np.zeros(2))
@@ -96,13 +95,48 @@ def test_velocities_have_tolerances_of_their_own():
 
 @pytest.mark.parametrize(
     ("name", "value", "code"),
-    [("x", 0.1, INVALID_JOINTS), ("a", -2.0, INVALID_GOAL), ("a", np.nan, INVALID_GOAL), ("a", np.inf, INVALID_GOAL)],
+    [("a", -2.0, INVALID_GOAL), ("a", np.nan, INVALID_GOAL), ("a", np.inf, INVALID_GOAL)],
 )
 def test_tolerances_that_are_none_are_refused(name, value, code):
     for tolerance in (Tolerance(name, value, 0.0), Tolerance(name, 0.0, value)):
         with pytest.raises(GoalError, match=name) as error:
-            read_bounds("goal", [tolerance], ["a"], ["a", "b"], np.zeros(1))
+            read_bounds("goal", [tolerance], ["a"], np.zeros(1))
         assert error.value.code == code
+
+
+def test_tolerances_of_strangers_are_not_looked_at():
+    bounds = read_bounds("goal", [Tolerance("x", 0.01, -1.0)], ["a"], np.array([0.1]))
+    assert bounds.position == 0.1 and bounds.velocity == np.inf
+
+
+def test_a_cancelled_goal_that_another_takes_over_ends_as_cancelled(loop):
+    first = pursue(loop, moved([2.0], SWING))
+    loop.run(0.5)
+    loop.core.cancel(first)
+    second = pursue(loop, moved([1.5], 0.0))
+    loop.run(0.002)
+    assert result(loop, first) == (SUCCESSFUL, "a later trajectory has taken over its joints", True)
+    loop.run(1.6)
+    assert result(loop, second)[0] == SUCCESSFUL
+
+
+def test_a_far_first_point_has_the_code_of_the_path_tolerance(loop):
+    with pytest.raises(FarError, match=r"joint panda_joint[0-9]; start_tolerance") as error:
+        pursue(loop, moved([0.0, 1.0], 0.3, 0.0))
+    assert error.value.code == PATH_TOLERANCE_VIOLATED
+
+
+def test_what_is_desired_at_a_time_can_be_asked(loop):
+    with pytest.raises(MessageError, match="before the last state"):
+        loop.core.desired_at(loop.answers[-1].stamp - S)
+    pursue(loop, moved([1.0], SWING))
+    loop.run(0.1)
+    now = loop.answers[-1]
+    ahead = loop.core.desired_at(now.stamp + S // 5)
+    np.testing.assert_array_equal(loop.core.desired_at(0).position, now.desired.position)
+    loop.run(0.2)
+    np.testing.assert_allclose(loop.answers[-1].desired.position, ahead.position, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(loop.answers[-1].desired.velocity, ahead.velocity, rtol=0, atol=1e-12)
 
 
 def test_a_later_goal_takes_over_and_what_is_left_of_the_first_comes_to_rest(loop):

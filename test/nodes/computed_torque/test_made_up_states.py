@@ -137,7 +137,7 @@ def test_a_change_of_gains_passes_over_smoothly(bench):
 def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
     driver = Driver(bench, state_timeout=0.0, blend_time=0.0)
-    states = bench.listen(messages.ControllerState, f"{driver.node}/controller_state")
+    states = bench.listen(messages.ControllerState, f"{driver.node}/control_state")
     phases = bench.listen(String, f"{driver.node}/phase", LATCHED)
     told = bench.listen(messages.TrajectoryStatus, f"{driver.node}/trajectory_status", LATCHED)
     driver.ask(MIDDLE, period=10**6)

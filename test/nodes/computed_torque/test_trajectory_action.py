@@ -43,8 +43,16 @@ class Node:
     def __init__(self, core):
         self.core = self.answering = core
         self.state, self.jobs, self.log = "active", [], []
-        say = self.log.append
-        self.get_logger = lambda: SimpleNamespace(info=say, warning=say, error=say)
+        self.warnings = []
+
+        def say(text, **_):
+            self.log.append(text)
+
+        def warn(text, **_):
+            self.warnings.append(text)
+            say(text)
+
+        self.get_logger = lambda: SimpleNamespace(info=say, warning=warn, error=say)
 
     def prepare(self, make, then):
         job = Job(None, make)
@@ -107,31 +115,73 @@ def test_a_goal_is_told_when_it_has_been_reached(world):
     assert (handle.status, handle.result.error_code, handle.result.error_string) == ("succeeded", 0, "")
 
 
+MANY = np.linspace(0.01, 2.0, 200)
+UNUSABLE = [
+    (goal(times=()), -1, "without points"),
+    (goal([*NAMES[:6], "x"]), -2, "no joint 'x';"),
+    (goal([*NAMES[:6], NAMES[0]]), -2, "named twice: 'panda_joint1';"),
+    (goal(["y" * 9000] * 30000), -2, "yyy...';"),
+    (goal(NAMES * 5000), -2, "named twice: 'panda_joint1', "),
+    (goal([f"z{k}" for k in range(30000)]), -2, "and 29988 more"),
+    (goal(offset=np.nan), -1, "not finite"),
+    (goal(times=(0.0, 0.0)), -1, "do not rise"),
+    (goal(goal_time_tolerance=Duration(sec=-(2**31), nanosec=2**32 - 1), times=()), -1, "without points"),
+    (goal(times=(2.0, 1.0)), -1, "do not rise"),
+    (goal(component_goal_tolerance=[0]), -1, "several coordinates"),
+    (SimpleNamespace(trajectory=None), -1, "AttributeError"),
+]
+
+
+@pytest.mark.parametrize(("request_", "code", "text"), UNUSABLE)
+def test_what_shows_at_once_is_rejected_and_logged(world, request_, code, text):
+    """As the joint trajectory controller does; whoever has accepted it before it changed is told by code and text."""
+    _, node, server = world
+    assert server._server.goal_callback(request_) == action.GoalResponse.REJECT
+    assert [line for line in node.log if text in line] == node.log
+
+
 @pytest.mark.parametrize(
     ("request_", "code", "text"),
     [
-        (goal(times=()), -1, "without points"),
-        (goal([*NAMES[:6], "x"]), -2, "no joint 'x';"),
-        (goal([*NAMES[:6], NAMES[0]]), -2, "named twice: 'panda_joint1';"),
-        (goal(["y" * 9000] * 30000), -2, "yyy...';"),
-        (goal(NAMES * 5000), -2, "named twice: 'panda_joint1', "),
-        (goal([f"z{k}" for k in range(30000)]), -2, "and 29988 more"),
         (goal(times=(2.0**31 - 1.0,), offset=1e308), -1, "panda_joint1"),
-        (goal(offset=np.nan), -1, "not finite"),
-        (goal(times=(0.0, 0.0)), -1, "do not rise"),
-        (goal(goal_time_tolerance=Duration(sec=-(2**31), nanosec=2**32 - 1), times=()), -1, "without points"),
         (goal(times=(0.01,)), -1, "a velocity of"),
-        (goal(times=(2.0, 1.0)), -1, "do not rise"),
-        (goal(component_goal_tolerance=[0]), -1, "several coordinates"),
-        (goal(path_tolerance=[STRANGE]), -2, "path_tolerance names joint"),
-        (SimpleNamespace(trajectory=None), -1, "AttributeError"),
+        (goal(times=[*MANY, MANY[0]]), -1, "do not rise"),
+        (goal(times=MANY, offset=np.nan), -1, "not finite"),
+        (goal(times=(0.0, 1.0), offset=0.3), -4, "; start_tolerance"),
     ],
 )
-def test_what_cannot_be_followed_is_aborted_with_code_and_text(world, request_, code, text):
+def test_what_takes_longer_to_find_is_aborted_with_code_and_text(world, request_, code, text):
     handle = send(world, request_)
     world[1].take()
     assert handle.status == "aborted" and handle.result.error_code == code and text in handle.result.error_string
     assert not world[1].core.goals.active
+
+
+def test_tolerances_of_strangers_are_told_and_not_looked_at(world):
+    handle = send(world, goal(path_tolerance=[STRANGE]))
+    world[1].take()
+    assert any("path_tolerance of joint 'y' is not looked at" in line for line in world[1].log)
+    run(world, 1.1)
+    assert (handle.status, handle.result.error_code) == ("succeeded", 0)
+
+
+def test_goals_in_part_can_be_left_out(world):
+    loop, _, server = world
+    loop.change(allow_partial_joints_goal=False)
+    world[1].core = world[1].answering = loop.core
+    assert server._server.goal_callback(goal(NAMES[:6])) == action.GoalResponse.REJECT
+    assert server._server.goal_callback(goal()) == action.GoalResponse.ACCEPT
+    assert "joint 'panda_joint7' is missing" in world[1].log[-1]
+
+
+def test_replaced_goals_are_no_warnings(world):
+    """An MPC client replaces fifty a second."""
+    _, node, _ = world
+    for k in range(5):
+        send(world, goal(offset=0.01 * k))
+        node.take()
+        run(world, 0.02)
+    assert node.warnings == []
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.05])
@@ -177,8 +227,8 @@ def test_a_goal_in_the_first_period_of_another_replaces_it_and_one_that_waits_ca
 
 def test_a_node_that_is_not_active_says_so(world):
     world[1].answering, world[1].state = None, "inactive"
-    handle = send(world, goal())
-    assert handle.status == "aborted" and "not active but inactive" in handle.result.error_string
+    assert world[2]._server.goal_callback(goal()) == action.GoalResponse.REJECT
+    assert "not active but inactive" in world[1].log[-1]
 
 
 def test_cancelled_while_it_is_prepared_and_under_way(world):

@@ -13,7 +13,7 @@ pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed
 NODES = {
     "inverse_dynamics": ("dynamics_state", messages.DynamicsState),
     "hybrid_dynamics": ("dynamics_state", messages.DynamicsState),
-    "computed_torque": ("controller_state", messages.ControllerState),
+    "computed_torque": ("control_state", messages.ControllerState),
 }
 Q, QD = np.linspace(-0.5, 0.5, 7), np.linspace(0.3, -0.4, 7)
 UNWATCHED = {"error_limit": 0.0, "velocity_tolerance": 100.0, "position_tolerance": 100.0}

@@ -13,7 +13,7 @@ messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynami
 NODES = {
     "inverse_dynamics": ("dynamics_state", messages.DynamicsState),
     "hybrid_dynamics": ("dynamics_state", messages.DynamicsState),
-    "computed_torque": ("controller_state", messages.ControllerState),
+    "computed_torque": ("control_state", messages.ControllerState),
 }
 START, SPEED = np.linspace(-0.5, 0.5, 7), 0.02 * np.array([1.0, -1.0, 0.5, -0.5, 1.0, -1.0, 0.7])
 MEASURED = 3

@@ -28,6 +28,7 @@ from ..trajectories.goals import (
     INVALID_JOINTS,
     OLD_HEADER_TIMESTAMP,
     SUCCESSFUL,
+    TAKEN_OVER,
     Bounds,
     Goal,
     GoalError,
@@ -42,13 +43,16 @@ if TYPE_CHECKING:
     from ..node import ComputedTorqueNode
 
 NAME = "~/follow_joint_trajectory"
+FEW = 100
+"""Points up to which a goal is read at once: that takes less than a millisecond."""
 
 
 class TrajectoryAction:
     """Takes goals, tells what becomes of them; what they come to is decided by the core's `goals`.
 
-    Goals are accepted at once and read beside the executor: a goal that cannot be followed is aborted, with code and
-    text, because the rejection of a goal carries no reason. None of its callbacks takes longer than a message.
+    A goal is rejected where it shows at once that it cannot be followed; the reason is logged, as a rejection carries
+    none. All others are accepted and read beside the executor; those that cannot be followed are aborted, with code and
+    text. None of its callbacks takes longer than a message.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ class TrajectoryAction:
             FollowJointTrajectory,
             NAME,
             execute_callback=lambda handle: None,  # nothing runs here: goals go on with the answers to states
-            goal_callback=lambda request: GoalResponse.ACCEPT,
+            goal_callback=self._ask,
             handle_accepted_callback=self._accepted,
             cancel_callback=self._cancel,
             goal_service_qos_profile=qos.REQUESTS,
@@ -89,6 +93,21 @@ class TrajectoryAction:
             self._server = None
 
     # Goals.
+
+    def _ask(self, request: Any) -> GoalResponse:
+        """Accept a goal, or reject it for a reason that takes no time to find."""
+        try:
+            core = self._node.answering
+            if core is None:
+                raise GoalError(INVALID_GOAL, f"the node is not active but {self._node.state}")
+            check_goal(core, request)
+        except MessageError as error:
+            self._node.get_logger().warning(f"a goal is rejected: {error}", throttle_duration_sec=1.0)
+            return GoalResponse.REJECT
+        except Exception as error:  # whatever it is, nobody follows it
+            self._node.get_logger().error(f"a goal could not be read: {reason_of(error)}")
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
 
     def _accepted(self, handle: ServerGoalHandle) -> None:
         begin_goal(handle)
@@ -111,7 +130,7 @@ class TrajectoryAction:
             else:
                 core.pursue(goal, prepared())
                 if goal.note:
-                    self._node.get_logger().warning(f"a goal is {goal.note}")
+                    self._node.get_logger().warning(f"of a goal: {goal.note}", throttle_duration_sec=1.0)
         except Exception as error:
             code = OLD_HEADER_TIMESTAMP if isinstance(error, PastError) else getattr(error, "code", INVALID_GOAL)
             if not isinstance(error, MessageError):
@@ -146,7 +165,11 @@ class TrajectoryAction:
             handle.succeed()
         else:
             handle.abort()
-            self._node.get_logger().warning(f"a goal is aborted: {result.text}")
+            log = self._node.get_logger()
+            if result.text.startswith(TAKEN_OVER):  # nothing is wrong where a client streams goals
+                log.info(f"a goal is replaced: {TAKEN_OVER}", throttle_duration_sec=10.0)
+            else:
+                log.warning(f"a goal is aborted: {result.text}")
         message = self._type.Result(error_code=result.code, error_string=result.text)
         finish_goal(self._server, handle, message)
 
@@ -178,8 +201,11 @@ def _point(passed: float, position: Any, velocity: Any, acceleration: Any = ()) 
     )  # fmt: skip
 
 
-def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared:
-    """Read and judge a goal; fills in all but its points. Raises MessageError, beside the executor."""
+def check_goal(core: ComputedTorqueCore, request: Any) -> None:
+    """Refuse a goal whose joints, points or phase are wrong, all points of it where they are few; raises MessageError.
+
+    What takes longer, and what depends on limits, is left to `prepare_goal`.
+    """
     known, named = core.model.joint_names, request.trajectory.joint_names
     counts = Counter(named)
     strangers = [name for name in counts if name not in known]
@@ -187,15 +213,30 @@ def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared
     if strangers or twice:
         problem = f"the robot has no joint {listed(strangers)}" if strangers else f"named twice: {listed(twice)}"
         raise GoalError(INVALID_JOINTS, f"{problem}; its joints are {', '.join(known)}")
+    if not core.options.allow_partial_joints_goal and len(named) < len(known):
+        lack = listed([name for name in known if name not in counts])
+        raise GoalError(INVALID_JOINTS, f"joint {lack} is missing; expected all, or allow_partial_joints_goal")
     if request.multi_dof_trajectory.points or request.component_path_tolerance or request.component_goal_tolerance:
         raise GoalError(INVALID_GOAL, "the goal is for joints of several coordinates, of which the robot has none")
+    core.require_following()
+    points = request.trajectory.points
+    if len(points) <= FEW:
+        core.judge.require_end(read_joint_trajectory(request.trajectory, JointMapping(known))[1])
+
+
+def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared:
+    """Read and judge a goal; fills in all but its points. Raises MessageError, beside the executor."""
+    known = core.model.joint_names
     start, points = read_joint_trajectory(request.trajectory, JointMapping(known))
     names = [known[k] for k in points.joints]
     numbers, options = core.numbers, core.options
 
     def bounds(what: str, given: Sequence[Any]) -> Bounds:
         tolerances = [Tolerance(x.name, x.position, x.velocity) for x in given]
-        return read_bounds(what, tolerances, names, known, numbers[what][points.joints])
+        strangers = [x.name for x in given if x.name not in known]
+        if strangers:
+            goal.note = f"{what} of joint {listed(strangers)} is not looked at: the robot has no such joint"
+        return read_bounds(what, tolerances, names, numbers[what][points.joints])
 
     goal.names = names
     goal.path = bounds("path_tolerance", request.path_tolerance)

@@ -21,6 +21,10 @@ UNBOUNDED = -1.0
 """What a tolerance is given as that is to have no bound."""
 
 
+TAKEN_OVER = "a later trajectory has taken over its joints"
+"""What is told of a goal that another one replaces; clients that stream goals hear it of each."""
+
+
 class GoalError(MessageError):
     """A goal that cannot be followed, with the code of its result."""
 
@@ -56,32 +60,28 @@ class Bounds(NamedTuple):
         return ""
 
 
-def read_bounds(
-    what: str, given: Sequence[Tolerance], names: Sequence[str], known: Sequence[str], default: Array
-) -> Bounds:
-    """Return the bounds of the joints ``names``.
+def read_bounds(what: str, given: Sequence[Tolerance], names: Sequence[str], default: Array) -> Bounds:
+    """Return the bounds of the joints ``names``; tolerances of other joints are not looked at.
 
     Parameters
     ----------
     what : str
         Name of the tolerances, for errors.
     given : sequence of Tolerance
-    names, known : sequence of str
-        Joints of the goal, and of the robot.
+    names : sequence of str
+        Joints of the goal.
     default : ndarray, shape (m,)
         Of positions; 0 for no bound. Velocities have none.
 
     Raises
     ------
     GoalError
-        For joints that are not the robot's, and numbers that are none.
+        For numbers that are none.
     """
     position = np.where(default > 0.0, default, np.inf)
     velocity = np.full(len(names), np.inf)
     place = {name: k for k, name in enumerate(names)}
     for entry in given:
-        if entry.name not in known:
-            raise GoalError(INVALID_JOINTS, f"{what} names joint {entry.name!r}, which the robot does not have")
         for array, value, kind in ((position, entry.position, "position"), (velocity, entry.velocity, "velocity")):
             if value != UNBOUNDED and not 0.0 <= value < np.inf:
                 expected = "0 for the default, -1 for no bound, or a finite number above 0"
@@ -182,7 +182,8 @@ class Goals:
                     goal.piece, later = piece, begun[k + 1 :]
             held = goal.points is not None and player.holds(goal.points)
             if goal.piece is not None and any(np.isin(p.joints, goal.joints).any() for p in later):
-                self.finish(goal, INVALID_GOAL, "a later trajectory has taken over its joints", goal.canceling)
+                code = SUCCESSFUL if goal.canceling else INVALID_GOAL  # whoever cancels is told of no failure
+                self.finish(goal, code, TAKEN_OVER, goal.canceling)
                 given_up.append(goal)
             elif goal.canceling:
                 if not held:

@@ -32,6 +32,13 @@ class PastError(MessageError):
         super().__init__(TRAJECTORIES, "a trajectory that ended in the past")
 
 
+class FarError(MessageError):
+    """A trajectory whose first point, at time 0, is too far from the motion desired then."""
+
+    code = -4
+    """PATH_TOLERANCE_VIOLATED, by which the joint trajectory controller aborts such a goal."""
+
+
 def accept(piece: Piece, desired: Desired, whole: bool) -> None:
     """Accept every piece."""
 
@@ -197,7 +204,7 @@ class TrajectoryPlayer:
             distance = np.abs(begin - desired.position[points.joints])
             if (distance > self.jump).any():
                 worst = int(np.argmax(distance))
-                raise MessageError(
+                raise FarError(
                     TRAJECTORIES,
                     f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
                     f"{self._names[int(points.joints[worst])]}; start_tolerance is {self.jump:g}",
