@@ -34,6 +34,8 @@ from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
 from .trajectories.trajectory_player import TrajectoryPlayer
 
+PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
+"""Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
@@ -76,13 +78,16 @@ class Answering(TimedLoop):
         self._way_back: JointPoints | None = None
         self._pace = 1.0  # rate that the clock is to have
         self._last: int | None = None  # stamp of the last state [ns]
+        self._inherited: int | None = None  # that of the controller before, whose motion goes on
         self._latest: ControllerAnswer | None = None  # the last answer, until it is learned from
         self._steps = PositionSteps(n)
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
         self._give_way = 0.0  # how long the stop under way is to go on without a spring [s]
         self._gave_way = False  # whether it did so already
-        self._moved = False  # whether the mode changed and the robot is to stay where it is
+        self._moved: str | None = None  # the mode before, until the robot is told to come to rest after a change
+        self._stood = self.zero  # what that one exerted at rest
+        self._bridge = ""  # mode by which a motion comes to rest before another mode begins
 
     def gravity(self, position: Array) -> Array:
         """Efforts that hold the robot at rest at a position (n,), in model order [N m, N]."""
@@ -91,7 +96,7 @@ class Answering(TimedLoop):
     @property
     def mode(self) -> str:
         """Control mode in force."""
-        return "gravity_compensation" if self.phase == YIELDING else self.options.mode
+        return "gravity_compensation" if self.phase == YIELDING else self._bridge or self.options.mode
 
     @property
     def _reacts(self) -> bool:
@@ -114,6 +119,9 @@ class Answering(TimedLoop):
         player, options = self.player, self.options
         assert player is not None
         self._settle()
+        if self._bridge and not player.moving:
+            stood, self._bridge = self._laws.standing(self._bridge, position), ""
+            self._efforts.ease(stamp, stood - self._laws.standing(options.mode, position), options.blend_time)
         mode = self.mode
         by_tool = mode in TOOL_MODES
         free = by_tool or mode == "gravity_compensation"
@@ -178,7 +186,8 @@ class Answering(TimedLoop):
             if self._filter_time and mode == "computed_torque" and self.motors is None:
                 self._steps.note(q)
                 q = self._steps.inside(q)
-            law = self._laws.wanted(mode, x, v, ahead, period, self._efforts.free, q - seen)
+            learn = self._efforts.free and not self._bridge
+            law = self._laws.wanted(mode, x, v, ahead, period, learn, q - seen)
         wanted = law.effort + ahead.effort
         if wrench is not self.zero:
             wanted = wanted - wrench
@@ -190,10 +199,11 @@ class Answering(TimedLoop):
     def _elapse(self, state: RobotState) -> float:
         """Take note of a state; return the time since the one before [s], 0 where there was none."""
         stamp, position = state.stamp, state.position
-        period = 0.0 if self._last is None else max(0.0, (stamp - self._last) * 1e-9)
+        last = self._inherited if self._last is None else self._last
+        period = 0.0 if last is None else max(0.0, (stamp - last) * 1e-9)
         gap = self.options.gap
         if self.player is None or (gap and period > gap):
-            if self.player is not None:
+            if self._last is not None:
                 self.note = f"no state for {period:.3f} s: trajectories were dropped"
                 self.goals.abort_all(self.note)
                 self._plan = None
@@ -214,7 +224,7 @@ class Answering(TimedLoop):
         if state.filter_time != self._filter_time:
             self._filter_time = state.filter_time
             self._suit_gains()
-        self._last, self._position = stamp, position
+        self._last, self._position, self._velocity, self._inherited = stamp, position, state.velocity, None
         return period
 
     def _watch_goals(self, stamp: int, desired: Desired, position: Array, velocity: Array) -> None:
@@ -312,18 +322,49 @@ class Answering(TimedLoop):
         self._reversal.note(stamp, q, qd, total)
         self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
-            if answer.mode == "adaptive":
+            if answer.mode == self.options.mode == "adaptive":
                 self._observer.teach(self.learner, stamp, q, qd, self._laws.gains)
             if self._effort_delay.note(self.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 self._find_lead()
 
     def _settle(self) -> None:
-        """After a change of mode, stay where the robot was in the last state that was answered."""
-        if self._moved and self.player is not None and self._last is not None:
-            self.player.stay(self._position)
-            self.goals.abort_all("the mode has changed; the robot stays where it is")
+        """After a change of mode, come to rest; a mode that does not do so itself begins when the robot rests.
+
+        A motion of joints comes to rest along its path, by the law of the mode that follows paths, the new one or else
+        the old one. Another motion is one of the robot, as it is measured, and comes to rest on a straight line.
+        """
+        before, self._moved = self._moved, None
+        if before is None or self.player is None or self._last is None:
+            return
+        self.goals.abort_all("the mode has changed; the robot comes to rest")
+        player, mode, self._bridge = self.player, self.options.mode, ""
+        moving = player.moving or within(self._velocity, self._resting) != 1
+        if self.phase in UNTIL_HOLD:
+            player.stay(self._position)
             self._tool.forget()
-        self._moved = False
+            return
+        if before in TOOL_MODES and mode in TOOL_MODES and self._tool.reference is not None:
+            moving |= self._tool.moving
+            self._tool.rest()
+        else:
+            if before in PATH_MODES:
+                player.halt(self._last, self.judge.brake)
+            else:
+                self._slow_down()
+            if mode not in PATH_MODES and player.moving:
+                self._bridge = before if before in PATH_MODES else PATH_MODES[0]
+            self._tool.forget()
+        if moving:  # what errors of the old law add would go on when they are gone; at rest it bears a load
+            stands = self._laws.standing(self.mode, self._position)
+            self._efforts.ease(self._last, self._stood - stands, self.options.blend_time)
+
+    def _slow_down(self) -> None:
+        """Stay where the robot is, as it was measured last; come to rest first where it moves."""
+        assert self.player is not None and self._last is not None
+        self.player.stay(self._position)
+        if within(self._velocity, self._resting) != 1:
+            now = Desired(self._position, self._velocity, self.zero, self.zero)
+            self.player.slow_down(self._last, now, self.judge.way_to_rest(now))
 
     def _enter(self, phase: str, reason: str) -> None:
         if phase != self.phase:

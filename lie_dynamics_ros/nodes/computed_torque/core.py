@@ -23,6 +23,7 @@ from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import forward_dynamics, gravity_force
+from .answering import PATH_MODES
 from .following import Following
 from .gains import LoopReport, examine
 from .guard import Guard
@@ -112,16 +113,18 @@ class ComputedTorqueCore(Following):
         dynamics = self.applied(options)
         numbers = {name: _spread(values, model.nv) for name, values in options.numbers.items()}
         same_mode = before is not None and before.options.mode == options.mode
+        keeps = before is not None and (same_mode or options.mode not in PATH_MODES)  # as the old law may go on
         laws = Laws(
             dynamics,
-            make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None)
+            make_learner(dynamics, options, numbers, before.learner if before is not None and keeps else None)
             if isinstance(dynamics, Model)
             else None,
             ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"]),
             self._soft,
             self.friction,
+            self.fastest,
         )
-        if before is not None and same_mode and before.options.numbers["ki"] == options.numbers["ki"]:
+        if before is not None and keeps and before.options.numbers["ki"] == options.numbers["ki"]:
             laws.pid.integral = before._laws.pid.integral
         self.options, self.dynamics, self._laws, self._numbers = options, dynamics, laws, numbers
         self._far_stop = np.full(model.nv, options.error_limit or USUAL_ERROR_LIMIT)
@@ -136,8 +139,10 @@ class ComputedTorqueCore(Following):
         self._tool = self._make_tool()
         self._suit_gains()
         if before is not None:
-            goes_on = same_mode and (self._tool.adopt(before._tool) or options.mode not in TOOL_MODES)
-            self._moved |= not goes_on
+            tools = options.mode in TOOL_MODES and before.options.mode in TOOL_MODES
+            goes_on = same_mode if not tools else self._tool.adopt(before._tool, same_mode) and same_mode
+            if not goes_on and self._moved is None and before._last is not None:
+                self._moved, self._stood = before.mode, before._laws.standing(before.mode, before._position)
         self._efforts.change(options.blend_time)
         self._warm_up()
 
@@ -228,11 +233,15 @@ class ComputedTorqueCore(Following):
             self._effort_delay = other._effort_delay
             self._find_lead()
             self.phase, self.reason = other.phase, other.reason
+            if self.motors is None and other.player is not None and other._last is not None:
+                self.player, self._inherited, self._moved = other.player, other._last, other.mode
+                self._stood = other._laws.standing(other.mode, other._position)
             self._efforts.change(self.options.blend_time)
 
     def forget(self) -> None:
         """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
         self.player, self._last, self._latest, self.acceleration = None, None, None, self._unknown
+        self._inherited, self._bridge = None, ""
         if self.motors is not None:
             self.motors.forget()
         self._past.forget()

@@ -82,6 +82,12 @@ class EffortStage:
         """Let the next efforts pass over from the last ones within some time [s]; 0: at once."""
         self._pending = time
 
+    def ease(self, stamp: int, difference: Array, time: float) -> None:
+        """Let a difference (n,) come on top of wanted efforts that passes away within some time [s], from a time [ns] on."""
+        if time and self._last is not None:
+            left = self._zero if self._over is None else self._over.part(stamp) * self._over.difference
+            self._pending, self._over = None, _Passing(stamp, time, difference + left)
+
     def turn(self, stamp: int, gravity: Array, step: Array, time: float, held: Callable[[Array], Array]) -> None:
         """Let the step (3,) by which gravity came to be what it is come in within some time [s] from a time [ns] on.
 

@@ -53,7 +53,7 @@ class Following(Answering):
         if self.phase in (STOPPED, YIELDING):
             why, self._plan = self.reason, None
             self._reversal.acquit()
-            self.player.stay(self._position)
+            self._slow_down()
             self._tool.forget()
             self._laws.pid.reset()
             self._efforts.change(self.options.blend_time)

@@ -20,6 +20,9 @@ from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamic
 from .gains import Gains
 from .trajectories.trajectory_player import Desired
 
+FREE_SPEED = 0.8
+"""Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
+
 
 class LawEffort(NamedTuple):
     """What a law asks for, each of shape (n,), in model order.
@@ -58,6 +61,8 @@ class Laws:
     friction : JointFriction or None
         Compensated at desired velocities, under the efforts of the desired motion: a function of time alone, which no
         gain has a part in.
+    fastest : ndarray, shape (n,), optional
+        Velocity limits [rad/s, m/s]; infinite for none.
     """
 
     def __init__(
@@ -67,9 +72,11 @@ class Laws:
         pid: ComputedTorquePID,
         soft: SoftLimits,
         friction: JointFriction | None,
+        fastest: Array | float = np.inf,
     ) -> None:
         self.model, self.learner, self.pid, self.soft, self._friction = model, learner, pid, soft, friction
         self._zero = np.zeros(model.nv)
+        self._free_speed = FREE_SPEED * fastest
         self.gains: Gains
         self._differ = False  # whether rates of damping differ between joints
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
@@ -104,6 +111,18 @@ class Laws:
             law = self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
         return law if self._friction is None else self._with_friction(law, *desired[:3])
 
+    def standing(self, mode: str, q: Array) -> Array:
+        """Return what a mode exerts where nothing moves and nothing is amiss: gravity as it knows it, and its integral."""
+        if mode == "adaptive" and self.learner is not None:
+            zero = self._zero
+            reference = sliding_reference(self.learner.model, q, zero, q, zero, zero, self.gains.converge)
+            return self.learner.force(q, zero, reference, 0.0)
+        effort = gravity_force(self.model, q)
+        pid = self.pid
+        if mode == "computed_torque" and pid.integral.any():
+            effort = effort + mass_matrix(self.model, q) @ (pid.ki * pid.integral)
+        return effort
+
     def _with_friction(self, law: LawEffort, q: Array, qd: Array, qdd: Array) -> LawEffort:
         assert self._friction is not None
         friction = self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
@@ -124,6 +143,9 @@ class Laws:
         brake = self.soft.acceleration(q, qd, g.stop + g.stop_slide)
         if brake is not None:
             damping = damping + M @ brake
+        excess = np.abs(qd) - self._free_speed
+        if (excess > 0.0).any():
+            damping = damping - M @ (g.slow * np.maximum(excess, 0.0) * np.sign(qd))
         return LawEffort(gravity_force(self.model, q) + damping, self._zero, self._zero, damping)
 
     def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:

@@ -113,7 +113,7 @@ class TimedLoop(RobotCore):
         if not self._effort_delay.known(self._laws.gains.usual):
             return
         g, most = self._laws.gains, self._laws.gains.usual * (self._laws.gains.delay - self._least_delay)
-        if self.options.mode == "computed_torque":
+        if self.mode == "computed_torque":
             self._shift.make(clock, desired, q, qd, g.kp, g.kd, most)
         else:
             self._shift.make(clock, desired, q, qd, g.slide * g.converge, g.slide + g.converge, most)

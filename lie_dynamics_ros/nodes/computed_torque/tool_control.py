@@ -109,6 +109,7 @@ class ToolControl:
         self._new: tuple[int, Array] | None = None  # a target that came since
         self._rates, self._change = np.zeros(6), np.zeros(6)  # of the target, and how they change
         self._in_tool, self._told, self._since = False, 0, 0  # their axes, their stamp, since when they count [ns]
+        self._anew = False  # whether the desired pose is to go on from where the tool is
         self._speed = USED_SPEED * fastest
         self._lead = LEAD * (limit or USUAL_LIMIT)
         self._stops = MotionBounds(soft.lower, soft.upper, np.full(model.nv, np.inf))
@@ -117,16 +118,19 @@ class ToolControl:
         self.share, self.pace, self.damped, self.scaling, self.held = 1.0, 1.0, 0, 1.0, False
         self.rate = self.acceleration = np.zeros(model.nv)
 
-    def adopt(self, other: ToolControl) -> bool:
-        """Go on where another one was, with other options; False where that controls another frame."""
+    def adopt(self, other: ToolControl, same_mode: bool = True) -> bool:
+        """Go on where another one was, with other options; False where that controls another frame.
+
+        In another mode the desired pose goes on from where the tool is in the next state, and so does the posture.
+        """
         if other.frame != self.frame or other.reference is None:
             return False
         self.reference, self._target, self._new = copy.deepcopy(other.reference), other._target, other._new
         self._rates, self._change, self._in_tool = other._rates, other._change, other._in_tool
-        self._told, self._since = other._told, other._since
+        self._told, self._since, self._anew = other._told, other._since, not same_mode
         self.rate, self.acceleration = other.rate, other.acceleration
         self.reference.set_limits(self.options.speed, self.options.acceleration)
-        if len(self.options.posture) == len(other.options.posture) == 1:
+        if same_mode and len(self.options.posture) == len(other.options.posture) == 1:
             self._posture = other._posture
         return True
 
@@ -207,6 +211,8 @@ class ToolControl:
         """
         try:
             reference, pose = self.reference or self._start(q), frame_pose(self.model, q, self.frame)
+            if self._anew:
+                reference.pose, self._anew = pose.copy(), False
             self._advance(reference, pose, stamp, period)
         except LieDynamicsError as error:
             return f"the tool has no finite desired pose: {error}"

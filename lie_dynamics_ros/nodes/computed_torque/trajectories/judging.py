@@ -26,7 +26,7 @@ from ....lie_dynamics.control.feasibility import (
     retime,
 )
 from ....lie_dynamics.control.robots import Robot
-from .moving_end import joined, moves_at_its_end, require_rest, tail
+from .moving_end import STILL, joined, moves_at_its_end, require_rest, tail
 from .trajectory_piece import Desired, Halt, Piece
 
 JUDGEMENTS = ("reject", "slow_down", "accept")
@@ -38,6 +38,8 @@ ENOUGH = 1.005
 """Largest value over its limit on the way to rest with which the shorter way is taken: paths may be at a limit."""
 FEEDBACK = 0.03
 """Part of the effort limits that slowed down trajectories leave to feedback."""
+QUICKEST = 0.02
+"""Least time of a way to rest before a limit of position [s]."""
 BRAKE_SAMPLES = np.linspace(0.0, 0.999, 250)
 
 
@@ -102,14 +104,16 @@ class TrajectoryJudge:
         self.model, self._friction = model, friction
         self.limits, self._policy, self._stop_time = limits, policy, stop_time
         self._efforts, self._moving_ends = efforts, moving_ends
+        self._rest = np.zeros((1, model.nv))
 
-    def excess(self, path: JointPath, led: bool = False) -> Excess | None:
-        """Return the first limit that a path exceeds, or None."""
-        found = first_excess(path, self.limits, led)
+    def excess(self, path: JointPath, led: bool = False, limits: MotionLimits | None = None) -> Excess | None:
+        """Return the first limit that a path exceeds, or None; of some limits, or those in force."""
+        limits = limits or self.limits
+        found = first_excess(path, limits, led)
         if found is None and isinstance(self.model, MotorDynamics):
             found = first_opening(self.model, path)
         return (
-            first_effort(self.model, path, self.limits, friction=self._friction)
+            first_effort(self.model, path, limits, friction=self._friction)
             if found is None and self._efforts
             else found
         )
@@ -188,6 +192,23 @@ class TrajectoryJudge:
             return retime(self.model, path, room, friction=self._friction)
         except RetimingError:
             return retime(self.model, path, replace(limits, effort=whole), friction=self._friction)
+
+    def way_to_rest(self, now: Desired) -> JointPoints:
+        """Return the point at which a motion comes to rest on a straight line, the quickest of some ways that keep limits.
+
+        Where a limit of position leaves no room for that, it comes to rest there as soon as needed.
+        """
+        speed, limits = now.velocity, replace(self.limits, velocity=np.full_like(now.velocity, np.inf))
+        room = np.where(speed > 0.0, limits.upper - now.position, now.position - limits.lower)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            longest = np.min(2.0 * np.maximum(room, 0.0) / np.abs(speed), initial=np.inf, where=np.abs(speed) > STILL)
+        for stretch in STRETCHES:
+            time = max(min(stretch * self._stop_time, longest), QUICKEST)
+            end = now.position + 0.5 * time * speed + time**2 / 12.0 * now.acceleration
+            points = JointPoints(np.arange(len(speed)), np.array([time]), end[None], self._rest, self._rest)
+            if time >= longest or self.excess(Piece(0, points, now).path(now.position), True, limits) is None:
+                break
+        return points
 
     def brake(self, piece: Piece, time: int, desired: Desired, rate: float) -> Halt:
         """Return the quickest of some ways to rest from a time on [ns] that keep limits, or the one that does best.

@@ -20,7 +20,6 @@ Judge = Callable[[Piece, Desired, bool], None]
 raises MessageError to refuse it."""
 Brake = Callable[[Piece, int, Desired, float], Halt]
 """Makes the way to rest of a piece at a time on its clock [ns], with the motion desired then and the clock's rate."""
-
 BLENDS = (0.25, 0.5, 1.0, 2.0)
 """Times in which a difference to the motion under way may fade, the shortest that is accepted [s]."""
 
@@ -117,6 +116,12 @@ class TrajectoryPlayer:
         self._waiting.clear()
         zero = self._zero
         self._last = Desired(np.array(position), zero, zero, zero)
+
+    def slow_down(self, stamp: int, now: Desired, points: JointPoints) -> None:
+        """Forget all trajectories, and come to rest at one point from a motion that none led to, at a time [ns]."""
+        self.stay(now.position)
+        self._last = now
+        self._pieces.append(Piece(self.clock.at(stamp), points, now))
 
     def halt(self, stamp: int, brake: Brake = in_place, points: JointPoints | None = None) -> None:
         """Come to rest along the paths under way at a time [ns], forget what waits; of one trajectory, or of all."""
