@@ -186,8 +186,7 @@ class Answering(TimedLoop):
             if self._filter_time and mode == "computed_torque" and self.motors is None:
                 self._steps.note(q)
                 q = self._steps.inside(q)
-            learn = self._efforts.free and not self._bridge
-            law = self._laws.wanted(mode, x, v, ahead, period, learn, q - seen)
+            law = self._laws.wanted(mode, x, v, ahead, period, self._efforts.free, q - seen)
         wanted = law.effort + ahead.effort
         if wrench is not self.zero:
             wanted = wanted - wrench
@@ -322,7 +321,7 @@ class Answering(TimedLoop):
         self._reversal.note(stamp, q, qd, total)
         self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
-            if answer.mode == self.options.mode == "adaptive":
+            if answer.mode == "adaptive":
                 self._observer.teach(self.learner, stamp, q, qd, self._laws.gains)
             if self._effort_delay.note(self.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 self._find_lead()
@@ -331,7 +330,7 @@ class Answering(TimedLoop):
         """After a change of mode, come to rest; a mode that does not do so itself begins when the robot rests.
 
         A motion of joints comes to rest along its path, by the law of the mode that follows paths, the new one or else
-        the old one. Another motion is one of the robot, as it is measured, and comes to rest on a straight line.
+        the old one, which does not go on learning. Another motion is one of the robot, as it is measured, and comes to rest on a straight line.
         """
         before, self._moved = self._moved, None
         if before is None or self.player is None or self._last is None:
@@ -352,7 +351,7 @@ class Answering(TimedLoop):
             else:
                 self._slow_down()
             if mode not in PATH_MODES and player.moving:
-                self._bridge = before if before in PATH_MODES else PATH_MODES[0]
+                self._bridge = {"adaptive": "passivity_based"}.get(before, before if before in PATH_MODES else PATH_MODES[0])
             self._tool.forget()
         if moving:  # what errors of the old law add would go on when they are gone; at rest it bears a load
             stands = self._laws.standing(self.mode, self._position)

@@ -116,7 +116,7 @@ class ComputedTorqueCore(Following):
         keeps = before is not None and (same_mode or options.mode not in PATH_MODES)  # as the old law may go on
         laws = Laws(
             dynamics,
-            make_learner(dynamics, options, numbers, before.learner if before is not None and keeps else None)
+            make_learner(dynamics, options, numbers, before.learner if before is not None and same_mode else None)
             if isinstance(dynamics, Model)
             else None,
             ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"]),

@@ -23,11 +23,13 @@ from ...lie_dynamics import (
 from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space
 from ...lie_dynamics.control.motion_bounds import MotionBounds
 from ...lie_dynamics.control.task_space.impedance import ImpedanceTorque
+from ...lie_dynamics.control.task_space.operational_space import stiffened
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import quoted
 from .gains import Gains
 from .laws import LawEffort
 from .tool.tool_options import AXES, TOOL_MODES, ToolOptions
+from .unexplained import UnexplainedAcceleration
 
 TARGETS = "targets"
 """What refused targets are counted under."""
@@ -115,6 +117,7 @@ class ToolControl:
         self._stops = MotionBounds(soft.lower, soft.upper, np.full(model.nv, np.inf))
         self._bounds = MotionBounds(soft.lower, soft.upper, ALLOWED_SPEED * fastest)
         self._friction, self._turns = friction, Turns.of(model, model.joint_names)
+        self._unexplained, self._period = UnexplainedAcceleration(model.nv), 0.0
         self.share, self.pace, self.damped, self.scaling, self.held = 1.0, 1.0, 0, 1.0, False
         self.rate = self.acceleration = np.zeros(model.nv)
 
@@ -137,6 +140,7 @@ class ToolControl:
     def forget(self) -> None:
         """Forget targets; begin anew, at rest, where the tool is in the next state."""
         self.reference, self.pace = None, 1.0
+        self._unexplained.forget()
         self.rate = self.acceleration = np.zeros(self.model.nv)
         self.rest()
 
@@ -209,6 +213,7 @@ class ToolControl:
         str
             Why the robot is to be stopped; empty where it is not.
         """
+        self._period = period
         try:
             reference, pose = self.reference or self._start(q), frame_pose(self.model, q, self.frame)
             if self._anew:
@@ -283,7 +288,11 @@ class ToolControl:
             "axes": self._axes, "speed": self._speed, "singular": options.singularity, "yielding": gains.slide,
         }  # fmt: skip
         if mode == TOOL_MODES[0]:
-            return operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, lever=LEVER, **common)
+            task = operational_space(self.model, q, qd, self.frame, *motion, kp=g.kp, kd=g.kd, lever=LEVER, **common)
+            return stiffened(
+                task, reference.pose, stiffness=stiffness, damping_ratio=ratio, fastest=g.fastest, kp=g.kp,
+                axes=self._axes,
+            )  # fmt: skip
         common |= {"stiffness": stiffness, "damping_ratio": ratio, "fastest": g.fastest}
         return impedance(self.model, q, qd, self.frame, *motion, **common)
 
@@ -302,7 +311,9 @@ class ToolControl:
         self.pace, self.damped = tool.pace, tool.damped
         self.rate, self.acceleration = tool.task_rate, tool.task_acceleration
         self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
+        self._unexplained.update(self._period, qd, gains.delay)
         allowed = self._allowed(tool, x, v, gains)
+        self._unexplained.note(allowed)
         effort, friction, self.held = tool.torque, None, allowed is not tool.acceleration
         if self.held:
             effort = effort + tool.mass @ (allowed - tool.acceleration)
@@ -314,15 +325,19 @@ class ToolControl:
     def _allowed(self, tool: TaskTorque, x: Array, v: Array, gains: Gains) -> Array:
         """Return the acceleration within limits of joints; the one that is wanted itself where that is.
 
+        Limits hold for how joints move, which what touches has a part in: a spring that holds a load moves nothing.
+
         An impedance meets limits of position as stops, by which it stays passive. Then its posture yields to the tool,
         and all motion to limits of velocity: as stops these let a posture that falls fast turn the tool.
         """
-        limits, wanted = (x, v, gains.slide, gains.slow), tool.acceleration
+        limits, others = (x, v, gains.slide, gains.slow), self._unexplained.value
+        wanted = total = tool.acceleration + others
         if isinstance(tool, ImpedanceTorque):
             free = wanted - tool.pull
             first = self._stops.nearest(lambda: tool.mass, free, *limits)
             wanted = wanted if first is free else first + tool.pull
-        return self._bounds.nearest(lambda: _metric(tool), wanted, *limits)
+        found = self._bounds.nearest(lambda: _metric(tool), wanted, *limits)
+        return tool.acceleration if found is total else found - others
 
     def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,7 +12,7 @@ from ...errors import InputError
 from ...model.arguments import require_model
 from ...model.model import Model
 from ..tracking_error import gains
-from .task_state import Array, Axes, TaskTorque, evaluate_law
+from .task_state import Array, Axes, TaskTorque, evaluate_law, six
 
 
 def operational_space(
@@ -95,6 +97,56 @@ def operational_space(
         {"singular": singular, "fastest": np.inf, "yielding": yielding, "lever": lever}, chosen,
     )  # fmt: skip
     return TaskTorque(*fields)
+
+
+def stiffened(
+    task: TaskTorque, pose: npt.ArrayLike, *, stiffness: npt.ArrayLike, damping_ratio: npt.ArrayLike = 1.0,
+    fastest: float, kp: npt.ArrayLike, axes: Axes = "body",
+) -> TaskTorque:  # fmt: skip
+    """Return the torques of `operational_space`, at least as stiff as a spring in every direction.
+
+    Where the frame is light, Lambda Kp is soft: a load that nobody told turns it far. With K^1/2 J M^-1 J^T K^1/2 =
+    U W^2 U^T, as in `impedance`, directions with w^2 = min(W, fastest)^2 > kp get the spring and the damper besides that
+    make it K w^2 / W^2 there, damped by the same ratio. Errors vanish faster there; others are as they were.
+
+    Parameters
+    ----------
+    task : TaskTorque
+        Of `operational_space`.
+    pose : array-like, shape (4, 4)
+        Desired T_world_frame.
+    stiffness, damping_ratio : array-like, shape () or (6,)
+        Diagonal of K, angular first, all > 0 [N m/rad, N/m], and the ratio.
+    fastest : float
+        Largest natural frequency [rad/s].
+    kp : array-like, shape () or (6,)
+        That of `task` [1/s^2].
+    axes : {"body", "world"}
+        Of the stiffness.
+    """
+    K, ratio = six(stiffness, "stiffness", np.finfo(float).tiny), float(np.max(six(damping_ratio, "damping_ratio")))
+    turn = np.eye(3) if axes == "body" else np.asarray(pose, np.float64)[:3, :3]
+    root = np.zeros((6, 6))
+    for k in (0, 3):
+        root[k : k + 3, k : k + 3] = turn.T @ (np.sqrt(K[k : k + 3])[:, None] * turn)
+    mobility = task.jacobian @ task.weighted
+    squares, U = np.linalg.eigh(root @ (0.5 * (mobility + mobility.T)) @ root)
+    most = float(np.max(six(kp, "kp")))
+    wanted = np.minimum(squares, fastest**2)
+    light = wanted > most
+    if not light.any():
+        return task
+    modes, wanted, squares = root @ U[:, light], wanted[light], squares[light]
+    spring = (modes * ((wanted - most) / squares)) @ modes.T
+    damper = (modes * (2.0 * ratio * (np.sqrt(wanted) - most**0.5) / squares)) @ modes.T
+    force = spring @ task.error + damper @ task.velocity_error
+    return replace(
+        task,
+        torque=task.torque + task.jacobian.T @ force,
+        acceleration=task.acceleration + task.weighted @ force,
+        spring=task.spring + spring,
+        damper=task.damper + damper,
+    )
 
 
 def posture_torque(
