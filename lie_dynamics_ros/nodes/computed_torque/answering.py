@@ -36,6 +36,8 @@ from .trajectories.trajectory_player import TrajectoryPlayer
 
 PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
+BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
+"""By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
@@ -120,8 +122,8 @@ class Answering(TimedLoop):
         assert player is not None
         self._settle()
         if self._bridge and not player.moving:
-            stood, self._bridge = self._laws.standing(self._bridge, position), ""
-            self._efforts.ease(stamp, stood - self._laws.standing(options.mode, position), options.blend_time)
+            before, self._bridge = self._bridge, ""
+            self._efforts.ease(stamp, self._standing(before) - self._standing(options.mode), options.blend_time)
         mode = self.mode
         by_tool = mode in TOOL_MODES
         free = by_tool or mode == "gravity_compensation"
@@ -330,7 +332,8 @@ class Answering(TimedLoop):
         """After a change of mode, come to rest; a mode that does not do so itself begins when the robot rests.
 
         A motion of joints comes to rest along its path, by the law of the mode that follows paths, the new one or else
-        the old one, which does not go on learning. Another motion is one of the robot, as it is measured, and comes to rest on a straight line.
+        one as the old one, which learns nothing then. Another motion is one of the robot, as it is measured, and comes
+        to rest on a straight line.
         """
         before, self._moved = self._moved, None
         if before is None or self.player is None or self._last is None:
@@ -351,11 +354,13 @@ class Answering(TimedLoop):
             else:
                 self._slow_down()
             if mode not in PATH_MODES and player.moving:
-                self._bridge = {"adaptive": "passivity_based"}.get(before, before if before in PATH_MODES else PATH_MODES[0])
+                self._bridge = BRIDGES.get(before, PATH_MODES[0])
             self._tool.forget()
         if moving:  # what errors of the old law add would go on when they are gone; at rest it bears a load
-            stands = self._laws.standing(self.mode, self._position)
-            self._efforts.ease(self._last, self._stood - stands, self.options.blend_time)
+            self._efforts.ease(self._last, self._stood - self._standing(self.mode), self.options.blend_time)
+
+    def _standing(self, mode: str) -> Array:
+        return self._laws.standing(mode, self._position)
 
     def _slow_down(self) -> None:
         """Stay where the robot is, as it was measured last; come to rest first where it moves."""

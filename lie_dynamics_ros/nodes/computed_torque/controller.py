@@ -25,6 +25,7 @@ from ...lie_dynamics import LieDynamicsError, Model
 from ...lie_dynamics.control.kernels.signals import LARGEST
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.robot_inputs import INPUT_SETTINGS, RobotInputs
+from ...ros.inputs.state_reader import IMPLAUSIBLE
 from ...ros.model.friction_loading import load_friction
 from ...ros.model.loop_loading import load_mechanism
 from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS, format_of, load_model
@@ -207,7 +208,8 @@ class Controller:
         ----------
         time : float
             When it was measured, on any clock; later than the state before [s]. After a gap of ``state_timeout``,
-            trajectories are dropped and the robot stays where it is.
+            trajectories are dropped and the robot stays where it is. A lone state that no motion explains changes
+            nothing: the answer is the one before, and `implausible` counts it.
         position : array-like, shape (n,)
             [rad, m].
         velocity : array-like, shape (n,), optional
@@ -225,13 +227,21 @@ class Controller:
         message.position = _array(position, "position", (len(names),), names)
         message.velocity = () if velocity is None else _array(velocity, "velocity", (len(names),), names)
         inputs.acceleration = core.acceleration
-        answer = core.answer(inputs.read(message, stamp, stamp, 0.0))
+        try:
+            state = inputs.read(message, stamp, stamp, 0.0)
+        except MessageError as error:
+            if error.kind != IMPLAUSIBLE or self._output is None:
+                raise
+            self._last, self.implausible = stamp, self.implausible + 1
+            return replace(self._output, effort=self._output.effort.copy())
+        answer = core.answer(state)
         self._last = stamp
         desired = answer.desired
-        return ControlOutput(
+        self._output = ControlOutput(
             np.array(answer.effort), answer.phase, answer.reason, answer.mode,
             np.array(inputs.as_told(desired.position)), np.array(desired.velocity),
         )  # fmt: skip
+        return replace(self._output, effort=self._output.effort.copy())
 
     def follow(
         self,
@@ -340,6 +350,8 @@ class Controller:
         self._inputs.forget()
         self._core.start()
         self._origin, self._last = 0.0, 0
+        self._output: ControlOutput | None = None
+        self.implausible = 0
 
     # Inside.
 

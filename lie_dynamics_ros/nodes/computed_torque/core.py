@@ -142,7 +142,7 @@ class ComputedTorqueCore(Following):
             tools = options.mode in TOOL_MODES and before.options.mode in TOOL_MODES
             goes_on = same_mode if not tools else self._tool.adopt(before._tool, same_mode) and same_mode
             if not goes_on and self._moved is None and before._last is not None:
-                self._moved, self._stood = before.mode, before._laws.standing(before.mode, before._position)
+                self._moved, self._stood = before.mode, before._standing(before.mode)
         self._efforts.change(options.blend_time)
         self._warm_up()
 
@@ -235,7 +235,7 @@ class ComputedTorqueCore(Following):
             self.phase, self.reason = other.phase, other.reason
             if self.motors is None and other.player is not None and other._last is not None:
                 self.player, self._inherited, self._moved = other.player, other._last, other.mode
-                self._stood = other._laws.standing(other.mode, other._position)
+                self._stood = other._standing(other.mode)
             self._efforts.change(self.options.blend_time)
 
     def forget(self) -> None:

@@ -83,7 +83,7 @@ class EffortStage:
         self._pending = time
 
     def ease(self, stamp: int, difference: Array, time: float) -> None:
-        """Let a difference (n,) come on top of wanted efforts that passes away within some time [s], from a time [ns] on."""
+        """Let a difference (n,) come on top of wanted efforts, from a time [ns] on, that fades within some time [s]."""
         if time and self._last is not None:
             left = self._zero if self._over is None else self._over.part(stamp) * self._over.difference
             self._pending, self._over = None, _Passing(stamp, time, difference + left)

@@ -112,7 +112,7 @@ class Laws:
         return law if self._friction is None else self._with_friction(law, *desired[:3])
 
     def standing(self, mode: str, q: Array) -> Array:
-        """Return what a mode exerts where nothing moves and nothing is amiss: gravity as it knows it, and its integral."""
+        """Return what a mode exerts at rest without errors: gravity as it knows it, and its integral."""
         if mode == "adaptive" and self.learner is not None:
             zero = self._zero
             reference = sliding_reference(self.learner.model, q, zero, q, zero, zero, self.gains.converge)

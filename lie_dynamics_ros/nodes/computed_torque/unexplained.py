@@ -1,4 +1,4 @@
-"""How joints accelerate besides what the controller commands: by what touches, loads, or pulls that it does not know."""
+"""How joints accelerate besides what the controller commands: by what touches, and by loads that it does not know."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...core.errors import MessageError, WaitingError
 from ...core.joint_mapping import JointMatch
 from ...core.setting import Setting
 from ...lie_dynamics.control import VelocityFilter
+from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import read_efforts
 from .state_reader import JointStateReader
 
@@ -41,18 +43,27 @@ class JointGroup:
         Of the names, some of the robot's joints among them.
     turns : ndarray of bool, shape (n,)
         Joints of the robot whose position may jump by a turn.
+    fastest : ndarray, shape (n,), optional
+        Their velocity limits, by which states that no motion explains are refused [rad/s, m/s].
+    names : sequence of str
+        Joints of the robot.
     """
 
-    def __init__(self, match: JointMatch, turns: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, match: JointMatch, turns: NDArray[np.bool_], fastest: Array | None = None, names: Sequence[str] = ()
+    ) -> None:
         self.joints = np.flatnonzero(match.indices >= 0)
         self._match = JointMatch(match.indices[self.joints], match.size, False, (), (), match.unknown)
-        self._reader = JointStateReader(len(self.joints))
+        check = None if fastest is None else StateCheck(fastest[self.joints], turns[self.joints])
+        self._reader = JointStateReader(len(self.joints), check, [names[k] for k in self.joints] if names else ())
         self.velocities = VelocityFilter(len(self.joints), 1.0, turns[self.joints])
         self.stamp, self.filled = 0, False
 
     def read(self, message: JointState, stamp: int, acceleration: Array | None, source: str, effort: bool) -> set[str]:
         """Take in a state of a time [ns]; return what was absent in it and taken as zero, or "filter"."""
-        position, velocity, unknown = self._reader.read(message, self._match)
+        position, velocity, unknown = self._reader.read(message, self._match, stamp)
+        if self._reader.relocated:
+            self.velocities.forget()
         told = set()
         if unknown and source == "measured":
             velocity[np.isnan(velocity)] = 0.0
@@ -82,6 +93,8 @@ class PartialStates:
         Joints of the robot.
     turns : ndarray of bool, shape (n,)
         Those whose position may jump by a turn.
+    fastest : ndarray, shape (n,), optional
+        Velocity limits, by which states that no motion explains are refused [rad/s, m/s].
 
     Attributes
     ----------
@@ -91,8 +104,8 @@ class PartialStates:
         Time constant of velocities that are found in positions [s].
     """
 
-    def __init__(self, names: tuple[str, ...], turns: NDArray[np.bool_]) -> None:
-        self._names, self._turns = names, turns
+    def __init__(self, names: tuple[str, ...], turns: NDArray[np.bool_], fastest: Array | None = None) -> None:
+        self._names, self._turns, self._fastest = names, turns, fastest
         self.age_limit, self.time = 0, 1.0
         self._parts: dict[bytes, JointGroup] = {}
         self.forget()
@@ -142,7 +155,7 @@ class PartialStates:
                 raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
             if len(self._parts) >= MOST_PARTS:
                 self.forget()
-            part = JointGroup(match, self._turns)
+            part = JointGroup(match, self._turns, self._fastest, self._names)
         part.velocities.time = self.time
         told = part.read(message, stamp, acceleration, source, effort)
         self._parts.pop(key, None)

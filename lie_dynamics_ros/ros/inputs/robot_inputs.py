@@ -21,6 +21,7 @@ from ...core.setting import Setting
 from ...core.turns import Turns, Unwinding
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
+from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import first_point, read_efforts, read_rates
 from .partial_states import AGE_LIMIT, PartialStates
 from .state_reader import JointStateReader
@@ -136,10 +137,11 @@ class RobotInputs:
         turns, self._unwinding = found.endless, Unwinding(found)
         self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(turns), USUAL_TIME, turns)
         self.acceleration: Array | None = None
-        self.partial = PartialStates(self._names, turns)
+        fastest = np.array([whole.limits.velocity[whole.joint(name).v_slice.start] for name in self._names])
+        self.partial = PartialStates(self._names, turns, fastest)
         self._estimates = False
         self._read_at: int | None = None  # arrival of the last state [ns]
-        self._reader = JointStateReader(len(turns))
+        self._reader = JointStateReader(len(turns), StateCheck(fastest, turns), self._names)
         self._assumed: set[str] = set()
 
     @property
@@ -173,8 +175,10 @@ class RobotInputs:
         match = self._states.match(message.name)
         if match.missing:
             return self._read_part(message, match, stamp, now, age)
-        position, velocity, unknown = self._reader.read(message, match)
+        position, velocity, unknown = self._reader.read(message, match, stamp)
         source, filter_ = self.velocity_source, self.velocities
+        if self._reader.relocated:
+            filter_.forget()
         if unknown and source == "measured":
             velocity[np.isnan(velocity)] = 0.0
             self._assumed.add("velocities")

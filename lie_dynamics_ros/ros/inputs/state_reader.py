@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,14 @@ from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.joint_mapping import JointMatch
 from ...lie_dynamics.control.kernels.signals import BAD_POSITION, BAD_VELOCITY, UNKNOWN_VELOCITY, check_state
+from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import read_field
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
+
+IMPLAUSIBLE = "implausible"
+"""What states that no motion explains are counted under."""
 
 
 class StateFields:
@@ -69,14 +74,31 @@ class JointStateReader:
     ----------
     size : int
         Number of joints.
+    check : StateCheck, optional
+        Refuses states that no motion explains.
+    names : sequence of str
+        The joints, for what is said of these.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, check: StateCheck | None = None, names: Sequence[str] = ()) -> None:
         self._free, self._used = StateFields(size), StateFields(size)
+        self._check, self._names = check, names
         check_state(self._free.position, self._free.velocity)  # what needs compiling is compiled now
 
-    def read(self, message: JointState, match: JointMatch) -> tuple[Array, Array, bool]:
+    @property
+    def relocated(self) -> bool:
+        """Whether the last state is where the robot was not expected, so that velocities are to be found anew."""
+        return self._check is not None and self._check.relocated
+
+    def forget(self) -> None:
+        """Forget the last state: the robot may be anywhere in the next one."""
+        if self._check is not None:
+            self._check.forget()
+
+    def read(self, message: JointState, match: JointMatch, stamp: int = 0) -> tuple[Array, Array, bool]:
         """Position [rad or m] and velocity [rad/s or m/s] of a JointState in model order, each of shape (n,).
+
+        `stamp` is the time of the state [ns].
 
         Velocities are NaN where they are absent: ros2_control leaves out the field, or sends NaN for single joints.
 
@@ -92,7 +114,8 @@ class JointStateReader:
         ------
         MessageError
             Joints are missing or named twice, a field has the wrong length, a position is not finite or a velocity
-            is infinite, for which numbers beyond `LARGEST` of `control.kernels.signals` count.
+            is infinite, for which numbers beyond `LARGEST` of `control.kernels.signals` count; or a lone state that no
+            motion explains.
         """
         fields = self._free
         fields.fill(message, match)
@@ -101,5 +124,9 @@ class JointStateReader:
             raise MessageError("not finite", "positions that are not finite numbers")
         if found == BAD_VELOCITY:
             raise MessageError("not finite", "velocities that are infinite")
+        if self._check is not None and (bad := self._check.find(stamp, fields.position, fields.velocity)):
+            joint, what = bad
+            told = f"joint {self._names[joint]}: {what} {getattr(fields, what)[joint]:.4g}"
+            raise MessageError(IMPLAUSIBLE, f"{told}, to which no motion leads from the state before")
         self._free, self._used = self._used, fields
         return fields.position, fields.velocity, found == UNKNOWN_VELOCITY

@@ -106,8 +106,8 @@ def stiffened(
     """Return the torques of `operational_space`, at least as stiff as a spring in every direction.
 
     Where the frame is light, Lambda Kp is soft: a load that nobody told turns it far. With K^1/2 J M^-1 J^T K^1/2 =
-    U W^2 U^T, as in `impedance`, directions with w^2 = min(W, fastest)^2 > kp get the spring and the damper besides that
-    make it K w^2 / W^2 there, damped by the same ratio. Errors vanish faster there; others are as they were.
+    U W^2 U^T, as in `impedance`, directions with w^2 = min(W, fastest)^2 > kp get the spring and the damper besides
+    that make it K w^2 / W^2 there, damped by the same ratio. Errors vanish faster there; others are as they were.
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ class TrajectoryJudge:
             return retime(self.model, path, replace(limits, effort=whole), friction=self._friction)
 
     def way_to_rest(self, now: Desired) -> JointPoints:
-        """Return the point at which a motion comes to rest on a straight line, the quickest of some ways that keep limits.
+        """Return where a motion comes to rest on a straight line, the quickest of some ways that keep the limits.
 
         Where a limit of position leaves no room for that, it comes to rest there as soon as needed.
         """

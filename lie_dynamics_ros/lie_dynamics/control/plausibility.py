@@ -1,0 +1,94 @@
+"""States that no motion explains: a lone one, such as a driver's zeros, is told from a robot that is elsewhere."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from .kernels import plausibility as k
+
+Array = npt.NDArray[np.float64]
+UNLIMITED = 20.0
+"""Taken for the largest speed of joints without a limit [rad/s, m/s]."""
+FIRST = 20
+"""States that are accepted whatever they hold, to learn how well those of this driver follow from each other."""
+IN_A_ROW = 3
+"""States in a row that are refused at most."""
+GAP = 0.1
+"""After so long without a state the robot may be anywhere [s]."""
+
+
+class StateCheck:
+    """Holds each state of a robot against the one before it.
+
+    Between both positions lies what the velocity before, or the one measured now, leads to in that time, but for
+
+        max(s t^2 / 0.04 s + 0.15 s t + 0.002, 4 m),
+
+    s the largest speed: a joint may get it within 20 ms; m the largest such miss of late, which fades within a second:
+    so coarse encoders, noise, and drivers that place their robots anywhere are not refused. A measured velocity that
+    jumps by more than 0.02 s + s t / 0.03 s is refused where positions bear out the one before. What follows neither
+    from the last state nor from the one that was refused before is refused: a lone one always, two that agree never.
+
+    Parameters
+    ----------
+    fastest : ndarray, shape (n,)
+        Velocity limits; infinite or 0 for none [rad/s, m/s].
+    turns : ndarray of bool, shape (n,)
+        Joints whose position may jump by 2 pi.
+
+    Attributes
+    ----------
+    relocated : bool
+        Whether the last state is where the robot was not expected: velocities found in positions begin anew there.
+    """
+
+    def __init__(self, fastest: npt.ArrayLike, turns: npt.ArrayLike) -> None:
+        speed = np.asarray(fastest, np.float64)
+        self._table, self._numbers = np.zeros((k.ROWS, len(speed))), np.zeros(k.NUMBERS)
+        self._table[k.TURN] = np.where(turns, 2.0 * math.pi, 0.0)
+        self._table[k.FASTEST] = np.where((speed > 0.0) & np.isfinite(speed), speed, UNLIMITED)
+        self.forget()
+        zero = np.zeros(len(speed))
+        self.find(0, zero, zero)  # what needs compiling is compiled now
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin afresh at the next state."""
+        self.relocated = False
+        self._last: int | None = None
+        self._other: int | None = None  # time of the state that was refused last [ns]
+        self._count, self._refused = 0, 0
+        self._numbers[k.USUAL] = 0.0
+
+    def find(self, stamp: int, position: Array, velocity: Array) -> tuple[int, str] | None:
+        """Take in a state of a time [ns], positions (n,) and velocities (n,), NaN where not measured.
+
+        Returns
+        -------
+        tuple or None
+            The first joint that does not follow, and "position" or "velocity", where the state is to be refused.
+        """
+        numbers, last = self._numbers, self._last
+        h = 0.0 if last is None else (stamp - last) * 1e-9
+        fresh = last is None or not 0.0 <= h <= GAP
+        if fresh:
+            self._table[k.POSITION], self._table[k.VELOCITY] = position, np.nan_to_num(velocity)
+            h, self._other = 0.0, None
+        elif numbers[k.USUAL] == 0.0:
+            numbers[k.USUAL] = h
+        numbers[k.SINCE] = h
+        numbers[k.SINCE_OTHER] = math.nan if self._other is None else (stamp - self._other) * 1e-9
+        numbers[k.ACCEPT] = fresh or self._count < FIRST or self._refused >= IN_A_ROW
+        found = k.follows(self._table, numbers, position, velocity)
+        if found >= k.POSITIONS:
+            self._other, self._refused = stamp, self._refused + 1
+            return (found - k.VELOCITIES, "velocity") if found >= k.VELOCITIES else (found - k.POSITIONS, "position")
+        if not self._refused:
+            usual = numbers[k.USUAL]
+            numbers[k.USUAL] = usual + 0.1 * (min(h, 2.0 * usual) - usual)
+        self.relocated, self._last, self._other, self._refused = found == k.AGREES, stamp, None, 0
+        self._count += 1
+        return None
