@@ -6,9 +6,9 @@ import numpy as np
 
 from ...core.arrays import Array
 
-SHARE = 0.3
+NEW_SHARE = 0.3
 """Part of what is new that is taken in with each state: a load is known within some five of them."""
-LONGEST = 0.05
+LONGEST_KNOWN = 0.05
 """Periods beyond this tell nothing [s]."""
 
 
@@ -41,11 +41,11 @@ class UnexplainedAcceleration:
     def update(self, period: float, velocity: Array, delay: float) -> None:
         """Take in the velocity of a state (n,), ``period`` [s] after the last; efforts act ``delay`` periods late."""
         last, self._velocity = self._velocity, velocity
-        if last is None or not 0.0 < period <= LONGEST:
+        if last is None or not 0.0 < period <= LONGEST_KNOWN:
             return
         late = min(max(delay, 0.0), 1.0)
         acted = (1.0 - late) * self._commanded[0] + late * self._commanded[1]
-        self.value = self.value + SHARE * ((velocity - last) / period - acted - self.value)
+        self.value = self.value + NEW_SHARE * ((velocity - last) / period - acted - self.value)
 
     def note(self, commanded: Array) -> None:
         """Take note of the acceleration (n,) that an answer commands."""

@@ -36,8 +36,8 @@ AGAIN = 1.5
 @inline
 def _away(moved, first, second, short, long):
     """Return by how much a way is not between what two velocities lead to within two times."""
-    low = min(min(first * short, first * long), min(second * short, second * long))
-    high = max(max(first * short, first * long), max(second * short, second * long))
+    low = min(first * short, first * long, second * short, second * long)
+    high = max(first * short, first * long, second * short, second * long)
     return max(low - moved, moved - high, 0.0)
 
 
@@ -66,10 +66,10 @@ def follows(table: Array, numbers: Array, position: Array, velocity: Array) -> i
             break
         jump = abs(rate - before)
         usually = fastest * (UNKNOWN_RATE + h / QUICKEST_RATE)
-        if regular and jump > max(usually, ROOM * table[MISSED_RATE, i]):
-            if abs(moved - h * rate) > abs(moved - h * before):
-                found = VELOCITIES + i
-                break
+        jumped = regular and jump > max(usually, ROOM * table[MISSED_RATE, i])
+        if jumped and abs(moved - h * rate) > abs(moved - h * before):
+            found = VELOCITIES + i
+            break
     agrees = found != FOLLOWS and not math.isnan(other)
     if agrees:
         for i in range(n):
