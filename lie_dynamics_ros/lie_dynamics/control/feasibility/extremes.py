@@ -8,10 +8,10 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels.hulls import mark_hulls
+
 Array = npt.NDArray[np.float64]
 
-BLOCK = 1000
-"""Polynomials that are looked at together: few enough for the cache, and for other threads of the interpreter."""
 _BERNSTEIN = {
     degree: np.array(
         [[comb(j, i) / comb(degree, i) if i <= j else 0.0 for i in range(degree + 1)] for j in range(degree + 1)]
@@ -33,18 +33,15 @@ def first_beyond(c: Array, spans: Array, bound: Array) -> tuple[float, int, int]
         How long each lasts [s].
     bound : ndarray, shape (m,) or (k, m)
     """
-    bound = np.broadcast_to(bound, (len(c), c.shape[2]))
-    for begin in range(0, len(c), BLOCK):
-        at = slice(begin, begin + BLOCK)
+    c, bound = np.require(c, float, ["C", "W"]), np.array(np.broadcast_to(bound, (len(c), c.shape[2])), order="C")
+    over = np.empty_like(bound)
+    if not mark_hulls(c, np.require(spans, float, ["C", "W"]), bound, _BERNSTEIN[c.shape[1] - 1], over):
+        return None
+    for k, column in np.argwhere(over):
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = c[at] * (spans[at, None] ** np.arange(c.shape[1]))[:, :, None]  # of t / span
-            low = np.ones(bound[at].shape, dtype=bool)
-            for row in _BERNSTEIN[c.shape[1] - 1].tolist():
-                low &= sum(part * scaled[:, i] for i, part in enumerate(row) if part) <= bound[at]
-        for k, column in np.argwhere(~low):
-            found = largest(scaled[k, :, column])
-            if not found <= bound[begin + k, column]:
-                return found, begin + int(k), int(column)
+            found = largest(c[k, :, column] * spans[k] ** np.arange(c.shape[1]))  # of t / span
+        if not found <= bound[k, column]:
+            return found, int(k), int(column)
     return None
 
 

@@ -25,6 +25,7 @@ from ....lie_dynamics.control.feasibility import (
     first_opening,
     retime,
 )
+from ....lie_dynamics.control.feasibility.extremes import first_beyond
 from ....lie_dynamics.control.robots import Robot
 from .moving_end import STILL, joined, moves_at_its_end, require_rest, tail
 from .trajectory_piece import Desired, Halt, Piece
@@ -105,6 +106,7 @@ class TrajectoryJudge:
         self.limits, self._policy, self._stop_time = limits, policy, stop_time
         self._efforts, self._moving_ends = efforts, moving_ends
         self._rest = np.zeros((1, model.nv))
+        first_beyond(np.zeros((1, 3, 1)), np.ones(1), np.ones(1))  # what needs compiling is compiled now
 
     def excess(self, path: JointPath, led: bool = False, limits: MotionLimits | None = None) -> Excess | None:
         """Return the first limit that a path exceeds, or None; of some limits, or those in force."""
