@@ -27,6 +27,14 @@ def plain_number(text: str) -> float | None:
     return value if abs(value) != float("inf") else None
 
 
+def unique(name: str, taken: set[str]) -> str:
+    """Return a name, in as many brackets as it takes to differ from those that are taken, and note it there."""
+    while name in taken:
+        name = f"({name})"
+    taken.add(name)
+    return name
+
+
 def shortened(text: str) -> str:
     """Return a text on one line, cut to `QUOTED` characters."""
     line = repr(text[: QUOTED + 1])[1:-1]

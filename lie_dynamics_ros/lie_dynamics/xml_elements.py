@@ -6,6 +6,7 @@ up. What a format has no use for is passed over while the text is read, so nothi
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -18,6 +19,49 @@ from .texts import MAX_NAME, quoted, shortened
 MAX_DEPTH = 100
 #: The most characters that an element may hold as its value; of longer ones one more is kept, which tells them.
 MAX_TEXT = 2000
+
+
+#: What libraries of the formats take for an unbound prefix.
+_UNBOUND = "urn:unbound:"
+_SECTION = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|&(?!#?\w+;)", re.DOTALL)
+_PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_]")
+
+
+def lenient(source: str | bytes) -> str:
+    """Return XML text as the formats' own libraries read it, which XML itself does not allow; lines stay lines.
+
+    Comments are left out, with what may not stand in them; a ``&`` that begins no entity stands for itself; blanks
+    before the declaration are passed over; bytes that are no UTF-8 are Latin-1; prefixes need not be declared.
+    """
+    if isinstance(source, str):
+        told = source.removeprefix("\ufeff")
+    else:
+        try:
+            told = source.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            told = source.decode("latin-1")
+
+    def mended(found: re.Match[str]) -> str:
+        text = found.group()
+        if text == "&":
+            return "&amp;"
+        return "\n" * text.count("\n") if text.startswith("<!--") else text
+
+    text = _SECTION.sub(mended, told)
+    head, mark, rest = text.partition("<?xml")
+    if mark and not head.strip():  # lines in front of the declaration go behind it
+        declaration, end, rest = rest.partition("?>")
+        text = mark + declaration + end + "\n" * head.count("\n") + rest
+    root = re.search(r"<[A-Za-z_][^\s/>]*", text)
+    prefixes = {name for name in _PREFIX.findall(text) if name not in ("xml", "xmlns")}
+    unbound = sorted(name for name in prefixes if f"xmlns:{name}" not in text)
+    if root is not None and unbound:
+        bound = "".join(f' xmlns:{name}="{_UNBOUND}{name}"' for name in unbound)
+        text = text[: root.end()] + bound + text[root.end() :]
+    return text
+
+
+_ENCODING_ERRORS = {expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]}
 
 
 class ElementReader(ABC):
@@ -54,7 +98,7 @@ class ElementReader(ABC):
         """Put an element, still empty, where it belongs."""
 
     def read(self, source: str | bytes) -> None:
-        """Read XML text or bytes.
+        """Read XML text or bytes; what the formats' own libraries read besides is read as well, see `lenient`.
 
         Raises
         ------
@@ -62,6 +106,30 @@ class ElementReader(ABC):
             For malformed XML, with line and column; document types; nesting beyond `MAX_DEPTH`; xacro that was not
             expanded.
         """
+        before = dict(self.__dict__)
+        try:
+            self._parse(source)
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            if isinstance(error, DescriptionError):
+                raise
+            self.__dict__.update({**before, "_open": [], "_passed": 0})
+            for key in set(self.__dict__) - set(before):
+                del self.__dict__[key]
+            self._read_lenient(source, error)
+
+    def _read_lenient(self, source: str | bytes, reason: Exception) -> None:
+        text = lenient(source)
+        try:
+            if isinstance(reason, LookupError) or getattr(reason, "code", 0) in _ENCODING_ERRORS:
+                raise reason
+            self._parse(text)
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            if isinstance(error, DescriptionError):
+                raise
+            what = f"malformed XML: {error}" if text.strip() else "the text is empty, XML expected"
+            raise DescriptionError(f"{self._origin}: {what}", name=self._origin, expected="well-formed XML") from error
+
+    def _parse(self, source: str | bytes) -> None:
         parser = expat.ParserCreate(namespace_separator="}" if self._namespaces else None)
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -69,23 +137,17 @@ class ElementReader(ABC):
             parser.buffer_text = True
             parser.CharacterDataHandler = self._data
         parser.StartDoctypeDeclHandler = self._refuse_doctype
-        try:
-            parser.Parse(source, True)
-        except (expat.ExpatError, ValueError, LookupError) as error:
-            if isinstance(error, DescriptionError):
-                raise
-            text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-            if "<xacro:" in text:
-                raise self.raw_xacro() from error
-            what = f"malformed XML: {error}" if text.strip() else "the text is empty, XML expected"
-            raise DescriptionError(f"{self._origin}: {what}", name=self._origin, expected="well-formed XML") from error
+        parser.Parse(source, True)
 
     def raw_xacro(self) -> DescriptionError:
         """Return the error for xacro that was not expanded."""
         command = f"run `xacro {self._origin} > robot.{self._kind.lower()}` and pass its output"
         if self._origin == self._kind:
             command = "run `xacro` on the file and pass its output"
-        message = f"{self._origin}: this is xacro that has not been expanded; {command}"
+        message = (
+            f"{self._origin}: this is xacro that has not been expanded; {command}. Where it is that output, remove the "
+            "elements <xacro:...> that are left in it"
+        )
         return DescriptionError(message, name=self._origin, expected="the output of xacro")
 
     def wrong_root(self, tag: str, expected: str) -> DescriptionError:

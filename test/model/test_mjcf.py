@@ -197,7 +197,7 @@ def test_what_is_left_out_is_named():
     [
         ("<mujoco><nonsense/></mujoco>", "MuJoCo says: .*nonsense"),
         ("/no/such/file.xml", "no file '/no/such/file.xml'"),
-        (3, "XML text, a path or an MjModel expected, got int"),
+        (3, "XML text, bytes, a path or an MjModel expected, got int"),
     ],
 )
 def test_what_is_refused(source, says):

@@ -135,11 +135,13 @@ class ConstraintSet:
         *,
         package_dirs: Sequence[str | PathLike[str]] = (),
         max_size: int | None = None,
+        robot: str | None = None,
     ) -> ConstraintSet:
         """Read what closes the loops of an SDF, for the model that `Model.from_sdf` made of the same.
 
         Joints that are cut become loops of their kind, with their names, and joints with a <mimic> couplings. All
-        loops are closed where all coordinates are zero. Joints between links that are one body close nothing.
+        loops are closed where all coordinates are zero. Joints between links that are one body close nothing. `robot`
+        names the model in the file, as the argument `model` of `Model.from_sdf` does.
 
         Raises
         ------
@@ -152,8 +154,8 @@ class ConstraintSet:
         from .sdf_loops import closes_a_loop, loop_of
 
         size = MAX_SIZE if max_size is None else max_size
-        robot = read_sdf(source, package_dirs=package_dirs, inertia_check="ignore", max_size=size)
-        loops = [loop_of(joint) for joint in robot.cut if closes_a_loop(model, joint)]
+        found = read_sdf(source, package_dirs=package_dirs, inertia_check="ignore", max_size=size, model=robot)
+        loops = [loop_of(joint) for joint in found.cut if closes_a_loop(model, joint)]
         return cls(model, [*loops, *mimic_couplings(model)], rank_tolerance)
 
     def to_yaml(self) -> str:

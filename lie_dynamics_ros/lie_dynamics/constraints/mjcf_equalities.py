@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DescriptionWarning
 from ..lie import se3
-from ..model.mjcf import compiled_mjcf, name_of, pose_of, site_frame
+from ..model.mjcf import MjcfNames, compiled_mjcf, pose_of, site_frames
 from .coupling import Coupling
 from .loop import Loop
 
@@ -25,12 +25,13 @@ def read_equalities(source: Any) -> list[Loop | Coupling]:
         Once, for the constraints that are neither loops nor couplings, and those that are switched off.
     """
     compiled = compiled_mjcf(source)
+    names = MjcfNames(compiled)
     found: list[Loop | Coupling] = []
     missing: list[str] = []
     for k in range(compiled.neq):
-        made = _constraint(compiled, k) if compiled.eq_active0[k] else "is switched off"
+        made = _constraint(compiled, k, names) if compiled.eq_active0[k] else "is switched off"
         if isinstance(made, str):
-            missing.append(f"'{name_of(compiled, 'equality', k)}' {made}")
+            missing.append(f"'{names.of('equality', k)}' {made}")
         else:
             found.append(made)
     if missing:
@@ -39,23 +40,29 @@ def read_equalities(source: Any) -> list[Loop | Coupling]:
     return found
 
 
-def _constraint(compiled: Any, k: int) -> Loop | Coupling | str:
+def _constraint(compiled: Any, k: int, names: MjcfNames) -> Loop | Coupling | str:
     """Return a constraint, or what keeps it from being one."""
     import mujoco
 
-    kind, name, data = mujoco.mjtEq(compiled.eq_type[k]), name_of(compiled, "equality", k), compiled.eq_data[k]
+    kind, name, data = mujoco.mjtEq(compiled.eq_type[k]), names.of("equality", k), compiled.eq_data[k]
     pair = int(compiled.eq_obj1id[k]), int(compiled.eq_obj2id[k])
     if kind == mujoco.mjtEq.mjEQ_JOINT:
-        return _coupling(compiled, pair, data, name)
+        return _coupling(compiled, pair, data, name, names)
     if kind not in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
         return f"is of kind {kind.name.removeprefix('mjEQ_').lower()}"
     welded = kind == mujoco.mjtEq.mjEQ_WELD
+    by_sites = compiled.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE
+    if welded and data[10] == 0.0:  # torquescale
+        if by_sites:
+            welded = False
+        else:
+            return _connection(pair, data, name, names)
     loop = Loop.welded if welded else Loop.spherical
-    if compiled.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE:
-        taken = {name_of(compiled, "body", i) for i in range(compiled.nbody)}
-        first, second = (site_frame(name_of(compiled, "site", i), taken) for i in pair)
+    if by_sites:
+        sites = site_frames(names)
+        first, second = (sites[i] for i in pair)
         return loop(first, second, name=name)
-    first, second = (name_of(compiled, "body", i) for i in pair)
+    first, second = (names.of("body", i) for i in pair)
     if welded:
         placements = pose_of(data[3:6], data[6:10]), se3.from_parts(np.eye(3), data[:3])
     else:
@@ -63,15 +70,24 @@ def _constraint(compiled: Any, k: int) -> Loop | Coupling | str:
     return loop(first, second, name=name, first_placement=placements[0], second_placement=placements[1])
 
 
-def _coupling(compiled: Any, pair: tuple[int, int], data: Any, name: str) -> Coupling | str:
+def _connection(pair: tuple[int, int], data: Any, name: str, names: MjcfNames) -> Loop:
+    """Return a weld of ``torquescale="0"``, which holds the anchor alone: no rotation."""
+    first, second = (names.of("body", i) for i in pair)
+    anchor = se3.from_parts(np.eye(3), data[:3])
+    return Loop.spherical(
+        first, second, name=name, first_placement=pose_of(data[3:6], data[6:10]), second_placement=anchor
+    )
+
+
+def _coupling(compiled: Any, pair: tuple[int, int], data: Any, name: str, names: MjcfNames) -> Coupling | str:
     """Return q1 - q1_0 = c0 + c1 (q2 - q2_0) as a coupling; powers of q2 are none."""
     joints = [joint for joint in pair if joint >= 0]
     if any(compiled.jnt_type[joint] not in _SCALARS for joint in joints):
         return "couples joints of more than one coordinate"
     if data[2:5].any() and len(joints) == 2:
         return "has powers of a coordinate"
-    names = [name_of(compiled, "joint", joint) for joint in joints]
+    those = [names.of("joint", joint) for joint in joints]
     rest = [float(compiled.qpos0[compiled.jnt_qposadr[joint]]) for joint in joints]
     ratios = [1.0, -float(data[1])][: len(joints)]
     offset = float(data[0]) + sum(ratio * q for ratio, q in zip(ratios, rest, strict=True))
-    return Coupling(dict(zip(names, ratios, strict=True)), offset, name)
+    return Coupling(dict(zip(those, ratios, strict=True)), offset, name)

@@ -155,13 +155,14 @@ def check_mimics(joints: Sequence[JointDescription]) -> str:
 
 
 def check_inertias(
-    links: Sequence[LinkDescription], joints: Sequence[JointDescription], policy: InertiaCheck
+    links: Sequence[LinkDescription], joints: Sequence[JointDescription], policy: InertiaCheck, on_world: str = ""
 ) -> list[str]:
     """Check that every link's inertia is one that a body can have; return remarks on those within tolerance.
 
     A link passes if its largest principal moment exceeds the sum of the other two by at most `INERTIA_TOLERANCE` of
     the largest moment of the link, or of the rigid body that it is a part of (all links that fixed joints weld to it):
-    a placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion can tell.
+    a placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion can tell. `on_world`
+    names a link that stands on the world: with all that is welded to it, it may have any inertia.
 
     Raises
     ------
@@ -186,6 +187,9 @@ def check_inertias(
             if link.inertia.mass < 0.0:
                 raise
         whole = whole or _rigid_bodies(links, joints)
+        if on_world and whole[link.name] is whole[on_world]:
+            remarks.append(f"{label}: stands on the world; its inertia, which no body can have, is of no effect")
+            continue
         reference = float(whole[link.name].principal_moments()[-1])
         try:
             link.inertia.check(label, INERTIA_TOLERANCE, reference)

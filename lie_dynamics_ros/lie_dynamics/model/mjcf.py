@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import DescriptionError, DescriptionWarning
 from ..lie import SpatialInertia, se3, so3
-from ..texts import listed, quoted
+from ..texts import listed, quoted, unique
 from . import joint_types
 from .bodies import BodyTree
 
@@ -41,8 +41,14 @@ def compiled_mjcf(source: Any) -> Any:
         raise DescriptionError("MJCF is read by MuJoCo, which is not installed: pip install mujoco") from error
     if isinstance(source, mujoco.MjModel):
         return source
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+        try:
+            source = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            source = data.decode("latin-1")
     if not isinstance(source, (str, os.PathLike)):
-        message = f"MJCF: XML text, a path or an MjModel expected, got {type(source).__name__}"
+        message = f"MJCF: XML text, bytes, a path or an MjModel expected, got {type(source).__name__}"
         raise DescriptionError(message, value=source, expected="XML or a path")
     said: list[str] = []
     before = mujoco.get_mju_user_warning()
@@ -70,10 +76,40 @@ def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
         raise DescriptionError("MJCF: MuJoCo says: " + " ".join(str(error).split()), value=source) from error
 
 
-def name_of(compiled: Any, kind: str, index: int) -> str:
-    """Return the name of a body, joint, site, ...; without one, its kind and number."""
-    name = getattr(compiled, kind)(index).name
-    return name or f"{kind}{index}"
+class MjcfNames:
+    """Names of what a compiled model holds; what has none gets its kind and number, in brackets where that is taken.
+
+    Parameters
+    ----------
+    compiled : mujoco.MjModel
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+        self._of: dict[str, list[str]] = {}
+
+    def of(self, kind: str, index: int) -> str:
+        """Return the name of a body, joint, site, equality, actuator or tendon."""
+        if kind not in self._of:
+            self._of[kind] = self._all(kind)
+        return self._of[kind][index]
+
+    def all(self, kind: str) -> list[str]:
+        """Return the names of all of a kind."""
+        if kind not in self._of:
+            self._of[kind] = self._all(kind)
+        return self._of[kind]
+
+    def _all(self, kind: str) -> list[str]:
+        addresses = getattr(self._compiled, f"name_{_ADDRESSES[kind]}adr")
+        text = bytes(self._compiled.names)
+        told = [text[start : text.index(b"\0", start)].decode() for start in addresses]
+        taken = set(told)
+        return [name or unique(f"{kind}{k}", taken) for k, name in enumerate(told)]
+
+
+_ADDRESSES = {kind: kind for kind in ("body", "site", "actuator", "tendon")} | {"joint": "jnt", "equality": "eq"}
+"""Names of the fields of `mujoco.MjModel` that tell where names are."""
 
 
 def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:
@@ -85,25 +121,28 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:
         Once, for all that a model does not hold.
     """
     compiled = compiled_mjcf(source)
-    bodies = BodyTree(name_of(compiled, "body", 0), judge_inertias=False)  # MuJoCo has judged them
+    names = MjcfNames(compiled)
+    bodies = BodyTree(names.of("body", 0), judge_inertias=False)  # MuJoCo has judged them
+    taken = set(names.all("body"))
     for index in range(1, compiled.nbody):
-        _add_body(bodies, compiled, index)
-    taken = {name_of(compiled, "body", k) for k in range(compiled.nbody)}
+        _add_body(bodies, compiled, index, names, taken)
+    sites = site_frames(names)
     for k in range(compiled.nsite):
-        site = name_of(compiled, "site", k)
-        body = name_of(compiled, "body", compiled.site_bodyid[k])
-        bodies.add(site_frame(site, taken), body, placement=pose_of(compiled.site_pos[k], compiled.site_quat[k]))
+        body = names.of("body", compiled.site_bodyid[k])
+        frame = unique(sites[k], taken)
+        bodies.add(frame, body, placement=pose_of(compiled.site_pos[k], compiled.site_quat[k]))
     name = bytes(compiled.names).split(b"\0")[0].decode() or "robot"
-    missing = _left_out(compiled)
+    missing = _left_out(compiled, names)
     if missing:
         warnings.warn(f"robot '{name}': not part of the model: {'; '.join(missing)}", DescriptionWarning, stacklevel=3)
     has_gravity = not compiled.opt.disableflags & _bit("GRAVITY")
     return name, bodies, np.array(compiled.opt.gravity) * has_gravity
 
 
-def site_frame(site: str, bodies: set[str]) -> str:
-    """Return the name of the frame of a site: its own, unless a body has that."""
-    return f"site/{site}" if site in bodies else site
+def site_frames(names: MjcfNames) -> list[str]:
+    """Return the names of the frames of all sites: their own, unless a body has that."""
+    bodies = set(names.all("body"))
+    return [f"site/{site}" if site in bodies else site for site in names.all("site")]
 
 
 def pose_of(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Array:
@@ -121,10 +160,10 @@ def _shift(translation: npt.ArrayLike) -> Array:
     return se3.from_parts(np.eye(3), translation)
 
 
-def _add_body(bodies: BodyTree, compiled: Any, index: int) -> None:
+def _add_body(bodies: BodyTree, compiled: Any, index: int, names: MjcfNames, taken: set[str]) -> None:
     """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them."""
-    name = name_of(compiled, "body", index)
-    at = name_of(compiled, "body", compiled.body_parentid[index])
+    name = names.of("body", index)
+    at = names.of("body", compiled.body_parentid[index])
     placement = pose_of(compiled.body_pos[index], compiled.body_quat[index])
     axes = pose_of(np.zeros(3), compiled.body_iquat[index])[:3, :3]
     figures = axes @ np.diag(compiled.body_inertia[index]) @ axes.T
@@ -132,7 +171,7 @@ def _add_body(bodies: BodyTree, compiled: Any, index: int) -> None:
     first, count = int(compiled.body_jntadr[index]), int(compiled.body_jntnum[index])
     anchor = np.zeros(3)
     for joint in range(first, first + count):
-        label, kind, axis = name_of(compiled, "joint", joint), compiled.jnt_type[joint], compiled.jnt_axis[joint]
+        label, kind, axis = names.of("joint", joint), compiled.jnt_type[joint], compiled.jnt_axis[joint]
         reference = float(compiled.qpos0[compiled.jnt_qposadr[joint]])
         if kind == _FREE:
             placement = np.eye(4)
@@ -144,7 +183,7 @@ def _add_body(bodies: BodyTree, compiled: Any, index: int) -> None:
         elif kind == _SLIDE:
             placement = placement @ _shift(-reference * axis)
         whole = joint == first + count - 1 and not anchor.any()
-        moved = name if whole else f"{name}/{label}"
+        moved = name if whole else unique(f"{name}/{label}", taken)
         kinds = {_FREE: joint_types.free, _BALL: joint_types.spherical}
         motion = kinds[kind]() if kind in kinds else [joint_types.prismatic, joint_types.revolute][kind - _SLIDE](axis)
         own = inertia if whole else None
@@ -176,12 +215,12 @@ def _limits(compiled: Any, joint: int, label: str) -> dict[str, npt.ArrayLike]:
     return limits
 
 
-def _left_out(compiled: Any) -> list[str]:
+def _left_out(compiled: Any, names: MjcfNames) -> list[str]:
     """Return what of a compiled model a `Model` does not hold, a phrase each."""
 
     def named(what: str, kind: str, chosen: npt.ArrayLike) -> list[str]:
-        names = [name_of(compiled, kind, int(k)) for k in np.flatnonzero(np.asarray(chosen))]
-        return [f"{what} {listed(names)}"] if names else []
+        them = [names.of(kind, int(k)) for k in np.flatnonzero(np.asarray(chosen))]
+        return [f"{what} {listed(them)}"] if them else []
 
     def rows(field: str, count: int) -> Any:
         """Whether any number of a field that not every version has differs from zero, for each of its rows."""
@@ -197,7 +236,7 @@ def _left_out(compiled: Any) -> list[str]:
     found += named("unequal ends of actuatorfrcrange of joints", "joint", one_sided)
     found += named("gravity compensation of bodies", "body", compiled.body_gravcomp)
     found += named("motion of mocap bodies, which are fixed,", "body", compiled.body_mocapid >= 0)
-    found += named("actuators", "actuator", np.ones(compiled.nu))
+    found += named("actuators", "actuator", np.ones(len(compiled.actuator_trntype)))  # one may have several controls
     found += named("tendons", "tendon", np.ones(compiled.ntendon))
     found += [f"{what}" for what, there in (
         ("flexible bodies", compiled.nflex), ("plugins", compiled.nplugin),

@@ -93,7 +93,11 @@ class Model(ModelData):
         from .urdf.source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
-        description = read_urdf(xml_or_path, package_dirs, inertia_check, size)
+        on_world = not floating_base and base_link is None
+        description = read_urdf(xml_or_path, package_dirs, inertia_check, size, on_world=on_world)
+        if all(link.inertia is None for link in description.links) and len(description.links) > 1:
+            text = "no link has an <inertial>: all bodies are massless, and nothing of the dynamics can be computed"
+            warnings.warn(f"robot '{description.name}': {text}", DescriptionWarning, stacklevel=2)
         if locked or base_link is not None:
             description = lock_joints(description, locked or {}, base_link, with_carriers)
         bodies = bodies_from_description(description, floating_base)
@@ -141,6 +145,7 @@ class Model(ModelData):
         package_dirs: Sequence[str | PathLike[str]] = (),
         inertia_check: Literal["error", "warn", "ignore"] = "error",
         max_size: int | None = None,
+        model: str | None = None,
     ) -> Model:
         """Read a model from SDF, version 1.4 to 1.12: the tree; its loops come by `ConstraintSet.from_sdf`.
 
@@ -151,8 +156,7 @@ class Model(ModelData):
         Parameters
         ----------
         source : str, bytes or path
-            SDF text, a file's path, or a ``package://`` or ``file://`` URI. One model, alone or in a world, whose other
-            models are static.
+            SDF text, a file's path, or a ``package://`` or ``file://`` URI.
         floating_base : bool
             Give the robot a free joint, called "root_joint", on the world, for its pose there. Otherwise it is fixed
             where the file puts it.
@@ -160,12 +164,16 @@ class Model(ModelData):
             Acceleration of free fall in the world frame [m/s^2]. When left out that of the <world>, and (0, 0, -9.81)
             for a model without one.
         package_dirs, inertia_check, max_size
-            As for `from_urdf`.
+            As for `from_urdf`. An <include> of "model://NAME" is read from NAME/model.sdf in one of package_dirs.
+        model : str, optional
+            Name of the model that is the robot, of one in another "outer::inner". When left out the only one, or the
+            only one that is not static.
 
         Raises
         ------
         DescriptionError, InertiaError
-            For a description that cannot be read or makes no sense; names the link or joint.
+            For a description that cannot be read or makes no sense; names the link or joint. For several models of
+            which none is chosen; names them.
 
         Warns
         -----
@@ -180,7 +188,7 @@ class Model(ModelData):
         from .urdf.source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
-        robot = read_sdf(source, floating_base, package_dirs, inertia_check, size)
+        robot = read_sdf(source, floating_base, package_dirs, inertia_check, size, model)
         for remark in robot.remarks:
             warnings.warn(f"robot '{robot.name}': {remark}", DescriptionWarning, stacklevel=2)
         if gravity is None:

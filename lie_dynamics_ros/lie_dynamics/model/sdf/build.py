@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...lie import SpatialInertia, se3
 from ...lie._arrays import Array
+from ...texts import unique
 from .. import joint_types
 from ..bodies import BodyTree
 from ..joint_types import JointType
@@ -26,11 +27,11 @@ def ends(joint: SdfJoint, backwards: bool) -> tuple[str, str, Array, Array]:
     return (found[1], found[0], found[3], found[2]) if backwards else found
 
 
-def add_bodies(bodies: BodyTree, tree: Tree, inertias: Mapping[str, SpatialInertia]) -> None:
+def add_bodies(bodies: BodyTree, tree: Tree, inertias: Mapping[str, SpatialInertia], taken: set[str]) -> None:
     """Add all links of a tree but its root, with the joints that carry them.
 
     A link whose joint is at another place than its origin is welded to a body at the joint, with the same directions
-    and the name "link/joint".
+    and the name "link/joint", in brackets where that is taken.
     """
     for joint, backwards in tree.steps:
         before, link, at, inside = ends(joint, backwards)
@@ -43,7 +44,7 @@ def add_bodies(bodies: BodyTree, tree: Tree, inertias: Mapping[str, SpatialInert
         if joint.kind == "fixed":
             bodies.add(link, before, placement=placement, inertia=inertias[link])
             continue
-        moved = link if whole else f"{link}/{joint.name}"
+        moved = link if whole else unique(f"{link}/{joint.name}", taken)
         axes = joint.axes[::-1] if backwards else joint.axes
         bodies.add(
             moved,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree.ElementTree import Element
 
 from ...errors import DescriptionError
@@ -19,7 +20,7 @@ READ: dict[str, tuple[str, ...]] = {
     "sdf": ("world", "model"),
     "world": ("model", "joint", "frame", "gravity", "physics", "include", "state"),
     "model": ("model", "link", "joint", "frame", "pose", "static", "include"),
-    "include": ("uri",),
+    "include": ("uri", "name", "pose", "static", "placement_frame"),
     "frame": ("pose",),
     "link": ("pose", "inertial", "gravity", "kinematic", "velocity_decay"),
     "velocity_decay": ("linear", "angular"),
@@ -74,7 +75,9 @@ class _Reader(ElementReader):
     root: Element | None = None
 
     def checked(self, tag: str, attributes: dict[str, str]) -> str:
-        if tag.startswith("xacro:") or "${" in attributes.get("name", ""):
+        if (
+            tag.startswith("xacro:") and not self._passed and (not self._open or self._open[-1].tag in READ)
+        ) or "${" in attributes.get("name", ""):
             raise self.raw_xacro()
         return tag
 
@@ -100,4 +103,5 @@ def _version(root: Element, origin: str) -> tuple[int, int]:
             return version
     known = ", ".join(f"{major}.{minor}" for major, minor in VERSIONS)
     what = f"unknown SDF version {quoted(text)}" if text else "attribute 'version' of <sdf> is missing"
-    raise DescriptionError(f"{origin}: {what}; known are {known}", name=origin, value=text, expected=known)
+    hint = "; `gz sdf -p FILE` prints it in a later version" if re.fullmatch(r"1\.[0-3]", text) else ""
+    raise DescriptionError(f"{origin}: {what}; known are {known}{hint}", name=origin, value=text, expected=known)

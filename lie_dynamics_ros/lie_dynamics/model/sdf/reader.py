@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
 from ...lie._arrays import Array
+from ...texts import unique
 from .. import joint_types
 from ..bodies import BodyTree
 from ..checks import InertiaCheck, check_inertias, check_mimics
@@ -21,6 +22,7 @@ from ..urdf.source import MAX_SIZE, read_source
 from .build import add_bodies, ends
 from .elements import read_sdf_element
 from .frames import Frames
+from .includes import Includes
 from .joint_reader import JointReader
 from .joints import SdfJoint
 from .links import is_told, read_inertia
@@ -63,13 +65,15 @@ def read_sdf(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     inertia_check: InertiaCheck = "error",
     max_size: int = MAX_SIZE,
+    model: str | None = None,
 ) -> SdfRobot:
     """Read a robot with its loops from SDF; see `Model.from_sdf` for parameters, errors and what is read."""
     text, origin = read_source(source, package_dirs, max_size, "SDF")
     root, version = read_sdf_element(text, origin)
     strangers, left_out = Strangers("not known in SDF, and not used"), Strangers("not part of the model")
+    Includes(package_dirs, version, max_size).put_in(root)
     world, gravity = read_world(root, origin, version, strangers, left_out)
-    robot = choose_robot(world, root, origin)
+    robot = choose_robot(world, root, origin, model)
     assert robot.model is not None
     scopes, frames = list(robot.model.walk()), Frames()
     for frame in (robot, *(one for scope in scopes for one in scope.members)):
@@ -84,26 +88,31 @@ def read_sdf(
     moving = {link.name: link for link in links if not link.scope.static}
     inertias = {name: read_inertia(link, left_out) for name, link in moving.items()}
     tree = span(list(moving), joints, frames.carrier(robot).name, robot.name)
-    _judge(tree, inertias, inertia_check)
+    _judge(tree, inertias, inertia_check, floating_base)
     bodies = BodyTree(WORLD, judge_inertias=False)  # they are judged, welded parts together
     if tree.root != WORLD:
         _add_root(bodies, tree.root, frames.pose(moving[tree.root]), inertias[tree.root], floating_base)
     elif floating_base:
         message = f"the robot '{robot.name}' is held to the world; floating_base is for robots that are not"
         raise DescriptionError(message, name=robot.name)
-    add_bodies(bodies, tree, inertias)
-    _add_frames(bodies, scopes, frames)
+    taken = {WORLD, *(one.name for scope in scopes for one in scope.members if one.kind in ("link", "frame"))}
+    add_bodies(bodies, tree, inertias, taken)
+    _add_frames(bodies, scopes, frames, taken)
     for name, link in moving.items():
         if not is_told(link) and (name != tree.root or floating_base):
             left_out.note("an inertia that is not told, and for which 1 kg and 1 kg m^2 stand,", link.label)
     for joint in tree.cut:
         for term in sorted({term for axis in joint.axes for term in axis.terms()}):
             left_out.note(f"{term} of joints that close loops", joint.label)
-    for model in world.of_kind("model"):
-        if model is not robot:
-            left_out.note("other models", model.label)
+    for other in world.of_kind("model"):
+        if other is not robot and robot not in (one for scope in _inside(other) for one in scope.members):
+            left_out.note("other models", other.label)
     remarks = [sentence for one in (left_out, strangers) if (sentence := one.sentence())]
     return SdfRobot(robot.name, gravity, bodies, tree.cut, remarks)
+
+
+def _inside(frame: Frame) -> Iterable[Scope]:
+    return frame.model.walk() if frame.model is not None else ()
 
 
 def _refuse_twins(kind: str, names: Iterable[str]) -> None:
@@ -116,7 +125,9 @@ def _refuse_twins(kind: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _judge(tree: Tree, inertias: Mapping[str, SpatialInertia], inertia_check: InertiaCheck) -> None:
+def _judge(
+    tree: Tree, inertias: Mapping[str, SpatialInertia], inertia_check: InertiaCheck, floating_base: bool
+) -> None:
     """Refuse inertias that no body can have, and mimic joints that follow none with a coordinate."""
     links = [LinkDescription(WORLD), *(LinkDescription(name, inertia) for name, inertia in inertias.items())]
     joints = []
@@ -125,7 +136,7 @@ def _judge(tree: Tree, inertias: Mapping[str, SpatialInertia], inertia_check: In
         placement = at @ se3.inverse(inside) if joint.kind == "fixed" else np.eye(4)
         kind = _KINDS.get(joint.kind, joint.kind)
         joints.append(JointDescription(joint.name, kind, before, link, placement, mimic=joint.mimic))
-    check_inertias(links, joints, inertia_check)
+    check_inertias(links, joints, inertia_check, "" if floating_base else tree.root)
     astray = check_mimics(joints)
     if astray:
         raise DescriptionError(f"{astray}; joints that move and close no loop are expected", expected="other joints")
@@ -142,14 +153,16 @@ def _add_root(bodies: BodyTree, name: str, pose: Array, inertia: SpatialInertia,
         bodies.add(name, None, placement=pose, inertia=inertia)
 
 
-def _add_frames(bodies: BodyTree, scopes: Iterable[Scope], frames: Frames) -> None:
+def _add_frames(bodies: BodyTree, scopes: Iterable[Scope], frames: Frames, taken: set[str]) -> None:
     """Add links that do not move, and frames on those that do."""
     members = [one for scope in scopes for one in scope.members]
     links = {one.name for one in members if one.kind == "link"}
     for one in members:
         if one.kind == "frame" or (one.kind == "link" and one.scope.static):
             carrier = frames.carrier(one)
-            name = f"frame/{one.name}" if one.kind == "frame" and one.name in links else one.name
+            name = one.name
+            if one.kind == "frame" and name in links:
+                name = unique(f"frame/{name}", taken)
             bodies.add(name, carrier.name, placement=_between(frames, carrier, one))
 
 

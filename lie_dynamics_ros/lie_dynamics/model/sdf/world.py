@@ -8,7 +8,8 @@ import numpy as np
 
 from ...errors import DescriptionError
 from ...lie._arrays import Array
-from ...texts import listed
+from ...texts import listed, quoted
+from ..checks import suggestion
 from ..urdf.fields import Strangers
 from .fields import Fields
 from .scopes import Frame, Scope, ScopeReader
@@ -49,8 +50,10 @@ def read_world(
     return scope, fields.vector("gravity", 3) if fields.has("gravity") else np.array(WORLD_GRAVITY)
 
 
-def choose_robot(world: Scope, root: Element, origin: str) -> Frame:
-    """Return the model that is the robot: the only one, or the only one that is not static.
+def choose_robot(world: Scope, root: Element, origin: str, name: str | None = None) -> Frame:
+    """Return the model that is the robot: that of a name, the only one, or the only one that is not static.
+
+    Models in others have names as "outer::inner".
 
     Raises
     ------
@@ -58,6 +61,13 @@ def choose_robot(world: Scope, root: Element, origin: str) -> Frame:
         If it is not clear which one that is.
     """
     models = world.of_kind("model")
+    if name is not None:
+        inside = [frame for scope in world.walk() for frame in scope.of_kind("model")]
+        named = {_path(frame): frame for frame in inside}
+        if name not in named:
+            message = f"{origin}: it holds no model {quoted(name)}{suggestion(name, named)}"
+            raise DescriptionError(message, name=origin, value=name, expected="the name of a model")
+        return named[name]
     moving = [model for model in models if model.model is not None and not model.model.static]
     for candidates in (moving, models):
         if len(candidates) == 1:
@@ -67,5 +77,18 @@ def choose_robot(world: Scope, root: Element, origin: str) -> Frame:
         what = f"{len(moving)} models that are not static, {listed(model.name for model in moving)}"
     else:
         what = f"{len(models)} models that are static" if models else "no <model>"
-    hint = " (included files are not read: `gz sdf -p FILE` writes one file without them)" if includes else ""
+    hint = ""
+    if models:
+        hint = f" (choose one by the argument model: {listed(model.name for model in models)})"
+    elif includes:
+        hint = " (included files are read from package_dirs; `gz sdf -p FILE` writes one file without them)"
     raise DescriptionError(f"{origin}: it holds {what}; one robot expected{hint}", name=origin, expected="one robot")
+
+
+def _path(frame: Frame) -> str:
+    """Return the name of a model with those of the models around it."""
+    names, scope = [frame.name.rpartition("::")[2]], frame.scope
+    while scope.around is not None:
+        names.append(scope.own.name.rpartition("::")[2])
+        scope = scope.around
+    return "::".join(reversed(names))

@@ -57,8 +57,8 @@ class _Reader(ElementReader):
 
     def checked(self, tag: str, attributes: dict[str, str]) -> str:
         if "}" in tag:
-            if "xacro" in tag[: tag.index("}")]:
-                raise self.raw_xacro()
+            if "xacro" in tag[: tag.index("}")] and not self._passed and len(self._open) <= 1:
+                raise self.raw_xacro()  # what is left of it further in says nothing of links and joints
             tag = "{" + tag
         named = tag.endswith(("link", "joint", "robot"))
         if named and any("${" in value or "$(" in value for value in attributes.values()):

@@ -29,6 +29,8 @@ def read_urdf(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     inertia_check: InertiaCheck = "error",
     max_size: int = MAX_SIZE,
+    *,
+    on_world: bool = False,
 ) -> RobotDescription:
     """Read a robot from URDF.
 
@@ -46,6 +48,8 @@ def read_urdf(
         load it silently. See `checks.check_inertias` for the tolerance.
     max_size : int
         Largest text or file that is read [bytes].
+    on_world : bool
+        Whether the root link stands on the world: what never moves may have any inertia.
 
     Returns
     -------
@@ -81,6 +85,7 @@ def read_urdf(
     - An axis of another length than 1 is normalised; a zero axis is refused where the joint needs an axis.
     - `armature` of <dynamics>, the inertia of a rotor seen at the joint, is in no version of the format; it is read in
       all of them, and other readers pass over it.
+    - Of a fixed joint only its links and its place are read.
     - The limits lower and upper of a continuous joint mean nothing and are infinite.
     - Numbers are in plain decimal notation. Limits may also be inf or -inf; nothing may be NaN.
     """
@@ -98,7 +103,7 @@ def read_urdf(
         raise DescriptionError(f"{origin}: {error}", name=origin, expected=error.expected) from None
     for joint in joints:
         check_joint(joint)
-    remarks += check_inertias(links, joints, inertia_check)
+    remarks += check_inertias(links, joints, inertia_check, root if on_world else "")
     for sentence in (strangers.sentence(), check_mimics(joints)):
         if sentence:
             remarks.append(sentence)
@@ -143,6 +148,10 @@ def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers:
             expected=", ".join(URDF_KINDS),
         )
     fields = Fields(element, "joint", name, robot, strangers)
+    if kind == "fixed":  # an axis, limits and losses of what never moves mean nothing
+        _mimic(fields, kind, label, remarks)
+        parent, child = fields.name("parent", "link"), fields.name("child", "link")
+        return JointDescription(name, kind, parent, child, fields.pose())
     lower, upper = _position_limits(fields, kind, name, robot.version, remarks)
     acceleration = fields.number("limit", "acceleration", math.inf, infinite=True)
     return JointDescription(
@@ -154,8 +163,8 @@ def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers:
         axis=_axis(fields, kind, name, remarks),
         lower=lower,
         upper=upper,
-        velocity_limit=_rate_limit(fields, "velocity", kind, label, remarks),
-        effort_limit=_rate_limit(fields, "effort", kind, label, remarks),
+        velocity_limit=_rate_limit(fields, "velocity", label, remarks),
+        effort_limit=_rate_limit(fields, "effort", label, remarks),
         acceleration_limit=acceleration,
         deceleration_limit=fields.number("limit", "deceleration", acceleration, infinite=True),
         jerk_limit=fields.number("limit", "jerk", math.inf, infinite=True),
@@ -184,8 +193,8 @@ def _position_limits(
     return (lower, upper) if limited else (-math.inf, math.inf)
 
 
-def _rate_limit(fields: Fields, attribute: str, kind: str, label: str, remarks: list[str]) -> float:
-    if kind != "fixed" and fields.has("limit") and not fields.has("limit", attribute):
+def _rate_limit(fields: Fields, attribute: str, label: str, remarks: list[str]) -> float:
+    if fields.has("limit") and not fields.has("limit", attribute):
         remarks.append(f"{label}: no {attribute} limit given, none assumed")
     return fields.number("limit", attribute, math.inf, infinite=True)
 

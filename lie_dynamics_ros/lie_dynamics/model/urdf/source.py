@@ -34,7 +34,7 @@ def read_source(
         if not text:
             raise DescriptionError(f"{kind}: the text is empty, XML or a path expected", value=source, expected="XML")
         if text.startswith("<"):
-            return text, kind
+            return source, kind
         if "\n" in text:
             raise DescriptionError(
                 f"{kind}: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'",
