@@ -111,6 +111,7 @@ class ToolControl:
         self._new: tuple[int, Array] | None = None  # a target that came since
         self._rates, self._change = np.zeros(6), np.zeros(6)  # of the target, and how they change
         self._in_tool, self._told, self._since = False, 0, 0  # their axes, their stamp, since when they count [ns]
+        self._task: TaskTorque | None = None  # of the last answer
         self._anew = False  # whether the desired pose is to go on from where the tool is
         self._speed = USED_SPEED * fastest
         self._lead = LEAD * (limit or USUAL_LIMIT)
@@ -308,7 +309,7 @@ class ToolControl:
             x = q + lead * self.rate + (0.5 * lead * lead) * self.acceleration
             v = qd + lead * self.acceleration
         tool = self.torque(mode, reference, x, v, gains)
-        self.pace, self.damped = tool.pace, tool.damped
+        self.pace, self.damped, self._task = tool.pace, tool.damped, tool
         self.rate, self.acceleration = tool.task_rate, tool.task_acceleration
         self.share = tool.share if isinstance(tool, ImpedanceTorque) else 1.0
         self._unexplained.update(self._period, qd, gains.delay)
@@ -338,6 +339,19 @@ class ToolControl:
             wanted = wanted if first is free else first + tool.pull
         found = self._bounds.nearest(lambda: _metric(tool), wanted, *limits)
         return tool.acceleration if found is total else found - others
+
+    @property
+    def shares(self) -> Array:
+        """Part of the stiffness asked for along each axis of `tool_axes` that the last answer had (6,), turning first.
+
+        As far as the tool gives way along the same axis: a load is held at the stiffness asked for times this.
+        """
+        if not isinstance(self._task, ImpedanceTorque) or self.reference is None:
+            return np.ones(6)
+        turn = self.reference.pose[:3, :3] if self._axes == "world" else np.eye(3)
+        yields = np.linalg.pinv(self._task.spring, hermitian=True)
+        along = np.concatenate([np.diagonal(turn @ yields[k : k + 3, k : k + 3] @ turn.T) for k in (0, 3)])
+        return np.asarray(np.minimum(1.0, 1.0 / (self.options.numbers[0] * along)))
 
     def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""

@@ -49,6 +49,8 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
     if core.options.mode != "impedance":
         return
     report.values["stiffness in force, least part"] = f"{tool.share:.3f}"
+    shares = " ".join(f"{part:.3f}" for part in tool.shares)
+    report.values["stiffness in force, part about and along x, y, z"] = shares
     if tool.share < 1.0:
         report.add(
             diagnostics.WARN,
