@@ -16,17 +16,23 @@ from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.model import Model
 from .drift import Drift
+from .kernels import windows as wk
 from .sensor_noise import WINDOWS, SensorNoise, _positive
 
 Array = npt.NDArray[np.float64]
 
 _SIZE = WINDOWS[-1] + 1
-_SIZES = np.array(WINDOWS)
-_IMPULSE, _OFFSET, _DRY, _HELD, _EFFORT, _COLUMNS = range(6)  # of the sums over time
+_SIZES = np.array(WINDOWS, float)
 LARGEST = 1e9
 """Beyond which a state is none: sums keep their digits [SI units]."""
 QUIET = 0.5
 """Part of the threshold below which drift of friction is learned."""
+GAP = 1.5
+"""Periods between two states from which on something may have happened between them that neither tells."""
+EVEN = 0.02
+"""Part of the usual period by which steps differ that count as even."""
+_SURE = 1.25
+"""By how much friction at rest is covered beyond what would reach the threshold: noise comes on top."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,8 +81,9 @@ class ContactObserver:
     square of the length.
 
     What the model misses enters S: offsets and dry friction of each joint that are not known, which are learned while
-    nothing touches (two normal variables a joint that forget within `drift_time`), all the friction of a joint that
-    rests, and a part of the efforts. See ``doc/contact.md``.
+    nothing touches (two normal variables a joint that forget within `drift_time`), what these leave unexplained, all
+    the friction of a joint that rests, and a part of the efforts; and what happens in gaps and by stamps that are off.
+    What S forgives so is not learned. See ``doc/contact.md``.
 
     Parameters
     ----------
@@ -150,24 +157,29 @@ class ContactObserver:
         # Whatever its known friction holds, a joint at rest does not exceed the threshold by that alone. What is not
         # known of friction is not learned there: rest leaves its sign open, and joints that turn round its course.
         known = np.zeros(n) if friction is None else friction.static_friction.max(axis=0)
-        self._held = known * np.sqrt(n / self.threshold) + errors[1]
+        self._held = _SURE * known * np.sqrt(n / self.threshold) + errors[1]
+        full = known + errors[1]  # what learning is not to learn of it
+        self._all_held = np.divide(full, self._held, out=np.zeros(n), where=self._held > 0.0) ** 2
         self.reset()
 
     def reset(self) -> None:
         """Start again; what was learned of offsets and friction is forgotten, too."""
         self._drift = Drift(self._prior, self._forget_time)
+        self._usual, self._steps = self.noise.period, 0
         self.restart()
 
     def restart(self) -> None:
         """Begin afresh at the next state, as after a gap; what was learned is kept."""
         n = self.model.nv
         self._momenta, self._masses = np.zeros((_SIZE, n)), np.zeros((_SIZE, n, n))
-        self._sums, self._times = np.zeros((_SIZE, n, _COLUMNS)), np.zeros(_SIZE)
+        self._sums, self._times = np.zeros((_SIZE, n, wk.N_SUMS)), np.zeros((_SIZE, wk.N_TIMES))
         self._positions = np.zeros((_SIZE, self.model.nq))
-        self._count, self._now = 0, 0.0
-        self._sum: Array = np.zeros((n, _COLUMNS))
+        self._count, self._skipped = 0, 0.0
+        self._sum: Array = np.zeros((n, wk.N_SUMS))
+        self._time: Array = np.zeros(wk.N_TIMES)
         self._rates: Array | None = None
         self._effort = np.zeros(n)
+        self._work = np.zeros((n, n + 1)), np.zeros((n, 4))
         self._past: deque[tuple[float, Array, Array]] = deque()
         self._quiet_since, self._touching, self._learned = np.inf, False, 0
         self._drift.restart()
@@ -176,7 +188,7 @@ class ContactObserver:
     @property
     def drift(self) -> Array:
         """Offsets and dry friction that were learned, shape (nv, 2) [N m, N]."""
-        return self._drift.at(self._now)[0]
+        return self._drift.at(self._time[wk.NOW])[0]
 
     def update(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, period: float | None = None
@@ -207,32 +219,52 @@ class ContactObserver:
         if self._delay:
             earlier = self._earlier(x, v, step)
             if earlier is None:
+                self._skipped += step
                 return None
             x, v = earlier
         mass, momentum, known = momentum_terms(model, x, v)
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
         self.acceleration = forward_dynamics(model, x, v, effort)
         side = v / np.sqrt(v**2 + self._smoothing**2)
-        rates = np.empty((n, _COLUMNS))
-        rates[:, _IMPULSE], rates[:, _OFFSET], rates[:, _DRY] = effort + known, 1.0, side
-        rates[:, _HELD], rates[:, _EFFORT] = self._held * (1.0 - side**2), np.abs(effort)
+        rates = np.zeros((n, wk.N_SUMS))
+        rates[:, wk.IMPULSE], rates[:, wk.OFFSET], rates[:, wk.DRY] = effort + known, 1.0, side
+        rates[:, wk.HELD], rates[:, wk.EFFORT] = self._held * (1.0 - side**2), np.abs(effort)
         if not (np.abs(rates) <= LARGEST).all() or not (np.abs(momentum) <= LARGEST).all():
             raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {LARGEST:g}", name="qd")
+        step, self._skipped = step + self._skipped, 0.0
         if self._rates is not None:
             mean = 0.5 * (rates + self._rates)
             if self._as_held:
-                mean[:, _IMPULSE] += 0.5 * (effort - self._effort)
-            self._sum = self._sum + step * mean
-            self._now += step
+                mean[:, wk.IMPULSE] += 0.5 * (effort - self._effort)
+            more = self._more(step)
+            lasts = max(step, step - more)  # what is not known of torques goes on, however late a state comes
+            self._sum = self._sum + lasts * mean
+            self._sum[:, wk.IMPULSE] += (step - lasts) * mean[:, wk.IMPULSE]
+            if more > (GAP - 1.0) * self._usual:  # it may have been as before all the time, or as after it
+                half = 0.5 * step * (rates[:, wk.IMPULSE] - self._rates[:, wk.IMPULSE])
+                self._sum[:, wk.GAPS] += half**2
+            self._time = self._time + np.array([step, step**2, lasts])
+            self._sum[:, wk.UNEVEN] += more * mean[:, wk.IMPULSE]
         self._rates, self._effort = rates, effort
         place = self._count % _SIZE
         self._momenta[place], self._masses[place], self._sums[place] = momentum, mass, self._sum
-        self._times[place], self._positions[place] = self._now, x
+        self._times[place], self._positions[place] = self._time, x
         self._count += 1
-        return self._judge(mass, momentum) if self._count > WINDOWS[0] else None
+        return self._judge() if self._count > WINDOWS[0] else None
+
+    def _more(self, step: float) -> float:
+        """Return by how much a step is longer than the usual one, the median of those so far; zero for even ones."""
+        self._steps += 1
+        if self._steps == 1:
+            self._usual = step
+        more = step - self._usual
+        if abs(more) <= EVEN * self._usual:
+            return 0.0
+        self._usual += float(np.copysign(max(1.0 / (self._steps + 1), 0.1 * EVEN) * self._usual, more))
+        return more
 
     def _earlier(self, q: Array, qd: Array, step: float) -> tuple[Array, Array] | None:
-        """Return the state of `effort_delay` ago, on the straight line between the two about it."""
+        """Return the state of `effort_delay` ago, on the straight line between the two about it; None in a gap."""
         past, model = self._past, self.model
         past.append((past[-1][0] + step if past else 0.0, q.copy(), qd.copy()))
         wanted = past[-1][0] - self._delay
@@ -242,52 +274,67 @@ class ContactObserver:
             past.popleft()
         (begin, x, v), (end, y, w) = past[0], past[1]
         part = (wanted - begin) / (end - begin)
+        if part > 0.0 and end - begin > GAP * self._usual:
+            return None
         return model.integrate(x, part * model.difference(x, y)), v + part * (w - v)
 
-    def _judge(self, mass: Array, momentum: Array) -> ContactState:
-        sizes = _SIZES[: np.searchsorted(_SIZES, self._count)]
-        first = (self._count - 1 - sizes) % _SIZE
-        w, n = len(sizes), len(momentum)
-        over = self._sum - self._sums[first]  # (w, n, columns)
-        span = self._now - self._times[first]
-        features = over[:, :, [_OFFSET, _DRY]]
-        gone = momentum - self._momenta[first] - over[:, :, _IMPULSE]
-        drift, certainty = self._drift.at(self._now)
-        missed = gone - (features * drift).sum(axis=-1)
-        before, spread = self._masses[first], self.noise.velocity[:w]
-        noise = 0.5 * (mass @ spread @ mass + before @ spread @ before) + self.noise.impulse[:w]
-        cover = noise.copy()
-        cover[:, range(n), range(n)] += (
-            np.einsum("wni,nij,wnj->wn", features, certainty, features)
-            + over[:, :, _HELD] ** 2
-            + (self._part * over[:, :, _EFFORT]) ** 2
+    def _judge(self) -> ContactState:
+        now = float(self._time[wk.NOW])
+        drift, certainty = self._drift.at(now)
+        n, noise = self.model.nv, self.noise
+        statistic, missed, cover = np.zeros(len(WINDOWS)), np.empty((len(WINDOWS), n)), np.empty((len(WINDOWS), n, n))
+        work, learned = self._work
+        w = wk.judge_windows(
+            np.array([self._count, noise.period, self._part]),
+            _SIZES,
+            self._momenta,
+            self._masses,
+            self._sums,
+            self._times,
+            noise.velocity,
+            noise.impulse,
+            drift,
+            certainty,
+            self._drift.unexplained,
+            statistic,
+            missed,
+            cover,
+            learned,
+            work,
         )
-        statistic = (missed * np.linalg.solve(cover, missed[..., None])[..., 0]).sum(axis=-1)
+        if w < 0:
+            raise InputError("qd, tau: the covariance of what the model misses is not positive definite", name="qd")
         evidence = float(statistic.max() / self.threshold)
         was = self._touching
         if evidence > 1.0:
-            self._quiet_since, self._touching = self._now, True
-        elif was and self._now - self._quiet_since > self._release:
+            self._quiet_since, self._touching = now, True
+        elif was and now - self._quiet_since > self._release:
             self._touching = False
         if self._drift.active:
-            self._learn(gone[-1], noise[-1], features[-1], evidence)
+            self._learn(now, learned, evidence)
         k = min(self._chosen, w - 1)
-        middle = (self._count - 1 - sizes[k] // 2) % _SIZE
+        size = WINDOWS[k]
+        span = now - self._times[(self._count - 1 - size) % _SIZE, wk.NOW]
+        middle = (self._count - 1 - size // 2) % _SIZE
         return ContactState(
-            missed[k] / span[k],
-            cover[k] / span[k] ** 2,
+            missed[k] / span,
+            cover[k] / span**2,
             self._positions[middle].copy(),
-            float(self._now - self._times[middle]) + self._delay,
+            float(now - self._times[middle, wk.NOW]) + self._delay,
             evidence,
             self._touching,
             self._touching and not was,
             was and not self._touching,
         )
 
-    def _learn(self, gone: Array, noise: Array, features: Array, evidence: float) -> None:
+    def _learn(self, now: float, learned: Array, evidence: float) -> None:
         """Learn from windows that share no state, while nothing is felt."""
         if evidence > QUIET or self._touching:
             self._learned = self._count  # nor from windows that reach back to this
         if self._count - self._learned >= _SIZE:
             self._learned = self._count
-            self._drift.learn(self._now, gone, np.diagonal(noise), features)
+            over = self._sum - self._sums[(self._count - _SIZE) % _SIZE]
+            gone, noise, held, part = learned.T
+            lasting = self._all_held * held**2 + part
+            features = over[:, [wk.OFFSET, wk.DRY]]
+            self._drift.learn(now, gone, noise, lasting, features)

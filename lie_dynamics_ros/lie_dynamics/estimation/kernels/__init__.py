@@ -1,0 +1,1 @@
+"""Compiled judgement of contacts."""

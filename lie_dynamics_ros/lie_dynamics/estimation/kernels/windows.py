@@ -1,0 +1,135 @@
+"""What the model misses over windows of states, and how far errors explain it."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+from numpy import float64
+
+from ...engine.compile import kernel, outline
+from ...engine.symmetric import factorize, solve_factorized
+
+Array = npt.NDArray[float64]
+
+#: Sums over time of what acts on a joint: efforts with what the model knows, one, the direction of its motion, what it
+#: may hold at rest, size of efforts; the variance of what may have happened in gaps; and what the first would have less
+#: if all steps had lasted as long as usual.
+IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, N_SUMS = range(8)
+#: Of the times (states, 3): since the beginning, of squared steps, and of steps no shorter than usual.
+NOW, SQUARES, LASTING, N_TIMES = range(4)
+#: Settings: states so far, period of the noise, part of the efforts that is missed.
+COUNT, PERIOD, PART, N_SETTINGS = range(4)
+#: Noise of velocities over a window is that of the window that lasts as long, to this factor.
+_LONGER = 1.5
+
+
+@outline
+def add_congruence(mass: Array, spread: Array, n: int, work: Array, out: Array) -> None:
+    """Add half of M S M to the lower triangle of `out`; `work` (n, n) is room to work in."""
+    for i in range(n):
+        for j in range(n):
+            value = 0.0
+            for k in range(n):
+                value += mass[i, k] * spread[k, j]
+            work[i, j] = 0.5 * value
+    for i in range(n):
+        for j in range(i + 1):
+            value = 0.0
+            for k in range(n):
+                value += work[i, k] * mass[j, k]
+            out[i, j] += value
+
+
+@kernel(
+    "(float64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
+    " float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1], float64[::1], float64[::1],"
+    " float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1])",
+    quick=True,
+)
+def judge_windows(
+    settings: Array,
+    sizes: Array,
+    momenta: Array,
+    masses: Array,
+    sums: Array,
+    times: Array,
+    velocity: Array,
+    impulse: Array,
+    drift: Array,
+    certainty: Array,
+    unexplained: Array,
+    statistic: Array,
+    missed: Array,
+    cover: Array,
+    learned: Array,
+    work: Array,
+) -> int:
+    """Write what is missed over each window that the states so far fill, (w, n), its covariance (w, n, n), statistics.
+
+    Parameters
+    ----------
+    settings, sizes : see above; states of the windows (w,).
+    momenta, masses, sums, times : of the last states (s, n), (s, n, n), (s, n, N_SUMS), (s, N_TIMES), each at its
+        number modulo s.
+    velocity, impulse : covariances of noise over the windows (w, n, n), see `SensorNoise`.
+    drift, certainty, unexplained : what is known of offset and dry friction (n, 2), (n, 2, 2), and the variance of
+        torques that these do not explain (n,).
+    statistic, missed, cover : written for the windows that are filled.
+    learned : shape (n, 4), of the longest of these: the impulse that was missed without `drift`, its variance by noise,
+        and by what lasts as long as friction: what is held at rest, and the part of the efforts squared.
+    work : shape (n, n + 1).
+
+    Returns
+    -------
+    int
+        Number of windows that are filled; -1 - w where numbers of window w fail.
+    """
+    n, rows = momenta.shape[1], momenta.shape[0]
+    count = int(settings[COUNT])
+    here = (count - 1) % rows
+    filled = 0
+    for w in range(sizes.shape[0]):
+        size = int(sizes[w])
+        if size >= count:
+            break
+        filled = w + 1
+        first = (count - 1 - size) % rows
+        span = times[here, LASTING] - times[first, LASTING]
+        other = w
+        while other + 1 < sizes.shape[0] and _LONGER * sizes[other] * settings[PERIOD] < span:
+            other += 1
+        squares = (times[here, SQUARES] - times[first, SQUARES]) / (size * settings[PERIOD] * settings[PERIOD])
+        squares = max(squares, 1.0)
+        S = cover[w]
+        for i in range(n):
+            for j in range(i + 1):
+                S[i, j] = squares * impulse[w, i, j]
+        for i in range(n):  # stamps may be off by what steps are uneven, as when states have waited
+            uneven = sums[here, i, UNEVEN] - sums[first, i, UNEVEN]
+            for j in range(i + 1):
+                S[i, j] += uneven * (sums[here, j, UNEVEN] - sums[first, j, UNEVEN])
+        add_congruence(masses[here], velocity[other], n, work, S)
+        add_congruence(masses[first], velocity[other], n, work, S)
+        for i in range(n):
+            a, b = sums[here, i], sums[first, i]
+            offset, dry = a[OFFSET] - b[OFFSET], a[DRY] - b[DRY]
+            held, effort = a[HELD] - b[HELD], settings[PART] * (a[EFFORT] - b[EFFORT])
+            gone = momenta[here, i] - momenta[first, i] - (a[IMPULSE] - b[IMPULSE])
+            S[i, i] += a[GAPS] - b[GAPS]
+            learned[i, 0], learned[i, 1], learned[i, 2], learned[i, 3] = gone, S[i, i], held, effort * effort
+            known = offset * offset * certainty[i, 0, 0] + 2.0 * offset * dry * certainty[i, 0, 1]
+            known += dry * dry * certainty[i, 1, 1] + span * span * unexplained[i]
+            S[i, i] += known + held * held + effort * effort
+            missed[w, i] = gone - offset * drift[i, 0] - dry * drift[i, 1]
+            work[i, n] = missed[w, i]
+        for i in range(n):
+            for j in range(i + 1):
+                S[j, i] = S[i, j]
+                work[i, j] = S[i, j]
+        if not factorize(work[:, :n]):
+            return -1 - w
+        x = work[:, n]
+        solve_factorized(work[:, :n], x)
+        statistic[w] = 0.0
+        for i in range(n):
+            statistic[w] += missed[w, i] * x[i]
+    return filled
