@@ -356,7 +356,7 @@ class Answering(TimedLoop):
             if mode not in PATH_MODES and player.moving:
                 self._bridge = BRIDGES.get(before, PATH_MODES[0])
             self._tool.forget()
-        if moving:  # what errors of the old law add would go on when they are gone; at rest it bears a load
+        if moving and not {before, mode} <= set(PATH_MODES):  # errors begin anew, what they add would go on
             self._efforts.ease(self._last, self._stood - self._standing(self.mode), self.options.blend_time)
 
     def _standing(self, mode: str) -> Array:
