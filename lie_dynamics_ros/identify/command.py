@@ -51,7 +51,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--joint-prefix", default="", help="before the names of joints in the bag")
     found.add_argument("--gravity", type=float, nargs=3, default=(0.0, 0.0, -9.81), help="in the root link [m/s^2]")
     found.add_argument("--base-link", help="take the joints below this link; all others are locked")
-    found.add_argument("--lock", nargs="*", default=(), metavar="JOINT", help="joints that no state names, at zero")
+    found.add_argument("--lock", nargs="*", default=(), metavar="JOINT[=POSITION]",
+                       help="joints that no state names, at zero or at a position [rad, m]")  # fmt: skip
+    found.add_argument("--leave-out", nargs="*", default=(), metavar="JOINT", help="joints whose efforts tell nothing")
+    found.add_argument("--drive-gains", nargs="+", type=float, metavar="GAIN",
+                       help="newton metres for each unit of the efforts, as N m/A, by joint")  # fmt: skip
     found.add_argument("--gains", action="store_true", help="estimate a gain of each drive")
     found.add_argument("--cutoff", type=float, help="of the filter [Hz]; else by the motion")
     found.add_argument("--bandwidth", type=_rate, default=20.0, help="of computed torque, for the report [rad/s]")
@@ -82,11 +86,23 @@ def _rate(text: str) -> float:
     return value
 
 
+def _locked(text: str) -> tuple[str, float]:
+    """Return a joint and its position of ``JOINT`` or ``JOINT=POSITION``."""
+    name, _, position = text.rpartition("=") if "=" in text else (text, "", "0")
+    try:
+        value = float(position)
+    except ValueError:
+        value = math.nan
+    if not name or not math.isfinite(value):
+        raise InputError(f"--lock: JOINT or JOINT=POSITION in rad or m is expected, got {text!r}")
+    return name, value
+
+
 def run(given: argparse.Namespace) -> int:
     """Do what the command line says."""
     if given.loaded is None:
         check_output(given.out, given.plan)
-    locked = dict.fromkeys(given.lock, 0.0)
+    locked = dict(map(_locked, given.lock))
     model = Model.from_urdf(
         given.urdf, gravity=given.gravity, inertia_check="warn", locked=locked, base_link=given.base_link
     )
@@ -103,10 +119,17 @@ def run(given: argparse.Namespace) -> int:
         loaded = read_bag(given.loaded, model, given.states, given.efforts, given.joint_prefix, locked)
         frame = given.payload_frame or model.body_names[-1]
         runs = ((run.time, run.q, run.effort) for run in (bag, loaded))
-        print(identify_payload(model, *runs, frame, cutoff=given.cutoff).report())
+        payload = identify_payload(
+            model, *runs, frame, drive_gains=given.drive_gains, left_out=given.leave_out, cutoff=given.cutoff,
+            despite_problems=given.despite_problems,
+        )  # fmt: skip
+        for problem in payload.problems:
+            print(f"warning: {problem}")
+        print(payload.report())
         return 0
     robot = identify_robot(
-        model, bag.time, bag.q, bag.effort, gains=given.gains, cutoff=given.cutoff,
+        model, bag.time, bag.q, bag.effort, gains=given.gains, drive_gains=given.drive_gains,
+        left_out=given.leave_out, cutoff=given.cutoff,
         despite_problems=given.despite_problems, progress=_tell,
     )  # fmt: skip
     for problem in robot.problems:

@@ -76,6 +76,9 @@ CASES = {
     ),
     "not in N m and N": lambda m, t, q, e: (m, t, q, 1000.0 * e),
     "joint 'lift': effort is clipped at 7": lambda m, t, q, e: (m, t, q, np.clip(e, -7.0, 7.0)),
+    "not in N m and N .*drive_gains": lambda m, t, q, e: (m, t, q, e / np.array([11.0, 14.0, 9.0])),
+    "coupled": lambda m, t, q, e: (m, t, q, e + e[:, [0, 2, 1]] * [0.0, 1.0, 0.0]),
+    "its position jumps by [01]": lambda m, t, q, e: (m, t, q + (t > 4.0)[:, None] * [0.0, 1.0, 0.0], e),
     "too little motion": lambda m, t, q, e: (m, t, 0.01 * q, e),
     "degrees": lambda m, t, q, e: (m, t, np.rad2deg(q), e),
     "its effort is always 0": lambda m, t, q, e: (m, t, q, np.zeros_like(e)),
@@ -121,3 +124,75 @@ def test_arguments_that_are_none_are_refused(good):
     ):
         with pytest.raises(InputError, match=said):
             identify_robot(**{"model": model, "time": time, "q": q, "effort": effort, **changed})
+
+
+def zeros(q, effort):
+    gone = np.zeros(len(q), dtype=bool)
+    gone[50::211] = True
+    return np.where(gone[:, None], 0.0, q), np.where(gone[:, None], 0.0, effort)
+
+
+def spikes(q, effort):
+    q = q.copy()
+    q[100::500, 1] = 3.0
+    return q, effort
+
+
+@pytest.mark.parametrize(
+    ("odd", "kind"),
+    [(lambda q, e: (np.mod(q, 2.0 * np.pi), e), "wrapped"), (zeros, "spikes"), (spikes, "spikes"),
+     (lambda q, e: (q + np.array([0.0, 2.0 * np.pi, 0.0]), e), "wrapped")],
+    ids=("wrapped", "zeros", "spikes", "a turn off"),
+)  # fmt: skip
+def test_positions_as_logs_have_them_are_mended_and_told(good, odd, kind):
+    model, time, q, effort = good
+    found, plain = identify_robot(model, time, *odd(q, effort)), identify_robot(*good)
+    assert {p.kind for p in found.problems} == {kind} and not any(p.fatal for p in found.problems)
+    assert found.prediction.error == pytest.approx(plain.prediction.error, rel=0.05)
+
+
+def test_efforts_of_other_units_are_converted_by_the_gains_of_the_drives_and_told(good):
+    model, time, q, effort = good
+    gains = np.array([11.0, 14.0, -9.0])
+    found = identify_robot(model, time, q, effort / gains, drive_gains=gains)
+    (problem,) = found.problems
+    assert problem.kind == "units" and not problem.fatal and "'" not in problem.text and "turn 11" in problem.text
+    np.testing.assert_allclose(found.base_values, identify_robot(*good).base_values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("why", ["asked for", "no effort", "noise"])
+def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_given(good, why):
+    model, time, q, effort = good
+    effort = effort.copy()
+    rng = np.random.default_rng(5)
+    effort[:, 2] = {"asked for": effort[:, 2], "no effort": 0.0, "noise": rng.normal(size=len(time))}[why]
+    effort[:, 2] += np.repeat(rng.normal(size=-(-len(time) // 100)), 100)[: len(time)] * (why == "noise")
+    found = identify_robot(model, time, q, effort, left_out=["bend"] if why == "asked for" else ())
+    assert set(found.left_out) == {"bend"} and not any(problem.fatal for problem in found.problems)
+    assert why == "asked for" or any("'bend'" in problem.text for problem in found.problems)
+    assert found.friction.friction[:, 2] == pytest.approx(0.0) and found.prediction.error[:2].max() < 0.02
+    others = identify_robot(*good)
+    assert found.friction.friction[:, :2] == pytest.approx(others.friction.friction[:, :2], rel=0.1)
+
+
+def test_a_joint_that_bears_next_to_nothing_is_no_reason_to_stop():
+    rng = np.random.default_rng(3)
+    light = ARM.replace('<mass value="1.0"/>', '<mass value="1e-6"/>').replace('xyz="0.1 0 0.04"', 'xyz="0 0 0"', 1)
+    head, tail = light.split('<link name="c">')
+    tail = tail.replace('ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="-0.001" iyz="0.003"',
+                        'ixx="2e-6" iyy="3e-6" izz="4e-6" ixy="0" ixz="0" iyz="0"')  # fmt: skip
+    model = Model.from_urdf(head + '<link name="c">' + tail)
+    time, q, _ = recording(model, rng)
+    step = time[1]
+    qd = np.gradient(q, step, axis=0)
+    effort = inverse_dynamics(model, q, qd, np.gradient(qd, step, axis=0)) + 1e-3 * rng.normal(size=q.shape)
+    assert not identify_robot(model, time, q, effort).left_out
+
+
+@pytest.mark.parametrize("late", [0.12, 0.3])
+def test_long_delays_are_found_and_told(good, late):
+    model, time, q, effort = good
+    rows = round(late / time[1])
+    found = identify_robot(model, time[rows:], q[rows:], effort[:-rows])
+    assert found.delay == pytest.approx(late, abs=2e-3)
+    assert [problem.kind for problem in found.problems] == ["delay"]

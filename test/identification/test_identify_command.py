@@ -245,3 +245,10 @@ def test_a_payload(made, tmp_path, drawn, capsys):
     assert main([*bags, "--urdf", str(drawn), "--payload-frame", "c"]) == 0
     mass = float(re.search(r"payload on c: ([\d.]+)", capsys.readouterr().out).group(1))
     assert mass == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_lock_has_a_position_or_zero():
+    assert [_locked(text) for text in ("a", "b=0.5", "c=d=-1e-1")] == [("a", 0.0), ("b", 0.5), ("c=d", -0.1)]
+    for text in ("a=", "=1", "a=nan", "a=x", ""):
+        with pytest.raises(InputError, match="JOINT=POSITION"):
+            _locked(text)

@@ -6,7 +6,7 @@ from support import arms
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
 
 from lie_dynamics_ros.lie_dynamics import InputError
-from lie_dynamics_ros.lie_dynamics.identification import identify_payload
+from lie_dynamics_ros.lie_dynamics.identification import RecordingError, identify_payload
 
 
 def case(name, seed, seconds, mass, same=True, base=0.1):
@@ -69,3 +69,24 @@ def test_refused():
     ):
         with pytest.raises(InputError, match=said):
             identify_payload(**{"model": wrong, "without": without, "loaded": loaded, "frame": frame, **changed})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(lambda q, e: (q, e / 12.0), "not in N m"), (lambda q, e: (q, -e), "wrong sign"),
+     (lambda q, e: (q, e[:, [0, 2, 1, 3, 4, 5]]), "swapped"), (lambda q, e: (np.degrees(q), e), "degrees")],
+    ids=("amperes", "sign", "swapped", "degrees"),
+)  # fmt: skip
+@pytest.mark.parametrize("which", ["without", "loaded"])
+def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, wrong, said, which):
+    model, without, loaded, frame = recordings
+    runs = {"without": without, "loaded": loaded}
+    time, q, effort = runs[which]
+    runs[which] = (time, *wrong(q, effort))
+    with pytest.raises(RecordingError, match=f"^{which}: .*{said}"):
+        identify_payload(model, **runs, frame=frame)
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    return case("ur5", 1, 4.0, 2.0)[:4]

@@ -24,6 +24,8 @@ HUBER = 2.0
 FAR, NEAR = 6.0, 0.02
 #: Largest delay of efforts that is believed [s].
 MOST_DELAY = 0.05
+#: Effort of a joint below which noise may be all of it, over that of the joint that works hardest.
+FLOOR = 5e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +65,16 @@ class Fit:
 
     def unexplained(self, samples: Samples) -> Array:
         """Return the part (nv,) of the deviation of efforts that is left where joints move, of most of the time."""
-        left = robust_deviation(self.rest, samples)
-        return np.asarray(left / np.maximum(samples.effort(self.delay).std(axis=0), 1e-12))
+        return np.asarray(robust_deviation(self.rest, samples) / self._sizes(samples))
+
+    def _sizes(self, samples: Samples) -> Array:
+        """Return the deviation of efforts (nv,), which is more than noise where a joint bears next to nothing."""
+        size = samples.effort(self.delay).std(axis=0)
+        return np.asarray(np.maximum(size, max(FLOOR * float(size.max(initial=0.0)), 1e-12)))
 
     def outliers(self, samples: Samples) -> Array:
         """Return the part (nv,) of the time at which efforts are far from all that fits."""
-        least = np.maximum(FAR * self.deviation, NEAR * samples.effort(self.delay).std(axis=0))
+        least = np.maximum(FAR * self.deviation, NEAR * self._sizes(samples))
         return np.asarray(((np.abs(self.rest) > least) & samples.moving).mean(axis=0))
 
 
@@ -81,14 +87,20 @@ def fit_robot(
     delay: float | None = None,
     tell: Callable[[float], None] = lambda part: None,
     rounds: int = ROUNDS,
+    start: float = 0.0,
+    most_delay: float = MOST_DELAY,
 ) -> Fit:
-    """Return the fit to samples; see `identify_robot` for what it minimises."""
+    """Return the fit to samples; see `identify_robot` for what it minimises.
+
+    The delay is looked for from ``start`` on and within ``most_delay`` [s] where it is not given. Joints that nowhere
+    move, as those that are left out, have no coefficients but a gain of one.
+    """
     equations, nv = Equations(model, samples, bodies), model.nv
     size = equations.Y.shape[-1]
     J0 = references(model, bodies)
     pi = np.array([model.inertia(b).parameters() for b in bodies]).ravel()
     structure, gain = Structure.plain(nv, gains), np.ones(nv)
-    seek, late = delay is None, 0.0 if delay is None else delay
+    seek, late = delay is None, start if delay is None else delay
     weight = samples.moving.astype(np.float64)
     scale = np.maximum(samples.effort(0.0).std(axis=0), 1e-9)
     deviation = 0.1 * scale
@@ -121,7 +133,7 @@ def fit_robot(
         if k >= rounds // 2:
             weight = weight * (far < FAR)
         if seek and k >= 1:
-            late = float(np.clip(late + _delay_step(samples, rows, aim, deviation, late), -MOST_DELAY, MOST_DELAY))
+            late = float(np.clip(late + _delay_step(samples, rows, aim, deviation, late), -most_delay, most_delay))
         rigid = equations.rigid(pi)
         drives = equations.drive_columns(structure, rigid)
         if k < rounds - 2:
@@ -133,6 +145,8 @@ def fit_robot(
     coefficients = dict(zip(TERMS, own, strict=True))
     if not gains:
         coefficients["gain"] = gain
+    used = samples.moving.any(axis=0)
+    coefficients = {term: np.where(used, c, 1.0 if term == "gain" else 0.0) for term, c in coefficients.items()}
     R = R[: rows.shape[1], :-1]
     return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scores.T @ scores, active, rest)
 
@@ -153,7 +167,7 @@ def _deviation(rest: Array, samples: Samples, least: Array) -> Array:
 def _guesses(drives: Array, scale: Array, weight: Array) -> Array:
     """Return a size (7 nv,) of each coefficient: what makes a tenth of the effort; a gain of one."""
     size = np.sqrt(((drives * (weight > 0.0)[..., None]) ** 2).mean(axis=0))  # (nv, 7)
-    guess = (0.1 * scale[:, None] / np.maximum(size, 1e-9 * (1.0 + size))).T
+    guess = np.where(size > 0.0, 0.1 * scale[:, None] / np.maximum(size, 1e-9 * (1.0 + size)), 1.0).T
     guess[TERMS.index("gain")] = 1.0
     return np.asarray(guess.ravel())
 

@@ -14,11 +14,13 @@ from ...lie._arrays import number_of
 from ...model.arguments import require_model
 from ...model.model import Model
 from ..estimation import chosen_bodies
+from ..recordings import even_times
 from .equations import MOST_STATIC, Equations
-from .fit import Fit, fit_robot
-from .problems import Problem, RecordingError, problem_of_units, problems_of_fit, problems_of_signals
+from .fit import Fit
+from .problems import judged_fit, stop_at
 from .result import IdentifiedRobot, predicted
 from .samples import Samples, measured, samples_of
+from .signals import signals_of
 from .summary import known_sums, shares_of
 
 Array = npt.NDArray[np.float64]
@@ -34,6 +36,8 @@ def identify_robot(
     *,
     bodies: Sequence[str | int] | None = None,
     gains: bool = False,
+    drive_gains: npt.ArrayLike | None = None,
+    left_out: Sequence[str] = (),
     cutoff: float | None = None,
     unused: float = 0.25,
     prior_weight: float = 1.0,
@@ -66,7 +70,12 @@ def identify_robot(
         Bodies to identify; all that have mass when left out.
     gains : bool
         Whether measured efforts are the true ones times a gain of each joint. Recordings tell gains against each
-        other; their common size follows from the masses that are given.
+        other; their common size follows from the masses that are given, or from a payload of known mass
+        (`gains_from_payload`).
+    drive_gains : array-like, shape (nv,), optional
+        Newton metres, or newtons, for each unit of ``effort``, such as N m/A.
+    left_out : sequence of str
+        Joints whose efforts are not used; those that tell nothing are left out anyway, with the reason in `problems`.
     cutoff : float, optional
         Of the filter [Hz]; when left out, ten times the bandwidth of the motion, within 4 and 20 Hz.
     unused : float
@@ -87,42 +96,37 @@ def identify_robot(
     """
     require_model(model)
     model = model.with_joint_terms()  # losses and rotors are found, not taken from the drawing
-    full = measured(model, time, q, effort, cutoff)
+    even_times(time)
+    signals = signals_of(model, q, effort, left_out, drive_gains)
+    full = measured(model, time, signals.q, signals.effort, cutoff)
     chosen = chosen_bodies(model, bodies)
     unused = number_of("unused", unused, "a number from 0.05 to 0.5", lambda x: 0.05 <= x <= 0.5)
     prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
     clock_at = _Clock(progress)
-    positions, efforts = np.asarray(q, np.float64), np.asarray(effort, np.float64)
-    problems = problems_of_signals(model, positions, efforts)
-    _stop_at(problems, despite_problems)
+    positions, efforts, problems, out = signals.q, signals.effort, signals.problems, signals.left_out
+    stop_at(problems, despite_problems)
     n = round((1.0 - unused) * len(full.time))
     times = np.asarray(time, np.float64)
     clock_at.tell(0.05, "filtering")
     first = samples_of(measured(model, times[:n], positions[:n], efforts[:n], full.cutoff))
     rest = measured(model, times[n:], positions[n:], efforts[n:], full.cutoff)
-    problems += problem_of_units(model, first)
-    _stop_at(problems, despite_problems)
-    fit = fit_robot(model, first, chosen, gains, prior_weight, tell=clock_at.part(0.1, 0.7, "fitting"))
-    problems += problems_of_fit(model, first, chosen, fit, gains, clock_at.part(0.7, 0.9, "looking for what is wrong"))
-    _stop_at(problems, despite_problems)
+    tells = clock_at.part(0.1, 0.7, "fitting"), clock_at.part(0.7, 0.9, "looking for what is wrong")
+    first, fit, more, out = judged_fit(model, first, chosen, out, gains, prior_weight, despite_problems, tells)
+    problems += more
     clock_at.tell(0.9, "judging")
     base, values, deviations, unseen = known_sums(model, first, chosen, fit)
     equations = Equations(model, first, chosen)
     drives = equations.drive_columns(fit.structure, equations.rigid(fit.parameters.ravel()))
     identified, law, offset, gain = _robot(model, first, chosen, fit)
-    judged = predicted(identified, model, law, gain, offset, fit.delay, rest)
+    used = ~np.isin(np.arange(model.nv), list(out))
+    judged = predicted(identified, model, law, gain, offset, fit.delay, rest, used)
     shares = shares_of(model, first, chosen, fit, drives)
     found = IdentifiedRobot(
         identified, model, law, offset, gain, fit.delay, base, values, deviations, unseen, judged, tuple(problems),
-        full.cutoff, shares,
+        full.cutoff, shares, {model.joint_names[j]: why for j, why in out.items()},
     )  # fmt: skip
     clock_at.tell(1.0, "done")
     return found
-
-
-def _stop_at(problems: list[Problem], despite: bool) -> None:
-    if not despite and any(problem.fatal for problem in problems):
-        raise RecordingError(tuple(problems))
 
 
 def _robot(model: Model, samples: Samples, bodies: list[int], fit: Fit) -> tuple[Model, JointFriction, Array, Array]:
@@ -139,7 +143,8 @@ def _robot(model: Model, samples: Samples, bodies: list[int], fit: Fit) -> tuple
     sides = np.array([c["friction"] + shift, c["friction"] - shift]) / gain
     static = sides + np.where(bent, np.minimum(c["static"], MOST_STATIC * c["friction"]), 0.0) / gain
     law = JointFriction(c["damping"] / gain, sides, static, speed, np.minimum(c["load"], 0.9), samples.smoothing)
-    return identified.with_armature(c["armature"] / gain), law, c["offset"] - shift, gain
+    rotors = np.where(samples.moving.any(axis=0), c["armature"] / gain, model.limits.armature)
+    return identified.with_armature(rotors), law, c["offset"] - shift, gain
 
 
 class _Clock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +15,12 @@ from ...model.model import Model
 from .. import consistency
 from ..consistent_fit import consistent_fit
 from ..estimation import chosen_bodies
+from ..recordings import even_times
 from .equations import TERMS, Equations
-from .fit import HUBER, Fit, fit_robot
+from .fit import HUBER, Fit
+from .problems import Problem, RecordingError, judged_fit, stop_at
 from .samples import Samples, measured, samples_of
+from .signals import signals_of
 
 Array = npt.NDArray[np.float64]
 Arrays = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
@@ -43,12 +47,15 @@ class PayloadEstimate:
         and what the motion does not tell is as uncertain as the ball of water that stands for it.
     told : ndarray, shape (6,)
         Of the inertia Ixx, Ixy, Ixz, Iyy, Iyz, Izz, the part that the motion tells: 0 where it is the ball's.
+    problems : tuple of Problem
+        What is wrong with the recordings, or may be.
     """
 
     frame: str
     inertia: SpatialInertia
     covariance: Array
     told: Array
+    problems: tuple[Problem, ...] = ()
 
     @property
     def mass_deviation(self) -> float:
@@ -82,8 +89,11 @@ def identify_payload(
     loaded: Arrays,
     frame: str | int,
     *,
+    drive_gains: npt.ArrayLike | None = None,
+    left_out: Sequence[str] = (),
     cutoff: float | None = None,
     prior_weight: float = 1.0,
+    despite_problems: bool = False,
 ) -> PayloadEstimate:
     """Identify mass, centre of mass and, as far as the motion tells it, inertia of a payload.
 
@@ -99,34 +109,53 @@ def identify_payload(
         or commanded efforts. Best is the same motion; some seconds.
     frame : str or int
         Body or frame that carries it.
-    cutoff, prior_weight
+    drive_gains, left_out, cutoff, prior_weight, despite_problems
         As of `identify_robot`.
 
     Raises
     ------
     InputError
         For bad input, or a payload that is not heavier than nothing.
+    RecordingError
+        For a recording that nothing is identified from, by the checks of `identify_robot`; says which, and why.
     """
     require_model(model)
-    first = measured(model, *_three(without, "without"), cutoff)
-    runs = [samples_of(run) for run in (first, measured(model, *_three(loaded, "loaded"), first.cutoff))]
     carrier, bodies = model._moving(frame), chosen_bodies(model, None)
-    fit = fit_robot(model, runs[0], bodies, prior_weight=prior_weight)
+    own = model.with_joint_terms()
+    runs, fits, at, out = [], [], cutoff, set[int]()
+    problems: list[Problem] = []
+    for name, arrays in (("without", without), ("loaded", loaded)):
+        time, q, effort = _three(arrays, name)
+        even_times(time)
+        signals = signals_of(own, q, effort, left_out, drive_gains)
+        recording = measured(own, time, signals.q, signals.effort, at)
+        at = recording.cutoff
+        try:
+            stop_at(signals.problems, despite_problems)
+            samples = samples_of(recording)
+            told = judged_fit(own, samples, bodies, signals.left_out, False, prior_weight, despite_problems)
+        except RecordingError as error:
+            raise RecordingError(error.problems, name) from error
+        runs.append(told[0])
+        fits.append(told[1])
+        problems += [replace(p, text=f"{name}: {p.text}") for p in (*signals.problems, *told[2])]
+        out |= set(told[3])
+    runs, fit = [run.without(out) for run in runs], fits[0]
     runs[1] = _friction_as(runs[0], runs[1])
     P = _transfer(carrier.placement)
     A, aims, moving, blocks = [], [], [], []
     for k, run in enumerate(runs):
-        equations = Equations(model, run, bodies)
-        own = equations.matrix(fit.structure, fit.parameters.ravel(), np.ones(model.nv))[..., fit.active]
-        loads = Equations(model, run, [carrier.body]).Y @ P * k
-        A.append(np.concatenate([loads, own], axis=-1))
+        equations = Equations(own, run, bodies)
+        matrix = equations.matrix(fit.structure, fit.parameters.ravel(), np.ones(model.nv))[..., fit.active]
+        loads = Equations(own, run, [carrier.body]).Y @ P * k
+        A.append(np.concatenate([loads, matrix], axis=-1))
         aims.append(run.effort(fit.delay) - equations.known)
         moving.append(run.moving)
         blocks.append(2 * (run.source.time[run.at] - run.source.time[0]).astype(np.intp) + k)
     rows, aim, weight, block = (np.concatenate(x) for x in (A, aims, moving, blocks))
-    found, covariance, told = _fitted(model, bodies, fit, rows, aim, weight.astype(np.float64), block, prior_weight)
+    found, covariance, parts = _fitted(model, bodies, fit, rows, aim, weight.astype(np.float64), block, prior_weight)
     inertia = SpatialInertia.from_parameters(found)
-    return PayloadEstimate(carrier.name, inertia, covariance, told)
+    return PayloadEstimate(carrier.name, inertia, covariance, parts, tuple(problems))
 
 
 def _three(arrays: Arrays, name: str) -> Arrays:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from ...dynamics.derivatives.regressor import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
-from ...errors import InputError
+from ...errors import InputError, LieDynamicsError
 from ...model.model import Model
-from .fit import Fit, fit_robot
+from .fit import MOST_DELAY, Fit, fit_robot
 from .samples import Samples
 
 Array = npt.NDArray[np.float64]
 
-#: Motion of a joint below which its parameters are hardly told: range of positions [rad, m].
-LEAST_MOTION = 0.1
-#: Part of the samples at the largest effort, each several times in a row, that counts as clipped: some, and too many.
-CLIPPED, TOO_CLIPPED = 0.005, 0.1
 #: Part of a joint's effort that a model of the right robot explains, at least.
 UNEXPLAINED = 0.25
 #: By what part another reading of the recording must lower what is unexplained to be told.
 BETTER = 0.5
-#: Total mass over the given one that is believed; efforts of the joint that works hardest over those of the model.
-MASSES, EFFORTS = 3.0, 20.0
+#: Forces of bodies over those of the given ones that are believed, and that are without a word; efforts of the joint
+#: that works hardest over those of the model.
+FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
+#: Delays of efforts that are tried where they are later than common [s].
+LATE = np.arange(0.1, 0.55, 0.1)
+#: Parts that are told of drives that two joints share.
+COUPLED = (1.0, -1.0)
 #: Part of the time at which efforts may be far from all that fits.
 OUTLIERS = 0.01
 _SAMPLES = 300
@@ -40,7 +42,8 @@ class Problem:
     Attributes
     ----------
     kind : str
-        "motion", "clipping", "no effort", "positions", "sign", "order", "gravity", "units", "unexplained", "outliers".
+        "motion", "clipping", "no effort", "positions", "wrapped", "spikes", "jumps", "sign", "order", "coupled",
+        "gravity", "units", "delay", "unexplained", "outliers".
     text : str
         A sentence with the joint, what was found, and what was expected.
     fatal : bool
@@ -58,83 +61,121 @@ class Problem:
 class RecordingError(InputError):
     """A recording that no robot is identified from; `problems` says why."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("recording: " + "; ".join(str(p) for p in problems if p.fatal), name="recording")
+    def __init__(self, problems: tuple[Problem, ...], name: str = "recording") -> None:
+        super().__init__(f"{name}: " + "; ".join(str(p) for p in problems if p.fatal), name=name)
         self.problems = problems
-
-
-def problems_of_signals(model: Model, q: Array, effort: Array) -> list[Problem]:
-    """Return what signals (n, nv) show by themselves: little motion, clipped or no efforts, other units of angles."""
-    found, names = [], model.joint_names
-    spans, sizes = np.ptp(q, axis=0), np.abs(effort).max(axis=0)
-    lower, upper = model.limits.lower, model.limits.upper
-    for j, name in enumerate(names):
-        if spans[j] < LEAST_MOTION:
-            nothing = spans.max() < LEAST_MOTION
-            text = f"joint {name!r} moves by {spans[j]:.3g}, {LEAST_MOTION:g} rad or m expected: too little motion"
-            found.append(Problem("motion", text, bool(nothing)))
-        if np.ptp(effort[:, j]) == 0.0:
-            found.append(Problem("no effort", f"joint {name!r}: its effort is always {effort[0, j]:g}", True))
-            continue
-        held = _clipped(effort[:, j], sizes[j])
-        if held > CLIPPED:
-            text = f"joint {name!r}: effort is clipped at {sizes[j]:.4g} in {100.0 * held:.1f} % of the samples"
-            found.append(Problem("clipping", text + ": slower motion expected", held > TOO_CLIPPED))
-        outside = max(float(q[:, j].max() - upper[j]), float(lower[j] - q[:, j].min()))
-        if np.isfinite(upper[j] - lower[j]) and outside > 0.5 * (upper[j] - lower[j]) + LEAST_MOTION:
-            text = (
-                f"joint {name!r}: positions from {q[:, j].min():.4g} to {q[:, j].max():.4g}, limits of the robot are "
-            )
-            text += f"{lower[j]:.4g} and {upper[j]:.4g}: degrees, or another joint?"
-            found.append(Problem("positions", text, True))
-    return found
-
-
-def _clipped(effort: Array, size: float) -> float:
-    """Return which part of the samples is at the largest effort, several in a row."""
-    at = np.abs(effort) >= size * (1.0 - 1e-6)
-    return float((at[1:-1] & at[:-2] & at[2:]).mean()) if len(at) > 2 else 0.0
 
 
 def problem_of_units(model: Model, samples: Samples) -> list[Problem]:
     """Return whether efforts are many times those that the given masses take."""
-    taken = np.asarray(inverse_dynamics(model, samples.q, samples.qd, samples.qdd)).std(axis=0)
+    taken = np.asarray(inverse_dynamics(model, samples.q, samples.qd, samples.qdd)).std(axis=0) * _used(samples)
     j = int(np.argmax(taken))
     ratio = float(samples.effort(0.0)[:, j].std() / max(taken[j], 1e-12))
     return [_units(ratio)] if not 1.0 / EFFORTS < ratio < EFFORTS else []
 
 
-def _units(ratio: float) -> Problem:
-    text = f"efforts are those of masses {ratio:.3g} times the given ones: not in N m and N (mN m, A, per cent?)"
-    return Problem("units", text, True)
+def _units(ratio: float, parts: str = "") -> Problem:
+    text = f"efforts are those of masses {ratio:.3g} times the given ones{parts}: not in N m and N (mN m, A, per cent?)"
+    fatal = not 1.0 / FORCES < ratio < FORCES
+    text += "; gains of the drives (drive_gains) are expected" if fatal else ", or are the given masses so wrong?"
+    return Problem("units", text, fatal)
+
+
+def _used(samples: Samples) -> npt.NDArray[np.bool_]:
+    """Return which joints (nv,) are not left out."""
+    return np.asarray(samples.moving.any(axis=0))
+
+
+def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fit) -> list[Problem]:
+    """Return whether what the fit has for bodies is so far from the given forces that efforts have other units.
+
+    Total mass is no measure, since no motion of a robot on a fixed base shows all of it. Weight and inertial forces
+    are compared each by itself, of every joint by the part that it bears.
+    """
+    few = _few(samples)
+    own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
+    found = own.copy()
+    found[bodies] = fit.parameters
+    still = np.zeros_like(few.qd)
+    weight = np.asarray(torque_regressor(model, few.q, still, still))
+    motion = np.asarray(torque_regressor(model, few.q, few.qd, few.qdd)) - weight
+    sizes = []
+    for Y in (weight, motion):
+        for gain, x in ((1.0, own), (fit.coefficients["gain"], found)):
+            sizes.append(np.sqrt(((gain * (Y @ x.ravel())) ** 2).mean(axis=0)) * _used(samples))
+    given = np.concatenate([sizes[0], sizes[2]])
+    now = np.concatenate([sizes[1], sizes[3]])
+    counted = given > 0.02 * given.max(initial=0.0)
+    if not counted.any():
+        return []
+    logs = np.log(np.maximum(now[counted], 1e-12) / given[counted])
+    ratio = float(np.exp(np.average(logs, weights=given[counted])))
+    if 1.0 / LIKELY < ratio < LIKELY:
+        return []
+    told = [f"{name} {float(np.linalg.norm(b)) / max(float(np.linalg.norm(a)), 1e-12):.3g}"
+            for name, a, b in (("weight", *sizes[:2]), ("inertial forces", *sizes[2:]))
+            if np.linalg.norm(a) > 0.0]  # fmt: skip
+    return [_units(ratio, f" ({', '.join(told)} times)")]
+
+
+def fitted(
+    model: Model, samples: Samples, bodies: list[int], gains: bool, prior_weight: float, tell: Callable[[float], None]
+) -> tuple[Fit, list[Problem]]:
+    """Return a fit, and that efforts are later than is common where they are; RecordingError where there is none."""
+    try:
+        fit = fit_robot(model, samples, bodies, gains, prior_weight, tell=tell)
+        if abs(fit.delay) < MOST_DELAY:
+            return fit, []
+        few, late = _few(samples), np.concatenate([-LATE, LATE])
+        start = float(late[np.argmin([_error(model, few, bodies, delay=x) for x in late])])
+        fit = fit_robot(model, samples, bodies, gains, prior_weight, start=start, most_delay=1.2 * LATE[-1])
+    except LieDynamicsError as error:
+        if isinstance(error, InputError):
+            raise
+        taken = np.asarray(inverse_dynamics(model, samples.q, samples.qd, samples.qdd))
+        effort = samples.effort(0.0)
+        j = int(np.argmax(taken.std(axis=0) * _used(samples)))
+        ratio = float(effort[:, j].std() / max(taken[:, j].std(), 1e-12))
+        text = "no bodies and drives that can exist come near these efforts: contacts, other units, or another robot?"
+        wrong = _units(ratio) if not 1.0 / FORCES < ratio < FORCES else Problem("unexplained", text, True)
+        raise RecordingError((wrong,)) from error
+    text = f"efforts are {1e3 * fit.delay:.0f} ms later than the motion, at most {1e3 * MOST_DELAY:.0f} ms are common: "
+    end = abs(fit.delay) >= 1.19 * LATE[-1]
+    text += "the end of what is looked for: other clocks?" if end else "filtered efforts, or other clocks?"
+    return fit, [Problem("delay", text, end)]
 
 
 def problems_of_fit(
-    model: Model, samples: Samples, bodies: list[int], fit: Fit, gains: bool, tell: Callable[[float], None]
-) -> list[Problem]:
-    """Return what a fit shows: efforts that no such robot has, and how the recording would have to be read for it."""
+    model: Model, samples: Samples, bodies: list[int], fit: Fit, tell: Callable[[float], None]
+) -> tuple[list[Problem], dict[int, str]]:
+    """Return what a fit shows: efforts that no such robot has, and how the recording would have to be read for it.
+
+    Where no other reading does it and some joints alone are not explained, these are returned with the reason.
+    """
     left = fit.unexplained(samples)
-    found = []
     weightless = _weightless(model, samples)
-    if (left > UNEXPLAINED).any() or (weightless and _other_reading(weightless, model, samples, bodies, tell)):
-        found += _other_reading([*_readings(model, _few(samples)), *weightless], model, samples, bodies, tell)
-        if not found:
-            j = int(np.argmax(left))
-            text = f"{100.0 * left[j]:.0f} % of the effort of joint {model.joint_names[j]!r} is left unexplained, "
-            text += "also with other signs, orders and directions of gravity: contacts, or another robot?"
-            found.append(Problem("unexplained", text, bool(left[j] > 2.0 * UNEXPLAINED)))
-        return found
-    given = sum(model.inertia(b).mass for b in bodies)
-    ratio = fit.parameters[:, 0].sum() / given
-    if gains:
-        ratio = float(np.exp(np.log(fit.coefficients["gain"]).mean()))
-    if not 1.0 / MASSES < ratio < MASSES:
-        found.append(_units(ratio))
+    strange = (left > UNEXPLAINED) & _used(samples)
+    if strange.any() or (weightless and _other_reading(weightless, model, samples, bodies, tell)):
+        found = _other_reading([*_readings(model, _few(samples)), *weightless], model, samples, bodies, tell)
+        if found:
+            return found, {}
+        found = problems_of_force(model, samples, bodies, fit)
+        bad = (left > 2.0 * UNEXPLAINED) & _used(samples)
+        if any(problem.fatal for problem in found):
+            return found, {}
+        if bad.any() and 2 * bad.sum() <= _used(samples).sum():
+            why = "{:.0f} % of its effort is left unexplained"
+            return found, {int(j): why.format(100.0 * left[j]) for j in np.flatnonzero(bad)}
+        j = int(np.argmax(left))
+        text = f"{100.0 * left[j]:.0f} % of the effort of joint {model.joint_names[j]!r} is left unexplained, "
+        text += "also with other signs, orders and directions of gravity: contacts, or another robot?"
+        return [*found, Problem("unexplained", text, bool(bad.any()))], {}
+    found = problems_of_force(model, samples, bodies, fit)
     for j, part in enumerate(fit.outliers(samples)):
         if part > OUTLIERS:
             text = f"joint {model.joint_names[j]!r}: {100.0 * part:.1f} % of its efforts fit nothing: contacts?"
             found.append(Problem("outliers", text, False))
-    return found
+    return found, {}
 
 
 def _few(samples: Samples) -> Samples:
@@ -154,7 +195,7 @@ def _other_reading(
         tell(k / len(readings))
         errors.append(_error(robot, seen, bodies))
     best = int(np.argmin(errors))
-    if errors[best] > BETTER * given:
+    if not errors[best] <= BETTER * given < np.inf:
         return []
     kind, text, _, _ = readings[best]
     left = f"{100.0 * errors[best]:.0f} % of the efforts are unexplained then, {100.0 * given:.0f} % as they are"
@@ -167,9 +208,12 @@ def _weightless(model: Model, samples: Samples) -> list[Reading]:
     return [("gravity", text, model.with_gravity(np.zeros(3)), _few(samples))] if model.gravity.any() else []
 
 
-def _error(model: Model, samples: Samples, bodies: list[int]) -> float:
-    """Return the root mean square over joints of what a quick fit leaves unexplained."""
-    fit = fit_robot(model, samples, bodies, delay=0.0, rounds=2)
+def _error(model: Model, samples: Samples, bodies: list[int], delay: float = 0.0) -> float:
+    """Return the root mean square over joints of what a quick fit leaves unexplained; infinite where there is none."""
+    try:
+        fit = fit_robot(model, samples, bodies, delay=delay, rounds=2)
+    except LieDynamicsError:  # Newton's method did not get there
+        return np.inf
     return float(np.sqrt((fit.unexplained(samples) ** 2).mean()))
 
 
@@ -201,6 +245,15 @@ def _readings(model: Model, samples: Samples) -> Iterator[Reading]:
             pair = f"joints {names[i]!r} and {names[j]!r}"
             yield "order", f"efforts of {pair} are swapped", model, _read(samples, order, ones, swap, ones)
             yield "order", f"{pair} are swapped", model, _read(samples, swap, ones, swap, ones)
+    for j in range(n - 1):
+        for a, b in ((j, j + 1), (j + 1, j)):
+            for part in COUPLED:
+                text = f"drives of joints {names[a]!r} and {names[b]!r} are coupled, and the effort of "
+                text += f"{names[a]!r} holds {part:g} times that of {names[b]!r}"
+                effort = samples.source.effort.copy()
+                effort[:, a] -= part * effort[:, b]
+                yield "coupled", text, model, replace(samples, source=replace(samples.source, effort=effort))
+    yield "positions", "positions are in degrees", model, _read(samples, order, ones * np.pi / 180.0, order, ones)
     size = float(np.linalg.norm(model.gravity)) or 9.81
     for axis in range(3):
         for sign in (1.0, -1.0):
@@ -217,3 +270,51 @@ def _read(
     turned = {k: (signs * getattr(samples, k))[..., order] for k in ("q", "qd", "qdd", "side", "bends")}
     kept = {k: getattr(samples, k)[..., order] for k in ("bend_speeds", "smoothing", "moving", "steady")}
     return replace(samples, source=source, **turned, **kept)
+
+
+def judged_fit(
+    model: Model,
+    samples: Samples,
+    bodies: list[int],
+    left_out: Mapping[int, str],
+    gains: bool,
+    prior_weight: float,
+    despite: bool,
+    tells: tuple[Callable[[float], None], Callable[[float], None]] = (lambda part: None, lambda part: None),
+) -> tuple[Samples, Fit, list[Problem], dict[int, str]]:
+    """Return samples, their fit, problems, and the joints that were left out: the same for all that fits a recording.
+
+    Raises
+    ------
+    RecordingError
+        For a fatal problem, unless ``despite``.
+    """
+    out, samples = dict(left_out), samples.without(left_out)
+    problems = problem_of_units(model, samples)
+    stop_at(problems, despite)
+    fit, late = fitted(model, samples, bodies, gains, prior_weight, tells[0])
+    more, strange = problems_of_fit(model, samples, bodies, fit, tells[1])
+    if strange:
+        rest = samples.without(strange)
+        fit, late = fitted(model, rest, bodies, gains, prior_weight, tells[0])
+        again, others = problems_of_fit(model, rest, bodies, fit, tells[1])
+        refused = bool(others) or 2 * (len(out) + len(strange)) > model.nv
+        reasons = {**strange, **others}
+        problems += left_out_problems(model, reasons, "unexplained", refused)
+        out.update(strange)
+        samples, more = rest, again
+    problems += [*late, *more]
+    stop_at(problems, despite)
+    return samples, fit, problems, out
+
+
+def stop_at(problems: list[Problem], despite: bool) -> None:
+    """Raise RecordingError where a problem is fatal, unless ``despite``."""
+    if not despite and any(problem.fatal for problem in problems):
+        raise RecordingError(tuple(problems))
+
+
+def left_out_problems(model: Model, reasons: Mapping[int, str], kind: str, fatal: bool) -> list[Problem]:
+    """Return a problem for each joint that is left out."""
+    rest = "contacts, or another robot?" if fatal else "its efforts are left out"
+    return [Problem(kind, f"joint {model.joint_names[j]!r}: {why}; {rest}", fatal) for j, why in reasons.items()]

@@ -108,6 +108,8 @@ class IdentifiedRobot:
         Of the filter [Hz].
     shares : dict of str to ndarray (nv,)
         Which change of the model explains which part of the error: root mean square effort of each, over the range.
+    left_out : dict of str to str
+        Joints whose efforts were not used, and why: their drives stay as they were given.
     """
 
     model: Model
@@ -124,11 +126,13 @@ class IdentifiedRobot:
     problems: tuple[Problem, ...]
     cutoff: float
     shares: Mapping[str, Array]
+    left_out: Mapping[str, str]
 
     def predict(self, time: npt.ArrayLike, q: npt.ArrayLike, effort: npt.ArrayLike) -> Prediction:
         """Return what is predicted of another recording of the same robot; arguments as of `identify_robot`."""
         recording = measured(self.model, time, q, effort, self.cutoff)
-        return predicted(self.model, self.given, self.friction, self.gain, self.offset, self.delay, recording)
+        used = ~np.isin(self.model.joint_names, list(self.left_out))
+        return predicted(self.model, self.given, self.friction, self.gain, self.offset, self.delay, recording, used)
 
     def write(self, folder: str | PathLike[str], urdf: str | bytes | PathLike[str]) -> tuple[Path, Path]:
         """Write `robot.urdf`, the given URDF with these inertias and losses, and `friction.yaml`; return their paths.
@@ -140,7 +144,8 @@ class IdentifiedRobot:
         bodies = [b for b in range(self.model.n_bodies) if self.model.inertia(b) != self.given.inertia(b)]
         law, names = self.friction, self.model.joint_names
         values = np.column_stack([law.damping, law.friction.mean(axis=0), self.model.limits.armature]).tolist()
-        losses = {n: dict(zip(LOSSES, own, strict=True)) for n, own in zip(names, values, strict=True)}
+        told = zip(names, values, strict=True)
+        losses = {n: dict(zip(LOSSES, own, strict=True)) for n, own in told if n not in self.left_out}
         changed = {self.model.body_names[b]: self.model.inertia(b) for b in bodies}
         text = with_inertias(urdf, changed, losses, self.given)
         paths = target / "robot.urdf", target / "friction.yaml"
@@ -150,9 +155,13 @@ class IdentifiedRobot:
 
 
 def predicted(
-    model: Model, given: Model, friction: JointFriction, gain: Array, offset: Array, delay: float, recording: Measured
-) -> Prediction:
-    """Return the efforts that a robot predicts for a filtered recording, by other functions than the fit used."""
+    model: Model, given: Model, friction: JointFriction, gain: Array, offset: Array, delay: float, recording: Measured,
+    used: npt.NDArray[np.bool_] | bool = True,
+) -> Prediction:  # fmt: skip
+    """Return the efforts that a robot predicts for a filtered recording, by other functions than the fit used.
+
+    Joints that are not used (nv,) count as standing.
+    """
     at = recording.kept()
     bodies = np.asarray(inverse_dynamics(model, recording.q, recording.qd, recording.qdd))
     drives = recording.smooth(friction.force(recording.qd, bodies))
@@ -160,4 +169,4 @@ def predicted(
     before = np.asarray(inverse_dynamics(given, *(x[at] for x in (recording.q, recording.qd, recording.qdd))))
     found = recording.later(recording.effort, at, delay)
     errors = [np.asarray(solve_mass_matrix(model, recording.q[at], (found - x) / gain)) for x in (efforts, before)]
-    return Prediction(recording.time[at], found, efforts, before, moving_of(recording)[at], *errors)
+    return Prediction(recording.time[at], found, efforts, before, moving_of(recording)[at] & used, *errors)

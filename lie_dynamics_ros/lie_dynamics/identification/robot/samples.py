@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -148,6 +149,11 @@ class Samples:
     def effort(self, delay: float) -> Array:
         """Return the efforts (n, nv) that were measured a delay [s] after the motion they cause."""
         return self.source.later(self.source.effort, self.at, delay)
+
+    def without(self, joints: Collection[int]) -> Samples:
+        """Return samples in which the efforts of some joints do not count."""
+        kept = ~np.isin(np.arange(self.q.shape[1]), list(joints))
+        return replace(self, moving=self.moving & kept, steady=self.steady & kept)
 
 
 def samples_of(recording: Measured, most: int = 6000) -> Samples:

@@ -1,0 +1,223 @@
+"""Signals of a recording as logs have them: looked through, mended where what is missing is clear, and else refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError
+from ...lie._arrays import as_numbers
+from ...model.configuration import checked
+from ...model.model import Model
+from .problems import Problem, left_out_problems
+
+Array = npt.NDArray[np.float64]
+
+#: Motion of a joint below which its parameters are hardly told: range of positions [rad, m].
+LEAST_MOTION = 0.1
+#: Part of the samples at the largest effort, each several times in a row, that counts as clipped: some, and too many.
+CLIPPED, TOO_CLIPPED = 0.005, 0.1
+#: Largest part of the samples that is mended; and how many of them in a row.
+MENDED, IN_A_ROW = 0.03, 5
+#: What positions jump by at least [rad, m], and over what nearly all the others do.
+JUMP, RATIO = 0.05, 10.0
+_TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """What goes into the fit, n samples.
+
+    Attributes
+    ----------
+    q, effort : ndarray, shape (n, nv)
+        Positions without turns and spikes [rad, m]; efforts [N m, N].
+    problems : list of Problem
+        What was wrong, or may be.
+    left_out : dict of int to str
+        Joints whose efforts tell nothing, and why.
+    """
+
+    q: Array
+    effort: Array
+    problems: list[Problem]
+    left_out: dict[int, str]
+
+
+def signals_of(
+    model: Model,
+    q: npt.ArrayLike,
+    effort: npt.ArrayLike,
+    left_out: Sequence[str] = (),
+    drive_gains: npt.ArrayLike | None = None,
+) -> Signals:
+    """Return positions (n, nv) and efforts in newtons, mended, with all that signals show by themselves.
+
+    Parameters
+    ----------
+    model : Model
+    q, effort : array-like, shape (n, nv)
+    left_out : sequence of str
+        Joints whose efforts are not to be used.
+    drive_gains : array-like, shape (nv,), optional
+        Newton metres, or newtons, for each unit of the efforts; of any sign but zero.
+
+    Raises
+    ------
+    InputError
+        For bad input, joints that there are not, or no joint that is left.
+    """
+    names = model.joint_names
+    if isinstance(left_out, str) or not all(name in names for name in left_out):
+        raise InputError(f"left_out: some of the joints {list(names)} are expected, got {left_out!r}", name="left_out")
+    out = {names.index(name): "as asked for" for name in left_out}
+    found: list[Problem] = []
+    efforts = np.array(checked(effort, model.nv, "effort", model))
+    if drive_gains is not None:
+        gains = np.asarray(as_numbers(drive_gains, "drive_gains"))
+        if gains.shape != (model.nv,) or not (np.isfinite(gains) & (gains != 0.0)).all():
+            message = f"drive_gains: {model.nv} finite numbers other than zero are expected, got {drive_gains!r}"
+            raise InputError(message, name="drive_gains", value=drive_gains)
+        efforts *= gains
+        text = ", ".join(f"{name} {gain:.4g}" for name, gain in zip(names, gains, strict=True))
+        found.append(Problem("units", f"efforts were converted by the drive gains given: {text}", False))
+    positions = np.array(checked(q, model.nq, "q", model))
+    if positions.ndim != 2 or efforts.shape != positions.shape:
+        shapes = f"got {positions.shape} and {efforts.shape}"
+        raise InputError(f"effort: as many rows as of q are expected, {shapes}", name="effort", value=efforts.shape)
+    if not _strange(model, positions, wrapped=True):
+        found += _mend(model, positions, efforts)
+    found += _motion(model, positions)
+    strange = _strange(model, positions)
+    found += strange
+    if not strange:
+        found += _jumps(model, positions)
+    silent = {}
+    for j, name in enumerate(names):
+        if np.ptp(efforts[:, j]) == 0.0:
+            silent[j] = f"its effort is always {efforts[0, j]:g}"
+            continue
+        size = np.abs(efforts[:, j]).max()
+        held = _clipped(efforts[:, j], size)
+        if held > CLIPPED and j not in out:
+            text = f"joint {name!r}: effort is clipped at {size:.4g} in {100.0 * held:.1f} % of the samples"
+            found.append(Problem("clipping", text + ": slower motion expected", held > TOO_CLIPPED))
+    out = {**silent, **out}
+    found += left_out_problems(model, silent, "no effort", fatal=2 * len(out) > model.nv)
+    if len(out) == model.nv and not silent:
+        raise InputError("left_out: at least one joint that is left is expected", name="left_out")
+    return Signals(positions, efforts, found, out)
+
+
+def _clipped(effort: Array, size: float) -> float:
+    """Return which part of the samples is at the largest effort, several in a row."""
+    at = np.abs(effort) >= size * (1.0 - 1e-6)
+    return float((at[1:-1] & at[:-2] & at[2:]).mean()) if len(at) > 2 else 0.0
+
+
+def _motion(model: Model, q: Array) -> list[Problem]:
+    spans, found = np.ptp(q, axis=0), []
+    for span, name in zip(spans, model.joint_names, strict=True):
+        if span < LEAST_MOTION:
+            text = f"joint {name!r} moves by {span:.3g}, {LEAST_MOTION:g} rad or m expected: too little motion"
+            found.append(Problem("motion", text, bool(spans.max() < LEAST_MOTION)))
+    return found
+
+
+def _strange(model: Model, q: Array, wrapped: bool = False) -> list[Problem]:
+    """Return joints that are where no such robot is; whole turns are no matter where they may still be wrapped."""
+    found, (lower, upper) = [], (model.limits.lower, model.limits.upper)
+    for j, name in enumerate(model.joint_names):
+        # Most of the time: what is rare is looked at by itself.
+        low, high = (float(x) for x in np.quantile(q[:, j], (0.02, 0.98)))
+        over = max(high - upper[j], lower[j] - low, 0.0)
+        room = upper[j] - lower[j]
+        wide = over > 0.5 * room + LEAST_MOTION if np.isfinite(room) else False
+        if _is_angle(model, j) and (wrapped or not np.isfinite(room)):
+            most = 1.5 * room + LEAST_MOTION if np.isfinite(room) else 10.0 * _TURN
+            wide = high - low > max(most, 1.1 * _TURN)
+        if wide:
+            text = f"joint {name!r}: positions from {q[:, j].min():.4g} to {q[:, j].max():.4g}, "
+            text += f"limits of the robot are {lower[j]:.4g} and {upper[j]:.4g}: degrees, or another joint?"
+            found.append(Problem("positions", text, True))
+    return found
+
+
+def _is_angle(model: Model, j: int) -> bool:
+    joints = [joint for joint in model.joints if not joint.coupled and joint.type.nv == 1]
+    return joints[j].kind in ("revolute", "continuous")
+
+
+def _shift(model: Model, q: Array, j: int) -> float:
+    """Return the whole turns [rad] that bring a joint within its limits, 0 where none do."""
+    lower, upper = model.limits.lower[j], model.limits.upper[j]
+    low, high = (float(x) for x in np.quantile(q[:, j], (0.02, 0.98)))
+    if not np.isfinite(upper - lower):
+        return 0.0
+    shift = -_TURN * round((0.5 * (low + high) - 0.5 * (lower + upper)) / _TURN)
+    slack = 1e-3 * (upper - lower)
+    outside = low < lower - slack or high > upper + slack
+    return shift if outside and low + shift >= lower - slack and high + shift <= upper + slack else 0.0
+
+
+def _mend(model: Model, q: Array, effort: Array) -> list[Problem]:
+    """Take turns and spikes out of positions, and rows of zeros out of efforts, in place; tell of each."""
+    from scipy.ndimage import median_filter
+
+    found, zeros = [], ((q == 0.0).all(axis=1) & (effort == 0.0).all(axis=1))
+    lone = zeros & (np.convolve(zeros, np.ones(2 * IN_A_ROW + 1), "same") <= IN_A_ROW)
+    if lone.any() and lone.mean() < MENDED:
+        for x in (q, effort):
+            _interpolate(x, lone)
+        text = f"{lone.sum()} rows hold zeros alone: states that were lost, put between their neighbours"
+        found.append(Problem("spikes", text, False))
+    for j, name in enumerate(model.joint_names):
+        x = q[:, j]
+        if _is_angle(model, j):
+            wrapped = np.abs(np.abs(np.diff(x)) - _TURN) < 0.5
+            if wrapped.any():
+                x = np.unwrap(x)
+        away = np.abs(x - median_filter(x, 2 * IN_A_ROW + 1, mode="nearest"))
+        spikes = away > max(JUMP, RATIO * float(np.quantile(away, 0.95)))
+        if spikes.any() and spikes.mean() < MENDED:
+            x = x[:, None].copy()
+            _interpolate(x, spikes)
+            x = x[:, 0]
+            text = f"joint {name!r}: {spikes.sum()} positions jump by up to {away[spikes].max():.3g} and back (lost or "
+            found.append(Problem("spikes", text + "wrong states): put between their neighbours", False))
+        turns = int((np.abs(x - q[:, j])[~spikes] > 0.5 * _TURN).sum())
+        q[:, j] = x
+        shift = _shift(model, q, j) if _is_angle(model, j) else 0.0
+        q[:, j] += shift
+        if turns or shift:
+            text = f"joint {name!r}: positions wrap at a turn, or count turns otherwise than its limits: unwound"
+            found.append(Problem("wrapped", text, False))
+    return found
+
+
+def _interpolate(x: Array, bad: npt.NDArray[np.bool_]) -> None:
+    """Put rows between their neighbours, in place."""
+    at = np.arange(len(x))
+    for column in x.T:
+        column[bad] = np.interp(at[bad], at[~bad], column[~bad])
+
+
+def _jumps(model: Model, q: Array) -> list[Problem]:
+    """Return joints that are elsewhere from one sample to the next, and stay there."""
+    from scipy.ndimage import median_filter
+
+    found = []
+    for j, name in enumerate(model.joint_names):
+        step = np.diff(q[:, j])
+        odd = np.abs(step - median_filter(step, 7, mode="nearest"))
+        most = max(2.0 * JUMP, 2.0 * RATIO * float(np.quantile(odd, 0.99)))
+        if odd.max() > most:
+            at = int(np.argmax(odd))
+            text = f"joint {name!r}: its position jumps by {step[at]:.3g} between samples {at} and {at + 1}, and "
+            text += f"{int((odd > most).sum())} times in all; at most {most:.2g} expected: "
+            text += "states lost, or recordings joined?"
+            found.append(Problem("jumps", text, True))
+    return found
