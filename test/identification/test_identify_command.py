@@ -10,8 +10,8 @@ from support.bag_files import Bag, write_bag
 from test_bad_recordings import ARM, recording
 
 from lie_dynamics_ros.identify.bag import BagError, read_bag
-from lie_dynamics_ros.identify.command import main
-from lie_dynamics_ros.lie_dynamics import JointFriction, Model
+from lie_dynamics_ros.identify.command import _locked, main
+from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, Model
 from lie_dynamics_ros.lie_dynamics.identification import identify_robot, write_report
 from lie_dynamics_ros.lie_dynamics.model.urdf_inertias import with_inertias
 
