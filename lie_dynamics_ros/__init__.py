@@ -3,7 +3,7 @@
 The library is `lie_dynamics_ros.lie_dynamics`; `Controller` is what the node ``computed_torque`` computes, without ROS.
 """
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # `typing` is not imported: until signals are quiet a node imports next to nothing
 
 if TYPE_CHECKING:
     from .nodes.computed_torque.controller import Controller as Controller
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Controller"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the controller when it is asked for first: who needs the library alone does not wait for it."""
     if name == "Controller":
         from .nodes.computed_torque.controller import Controller

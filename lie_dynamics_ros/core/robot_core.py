@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+RESTING_SPEED = 0.01
+"""Below it a robot is at rest, when its node ends [rad/s, m/s]."""
+BRAKING_RATE = 8.0
+"""Rate at which velocities die away that a node brakes which has no law of its own for that [1/s]."""
+
+
 class RobotCore(ABC):
     """Answers the states of one robot; all arrays are in model order.
 
@@ -54,6 +60,8 @@ class RobotCore(ABC):
         That the robot is made to have until the next state, by what is known here [rad/s^2 or m/s^2].
     saturated : ndarray of bool, shape (n,)
         Joints whose efforts were limited since `take_saturated` was called.
+    braking : bool
+        Whether the robot is to be brought to rest, because the node ends.
 
     Notes
     -----
@@ -80,6 +88,8 @@ class RobotCore(ABC):
         limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
         self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)
         self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self.braking = False
+        self._state: RobotState | None = None  # the last that was answered
 
     @property
     def uses_effort(self) -> bool:
@@ -163,7 +173,24 @@ class RobotCore(ABC):
 
     def start(self) -> None:
         """Begin afresh, before the first of some states."""
+        self.braking = False
         self.forget()
+
+    def brake(self, reason: str) -> None:
+        """Bring the robot to rest by the efforts of the states to come."""
+        self.braking = True
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the robot moved so slowly in the last state that it may be left to a constant effort."""
+        return self._state is None or float(np.abs(self._state.velocity).max(initial=0.0)) < RESTING_SPEED
+
+    def last_command(self) -> Array | None:
+        """Return the effort that holds the robot at rest at the last state; None where there is none.
+
+        Zero where the driver compensates gravity. It is a constant: the robot falls once something moves it.
+        """
+        return None
 
     @abstractmethod
     def forget(self) -> None:

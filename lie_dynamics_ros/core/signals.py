@@ -19,6 +19,9 @@ ONE_WISH = 1.0
 """Signals within this time after the first are the same wish [s]: a supervisor tells launch and the nodes to end, and
 launch tells the nodes too. What a node has to say at its end must not be lost by that."""
 
+ONE_STROKE = 0.05
+"""The same signal again, later than this after the first [s], is somebody who does not want to wait."""
+
 
 class EndSignals:
     """Notes the first signal that ends a process; one more than `ONE_WISH` later ends it at once. A context manager.
@@ -30,10 +33,13 @@ class EndSignals:
     ----------
     heard : bool
         Whether one has come.
+    hurry : bool
+        Whether the same one came again: what takes time at the end is left out, but nothing that is published last.
     """
 
     def __init__(self) -> None:
-        self.heard = False
+        self.heard = self.hurry = False
+        self._first = 0
         self._since = 0.0
         self._before: dict[signal.Signals, Any] = {}
         self._left = False
@@ -53,8 +59,10 @@ class EndSignals:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if not self.heard:
-            self.heard, self._since = True, time.monotonic()
-        elif time.monotonic() - self._since > ONE_WISH:
+            self.heard, self._since, self._first = True, time.monotonic(), number
+            return
+        self.hurry |= number == self._first and time.monotonic() - self._since > ONE_STROKE
+        if time.monotonic() - self._since > ONE_WISH:
             for which in SIGNALS:
                 signal.signal(which, self._before[which] if self._left else signal.SIG_DFL)
             signal.raise_signal(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ...core.errors import ConfigurationError, MessageError
 from ...core.latest import Latest
 from ...core.mechanism.following import MechanismFollower
 from ...core.mechanism.tracked_mechanism import TrackedMechanism, single_joints
-from ...core.robot_core import RobotCore
+from ...core.robot_core import BRAKING_RATE, RESTING_SPEED, RobotCore
 from ...core.robot_state import RobotState
 from ...core.tracking import KINDS
 from ...lie_dynamics import (
@@ -157,6 +157,7 @@ class ClosedLoopCore(RobotCore):
         """Forget where the mechanism is, and commands: the next state is followed from the start."""
         self._follower.forget()
         self.command.clear()
+        self._last: LoopAnswer | None = None
 
     def withheld(self, tracked: TrackedState) -> bool:
         """Tell whether a configuration is not to be published."""
@@ -178,7 +179,26 @@ class ClosedLoopCore(RobotCore):
         MessageError
             The rates are so large that those of other joints are not finite.
         """
-        return self._answer(state, self.command.at(state.arrival, self.options.command_timeout))
+        self._last = self._answer(state, self.command.at(state.arrival, self.options.command_timeout))
+        return self._last
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the motors moved so slowly in the last state that they may be left to constant efforts."""
+        last = self._last
+        return last is None or float(np.abs(last.rates[self._motors]).max(initial=0.0)) < RESTING_SPEED
+
+    def last_command(self) -> Array | None:
+        """Return the efforts of the motors that hold the mechanism at rest at the last state."""
+        last = self._last
+        if last is None or last.refusal is not None:
+            return None
+        self.braking = False
+        rest = replace(last, state=replace(last.state, wrenches=None), rates=np.zeros(self.dynamics.nv))
+        try:
+            return self._within_limits(rest, None)[1]
+        except (MessageError, LieDynamicsError):
+            return None
 
     def _answer(self, state: RobotState, command: HybridCommand | None) -> LoopAnswer:
         tracked = self._follower.follow(state)
@@ -204,6 +224,8 @@ class ClosedLoopCore(RobotCore):
         prescribed, value = np.ones(count, dtype=bool), np.zeros(count)
         if command is not None:
             prescribed, value = command.prescribed | ~command.named, command.input
+        if self.braking:
+            prescribed, value = np.ones(count, dtype=bool), -BRAKING_RATE * answer.rates[self._motors]
         # Each round gives at least one motor its limit, so there are at most as many as motors.
         while True:
             acceleration, effort = self._solve(answer, prescribed, value)

@@ -87,6 +87,14 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
         return RobotInputs(model, (), None, mechanism.motors, mechanism.measured), core
 
+    def effort_outputs(self) -> tuple[EffortCommands | JointEfforts | None, ...]:
+        """Return the outputs on which the last command is published."""
+        return self._commands, self._efforts
+
+    def commands(self) -> bool:
+        """Tell whether somebody obeys ~/commands."""
+        return self._commands.heard
+
     def use(self, robot: tuple[RobotInputs, ClosedLoopCore]) -> None:
         """Answer for this robot from now on."""
         core = robot[1]

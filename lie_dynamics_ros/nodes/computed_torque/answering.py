@@ -226,6 +226,7 @@ class Answering(TimedLoop):
             self._filter_time = state.filter_time
             self._suit_gains()
         self._last, self._position, self._velocity, self._inherited = stamp, position, state.velocity, None
+        self._state = state
         return period
 
     def _watch_goals(self, stamp: int, desired: Desired, position: Array, velocity: Array) -> None:

@@ -252,6 +252,15 @@ class ComputedTorqueCore(Following):
         self._reversal.forget()
         self._forget_delay()
 
+    def brake(self, reason: str) -> None:
+        """Bring the robot to rest."""
+        self.stop(reason)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the robot may be left to a constant effort."""
+        return self.phase != STOPPING and super().at_rest
+
     def last_command(self) -> Array | None:
         """Return what to command last: gravity compensation at the last state, zero where the driver adds it.
 

@@ -146,21 +146,27 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         super().activate()
         self._tell_phase()
 
+    def effort_outputs(self) -> tuple[EffortCommands | JointEfforts | None, ...]:
+        """Return the outputs on which the last command is published."""
+        return self._commands, self._efforts
+
+    def commands(self) -> bool:
+        """Tell whether somebody obeys the efforts or the set points."""
+        return super().commands() or (self._setpoints is not None and self._setpoints.heard)
+
+    def publish_last(self, core: ComputedTorqueCore, stamp: Time) -> None:
+        """Publish the last command, and to stay where the last set point was."""
+        super().publish_last(core, stamp)
+        command, zero = core.last_command(), core.zero
+        if self._setpoints is not None and self._setpoint is not None and command is not None:
+            self._setpoints.publish(self._setpoint.position, zero, zero, command, stamp)
+
     def deactivate(self) -> None:
-        """Stop; the last command, which effort controllers keep, holds the robot up. Without a fresh state, none."""
-        core, fresh = self.answering, self.stream.is_fresh()
+        """Stop, and publish the last command."""
+        core = self.answering
         super().deactivate()
         if core is None:
             return
-        try:
-            command = core.last_command() if fresh else None
-            if command is not None:
-                self._commands.publish(command)
-                if self._setpoints is not None and self._setpoint is not None:
-                    zero, stamp = core.zero, self.get_clock().now().to_msg()
-                    self._setpoints.publish(self._setpoint.position, zero, zero, command, stamp)
-        except Exception as error:
-            self.get_logger().error(f"no last command: {error}")
         core.end()
         self._go_on(core)
         self._tell_phase()

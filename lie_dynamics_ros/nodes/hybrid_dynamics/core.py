@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...core.latest import Latest
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...lie_dynamics import JointFriction, Model, gravity_force, hybrid_dynamics
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, hybrid_dynamics
 from ...lie_dynamics.control.kernels.signals import within
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
@@ -118,8 +118,22 @@ class HybridDynamicsCore(RobotCore):
         LieDynamicsError
             There is no result: a body without mass is free to move.
         """
+        self._state = state
         prescribed, input_ = self._complete(state)
         return HybridAnswer(state, prescribed, input_, *self._within_limits(state, input_, prescribed))
+
+    def last_command(self) -> Array | None:
+        """Return what holds joints at rest whose accelerations were prescribed; the others keep their efforts."""
+        state = self._state
+        if state is None:
+            return None
+        command = self.command.at(state.arrival, self.options.command_timeout)
+        if command is not None:
+            self.command.put(command._replace(input=np.where(command.prescribed, 0.0, command.input)), state.arrival)
+        try:
+            return self.answer(replace(state, velocity=self.zero, wrenches=None, push=None)).effort
+        except (MessageError, LieDynamicsError):
+            return None
 
     def explain(self, answer: HybridAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""

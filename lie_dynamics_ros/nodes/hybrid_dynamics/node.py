@@ -26,7 +26,7 @@ from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.base_outputs import BaseAcceleration, WrenchOutput
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import JointAccelerations, JointEfforts, JointOutput
+from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointOutput
 from ...ros.outputs.state_reports import StateReports
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.interface_package import interfaces
@@ -86,6 +86,14 @@ class HybridDynamicsNode(TreeNode[HybridDynamicsCore]):
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""
         return self._accelerations, self._efforts
+
+    def effort_outputs(self) -> tuple[EffortCommands | JointEfforts | None, ...]:
+        """Return the outputs on which the last command is published."""
+        return (self._efforts,)
+
+    def commands(self) -> bool:
+        """Tell that nobody is commanded: some joints move as others make them."""
+        return False
 
     # Messages.
 

@@ -12,10 +12,10 @@ from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import DynamicsAnswer, pushes
 from ...core.errors import MessageError, ParameterError
 from ...core.latest import Latest
-from ...core.robot_core import RobotCore
+from ...core.robot_core import BRAKING_RATE, RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...lie_dynamics import JointFriction, Model, gravity_force, inverse_dynamics
+from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.kernels.signals import within
 
 
@@ -106,11 +106,13 @@ class InverseDynamicsCore(RobotCore):
         MessageError
             The state leads to efforts that are not finite.
         """
-        options = self.options
+        options, self._state = self.options, state
         acceleration, velocity = self.desired.at(state.arrival, options.acceleration_timeout) or (self.zero, None)
+        if self.braking:
+            acceleration, velocity = -BRAKING_RATE * state.velocity, None
         rub: Array | None = None
         gravity: Array | None = None
-        if options.gravity_only:
+        if options.gravity_only and not self.braking:
             effort = gravity = self.gravity_efforts(state.position)
         else:
             model = self._weightless if options.driver_compensates_gravity else self.dynamics
@@ -126,6 +128,18 @@ class InverseDynamicsCore(RobotCore):
         if within(effort, self.limit) != 1 or (options.driver_compensates_gravity and options.saturate):
             effort, gravity = self._limited(effort, state.position, gravity)
         return EffortAnswer(state, acceleration, effort, gravity, rub)
+
+    def last_command(self) -> Array | None:
+        """Return gravity compensation at the last state, zero where the driver adds it."""
+        state = self._state
+        if state is None:
+            return None
+        self.braking = False
+        self.desired.clear()
+        try:
+            return self.answer(replace(state, velocity=self.zero, wrenches=None, push=None)).effort
+        except (MessageError, LieDynamicsError):
+            return None
 
     def explain(self, answer: EffortAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""

@@ -74,6 +74,14 @@ class InverseDynamicsNode(TreeNode[InverseDynamicsCore]):
         """Return the outputs with a number for each joint."""
         return self._efforts, self._commands, self._gravity_efforts
 
+    def effort_outputs(self) -> tuple[EffortCommands | JointEfforts | None, ...]:
+        """Return the outputs on which the last command is published."""
+        return self._commands, self._efforts
+
+    def commands(self) -> bool:
+        """Tell whether somebody obeys ~/commands: efforts beside a driver's own loop do not move the robot alone."""
+        return self._commands is not None and self._commands.heard
+
     # Messages.
 
     def publish(self, core: InverseDynamicsCore, answer: EffortAnswer, stamp: Time) -> None:

@@ -118,12 +118,15 @@ class StateStream:
         """Stop answering."""
         self.open = False
 
-    def is_fresh(self) -> bool:
-        """Tell whether the last state that was answered is younger than `STATE_TIMEOUT`, by its stamp and arrival."""
+    def is_fresh(self, share: float = 1.0) -> bool:
+        """Tell whether the last state that was answered is younger than some share of `STATE_TIMEOUT`.
+
+        By its stamp and its arrival.
+        """
         if self._answered is None or not self._times.timeout:
             return self._answered is not None
         stamp, arrival = self._answered
-        oldest = self._times.timeout
+        oldest = share * self._times.timeout
         return (perf_counter() - arrival) * 1e9 <= oldest and self._node.ros_time() - stamp <= oldest
 
     def hears(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Protocol, TypeVar
 
+from lifecycle_msgs.msg import Transition
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, TransitionCallbackReturn
@@ -26,6 +27,7 @@ from ..wire.compatibility import (
     destroy_lifecycle,
     given_parameters,
     lifecycle_state,
+    put_off_transitions,
     refuse_impossible_transitions,
 )
 from .connectivity import END_WHEN_DEAF, ConnectivityWatchdog
@@ -33,7 +35,7 @@ from .garbage import freeze_gc, unfreeze_gc
 from .own_topics import check_inputs, check_type
 from .parameters import Settings
 from .real_time import REAL_TIME_SETTINGS
-from .spinning import EXECUTORS
+from .spinning import EXECUTORS, REST_CHECK, REST_TIME
 
 COMMON_SETTINGS = (
     Setting("autostart", True, "Configure and activate the node by itself as soon as it can be.", "at start"),
@@ -48,6 +50,9 @@ COMMON_SETTINGS = (
     END_WHEN_DEAF,
 )
 
+LEAVING = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+LEAVING_LABELS = ("deactivate", "shutdown")
+"""Transitions out of the active state that a service may ask for."""
 START_DELAY = 0.01
 MOST_NAMED = 10
 """Unknown parameters that the log names."""
@@ -104,6 +109,13 @@ class ManagedNode(LifecycleNode):
         self._follow_time()
         self.add_post_set_parameters_callback(lambda _: self._follow_time())
         self._start_pending: bool = self.settings["autostart"]
+        self._put_off: Callable[[], None] | None = None  # a transition that waits for rest
+        self._rest_until = 0.0  # steady time [s]
+        self._rest_timer = self.create_timer(
+            REST_CHECK, self._check_rest, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._rest_timer.cancel()
+        put_off_transitions(self, self._on_transition)
         self._diagnostics = DiagnosticsPublisher(self)
         self._start_timer = self.create_timer(
             START_DELAY, self._start_once, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -122,6 +134,13 @@ class ManagedNode(LifecycleNode):
 
     def cleanup(self) -> None:
         """Let go of what `configure` built."""
+
+    def brake(self) -> None:
+        """Begin to bring what the node commands to rest, because it is to be deactivated."""
+
+    def at_rest(self) -> bool:
+        """Tell whether what the node commands is at rest, as far as that can be waited for."""
+        return True
 
     def can_configure(self) -> bool:
         """Tell whether `configure` has all it needs; autostart waits for that."""
@@ -294,6 +313,34 @@ class ManagedNode(LifecycleNode):
         self.cleanup()
         return super().on_error(state)
 
+    def brake_to_end(self) -> bool:
+        """Begin to come to rest, where the node is active; tell whether that takes time."""
+        if self.state != "active" or self.at_rest():
+            return False
+        self.brake()
+        return True
+
+    def _on_transition(self, request: Any, make: Callable[[], None]) -> None:
+        """Make a transition that was asked for, out of the active state once what the node commands is at rest."""
+        self._make_put_off()  # told again: at once
+        transition = request.transition
+        leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVING
+        if leaves and self.brake_to_end():
+            self._put_off, self._rest_until = make, time.monotonic() + REST_TIME
+            self._rest_timer.reset()
+        else:
+            make()
+
+    def _check_rest(self) -> None:
+        if self.state != "active" or self.at_rest() or time.monotonic() > self._rest_until:
+            self._make_put_off()
+
+    def _make_put_off(self) -> None:
+        self._rest_timer.cancel()
+        make, self._put_off = self._put_off, None
+        if make is not None:
+            make()
+
     def _deactivate(self) -> None:
         """Deactivate, whatever is wrong with the last that the node has to say."""
         unfreeze_gc(self)
@@ -305,6 +352,7 @@ class ManagedNode(LifecycleNode):
     def end(self) -> None:
         """Deactivate an active node, and wait until what it published has reached those who listen."""
         self._start_pending = False
+        self._make_put_off()
         if self.state == "active":
             self.trigger_deactivate()
         answers = [isinstance(publisher, LifecyclePublisher) for publisher in self.publishers]

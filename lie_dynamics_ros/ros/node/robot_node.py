@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -24,7 +25,7 @@ from ..inputs.state_stream import TOPICS
 from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
-from ..outputs.joint_outputs import JointOutput
+from ..outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ..wire import qos
 from ..wire.messages import wrench_to_array
 from .answering_node import ANSWER_SETTINGS, AnsweringNode
@@ -85,6 +86,45 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint, if there are any."""
         return ()
+
+    def effort_outputs(self) -> tuple[EffortCommands | JointEfforts | None, ...]:
+        """Return the outputs on which the last command is published."""
+        return ()
+
+    def commands(self) -> bool:
+        """Tell whether somebody obeys the efforts, so that the robot must be brought to rest before they end."""
+        return any(output is not None and output.heard for output in self.effort_outputs())
+
+    # Its end.
+
+    def brake(self) -> None:
+        """Bring the robot to rest."""
+        if self.answering is not None:
+            self.answering.brake("the node is to end")
+
+    def at_rest(self) -> bool:
+        """Tell whether the robot is at rest, or nobody obeys or tells of it any more."""
+        core = self.answering
+        # States that have ceased are still fresh at half of their time: the last command is published by them.
+        return core is None or core.at_rest or not self.stream.is_fresh(0.5) or not self.commands()
+
+    def deactivate(self) -> None:
+        """Stop; the last command, which effort controllers keep, holds the robot up. Without a fresh state, none."""
+        core, fresh = self.answering, self.stream.is_fresh()
+        super().deactivate()
+        if core is None or not fresh:
+            return
+        try:
+            self.publish_last(core, self.get_clock().now().to_msg())
+        except Exception as error:
+            self.get_logger().error(f"no last command: {error}")
+
+    def publish_last(self, core: Core, stamp: Time) -> None:
+        """Publish the last command on all outputs of efforts."""
+        command = core.last_command()
+        for output in self.effort_outputs():
+            if command is not None and output is not None:
+                output.publish(command, stamp)
 
     # Configuration.
 

@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -29,6 +30,9 @@ from .real_time import request_real_time, usual_scheduling
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""
+
+REST_TIME, REST_CHECK = 1.0, 0.005
+"""Longest time in which a robot comes to rest before its node ends, and how often that is looked at [s]."""
 
 LAST_TASKS = 5.0
 """Longest time for each node to say its last, and for the executor to end [s]."""
@@ -124,11 +128,22 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
                 watchdog.update()
                 if end_when_deaf and watchdog.reason_to_end:
                     raise NodeError(watchdog.reason_to_end)
+            _come_to_rest(nodes, executor, signals)
         for node in nodes:
             executor.remove_node(node)
     finally:
         faulthandler.dump_traceback_later(LAST_TASKS * (1 + len(nodes)), exit=True)  # until `shutdown_with_deadline`
         executor.shutdown()
+
+
+def _come_to_rest(nodes: Sequence[Node], executor: Executor, signals: EndSignals) -> None:
+    """Go on until what the nodes command is at rest: `REST_TIME` at most, and no longer than until told again."""
+    until = time.monotonic() + REST_TIME
+    moving = [node for node in nodes if getattr(node, "brake_to_end", bool)()]
+    while rclpy.ok() and not signals.hurry and any(not node.at_rest() for node in moving):
+        if time.monotonic() > until:
+            break
+        executor.spin_once(timeout_sec=REST_CHECK)
 
 
 def _first(nodes: Sequence[Node], name: str, otherwise: Any) -> Any:

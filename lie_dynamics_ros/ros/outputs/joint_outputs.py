@@ -145,7 +145,7 @@ class EffortCommands(JointOutput):
         layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=size, stride=size)])
         return Float64MultiArray(layout=layout, data=values[0])
 
-    def publish(self, values: Array) -> None:
-        """Publish efforts [N m or N], in model order."""
+    def publish(self, values: Array, _: Time | None = None) -> None:
+        """Publish efforts [N m or N], in model order; the message has no time stamp."""
         self.fill(values)
         self.send_serialized(self._form.unstamped())

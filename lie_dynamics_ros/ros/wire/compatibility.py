@@ -180,6 +180,18 @@ def respond_by(service: Service, put_off: Callable[[Any, Any, Callable[[Any, Any
     service.send_response = lambda request, header: put_off(request, header, send)
 
 
+def put_off_transitions(node: LifecycleNode, put_off: Callable[[Any, Callable[[], None]], None]) -> None:
+    """Let ``put_off(request, make)`` decide when a transition that somebody asked for by service is made."""
+    service = node._service_change_state
+    change = service.callback
+
+    def answer(request: Any, header: Any, send: Callable[[Any, Any], None]) -> None:
+        put_off(request, lambda: send(change(request, service.srv_type.Response()), header))
+
+    service.callback = lambda request, response: request
+    respond_by(service, answer)
+
+
 def begin_goal(handle: ServerGoalHandle) -> None:
     """Take note that a goal of an action is being executed, without a callback that does so.
 

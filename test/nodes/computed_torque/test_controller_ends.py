@@ -4,6 +4,8 @@ import signal
 
 import numpy as np
 import pytest
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from mujoco_driver import MujocoDriver
 from rounds import judged_apart
 from support import arms
@@ -60,6 +62,45 @@ def test_signals_deactivation_and_shutdown_leave_the_arm_held_up(bench):
     driver.send()
     assert bench.change_state(deactivated, "activate")  # it answers no state in between
     assert len(driver.commands[deactivated]) == commands
+
+
+ENOUGH = 400
+"""States within which an arm comes to rest, 0.8 s; a machine that stalls may answer fewer within the second for it."""
+ENDS = {
+    "SIGINT": lambda bench, node, process: process.process.send_signal(signal.SIGINT),
+    "SIGTERM": lambda bench, node, process: process.process.send_signal(signal.SIGTERM),
+    "deactivate": lambda bench, node, process: ask(bench, node, label="deactivate"),
+    "shutdown by id": lambda bench, node, process: ask(bench, node, id=Transition.TRANSITION_ACTIVE_SHUTDOWN),
+}
+
+
+def ask(bench, node, **transition):
+    return bench.start_call(ChangeState, node, "change_state", ChangeState.Request(transition=Transition(**transition)))
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_an_arm_in_motion_is_brought_to_rest_before_its_node_ends(bench, how):
+    """By the efforts on ~/commands, which an effort controller would keep; both outputs end with the same."""
+    driver = in_mid_motion(bench, 1)
+    (node,) = driver.nodes
+    process = ends(driver, node) if how.startswith("SIG") else driver.processes[node]
+    commands, efforts = driver.commands[node], driver.efforts[node]
+    fastest, states = float(np.abs(driver.simulated.qd).max()), 0
+    asked = ENDS[how](bench, node, process)
+
+    def over():
+        return process.process.poll() is not None if asked is None else asked.done()
+
+    while not over():
+        driver.send()
+        bench.wait(lambda: driver._answered(node) or over(), "an answer, or the end")
+        if over():
+            break
+        states += 1
+        driver.simulated.advance(np.array(commands[-1].data), 4)
+    bench.wait(lambda: driver.off_gravity(node, 2) < CLOSE, "the last command")
+    bench.wait(lambda: np.array_equal(efforts[-1].effort, commands[-1].data), "the last efforts")
+    assert np.abs(driver.simulated.qd).max() < 0.05 * fastest or states < ENOUGH, states
 
 
 @pytest.mark.slow

@@ -287,8 +287,17 @@ TRANSITIONS = """
 import importlib, sys
 import numpy as np
 import rclpy
+import rclpy.service
 from lifecycle_msgs.srv import ChangeState
 from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
+
+sent = []
+rclpy.service.Service.send_response = lambda self, response, header: sent.append(response)
+
+def ask(node, request):
+    service = node._service_change_state
+    service.send_response(service.callback(request, ChangeState.Response()), None)
+    return sent.pop()
 
 rclpy.init(args=["--ros-args", "-p", "autostart:=false"])
 rng, ids, made = np.random.default_rng(0), [*range(5), *range(8, 12), 20, 30, 40, 50, 60, 99, 255], 0
@@ -302,14 +311,14 @@ for name, kind in {**NODE_CLASSES, "viewer": "ViewerNode"}.items():
         else:
             request.transition.label = str(rng.choice(labels))
         before = node.state
-        answer = node._service_change_state.callback(request, ChangeState.Response())
+        answer = ask(node, request)
         assert node.state in ("unconfigured", "inactive", "active", "finalized"), (name, node.state)
         assert answer.success or node.state in (before, "unconfigured"), (name, before, node.state)
         made += 1
     request = ChangeState.Request()
     request.transition.label = "shutdown"
     for wanted in (True, False):
-        assert node._service_change_state.callback(request, ChangeState.Response()).success is wanted, name
+        assert ask(node, request).success is wanted, name
     node.destroy_node()
 print("asked", made)
 """
