@@ -146,6 +146,11 @@ class StewartPoseCore:
                 "home_pose; expected 7 numbers (x, y, z, quaternion x, y, z, w), or home_pose in the platform's file"
             )
 
+    @property
+    def refuted(self) -> bool:
+        """Whether lengths were out of reach since the last start, so that nothing is certified."""
+        return bool(getattr(self._tracker, "refuted", False))
+
     def start(self) -> None:
         """Begin afresh: the first lengths are followed from the start pose."""
         self.forget()

@@ -249,6 +249,9 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             report.add(diagnostics.ERROR, f"not published: {core.describe(core.last)}")
         elif core.last is not None and core.last.status is TrackingStatus.AMBIGUOUS:
             report.add(diagnostics.ERROR, f"AMBIGUOUS: {core.describe(core.last)}")
+        if core.refuted:
+            text = "lengths were out of reach: nothing is certified until ~/reset, at the start pose"
+            report.add(diagnostics.ERROR, text)
         if core.start_is_assumed:
             report.add(diagnostics.WARN, "no home pose was given: tracking started from a level pose, assumed")
         if self.inputs.take_without_rates():

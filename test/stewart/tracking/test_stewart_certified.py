@@ -138,7 +138,13 @@ def test_what_is_out_of_reach_is_refused_until_there_was_time_for_it():
     assert not tracked.continued and np.abs(tracked.pose - HOME).max() < 1e-15 and len(tracked.candidates) == 0
     assert "dt and max_speed" in tracked.message
     later = tracker.update(lengths_of(platform, away), dt=0.0101)
-    assert later.certified and later.continued and np.abs(later.pose - away).max() < 1e-12
+    assert later.continued and np.abs(later.pose - away).max() < 1e-12
+    assert tracker.refuted and not later.certified  # a length, the time or the bound was wrong: nobody knows which
+    later = tracker.update_many(np.array([lengths_of(platform, away)] * 3), dt=0.01)
+    assert not later.certified.any()
+    assert not pickle.loads(pickle.dumps(tracker)).update(lengths_of(platform, away), dt=0.01).certified
+    tracker.reset(away)
+    assert not tracker.refuted and tracker.update(lengths_of(platform, away), dt=0.01).certified
 
 
 def test_reach_grows_while_samples_are_lost():
@@ -151,7 +157,7 @@ def test_reach_grows_while_samples_are_lost():
     assert tracker.update(lengths_of(platform, away), dt=1e-3).certified
     home = tracker.update_many(np.array([np.full(6, -1.0), lengths_of(platform, HOME)]), dt=[0.004, 0.004])
     assert home.statuses.tolist() == [TrackingStatus.NOT_POSITIVE, TrackingStatus.OUT_OF_REACH]
-    assert tracker.update(lengths_of(platform, HOME), dt=0.004).certified
+    assert tracker.update(lengths_of(platform, HOME), dt=0.004).continued
 
 
 def test_a_reset_ends_an_ambiguity():

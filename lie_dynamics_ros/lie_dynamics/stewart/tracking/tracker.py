@@ -38,7 +38,8 @@ class StewartTracker:
     other pose with these lengths was within reach at that speed since the last certified pose, whatever the path;
     otherwise the status is AMBIGUOUS, and ``candidates`` are the poses in reach (doc/stewart_tracking.md). When a
     sample cannot be used, the result says why, its ``valid`` is False and its ``pose`` is the last good one; tracking
-    goes on from it.
+    goes on from it. After OUT_OF_REACH a length, the time or ``max_speed`` was wrong, nobody knows which: nothing is
+    certified until `reset` tells a pose that is known.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class StewartTracker:
     A tracker keeps the last pose, so it belongs to one thread at a time. Copies share nothing that changes.
     """
 
-    __slots__ = ("_anchors", "_block", "_bounded", "_leg_covariance", "_memory", "platform")
+    __slots__ = ("_anchors", "_block", "_bounded", "_leg_covariance", "_memory", "_refuted", "platform")
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class StewartTracker:
         self._leg_covariance = as_leg_covariance(leg_noise)
         speeds = None if max_speed is None else as_speeds(max_speed)
         self._memory = new_memory(platform, pose, max_steps, speeds, as_length_error(length_error))
-        self._bounded = speeds is not None
+        self._bounded, self._refuted = speeds is not None, False
         self._anchors: list[Anchor] = []
         self._block = self._new_path(_BLOCK)
 
@@ -85,7 +86,7 @@ class StewartTracker:
         made.platform = self.platform
         made._leg_covariance = self._leg_covariance
         made._memory = self._memory.copy()
-        made._bounded = self._bounded
+        made._bounded, made._refuted = self._bounded, self._refuted
         made._anchors = list(self._anchors)
         made._memory[nk.ROW] = 0
         made._block = made._new_path(_BLOCK)
@@ -99,7 +100,8 @@ class StewartTracker:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _revived, (self.platform, self._leg_covariance, self._memory, self._bounded, self._anchors)
+        known = self._memory, self._bounded, self._anchors, self._refuted
+        return _revived, (self.platform, self._leg_covariance, *known)
 
     def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> StewartTracker:
         """Return a copy that goes on from the same knowledge with another leg noise and another number of steps."""
@@ -114,6 +116,11 @@ class StewartTracker:
         """Largest linear [m/s] and angular speed [rad/s] that the platform can have; None when not given."""
         linear, angular = self._memory[nk.MAX_SPEED : nk.MAX_SPEED + 2]
         return (float(linear), float(angular)) if self._bounded else None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether lengths were OUT_OF_REACH since the last `reset`, so that nothing is certified."""
+        return self._refuted
 
     @property
     def pose(self) -> Array:
@@ -133,7 +140,7 @@ class StewartTracker:
         except ValueError:
             self._memory[:] = before
             raise
-        self._anchors = []
+        self._anchors, self._refuted = [], False
 
     def update(
         self,
@@ -183,6 +190,8 @@ class StewartTracker:
             if row >= _BLOCK:
                 row -= _BLOCK
                 valid = self._decide(block, row, _vector_or_none(rates), _vector_or_none(accelerations))
+        if self._refuted:
+            block._rows[row, tk.CERTIFIED] = 0.0
         if row == _LAST:
             self._block = self._new_path(_BLOCK)
         return TrackedPose(block, row, valid)
@@ -233,12 +242,14 @@ class StewartTracker:
                 raise StewartError(f"{name} has shape {table.shape}, expected that of lengths, {samples.shape}")
         times = as_times(dt, len(samples)) if self._bounded else _NONE
         path = self._new_path(len(samples))
-        i = 0
+        i, since = 0, 0 if self._refuted else len(samples)
         while i < len(samples):
             i = tk.update_many(self._memory, samples, first, second, times, path._rows, np.array([i]))
             if i < len(samples):
                 self._decide(path, i, None if rates is None else first[i], None if second is _NO_ROWS else second[i])
+                since = min(since, i) if self._refuted else since
                 i += 1
+        path._rows[since:, tk.CERTIFIED] = 0.0
         return path
 
     def _decide(self, path: TrackedPath, row: int, rates: Array | None, accelerations: Array | None) -> bool:
@@ -247,6 +258,7 @@ class StewartTracker:
         second = _NONE if accelerations is None else accelerations
         self._anchors, candidates = decide(self._memory, path._rows, row, first, second, self._anchors)
         path._candidates[row] = candidates
+        self._refuted |= bool(path._rows[row, tk.STATUS] == tk.OUT_OF_REACH)
         return path._is_valid(row)
 
     def _new_path(self, n: int) -> TrackedPath:
@@ -302,12 +314,12 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
 
 
 def _revived(
-    platform: StewartPlatform, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor]
+    platform: StewartPlatform, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor], refuted: bool
 ) -> StewartTracker:
     """Build a tracker from what `StewartTracker.__reduce__` tells."""
     made = object.__new__(StewartTracker)
     made.platform, made._leg_covariance, made._memory = platform, leg_covariance, memory
-    made._bounded, made._anchors = bounded, anchors
+    made._bounded, made._anchors, made._refuted = bounded, anchors, refuted
     return copy.copy(made)
 
 
