@@ -23,6 +23,8 @@ class MujocoArm:
         URDF. What it says of meshes, damping and friction is left out.
     joints : sequence of str
         Order of all arrays; every joint that moves.
+    gears : array-like (n,), optional
+        Stiffness of elastic gears, whose rotors the joints and `armature` are then [N m/rad]; None for rigid ones.
     damping, friction, armature : float or array-like (n,)
         Of the joints: viscous [N m s/rad], dry [N m], rotors [kg m^2].
     payload : tuple, optional
@@ -47,6 +49,7 @@ class MujocoArm:
         damping=0.0,
         friction=0.0,
         armature=0.0,
+        gears=None,
         payload=None,
         ball=None,
         capsules=(),
@@ -77,9 +80,17 @@ class MujocoArm:
         spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
         if ball is None:
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        if gears is not None:  # a rotor turns first, the link hangs on it by a spring
+            for name, stiffness in zip(joints, gears, strict=True):
+                j = spec.joint(name)
+                j.parent.add_joint(
+                    name=name + "_gear", type=j.type, axis=np.array(j.axis), pos=np.array(j.pos), limited=0,
+                    stiffness=stiffness, damping=2e-4 * stiffness,
+                )  # fmt: skip
         self.model = spec.compile()
         self.data, self._scratch = mujoco.MjData(self.model), mujoco.MjData(self.model)
-        assert self.model.nv == self.model.nq == len(joints), "every joint has one coordinate and is named"
+        degrees = len(joints) * (1 if gears is None else 2)
+        assert self.model.nv == self.model.nq == degrees, "every joint has one coordinate and is named"
         ids = [mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name) for name in joints]
         self._q, self._v = self.model.jnt_qposadr[ids], self.model.jnt_dofadr[ids]
         self.joints = tuple(joints)

@@ -13,15 +13,18 @@ from ...core.joint_points import JointPoints
 from ...core.robot_state import RobotState
 from ...core.turns import Turns
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
-from ...lie_dynamics.control import SoftLimits, StopPlan
+from ...lie_dynamics.control import EffortHistory, SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from .answer import ControllerAnswer
+from .drive_estimate import DriveEstimate
 from .efforts import EffortStage, Limited
+from .gains import lowered
 from .guard import Guard
 from .laws import LawEffort
+from .learning import UNLIMITED
 from .motor_states import MotorStates
 from .observing import Observer
 from .timed_loop import TimedLoop
@@ -42,6 +45,8 @@ AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
 """And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
+THROWN = 5.0
+"""Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not judged."""
 LOST = "the loops are lost"
 """Why a closed robot stops that cannot be followed."""
 GIVING_WAY = 0.3
@@ -64,6 +69,8 @@ class Answering(TimedLoop):
         self.turns = Turns.of(robot, robot.joint_names)
         limits, n = robot.limits, len(robot.joint_names)
         self._resting = RESTING * self._speed
+        self._moving = 2.0 * self._resting
+        self._thrown = THROWN * self._speed
         self._too_fast = np.minimum(self.fastest, np.finfo(float).max)
         self._rest = np.full(n, AT_REST)
         self._largest = np.full(n, LARGEST)
@@ -83,6 +90,9 @@ class Answering(TimedLoop):
         self._inherited: int | None = None  # that of the controller before, whose motion goes on
         self._latest: ControllerAnswer | None = None  # the last answer, until it is learned from
         self._steps = PositionSteps(n)
+        self._drive_history = EffortHistory()
+        self._drives = DriveEstimate(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
+        self._watched: int | None = None  # stamp of the last answer that was looked at for oscillation [ns]
         self._plan: StopPlan | None = None
         self._planned = 0  # when the plan began [ns]
         self._give_way = 0.0  # how long the stop under way is to go on without a spring [s]
@@ -250,7 +260,7 @@ class Answering(TimedLoop):
             motion = q, self.zero, self.zero
         else:
             if plan is None or within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop) != 1:
-                plan = StopPlan(q, qd, g.stop, g.stop_fastest, soft.lower, soft.upper)
+                plan = StopPlan(q, qd, g.stop_plan, g.stop_fastest, soft.lower, soft.upper)
                 self._plan, self._planned = plan, stamp
             motion = plan.at((stamp - self._planned) * 1e-9)
         if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
@@ -269,7 +279,10 @@ class Answering(TimedLoop):
             limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
-        if self.phase == STOPPING and not gives_way and within(motion[1], self._rest) == within(qd, self._resting) == 1:
+        if self.phase == STOPPED and within(qd, self._moving) != 1:
+            self._enter(STOPPING, self.reason)
+        rests = not gives_way and within(motion[1], self._rest) == within(qd, self._resting) == 1
+        if self.phase == STOPPING and rests:
             self._enter(STOPPED, self.reason)
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
@@ -322,12 +335,32 @@ class Answering(TimedLoop):
         stamp, q, qd = answer.stamp, answer.position, answer.velocity
         total, friction = answer.total, answer.law.friction
         self._reversal.note(stamp, q, qd, total)
+        self._watch_feedback(answer)
         self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
             if answer.mode == "adaptive":
                 self._observer.teach(self.learner, stamp, q, qd, self._laws.gains)
             if self._effort_delay.note(self.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 self._find_lead()
+
+    def _watch_feedback(self, answer: ControllerAnswer) -> None:
+        """Lower gains where feedback feeds an oscillation, and say so; raise them again after a calm time."""
+        before, self._watched = self._watched, answer.stamp
+        if before is None:
+            self._drive_history.forget()
+            self._drives.forget()
+            return
+        period = (answer.stamp - before) * 1e-9
+        if self._laws.drives is not None:
+            acted = self._drive_history.mean(before, answer.stamp, self.lead - 5e8 * self._laws.gains.usual)
+            self._drive_history.add(answer.stamp, answer.total + answer.wrench)
+            self._drives.update(self.dynamics, answer.position, answer.velocity, acted, period)
+        if within(answer.velocity, self._thrown) != 1:
+            return  # efforts from limit to limit bring it back
+        moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
+        feedback = answer.total + answer.wrench - moving
+        if self._watch.update(feedback, (answer.stamp - before) * 1e-9, self.phase not in (STOPPING, STOPPED)):
+            self._laws.set_gains(lowered(self._unlowered, self._watch.factor))
 
     def _settle(self) -> None:
         """After a change of mode, come to rest; a mode that does not do so itself begins when the robot rests.

@@ -124,6 +124,7 @@ class ComputedTorqueCore(Following):
             self.friction,
             self.fastest,
         )
+        laws.drives = self._drives if options.learn_drives and self.motors is None else None
         if before is not None and keeps and before.options.numbers["ki"] == options.numbers["ki"]:
             laws.pid.integral = before._laws.pid.integral
         self.options, self.dynamics, self._laws, self._numbers = options, dynamics, laws, numbers
@@ -213,6 +214,9 @@ class ComputedTorqueCore(Following):
         if self.learner is not None:
             self.learner.reset()
         self._plan, self._touched = None, False
+        self._watch.reset()
+        self._drives.reset()
+        self._laws.set_gains(self._unlowered)
         self._reversal.acquit()
         self.scale_speed(1.0)
         self.phase, self.reason, self.note = OFF, "no state yet", ""
@@ -250,6 +254,7 @@ class ComputedTorqueCore(Following):
         self._efforts.forget()
         self._observer.forget()
         self._reversal.forget()
+        self._watched = None
         self._forget_delay()
 
     def brake(self, reason: str) -> None:
@@ -290,6 +295,11 @@ class ComputedTorqueCore(Following):
         assert self.learner is not None
         body = self.learner.bodies[0]
         return self.model.body_names[body], self.learner.inertia(body)
+
+    @property
+    def feedback_factor(self) -> float:
+        """What rates of feedback are multiplied by, below 1 where it fed an oscillation."""
+        return self._watch.factor
 
     @property
     def tool(self) -> ToolControl:

@@ -51,6 +51,13 @@ def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
             f"{gains.period * 1e3:.2f} ms and a delay of {gains.delay:g} periods carry no more"
             + ("" if gains.pole is None else ", with velocities found in positions"),
         )
+    values["loop: feedback after oscillation"] = f"{core.feedback_factor:.3g}"
+    if core.feedback_factor < 1.0:
+        report.add(
+            diagnostics.WARN,
+            f"efforts of feedback oscillated: its rates are brought down to {100.0 * core.feedback_factor:.0f} %; does "
+            "the URDF give the rotors (armature), and is the delay right?",
+        )
     if mode in TOOL_MODES:
         describe_tool(core, report)
     if core.phase in (STOPPING, STOPPED):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,8 +32,11 @@ STOP_DAMPING = 25.0
 STOP_SHARE = 10.0
 """Of a stop: what part of a joint's effort limit would damp it besides, at its velocity limit beside the plan's.
 
-So much that light joints are damped as far as the sampled loop can carry it: what they may carry is not known.
+So much that light joints are damped as far as the sampled loop can carry it: what they may carry is not known. But no
+more than the smallest rotor that is assumed can carry, as above the resonance of a gear it is all that feedback moves.
 """
+ROTOR = 1e-3
+"""Smallest reflected inertia of a rotor that is assumed, over a joint's effort limit [kg m^2 / (N m)]."""
 STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""
 SLOWING = 100.0
@@ -68,8 +71,8 @@ class Gains:
         Damping besides `slide`, over the inertia that each joint feels [1/s].
     guide_cap : float
         What the damping of mode gravity_compensation is slower than [1/s].
-    stop, stop_slide, stop_cap : float
-        Of stops: Lambda and the rate of the plan; Kd = stop_slide M + extra slower than stop_cap.
+    stop, stop_plan, stop_slide, stop_cap : float
+        Of stops: Lambda, and the rate of the plan; Kd = stop_slide M + extra slower than stop_cap.
     tool : ToolGains
         Of modes operational_space and impedance, in which joints also brake at the rates `slide` and `slow`.
     """
@@ -91,6 +94,7 @@ class Gains:
     guide: Array
     guide_cap: float
     stop: float
+    stop_plan: float
     stop_slide: float
     stop_extra: Array
     stop_cap: float
@@ -104,7 +108,29 @@ class Gains:
     @property
     def stop_fastest(self) -> float:
         """Largest rate at which velocities die away in a stop [1/s]."""
-        return max(self.stop, min(STOP_HASTE * self.stop, self.guide_cap))
+        return max(self.stop_plan, min(STOP_HASTE * self.stop_plan, self.guide_cap))
+
+
+def lowered(gains: Gains, factor: float) -> Gains:
+    """Return gains with all rates of feedback multiplied by a factor, as where it feeds an oscillation.
+
+    Damping besides the mass matrix, which rotors on elastic gears feel first, falls with its square. Rates of motions,
+    as those of a stop's plan, stay.
+    """
+    if factor == 1.0:
+        return gains
+    g, f, tool = gains, factor, gains.tool
+    return replace(
+        g,
+        kp=f**2 * g.kp, kd=f * g.kd, ki=f**3 * g.ki, factor=f * g.factor,
+        converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
+        cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,
+        stop=f * g.stop, stop_slide=f * g.stop_slide, stop_extra=f**2 * g.stop_extra, stop_cap=f * g.stop_cap,
+        tool=replace(
+            tool, kp=f**2 * tool.kp, kd=f * tool.kd, factor=f * tool.factor, fastest=f * tool.fastest,
+            posture_kp=f**2 * tool.posture_kp, posture_kd=f * tool.posture_kd,
+        ),
+    )  # fmt: skip
 
 
 def filter_pole(time: float, period: float) -> float | None:
@@ -116,6 +142,7 @@ def make_gains(
     wanted: dict[str, Array],
     tool: ToolOptions,
     stop_extra: Array,
+    rotors: Array,
     period: float,
     delay: float,
     pole: float | None = None,
@@ -130,6 +157,8 @@ def make_gains(
     tool : ToolOptions
     stop_extra : ndarray, shape (n,)
         Damping of stops besides the mass matrix [N m s/rad, N s/m].
+    rotors : ndarray, shape (n,)
+        Least inertia that this damping meets on joints with elastic gears [kg m^2, kg].
     period, delay : float
         [s, periods].
     pole : float or None
@@ -146,6 +175,7 @@ def make_gains(
     stop_factor = _pair_factor(STOP_DAMPING, STOP_RATE, *loop)
     stop, stop_slide = stop_factor * STOP_RATE, stop_factor * STOP_DAMPING
     slide *= slide_factor
+    stop_cap = largest_damping(stop, *loop) - stop_slide
     return Gains(
         *loop,
         usual=usual or period,
@@ -162,9 +192,10 @@ def make_gains(
         guide=wanted["guiding_damping"],
         guide_cap=CAP_SHARE * largest_damping(0.0, *loop),
         stop=stop,
+        stop_plan=stop,
         stop_slide=stop_slide,
-        stop_extra=stop_extra,
-        stop_cap=largest_damping(stop, *loop) - stop_slide,
+        stop_extra=np.minimum(stop_extra, stop_cap * rotors),
+        stop_cap=stop_cap,
         tool=make_tool_gains(tool, *loop),
     )
 

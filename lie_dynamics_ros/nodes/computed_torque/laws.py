@@ -17,6 +17,7 @@ from ...lie_dynamics.control import (
     slotine_li_force,
 )
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
+from .drive_estimate import DriveEstimate
 from .gains import Gains
 from .trajectories.trajectory_player import Desired
 
@@ -79,6 +80,7 @@ class Laws:
         self._free_speed = FREE_SPEED * fastest
         self.gains: Gains
         self._differ = False  # whether rates of damping differ between joints
+        self.drives: DriveEstimate | None = None  # of mode passivity_based, where drives are learned
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
     def set_gains(self, gains: Gains) -> None:
@@ -137,6 +139,10 @@ class Laws:
             acceleration = acceleration + brake
         return LawEffort(inverse_dynamics(self.model, q + beside, qd, acceleration), qd, acceleration, self._zero)
 
+    def _inertia(self, q: Array) -> Array:
+        M = mass_matrix(self.model, q)
+        return M if self.drives is None else M + np.diag(self.drives.rotors)
+
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)
         damping = -limited_damping(M, g.guide, 0.5 * g.guide_cap, qd)
@@ -150,7 +156,7 @@ class Laws:
 
     def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         model, g = self.model, self.gains
-        M = mass_matrix(model, q)
+        M = mass_matrix(model, q) if adaptive else self._inertia(q)
         r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
         extra = g.extra + g.extra_rates * np.diagonal(M) if self._differ else g.extra
         damping = -limited_damping(M, extra, g.cap, r.sliding)
@@ -162,6 +168,9 @@ class Laws:
             damping = damping + self.learner.friction(desired.velocity)
         else:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
+            if self.drives is not None:
+                force = force + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
+                force = force + self.drives.loosen(desired.position - q, desired.velocity - qd, period)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
     def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array], with_friction: bool = True) -> LawEffort:

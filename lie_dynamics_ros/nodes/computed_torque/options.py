@@ -62,6 +62,11 @@ CONTROL_SETTINGS = (
         "Time over which mode adaptive looks back at what efforts did; 0: it learns by tracking errors alone [s].",
         high=60.0,
     ),
+    Setting(
+        "learn_drives",
+        False,
+        "Mode passivity_based learns rotors and friction that the URDF does not give, and what else holds a joint.",
+    ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
     Setting(
         "largest_payload",
@@ -218,6 +223,7 @@ class ComputedTorqueOptions(RobotOptions):
     numbers: dict[str, tuple[float, ...]]
     adaptation_weight: float
     adaptation_memory: float
+    learn_drives: bool
     adapted_bodies: tuple[str, ...]
     largest_payload: float
     payload_reach: float

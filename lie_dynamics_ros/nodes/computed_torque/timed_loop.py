@@ -13,9 +13,10 @@ from ...lie_dynamics.control import AdaptiveController, SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
-from .gains import STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, make_gains
+from .gains import ROTOR, STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, lowered, make_gains
 from .laws import Laws
-from .learning import least_weight
+from .learning import UNLIMITED, least_weight
+from .oscillation_watch import OscillationWatch
 from .trajectories.clock_shift import ClockShift
 from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
@@ -49,7 +50,9 @@ class TimedLoop(RobotCore):
         limited &= np.isfinite(self.fastest)
         self._stop_extra = np.zeros(len(self.fastest))
         self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
+        self._rotors = np.where(limited, ROTOR * limits.effort, 0.0)
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
+        self._watch = OscillationWatch(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
         self._times = SampleTimes()
         self._effort_delay = EffortDelay(len(self.fastest))
         self.lead = 0
@@ -85,8 +88,9 @@ class TimedLoop(RobotCore):
         period = self._times.suited or usual
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
-        gains = make_gains(self._numbers, options.tool, self._stop_extra, period, delay, pole, usual)
-        self._laws.set_gains(gains)
+        gains = make_gains(self._numbers, options.tool, self._stop_extra, self._rotors, period, delay, pole, usual)
+        self._unlowered = gains
+        self._laws.set_gains(lowered(gains, self._watch.factor))
         self._find_lead()
         if options.mode == "adaptive" and not gains.cap >= self._learning_cap:
             self._learning_cap = gains.cap

@@ -1,0 +1,114 @@
+"""Oscillation that feedback feeds: found in its efforts, in every phase, and answered by lower gains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...core.arrays import Array
+
+SWING = 0.04
+"""Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
+MEMORY = 0.5
+"""Time in which turns are forgotten [s]."""
+TURNS = 10.0
+"""Turns within the memory from which on a joint oscillates; a motion, a push and a stop have fewer."""
+LEAST = 0.1
+"""Factor below which gains are not lowered."""
+CALM = 2.0
+"""Time without oscillation after which gains rise again [s]."""
+RISE = 1.0
+"""Time in which they double then [s]."""
+SPARE = 0.7
+"""Part of the factor at which an oscillation began that gains rise to at most."""
+
+
+@dataclass
+class OscillationState:
+    """What the watch remembers; arrays (n,), efforts over their limits.
+
+    Attributes
+    ----------
+    factor, ceiling : float
+        By which rates of feedback are multiplied, and what that may rise to.
+    calm : float
+        Time since the last oscillation [s].
+    extreme, turned : ndarray
+        Farthest effort since the last turn, and the effort at that turn.
+    direction : ndarray
+        1 where efforts rise, -1 where they fall.
+    turns : ndarray
+        Turns of late, fading.
+    """
+
+    size: int
+    factor: float = 1.0
+    ceiling: float = 1.0
+    calm: float = CALM
+    extreme: Array = field(init=False)
+    turned: Array = field(init=False)
+    direction: Array = field(init=False)
+    turns: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.extreme, self.turned, self.turns = np.zeros((3, self.size))
+        self.direction = np.ones(self.size)
+
+
+class OscillationWatch:
+    """Counts how often the efforts of feedback turn round, and lowers gains while they do so again and again.
+
+    Parameters
+    ----------
+    scale : ndarray, shape (n,)
+        What is much for a joint, such as its effort limit [N m, N].
+    """
+
+    def __init__(self, scale: Array) -> None:
+        self._per_scale = 1.0 / scale
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin afresh, with gains as they are asked for."""
+        self.state = OscillationState(len(self._per_scale))
+
+    @property
+    def factor(self) -> float:
+        """What rates of feedback are to be multiplied by."""
+        return self.state.factor
+
+    def update(self, feedback: Array, period: float, rises: bool = True) -> bool:
+        """Take note of efforts of feedback (n,) [N m, N]; return whether `factor` has changed.
+
+        Parameters
+        ----------
+        feedback : ndarray, shape (n,)
+            Efforts beyond those of the desired motion.
+        period : float
+            Since the last call [s].
+        rises : bool
+            Whether gains may rise; not in stops.
+        """
+        s, u = self.state, feedback * self._per_scale
+        s.calm += period
+        s.extreme = np.where(s.direction * (u - s.extreme) > 0.0, u, s.extreme)
+        back = s.direction * (s.extreme - u) > SWING
+        before = s.factor
+        if back.any():
+            s.turns = s.turns + back
+            shaking = back & (s.turns > TURNS)
+            if shaking.any():
+                if s.calm >= CALM:
+                    s.ceiling = SPARE * s.factor
+                swing = float(np.abs(s.extreme - s.turned)[shaking].max())
+                s.factor = max(LEAST, s.factor * min(0.9, max(0.5, (SWING / max(swing, SWING)) ** 0.25)))
+                s.calm = 0.0
+            s.turned = np.where(back, s.extreme, s.turned)
+            s.extreme = np.where(back, u, s.extreme)
+            s.direction = np.where(back, -s.direction, s.direction)
+        s.turns = s.turns * math.exp(-period / MEMORY)
+        if rises and s.factor < s.ceiling and s.calm >= CALM:
+            s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
+        return s.factor != before

@@ -1,0 +1,86 @@
+"""Oscillation that feedback feeds, of rotors on elastic gears in MuJoCo, is ended by lower gains and said."""
+
+import numpy as np
+import pytest
+from support import arms
+from support.control.control_loop import ControlLoop
+from support.cores import make_core
+
+from lie_dynamics_ros.nodes.computed_torque.oscillation_watch import CALM, LEAST, SWING, TURNS, OscillationWatch
+
+PERIOD = 0.002
+
+
+def shaken(watch, hertz, size, seconds):
+    """Feed a watch a sine; return whether gains were lowered, and after what time."""
+    for k in range(round(seconds / PERIOD)):
+        if watch.update(size * np.sin(2.0 * np.pi * hertz * k * PERIOD) * np.ones(2), PERIOD) and watch.factor < 1.0:
+            return k * PERIOD
+    return None
+
+
+@pytest.mark.parametrize("hertz", [15.0, 40.0, 100.0, 240.0])
+def test_an_oscillation_lowers_gains_after_few_turns(hertz):
+    watch = OscillationWatch(np.array([1.0, 5.0]))
+    after = shaken(watch, hertz, 0.1, 3.0)
+    assert after is not None and after < (TURNS + 8.0) / hertz + 0.1
+
+
+@pytest.mark.parametrize(("hertz", "size"), [(40.0, 0.4 * SWING), (2.0, 0.5), (0.5, 1.0)])
+def test_small_efforts_and_slow_motions_do_not(hertz, size):
+    assert shaken(OscillationWatch(np.ones(2)), hertz, size, 5.0) is None
+
+
+def test_gains_rise_again_after_a_calm_time_but_not_to_where_they_were():
+    watch = OscillationWatch(np.ones(2))
+    for k in range(500):
+        watch.update(np.sin(2.0 * np.pi * 50.0 * k * PERIOD) * np.ones(2), PERIOD)
+    lowest = watch.factor
+    assert LEAST <= lowest < 0.5
+    for _ in range(round(0.9 * CALM / PERIOD)):
+        watch.update(np.zeros(2), PERIOD)
+    assert watch.factor == lowest
+    for _ in range(round(10.0 / PERIOD)):
+        watch.update(np.zeros(2), PERIOD, rises=False)
+    assert watch.factor == lowest
+    for _ in range(round(10.0 / PERIOD)):
+        watch.update(np.zeros(2), PERIOD)
+    assert lowest < watch.factor < 1.0
+    watch.reset()
+    assert watch.factor == 1.0
+
+
+@pytest.mark.parametrize("rate", [500.0, 1000.0])
+@pytest.mark.parametrize("name", ["ur5", "panda_arm"])
+def test_a_stop_with_elastic_gears_comes_to_rest(name, rate):
+    """Rotors of 0.5 % of the effort limits, gears of 500 limits a radian, which the model does not know."""
+    arm = arms.load(name)
+    simulated = arm.simulated(armature=0.005 * arm.limit, gears=500.0 * arm.limit, step=2.5e-4)
+    q = arm.random_pose(np.random.default_rng(1), 0.3)
+    simulated.set(q, 0.05 * np.ones(len(q)))
+    loop = ControlLoop(simulated, make_core(arm.model), rate, 1.0)
+    loop.run(0.2)
+    loop.core.stop("asked to")
+    loop.run(1.5)
+    record = loop.run(0.4)
+    assert record.speed.max() < 5e-3
+    assert (np.ptp(record.effort, axis=0) < 0.05 * arm.limit).all()
+    assert str(record.phase[-1]) == "stopped"
+
+
+def test_stopped_is_left_when_joints_move():
+    arm = arms.load("ur5")
+    simulated = arm.simulated()
+    q = arm.random_pose(np.random.default_rng(1), 0.3)
+    simulated.set(q, np.zeros(len(q)))
+    loop = ControlLoop(simulated, make_core(arm.model), 500.0, 1.0)
+    loop.step()
+    loop.core.stop("asked to")
+    loop.run(0.5)
+    assert loop.core.phase == "stopped"
+    loop.push = 0.9 * arm.limit
+    loop.run(0.1)
+    assert loop.core.phase == "stopping"
+    loop.push = None
+    loop.run(2.0)
+    assert loop.core.phase == "stopped"
