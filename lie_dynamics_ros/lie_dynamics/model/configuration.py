@@ -57,7 +57,13 @@ def checked(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
 
 
 def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
-    """Return `value` as an array (..., size) of numbers, or raise an InputError."""
+    """Return `value` as an array (..., size) of numbers, or raise an InputError.
+
+    A table with named columns, such as a DataFrame, is taken by the names of the joints, in any order, further columns
+    aside; names that lack a joint are refused. Columns that are only numbered count by their place.
+    """
+    if type(value) is not np.ndarray:
+        value = _by_name(value, size, name, model)
     array = as_numbers(value, name)
     if array.ndim < 1 or array.shape[-1] != size:
         raise InputError(
@@ -67,6 +73,27 @@ def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
             expected=f"(..., {size})",
         )
     return array
+
+
+def _by_name(value: npt.ArrayLike, size: int, name: str, model: Model) -> npt.ArrayLike:
+    """Return the columns of the joints of a table whose columns have names; anything else as it is."""
+    columns = getattr(value, "columns", None)
+    if columns is None or not any(isinstance(label, str) for label in columns):
+        return value
+    names = [coordinate_name(model, i, name in ("q", "q0", "q1")) for i in range(size)]
+    labels = list(columns)
+    missing = [joint for joint in names if labels.count(joint) != 1]
+    if missing or len(set(names)) != size:
+        lacking = missing[0] if missing else max(names, key=names.count)
+        raise InputError(
+            f"{name}: a column for each of the joints {names} is expected, got {labels}; {lacking!r} is not there once "
+            "(an array without names is taken by its order)",
+            name=name,
+            value=labels,
+            expected=names,
+        )
+    table = np.asarray(value)
+    return table[..., [labels.index(joint) for joint in names]]
 
 
 def require_finite(array: Array, name: str, model: Model) -> None:
