@@ -90,7 +90,7 @@ def _by_name(value: npt.ArrayLike, size: int, name: str, model: Model) -> npt.Ar
             "(an array without names is taken by its order)",
             name=name,
             value=labels,
-            expected=names,
+            expected=", ".join(names),
         )
     table = np.asarray(value)
     return table[..., [labels.index(joint) for joint in names]]
