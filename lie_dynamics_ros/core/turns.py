@@ -21,7 +21,7 @@ TURN = 2.0 * np.pi
 HALF = np.pi + 1e-3
 """Positions farther apart than this are nearer by a turn [rad]. A goal half a turn away is taken as written, whatever
 noise says of the position."""
-AHEAD = 0.5 * np.pi
+LARGEST_LEAD = 0.5 * np.pi
 """How far a joint is expected to turn by its velocity from one state to the next, at most [rad]. So a single wrong
 velocity makes no turn, and joints that turn by less than 3/2 of this more than once a state are followed."""
 
@@ -105,7 +105,7 @@ class Unwinding:
             return position
         if self._last is not None:
             since, before, rate = self._last
-            ahead = np.clip(rate * (max(0, stamp - since) * 1e-9), -AHEAD, AHEAD)
+            ahead = np.clip(rate * (max(0, stamp - since) * 1e-9), -LARGEST_LEAD, LARGEST_LEAD)
             shift = self._turns.between(position, before + ahead)
             self._turned = shift if shift.any() else None
             if self._turned is not None:

@@ -211,15 +211,11 @@ def test_topics_and_services_of_the_joint_trajectory_controller(loop):
         ends = (getattr(point, field) for point in (state.reference, state.feedback, state.error))
         wanted, seen, error = map(np.array, ends)
         np.testing.assert_allclose(error, wanted - seen, rtol=0, atol=1e-12)
-    ask = bench.node.create_client(QueryTrajectoryState, f"{control}/query_state")
 
     def query(time):
         request = QueryTrajectoryState.Request()
         request.time.sec, request.time.nanosec = divmod(time, 10**9)
-        bench.wait(ask.service_is_ready, "the query")
-        answer = ask.call_async(request)
-        bench.wait(answer.done, "an answer to a query")
-        return answer.result()
+        return bench.call(QueryTrajectoryState, f"{control}/query_state", request)
 
     at = stamp_of(states[-1]) + 10**9
     told = query(at)

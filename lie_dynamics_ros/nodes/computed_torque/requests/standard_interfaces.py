@@ -67,7 +67,7 @@ class StandardInterfaces:
             (("error",), _point(answer.error, answer.error_rate)),
             (("output",), JointTrajectoryPoint(effort=answer.effort.tolist())),
         ):
-            for name in names:  # two names of one field, before and since Humble
+            for name in names:  # two names of one field, the older one first
                 if hasattr(message, name):
                     setattr(message, name, point)
         if hasattr(message, "speed_scaling_factor"):
