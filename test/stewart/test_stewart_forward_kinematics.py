@@ -299,3 +299,16 @@ def test_full_factor_without_test_converges_quadratically():
     assert found.converged
     late = (errors[1:] > 1e-14) & (errors[:-1] < 1e-2)
     assert late.any() and np.all(errors[1:][late] < 100.0 * errors[:-1][late] ** 2)
+
+
+@pytest.mark.parametrize("limits", [None, (0.2, 2.0)])
+def test_millimetres_are_refused_with_the_leg(limits):
+    angles = np.radians([0.0, 20.0, 120.0, 140.0, 240.0, 260.0])
+    base = np.c_[np.cos(angles), np.sin(angles), 0.0 * angles]
+    platform = StewartPlatform(base, 0.5 * np.roll(base, 1, axis=0) @ np.diag([1.0, -1.0, 1.0]), limits)
+    home = np.eye(4)
+    home[2, 3] = 1.0
+    found = platform.leg_lengths(home)
+    found[3] *= 1000.0
+    with pytest.raises(StewartError, match=r"leg 4 has length .* expected at most .*millimetres"):
+        solve_forward_kinematics(platform, found, home)

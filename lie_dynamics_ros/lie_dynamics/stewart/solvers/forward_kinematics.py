@@ -176,8 +176,8 @@ def solve_forward_kinematics(
 
     Raises
     ------
-    StewartError : unknown method or option, wrong shapes, a length that is NaN, infinite, zero or negative, a guess
-        beyond all measure.
+    StewartError : unknown method or option, wrong shapes, a length that is NaN, infinite, zero, negative or far beyond
+        the platform (millimetres), a guess beyond all measure.
     GroupError : a guess that is no pose.
 
     Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
@@ -193,7 +193,7 @@ def solve_forward_kinematics(
     if not 0.0 < unit < np.inf:
         raise StewartError(f"length_unit is {unit}, expected a positive length in metres")
     form: ResidualForm = settings.choice("residual", ("squared", "length"), "squared")
-    targets, poses, batch = _as_batch(lengths, guess)
+    targets, poses, batch = _as_batch(check_lengths(lengths, platform), guess)
     tolerance = settings.take("tolerance", None)
     tolerances = (
         _RELATIVE_TOLERANCE * targets.max(axis=1) if tolerance is None else np.full(len(targets), float(tolerance))
@@ -215,7 +215,7 @@ def solve_forward_kinematics(
 
 def _as_batch(lengths: npt.ArrayLike, guess: npt.ArrayLike) -> tuple[Array, Array, tuple[int, ...]]:
     """Lengths (n, 6), poses (n, 4, 4) and the shape of the batch, checked."""
-    targets = check_lengths(lengths)
+    targets = np.asarray(lengths)
     poses = se3.check(ik.as_pose(guess, "guess"), "guess", tolerance=_GUESS_TOLERANCE)
     poses = se3.from_parts(so3.nearest(poses[..., :3, :3]), poses[..., :3, 3])
     if not (np.abs(poses[..., :3, 3]) <= LARGEST).all():

@@ -8,20 +8,37 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import StewartError
-from ..geometry.checks import N_LEGS
+from ..geometry.checks import N_LEGS, extent
 from ..geometry.inverse_kinematics import Array, as_vector
 from ..geometry.platform import StewartPlatform
 
 _ROUNDING = 1e-9
+#: Longest legs that are metres: over the limits, or without limits, over the size of the platform.
+_OF_LIMITS, _OF_SIZE = 10.0, 200.0
 
 
-def check_lengths(lengths: npt.ArrayLike) -> Array:
-    """Return leg lengths (..., 6) [m] as an array; StewartError names a leg without finite positive length."""
+def check_lengths(lengths: npt.ArrayLike, platform: StewartPlatform | None = None) -> Array:
+    """Return leg lengths (..., 6) [m] as an array; StewartError names a leg without finite positive length.
+
+    With a platform, lengths that are far beyond its size are refused, too: they are in other units.
+    """
     array = as_vector(lengths, N_LEGS, "lengths")
     bad = np.argwhere(~(np.isfinite(array) & (array > 0.0)))
     if bad.size:
         leg = int(bad[0][-1]) + 1
         raise StewartError(f"leg {leg} has length {array[tuple(bad[0])]} m, expected a finite positive length")
+    if platform is not None:
+        size = max(extent(platform.base_points), extent(platform.platform_points))
+        upper = platform.leg_limits[:, 1]
+        longest = np.where(np.isfinite(upper), _OF_LIMITS * upper, _OF_SIZE * size)
+        bad = np.argwhere(array > longest)
+        if bad.size:
+            leg = int(bad[0][-1])
+            raise StewartError(
+                f"leg {leg + 1} has length {array[tuple(bad[0])]:.6g} m, expected at most {longest[leg]:.6g} "
+                "by the leg limits or the size of this platform: millimetres?",
+                name=f"leg {leg + 1}",
+            )
     return array
 
 
