@@ -22,6 +22,8 @@ COMMANDS = "std_msgs/msg/Float64MultiArray"
 GAP = 20
 #: States of a topic that are read: half an hour at 1 kHz, which bounds the memory.
 MOST_STATES = 2_000_000
+#: Largest metadata of a bag that are read [bytes].
+MAX_METADATA = 4 * 2**20
 #: What stamps go back by where a clock was set or a recording started anew [ns], and the pause that is put there.
 BACK, PAUSE = 10**9, 10**10
 #: Jitter of stamps over their period that is told.
@@ -173,6 +175,7 @@ def messages(path: str | Path, types: Sequence[str], kinds: dict[str, str]) -> I
         raise BagError(f"{error}: bags are read by rosbags (pip install rosbags, the extra 'bags')") from error
     if not Path(path).exists():
         raise BagError(f"bag {str(path)!r}: there is no such file or folder")
+    _refuse_special_files(Path(path))
     try:
         with AnyReader([Path(path)], default_typestore=get_typestore(Stores.LATEST)) as reader:
             kinds |= {c.topic: c.msgtype for c in reader.connections}
@@ -186,6 +189,19 @@ def messages(path: str | Path, types: Sequence[str], kinds: dict[str, str]) -> I
             f"bag {str(path)!r} cannot be read: {type(error).__name__}: {error}; "
             "where a recording was cut off, `ros2 bag reindex` may mend it"
         ) from error
+
+
+def _refuse_special_files(path: Path) -> None:
+    """Refuse a bag with devices, FIFOs and sockets, which would block a reader or never end, or with huge metadata."""
+    inside = [*path.iterdir()] if path.is_dir() else [path]
+    for file in inside:
+        if not file.is_file() and not file.is_dir():
+            raise BagError(f"bag {str(path)!r}: {file.name!r} is a device, FIFO or socket; a regular file is expected")
+    metadata = path / "metadata.yaml"
+    if path.is_dir() and metadata.is_file() and metadata.stat().st_size > MAX_METADATA:
+        raise BagError(
+            f"bag {str(path)!r}: metadata.yaml holds {metadata.stat().st_size} bytes, at most {MAX_METADATA} expected"
+        )
 
 
 def _chosen(

@@ -1,5 +1,6 @@
 """From a bag to files: what `identify` reads, writes and refuses; bags by rosbags' own writer."""
 
+import os
 import re
 from xml.sax.saxutils import quoteattr
 
@@ -9,7 +10,7 @@ from known_robots import guess_of
 from support.bag_files import Bag, write_bag
 from test_bad_recordings import ARM, recording
 
-from lie_dynamics_ros.identify.bag import BagError, read_bag
+from lie_dynamics_ros.identify.bag import MAX_METADATA, BagError, read_bag
 from lie_dynamics_ros.identify.command import _locked, main
 from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, Model
 from lie_dynamics_ros.lie_dynamics.identification import identify_robot, write_report
@@ -252,3 +253,18 @@ def test_a_lock_has_a_position_or_zero():
     for text in ("a=", "=1", "a=nan", "a=x", ""):
         with pytest.raises(InputError, match="JOINT=POSITION"):
             _locked(text)
+
+
+def test_bags_with_what_blocks_or_never_ends_are_refused_before_they_are_read(tmp_path):
+    model = Model.from_urdf(ARM)
+    for number, make in enumerate((os.mkfifo, lambda path: path.symlink_to("/dev/zero"))):
+        for name in ("metadata.yaml", "bag_0.mcap"):
+            folder = tmp_path / f"{number}{name}"
+            folder.mkdir()
+            make(folder / name)
+            for path in (folder, folder / name):
+                with pytest.raises(BagError, match=rf"{name}' is a device, FIFO or socket"):
+                    read_bag(path, model)
+    (tmp_path / "metadata.yaml").write_bytes(b"#" * (MAX_METADATA + 1))
+    with pytest.raises(BagError, match=f"metadata.yaml holds {MAX_METADATA + 1} bytes, at most"):
+        read_bag(tmp_path, model)

@@ -229,3 +229,28 @@ def test_what_mujoco_warns_of_is_a_warning_and_no_file(tmp_path, monkeypatch):
     with pytest.warns(DescriptionWarning, match="MuJoCo says: .*settotalmass"):
         Model.from_mjcf(ARM.replace("<option", "<compiler settotalmass='3'/><option"))
     assert not list(tmp_path.iterdir()) and mujoco.get_mju_user_warning() == handler
+
+
+@pytest.mark.parametrize("term", ["armature", "frictionloss"])
+def test_terms_along_the_axes_of_the_world_are_refused_and_not_wrong(term):
+    text = (
+        f"<mujoco><default><joint {term}='.5'/></default><worldbody><body><joint name='f' type='free'/>{SOLID}"
+        "</body></worldbody></mujoco>"
+    )
+    asked = {"armature": {"armature": True}, "frictionloss": {"friction": True}}[term]
+    with pytest.raises(DescriptionError, match=r"joint 'f': .*<freejoint/>"):
+        quietly(text).with_joint_terms(**asked)
+    free = text.replace("<joint name='f' type='free'/>", "<freejoint name='f'/>")
+    assert not quietly(free).with_joint_terms(**asked).limits.armature.any()
+
+
+def test_rotors_of_a_ball_are_those_of_mujoco(rng):
+    text = f"<mujoco><worldbody><body><joint type='ball' name='b' armature='.7'/>{SOLID}</body></worldbody></mujoco>"
+    model, compiled = quietly(text).with_joint_terms(armature=True), mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(compiled)
+    q, qd, qdd = model.random(rng), *rng.normal(size=(2, 3))
+    data.qpos[:], data.qvel[:], data.qacc[:] = np.roll(q, 1), qd, qdd
+    mujoco.mj_inverse(compiled, data)
+    assert relative(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
+    with pytest.raises(DescriptionError, match="joint 'b': armature that differs"):
+        model.with_armature([0.1, 0.2, 0.1])

@@ -14,6 +14,7 @@ from ..errors import DescriptionError, DescriptionWarning, InertiaError
 from ..lie import SpatialInertia
 from ..texts import listed
 from .description import AXIS_FREE, KINDS, RATE_LIMITS, JointDescription, LinkDescription
+from .structure import Joint, JointLimits
 
 #: Inertias in files are figures of about three digits; a triangle inequality broken by less is rounding.
 INERTIA_TOLERANCE = 1e-3
@@ -100,6 +101,40 @@ def check_joint(joint: JointDescription) -> None:
                 name=joint.name,
                 value=value,
                 expected=">= 0",
+            )
+
+
+def check_joint_terms(
+    joints: Iterable[Joint], limits: JointLimits, armature: bool = False, friction: bool = False
+) -> None:
+    """Refuse terms of ball and free joints that belong to rates of coordinates, which the velocities here are not.
+
+    Equal rotors about all axes of a ball, and damping, are the same in all axes. Rotors along the position of a free
+    joint push against the body's velocity as it turns, a (dv/dt + w x v), and dry friction acts along the world's axes.
+
+    Raises
+    ------
+    DescriptionError
+        Names the joint.
+    """
+    for joint in joints:
+        if joint.kind not in ("free", "spherical"):
+            continue
+        rotors, losses = limits.armature[joint.v_slice], limits.friction[joint.v_slice]
+        found = ""
+        if armature and rotors[3:].any():
+            found, value = "armature along the position of a free joint has terms of velocity", rotors
+        elif armature and np.ptp(rotors[:3]) > 0.0:
+            found, value = "armature that differs between the axes of rotation has terms of velocity", rotors
+        elif friction and losses[3:].any():
+            found, value = "dry friction along the position of a free joint acts along the world's axes", losses
+        if found:
+            raise DescriptionError(
+                f"joint {joint.name!r}: {found}, which the dynamics do not hold; zero expected (in MJCF <freejoint/> "
+                f"takes no defaults), got {value.tolist()}",
+                name=joint.name,
+                value=value,
+                expected="zero",
             )
 
 

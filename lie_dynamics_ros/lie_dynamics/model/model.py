@@ -15,6 +15,7 @@ from ..errors import DescriptionWarning, InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import numbers
 from . import configuration, layout
+from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import Array, ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
@@ -295,9 +296,16 @@ class Model(ModelData):
         """Return this model with rotor inertia, viscous damping or dry friction of `limits` as part of its dynamics.
 
         They are left out by default: then the dynamics are those of the rigid bodies alone.
+
+        Raises
+        ------
+        DescriptionError
+            For terms that belong to other coordinates than the velocities of a ball or free joint, see
+            `checks.check_joint_terms`; names the joint.
         """
         table = copied(self._table)
         limits = self.limits if self._coupling is None else self._coupling.limits
+        check_joint_terms(self.joints, self.limits, armature, friction)
         table[1 : self._rows.shape[0], layout.ARMATURE] = limits.armature if armature else 0.0
         zero = np.zeros(self.nv)
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
@@ -311,6 +319,8 @@ class Model(ModelData):
         ------
         InputError
             For another shape, numbers that are negative or not finite, and models with coupled mimics.
+        DescriptionError
+            As `with_joint_terms`.
         """
         values = numbers(armature)
         good = values.shape == (self.nv,) and bool((np.isfinite(values) & (values >= 0.0)).all())
@@ -321,6 +331,7 @@ class Model(ModelData):
                 name="armature",
                 value=armature,
             )
+        check_joint_terms(self.joints, replace(self.limits, armature=values), armature=True)
         table = copied(self._table)
         table[1 : self._rows.shape[0], layout.ARMATURE] = values
         model = self._changed(table)
