@@ -23,7 +23,7 @@ MAX_TEXT = 2000
 
 #: What libraries of the formats take for an unbound prefix.
 _UNBOUND = "urn:unbound:"
-_SECTION = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|&(?!#?\w+;)", re.DOTALL)
+_SECTION = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!#?\w{1,32};)", re.DOTALL)
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_]")
 
 
@@ -45,7 +45,7 @@ def lenient(source: str | bytes) -> str:
         text = found.group()
         if text == "&":
             return "&amp;"
-        return "\n" * text.count("\n") if text.startswith("<!--") else text
+        return "\n" * text.count("\n") if text.startswith("<!--") and text.endswith("-->") else text
 
     text = _SECTION.sub(mended, told)
     head, mark, rest = text.partition("<?xml")

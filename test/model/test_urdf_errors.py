@@ -331,3 +331,9 @@ def test_damaged_files_raise_nothing_else(data):
         read_urdf(damaged)
     except LieDynamicsError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize("end", ["<!--", "<![CDATA[", "&"])
+def test_sections_that_do_not_end_cost_no_time(end):
+    with pytest.raises(DescriptionError, match="malformed XML"):
+        read_urdf("<robot name='r'>" + end * 200_000)  # minutes where each is looked for to the end
