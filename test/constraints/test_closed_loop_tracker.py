@@ -108,13 +108,36 @@ def test_bad_samples_are_told_and_left_out():
     assert np.flatnonzero(~found.valid).tolist() == [5, 10]
     assert found[5].status is TrackingStatus.NOT_FINITE and made.actuated[1] in found[5].message
     assert found[10].status is TrackingStatus.OUT_OF_REACH
-    assert found.certified[11:].all()
+    assert found.certified[:5].all() and found.valid[11:].all()
     with pytest.raises(InputError, match="time since"):
         tracker.update(y[0])
     with pytest.raises(InputError, match="2 of the measured joints"):
         tracker.update(np.zeros(3), dt=1e-3)
     with pytest.raises(InputError, match="at least 0 s"):
         tracker.update(y[0], dt=-1.0)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_was_refuted_is_not_certified_again(at_once):
+    """A sensor jumps and stays: reach grows until the wrong positions are followed, as nobody knows what is wrong."""
+    for name, jump in (("five-bar", 0.05), ("stewart", 0.02)):
+        made = MADE[name]()
+        model = made.model
+        tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, np.full(model.nv, 1.0))
+        y = np.repeat(made.q[places(made)][None], 200, axis=0)
+        y[50:, 0] += jump
+        if at_once:
+            assert not tracker.refuted
+            first, second = tracker.update_many(y[:100], dt=2e-3), tracker.update_many(y[100:], dt=2e-3)
+            states = [*first, *second]
+        else:
+            states = [tracker.update(sample, dt=2e-3) for sample in y]
+        out = [state.status is TrackingStatus.OUT_OF_REACH for state in states]
+        assert out.index(True) == 50 and all(state.certified for state in states[:50])
+        assert states[-1].valid and not any(state.certified for state in states[50:])
+        assert tracker.refuted
+        tracker.reset(tracker.q)
+        assert not tracker.refuted and tracker.update(y[-1], dt=2e-3).certified
 
 
 def test_rates_and_covariances(rng):

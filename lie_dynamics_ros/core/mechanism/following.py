@@ -51,6 +51,11 @@ class MechanismFollower:
         """Whether a state could be followed since the start."""
         return self._since is not None
 
+    @property
+    def refuted(self) -> bool:
+        """Whether states were out of reach since the start, so that nothing is certified."""
+        return self._tracker.refuted
+
     def time_to_singularity(self, horizon: float) -> float:
         """Return when the measured joints come to a singular configuration at their present rates, see the tracker."""
         return self._tracker.time_to_singularity(self._velocity, horizon)

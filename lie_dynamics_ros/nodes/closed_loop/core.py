@@ -159,6 +159,11 @@ class ClosedLoopCore(RobotCore):
         self.command.clear()
         self._last: LoopAnswer | None = None
 
+    @property
+    def refuted(self) -> bool:
+        """Whether states were out of reach since the start, so that nothing is certified."""
+        return self._follower.refuted
+
     def withheld(self, tracked: TrackedState) -> bool:
         """Tell whether a configuration is not to be published."""
         if not tracked.valid:

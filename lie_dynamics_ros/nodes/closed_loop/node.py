@@ -204,6 +204,9 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             values["tracking"] = "not started"
             return
         values["tracking"] = word_for(last, WHAT)
+        if core.refuted:
+            text = "joints were out of reach: nothing is certified until ~/reset, at the start positions"
+            report.add(diagnostics.ERROR, text)
         if core.withheld(last):
             report.add(diagnostics.ERROR, f"not published: {last.message}")
             return

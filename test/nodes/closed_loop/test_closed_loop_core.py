@@ -177,10 +177,11 @@ def test_what_cannot_be_followed_is_told_and_the_next_state_is_followed():
         assert answer.effort is None and np.array_equal(answer.tracked.q, good.tracked.q)
     answer = driver.send(START, period=10**9)
     assert answer.refusal is None and "cannot be excluded" in answer.tracked.message
+    assert driver.core.refuted
     driver.core.set_options(replace(driver.core.options, publish_ambiguous=False))
     assert driver.send(START).refusal.kind == "ambiguous"
     driver.core.forget()
-    assert driver.send(START).tracked.certified
+    assert driver.send(START).tracked.certified and not driver.core.refuted
     free = Driver(made())
     assert free.send(START + 0.5).refusal is None
     assert free.send([0.2, 2.9]).refusal.kind in ("singularity", "too far")

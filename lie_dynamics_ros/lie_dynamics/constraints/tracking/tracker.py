@@ -44,7 +44,8 @@ class ClosedLoopTracker:
     ``certified`` when no other configuration with these joints was within reach at these rates since the last
     certified one, whatever the path; otherwise the status is AMBIGUOUS (doc/closed_loop_tracking.md). When a sample
     cannot be used the result says why, its ``valid`` is False and its ``q`` is the last good one; tracking goes on
-    from it.
+    from it. After OUT_OF_REACH a sensor, the time or ``max_speed`` was wrong, nobody knows which: nothing is certified
+    until `reset` tells a configuration that is known.
 
     Parameters
     ----------
@@ -147,6 +148,11 @@ class ClosedLoopTracker:
         """How far, in the time that it takes at ``max_speed`` [s], the truth may be from the last certified `q`."""
         return float(self._memory[tk.BLUR])
 
+    @property
+    def refuted(self) -> bool:
+        """Whether positions were OUT_OF_REACH since the last `reset`, so that nothing is certified."""
+        return self._refuted
+
     def reset(self, q: npt.ArrayLike) -> None:
         """Start again from another configuration (nq,), which the mechanism is known to be in; errors as above."""
         setup = self.setup
@@ -159,6 +165,7 @@ class ClosedLoopTracker:
         memory[tk.AGE] = memory[tk.BLUR] = 0.0
         memory[tk.MEMORY :] = np.concatenate([q, q[self.setup.positions], q])
         self._space[0] = 0.0
+        self._refuted = False
 
     def _twin(self, q: Array, max_steps: int) -> ClosedLoopTracker:
         """Return another such tracker, of so many steps, at another configuration, which is known to be good."""
@@ -194,6 +201,7 @@ class ClosedLoopTracker:
                 good = good and isinstance(dt, (float, int)) and 0.0 <= dt < np.inf
                 self._time[0] = dt
             if good and self._track(*self._fixed, y, self._time, self._space, out) == layout.OK:
+                self._latch(out[None])
                 return TrackedState(self.setup, out)
         except (TypeError, ValueError, OverflowError):
             pass
@@ -261,7 +269,15 @@ class ClosedLoopTracker:
                 raise InputError("dt: finite times of at least 0 s are expected", name="dt", value=dt)
         out = np.empty((len(samples), self._width))
         self._track(*self._fixed, samples.reshape(-1), times, self._space, out.reshape(-1))
+        self._latch(out)
         return TrackedMotion(self.setup, out)
+
+    def _latch(self, rows: Array) -> None:
+        """Certify nothing from the first sample on that contradicts what certificates rest on."""
+        against = rows[:, tk.STATUS] == tk.OUT_OF_REACH
+        if self._refuted or against.any():
+            rows[0 if self._refuted else int(against.argmax()) :, tk.CERTIFIED] = 0.0
+            self._refuted = True
 
 
 def _check(
