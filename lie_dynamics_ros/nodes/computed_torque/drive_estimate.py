@@ -14,9 +14,9 @@ RATE = 20.0
 """Of the filter of all terms: accelerations are found in velocities over this time [1/s]."""
 NOISE = 5e-3
 """Effort that the model is off by for reasons that no term has, over the limit."""
-FAR = 0.01
+BEHIND = 0.01
 """Error from which on a joint that does not come nearer is pushed [rad, m]."""
-NEARER = 2.0
+APPROACH = 2.0
 """Rate at which errors of a joint fade that does follow, at least [1/s]."""
 PUSH = 1.0
 """How fast that push grows, over the effort limit [1/s]."""
@@ -28,9 +28,9 @@ PRIOR = np.array([0.01, 0.01, 0.01, 0.1])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit."""
 DRIFT = np.array([0.002, 0.002, 0.002, 0.03])
 """What these change by in a second."""
-MOST = np.array([0.03, 0.1, 0.1, 0.5])
+HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5])
 """What these are at most."""
-LEAST = np.array([0.0, 0.0, 0.0, -0.5])
+LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5])
 """And at least."""
 IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
 """What is not compensated of them: with the exact model less than this is found."""
@@ -121,14 +121,14 @@ class DriveEstimate:
             PH = np.einsum("nij,nj->ni", P, H)
             K = PH / ((H * PH).sum(axis=1) + R)[:, None]
             value = s.value + K * innovation[:, None]
-            below = value < LEAST
+            below = value < LOWEST_DRIVE
             if not below.any():
                 break
             H = np.where(below, 0.0, H)  # others explain it, and this stays as uncertain as it is
         if not np.isfinite(value).all():
             s.begun = False
             return
-        s.value = np.clip(value, LEAST, MOST)
+        s.value = np.clip(value, LOWEST_DRIVE, HIGHEST_DRIVE)
         s.covariance = P - K[:, :, None] * PH[:, None, :]
         sure = s.value[:, 0] - SURE * np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
         self.rotors = np.maximum(sure, 0.0) * self.scale
@@ -136,7 +136,7 @@ class DriveEstimate:
     def loosen(self, error: Array, rate: Array, period: float) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade."""
         s = self.state
-        stuck = (np.abs(error) > FAR) & (error * rate > -NEARER * error * error)
+        stuck = (np.abs(error) > BEHIND) & (error * rate > -APPROACH * error * error)
         grown = np.clip(s.push + PUSH * period * np.sign(error), -LARGEST_PUSH, LARGEST_PUSH)
         s.push = np.where(stuck, grown, s.push * math.exp(-FADING * period))
         return s.push * self.scale

@@ -15,13 +15,13 @@ MEMORY = 0.5
 """Time in which turns are forgotten [s]."""
 TURNS = 10.0
 """Turns within the memory from which on a joint oscillates; a motion, a push and a stop have fewer."""
-LEAST = 0.1
+LEAST_FACTOR = 0.1
 """Factor below which gains are not lowered."""
 CALM = 2.0
 """Time without oscillation after which gains rise again [s]."""
 RISE = 1.0
 """Time in which they double then [s]."""
-SPARE = 0.7
+REGAINED = 0.7
 """Part of the factor at which an oscillation began that gains rise to at most."""
 
 
@@ -101,9 +101,9 @@ class OscillationWatch:
             shaking = back & (s.turns > TURNS)
             if shaking.any():
                 if s.calm >= CALM:
-                    s.ceiling = SPARE * s.factor
+                    s.ceiling = REGAINED * s.factor
                 swing = float(np.abs(s.extreme - s.turned)[shaking].max())
-                s.factor = max(LEAST, s.factor * min(0.9, max(0.5, (SWING / max(swing, SWING)) ** 0.25)))
+                s.factor = max(LEAST_FACTOR, s.factor * min(0.9, max(0.5, (SWING / max(swing, SWING)) ** 0.25)))
                 s.calm = 0.0
             s.turned = np.where(back, s.extreme, s.turned)
             s.extreme = np.where(back, u, s.extreme)

@@ -50,7 +50,7 @@ COMMON_SETTINGS = (
     END_WHEN_DEAF,
 )
 
-LEAVING = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+LEAVES_ACTIVE = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
 LEAVING_LABELS = ("deactivate", "shutdown")
 """Transitions out of the active state that a service may ask for."""
 START_DELAY = 0.01
@@ -324,7 +324,7 @@ class ManagedNode(LifecycleNode):
         """Make a transition that was asked for, out of the active state once what the node commands is at rest."""
         self._make_put_off()  # told again: at once
         transition = request.transition
-        leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVING
+        leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVES_ACTIVE
         if leaves and self.brake_to_end():
             self._put_off, self._rest_until = make, time.monotonic() + REST_TIME
             self._rest_timer.reset()

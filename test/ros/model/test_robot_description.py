@@ -90,8 +90,9 @@ def test_who_takes_a_description_in_says_how_large_it_may_be():
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     from lie_dynamics_ros.ros.model.model_loading import MODEL_SOURCE_SETTINGS, load_model
 
-    arm = '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/>'
-    arm += '<child link="b"/></joint></robot>'
+    arm = '<robot name="r"><link name="a"/><joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
+    solid = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    arm += f'</joint><link name="b"><inertial>{solid}</inertial></link></robot>'
     padded = arm + "<!--" + "x" * robot_description.MAX_SIZE + "-->"
     with pytest.raises(DescriptionError, match="at most"):
         read_description(padded)
