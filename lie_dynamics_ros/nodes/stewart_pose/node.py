@@ -59,6 +59,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
     """Leg lengths in, poses out."""
 
     STATES = "leg lengths"
+    QUALITY = qos.PARTS_INPUT
 
     def __init__(self, **kwargs: Any) -> None:
         self._restarts = 0

@@ -64,6 +64,7 @@ class LegInputs:
         self._sets = LegSets(len(self.names))
         self._parts, self.age_limit = PartialStates(tuple(legs), np.zeros(LEGS, dtype=np.bool_)), 0
         self._parts.time = FILTER_TIME
+        self._told, self._none = np.zeros(LEGS, dtype=np.bool_), np.full(len(self.names), np.nan)
         JointGroup(self._legs.match(legs[:1]), np.zeros(len(self.names), dtype=np.bool_))  # compiles what it needs
         self._fields = StateFields(LEGS)
         self._largest = np.full(LEGS, LARGEST)
@@ -84,7 +85,7 @@ class LegInputs:
         if self._partial:
             return self._collect(message, match, stamp)
         if match.missing:
-            lengths, rates = self._put_together(message, match, stamp)
+            stamp, lengths, rates = self._put_together(message, match, stamp)
         else:
             self._fields.fill(message, match)
             lengths, rates = self._fields.position, self._fields.velocity
@@ -95,14 +96,24 @@ class LegInputs:
             self._readings.apply(lengths, rates if moving else None, self.temperatures.values)
         return LegState(stamp, lengths, rates if moving else None)
 
-    def _put_together(self, message: JointState, match: JointMatch, stamp: int) -> tuple[Array, Array]:
-        """Return readings and rates (6,) of all legs at the time of a message that tells of some; NaN: not measured."""
+    def _put_together(self, message: JointState, match: JointMatch, stamp: int) -> tuple[int, Array, Array]:
+        """Return the newest time [ns] of a set of readings that a message completes, readings and rates (6,) then.
+
+        NaN: not measured.
+        """
         for name, reading in zip(message.name, message.position, strict=False):
             if name in self.names and not abs(reading) <= LARGEST:
                 raise MessageError("not finite", f"{name}: its reading is {reading}")
         self._parts.age_limit = self.age_limit
-        lengths, rates, _, _ = self._parts.read(message, match, stamp, None, "auto", False)
-        return lengths, np.full(LEGS, np.nan) if self._parts.filled else rates
+        self._parts.take(message, match, stamp, None, "auto", False)
+        present = match.indices >= 0
+        self._told |= present
+        found = self._sets.take(stamp, self._none, present, self.age_limit or LONGEST_WAIT)
+        if found is None and self._told.all():
+            raise WaitingError("kept for the lengths of other legs")
+        time = stamp if found is None else found.stamp
+        lengths, rates, _ = self._parts.at(time)
+        return time, lengths, np.full(LEGS, np.nan) if self._parts.filled else rates
 
     def _collect(self, message: JointState, match: JointMatch, stamp: int) -> LegState:
         """Return the set of readings that a message completes; raises WaitingError where it completes none."""
@@ -125,6 +136,7 @@ class LegInputs:
     def forget(self) -> None:
         """Forget readings that wait for others, because time no longer says how old they are."""
         self._parts.forget()
+        self._told[:] = False
         self._sets.forget()
 
     def take_without_rates(self) -> bool:

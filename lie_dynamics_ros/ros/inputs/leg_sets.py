@@ -10,7 +10,9 @@ from ...core.leg_state import LegState
 
 
 class LegSets:
-    """Collects readings until all have come that were in both of the last two sets, or one comes again.
+    """Collects readings until all have come that were in both of the last two sets, or one of the next round comes.
+
+    That is one that comes again, or that is later than the others by more than half of the time from set to set.
 
     So a set waits neither for a sensor that has fallen silent nor for one that reads more seldom than the others.
 
@@ -28,6 +30,7 @@ class LegSets:
         """Begin afresh."""
         size = len(self._values)
         self._there = np.zeros(size, dtype=np.bool_)
+        self._released = self._period = 0  # time of the last set, and since the one before [ns]
         self._last = self._regular = np.ones(size, dtype=np.bool_)
 
     def take(self, stamp: int, values: Array, present: NDArray[np.bool_], age_limit: int) -> LegState | None:
@@ -37,7 +40,7 @@ class LegSets:
         """
         whole = not (self._regular & ~present).any()
         found = None
-        if (self._there & present).any() and not whole:
+        if ((self._there & present).any() or self._next_round(stamp)) and not whole:
             found = self._release(age_limit)
         self._values[present], self._stamps[present] = values[present], stamp
         self._there |= present
@@ -45,8 +48,14 @@ class LegSets:
             found = self._release(age_limit)
         return found
 
+    def _next_round(self, stamp: int) -> bool:
+        """Tell whether a reading of a time [ns] is too late for the set, as after readings that were lost."""
+        others = self._stamps[self._there & self._regular]
+        return len(others) > 0 and 2 * (stamp - int(others.max())) > self._period > 0
+
     def _release(self, age_limit: int) -> LegState:
         newest = int(self._stamps[self._there].max())
+        self._period, self._released = newest - self._released if self._released else 0, newest
         there = self._there & (newest - self._stamps <= age_limit)
         ages = np.where(there, newest - self._stamps, 0) * 1e-9
         both = self._last & there

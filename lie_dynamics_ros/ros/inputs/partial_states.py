@@ -148,6 +148,24 @@ class PartialStates:
         MessageError
             The message holds no state of some of the joints, or those of others are missing or too old.
         """
+        told, key = self.take(message, match, stamp, acceleration, source, effort)
+        if key != self._lead and self._lead and key not in self._others:
+            self._others.add(key)
+            raise WaitingError(f"kept for the states of {len(match.missing)} other joints")
+        self._lead = key
+        self._others.clear()
+        return *self.at(stamp), told
+
+    def take(
+        self,
+        message: JointState,
+        match: JointMatch,
+        stamp: int,
+        acceleration: Array | None,
+        source: str,
+        effort: bool,
+    ) -> tuple[set[str], bytes]:
+        """Keep a message for others; return what it lacked, and what tells its joints from those of others."""
         key = match.indices.tobytes() + match.size.to_bytes(8, "little")  # with other names beside, it is another list
         part = self._parts.get(key)
         if part is None:
@@ -160,16 +178,15 @@ class PartialStates:
         told = part.read(message, stamp, acceleration, source, effort)
         self._parts.pop(key, None)
         self._parts[key] = part  # the last heard is the last
-        if key != self._lead and self._lead and key not in self._others:
-            self._others.add(key)
-            raise WaitingError(f"kept for the states of {len(match.missing)} other joints")
-        self._lead = key
-        self._others.clear()
+        return told, key
+
+    def at(self, stamp: int) -> tuple[Array, Array, Array]:
+        """Return positions, velocities and efforts (n,) of all joints at a time [ns]; errors as of `read`."""
         if 0 < self._last - stamp <= self.patience:
             raise WaitingError("a state of a later time was answered before")
         found = self._put_together(stamp)
         self._last = stamp
-        return *found, told
+        return found
 
     def _put_together(self, stamp: int) -> tuple[Array, Array, Array]:
         n = len(self._names)

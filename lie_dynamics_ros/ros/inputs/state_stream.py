@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from builtin_interfaces.msg import Time
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from ...core.errors import MessageError, WaitingError, reason_of
@@ -56,6 +57,8 @@ class StateStream:
         Called when time ran backwards, as when a recording starts again: forgets what belongs to the time before.
     what : str
         What the states are to this node, for the diagnostics.
+    quality : QoSProfile
+        Of the topic ``joint_states``.
 
     Attributes
     ----------
@@ -72,6 +75,7 @@ class StateStream:
         answer: Callable[[JointState, Time, int, int, float], None],
         restart: Callable[[], None],
         what: str = "state",
+        quality: QoSProfile = qos.STREAM_INPUT,
     ) -> None:
         self._node, self._answer, self._restart, self._what = node, answer, restart, what
         self.open = False
@@ -85,7 +89,7 @@ class StateStream:
         self._age = 0  # of the state that is being answered, at its arrival [ns]
         self._then: Callable[[], None] | None = None
         self.set_timeout()
-        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, qos.STREAM_INPUT)
+        self._subscription = subscribe(node, JointState, "joint_states", self.on_state, quality)
         self._topics = InputTopics(node, self._subscription)
         self._publishers = Publishers(node, self._topics.heard)
         self.hear(TOPICS.name, JointState, lambda place: self.on_state)
@@ -159,7 +163,7 @@ class StateStream:
             else:
                 stamp = message.header.stamp
                 time = nanoseconds(stamp)
-            age = self._age = times.check(time, now, publisher)
+            age = self._age = times.check(time, now, publisher, message.name)
             measured = now - age
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()

@@ -17,6 +17,7 @@ from ..outputs.diagnostics import Report
 from ..outputs.response_times import DEADLINE
 from ..requests.services import Services
 from ..requests.worker import Worker
+from ..wire import qos
 from .managed_node import ManagedNode
 
 ANSWER_SETTINGS = (
@@ -46,6 +47,8 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
 
     STATES = "state"
     """What the states are to this node, for the diagnostics."""
+    QUALITY = qos.STREAM_INPUT
+    """Of their topic."""
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
         self.core: Core | None = None
@@ -54,7 +57,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         super().__init__(name, settings, **kwargs)
         self.worker = self.own(Worker())
         self.offers = Services(self)
-        self.stream = StateStream(self, self._on_state, self.restart, self.STATES)
+        self.stream = StateStream(self, self._on_state, self.restart, self.STATES, self.QUALITY)
 
     # For subclasses to fill in.
 

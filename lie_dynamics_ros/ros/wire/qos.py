@@ -22,6 +22,9 @@ A queue is shared by all publishers: in one for a single message, one would push
 controller the gripper's.
 """
 
+PARTS_INPUT = _latest(16, ReliabilityPolicy.BEST_EFFORT)
+"""Lengths of legs, where each leg and further sensor may send a message of its own, all of them at once."""
+
 SETPOINT_INPUT = _latest(10, ReliabilityPolicy.RELIABLE)
 """Set points and trajectories: each may be sent once, and none may be lost."""
 

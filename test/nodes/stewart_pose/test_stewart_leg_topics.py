@@ -66,6 +66,27 @@ def test_lengths_are_moved_on_to_the_time_of_the_last():
     assert inputs.take_without_rates()
 
 
+@pytest.mark.parametrize("order", itertools.islice(itertools.permutations(range(6)), 0, None, 71))
+@pytest.mark.parametrize("ages", [np.zeros(6), np.arange(6.0), np.arange(6.0)[::-1], np.array([3.0, 0, 4, 1, 5, 2])])
+def test_one_driver_with_a_message_for_each_leg_makes_one_state_a_round(order, ages):
+    """In any order of messages and of the times at which legs were read, at 50 Hz; a round that lacks one, too."""
+    inputs = LegInputs(LEGS, LegReadings.from_values(VALUES))
+    rates = np.linspace(-0.2, 0.3, 6)
+    for k in range(40):
+        events = [
+            (20.0 * k - ages[leg], leg, LENGTHS[leg] + rates[leg] * 1e-3 * (20.0 * k - ages[leg])) for leg in order
+        ]
+        found = [state for state in feed(inputs, events) if isinstance(state, LegState)]
+        assert [state.stamp for state in found] == [20 * k * MS]
+        if k > 20:
+            np.testing.assert_allclose(found[0].lengths, LENGTHS + rates * 20e-3 * k, atol=1e-7)
+    lacking = [(20.0 * 40, leg, LENGTHS[leg] + rates[leg] * 0.8) for leg in order[1:]]
+    again = [(20.0 * 41, leg, LENGTHS[leg] + rates[leg] * 0.82) for leg in order]
+    found = list(feed(inputs, lacking + again))
+    assert [state.stamp for state in found] == [800 * MS, 820 * MS]
+    np.testing.assert_allclose(found[1].lengths, LENGTHS + rates * 0.82, atol=1e-7)
+
+
 def test_measured_rates_give_a_twist():
     inputs = LegInputs(LEGS, LegReadings.from_values(VALUES | {"length_scales": [2.0]}))
     found = list(feed(inputs, [(k, leg, 0.5, 0.1) for k in range(4) for leg in range(6)]))

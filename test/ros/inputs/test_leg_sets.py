@@ -45,6 +45,13 @@ def test_a_silent_sensor_is_waited_for_once_and_taken_in_again():
     assert [1 in ages for _, ages in found] == [True, True, *[False] * 4, True, True, True]
 
 
+def test_after_a_lost_reading_sets_are_of_one_round_again():
+    events = [(10.0 * k + 0.1 * place, place) for k in range(6) for place in range(4) if (k, place) != (3, 0)]
+    found = play(LegSets(4), events)
+    assert [time for time, _ in found] == [10.0 * k + 0.3 for k in range(6)]
+    assert all(max(ages.values()) <= 0.3 for _, ages in found)
+
+
 def test_a_seldom_sensor_is_not_waited_for():
     events = [event for k in range(30) for event in ((k, 0, 1, 2), (k + 0.5, 3))[: 2 if k % 10 == 5 else 1]]
     found = play(LegSets(4), events)

@@ -89,6 +89,16 @@ def test_publishers_have_times_of_their_own(times):
     answer(times, now + 1, now, b"right")
 
 
+def test_joints_of_one_publisher_have_times_of_their_own(times):
+    now = 100 * S
+    for k in range(3):  # the newest is sent first
+        for age, leg in enumerate(("a", "b", "c")):
+            assert times.check(now + 10 * k - age, now + 10 * k, b"driver", (leg,)) == age
+            times.answered()
+    with pytest.raises(MessageError, match="went back"):
+        times.check(now + 18, now + 20, b"driver", ("a",))
+
+
 def test_publishers_that_come_and_go_take_no_memory(times):
     for k in range(1000):
         answer(times, 100 * S, 100 * S, bytes([k % 256, k // 256]))
