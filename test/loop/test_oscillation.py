@@ -68,6 +68,39 @@ def test_a_stop_with_elastic_gears_comes_to_rest(name, rate):
     assert str(record.phase[-1]) == "stopped"
 
 
+@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
+def test_lowered_gains_are_named_in_the_reason(mode):
+    """Two periods of delay on elastic gears: gains feed an oscillation."""
+    arm = arms.load("ur5")
+    simulated = arm.simulated(armature=0.005 * arm.limit, gears=100.0 * arm.limit, step=2.5e-4)
+    simulated.set(arm.random_pose(np.random.default_rng(1), 0.3), 0.05 * np.ones(6))
+    core = make_core(arm.model, mode=mode, error_limit=0.0)
+    loop, told = ControlLoop(simulated, core, 500.0, 2.0), []
+    for _ in range(500):
+        loop.step()
+        told.append((core.feedback_factor, core.reason))
+    assert any(factor < 1.0 for factor, _ in told)
+    for factor, reason in told:
+        percent = [int(word) for word in reason.partition("; oscillation: gains at ")[2].split()[:1]]
+        assert percent == [] if factor == 1.0 else abs(percent[0] - 100.0 * factor) <= 10.0
+    core.stop("asked to")
+    loop.run(0.5)
+    assert core.reason.startswith("asked to; oscillation: gains at ") and core.reason.count("oscillation") == 1
+    core.start()
+    assert "oscillation" not in core.reason
+
+
+@pytest.mark.parametrize("share", [1e-4, 1e-2])
+def test_rotors_that_the_model_gives_bound_the_damper_of_stops(share):
+    """What a stop adds besides M may, on the rotor alone, die away no faster than the sampled loop carries."""
+    arm = arms.load("ur5")
+    rotors = share * arm.limit
+    given = make_core(arm.model.with_armature(rotors)).gains
+    unknown = make_core(arm.model).gains
+    assert (given.stop_extra <= given.stop_cap * rotors * (1.0 + 1e-12)).all()
+    assert (np.sign(given.stop_extra - unknown.stop_extra) == np.sign(share - 1e-3)).all()
+
+
 def test_stopped_is_left_when_joints_move():
     arm = arms.load("ur5")
     simulated = arm.simulated()

@@ -78,7 +78,7 @@ class Answering(TimedLoop):
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
         self._reversal = Reversal(self.limit, self._too_fast)
-        self.phase, self.reason, self.note = OFF, "not active", ""
+        self.phase, self._reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
         self.goals = Goals()
@@ -109,6 +109,14 @@ class Answering(TimedLoop):
     def mode(self) -> str:
         """Control mode in force."""
         return "gravity_compensation" if self.phase == YIELDING else self._bridge or self.options.mode
+
+    @property
+    def reason(self) -> str:
+        """Why the robot is in its phase; and by how much gains are lowered while they fed an oscillation."""
+        factor = self._watch.factor
+        if factor == 1.0:
+            return self._reason
+        return f"{self._reason}; oscillation: gains at {min(90, 10 * round(10.0 * factor))} %"
 
     @property
     def _reacts(self) -> bool:
@@ -280,10 +288,10 @@ class Answering(TimedLoop):
         if limited.scale < 1.0:
             self._plan = None  # the next state's plan begins where the robot is then
         if self.phase == STOPPED and within(qd, self._moving) != 1:
-            self._enter(STOPPING, self.reason)
+            self._enter(STOPPING, self._reason)
         rests = not gives_way and within(motion[1], self._rest) == within(qd, self._resting) == 1
         if self.phase == STOPPING and rests:
-            self._enter(STOPPED, self.reason)
+            self._enter(STOPPED, self._reason)
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
 
@@ -296,7 +304,9 @@ class Answering(TimedLoop):
             self._plan = None  # joints that are held again are stopped from where they are then
         if (reversal.found & ~found).any():
             names = ", ".join(self.model.joint_names[k] for k in np.flatnonzero(reversal.found & ~found))
-            self.reason += f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
+            self._reason += (
+                f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
+            )
         return reversal.let_go if reversal.let_go.any() else None
 
     def _held_up(self, q: Array) -> Array:
@@ -406,7 +416,7 @@ class Answering(TimedLoop):
 
     def _enter(self, phase: str, reason: str) -> None:
         if phase != self.phase:
-            self.phase, self.reason = phase, reason
+            self.phase, self._reason = phase, reason
 
     def stop(self, reason: str) -> None:
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""

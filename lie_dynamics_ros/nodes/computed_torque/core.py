@@ -219,13 +219,13 @@ class ComputedTorqueCore(Following):
         self._laws.set_gains(self._unlowered)
         self._reversal.acquit()
         self.scale_speed(1.0)
-        self.phase, self.reason, self.note = OFF, "no state yet", ""
+        self.phase, self._reason, self.note = OFF, "no state yet", ""
 
     def end(self) -> None:
         """Take note that states are answered no more."""
         self.goals.abort_all("the node is not active any more")
         self.forget()
-        self.phase, self.reason = OFF, "not active"
+        self.phase, self._reason = OFF, "not active"
 
     def succeed(self, other: ComputedTorqueCore) -> None:
         """Go on in place of the controller of another description: its efforts pass over smoothly, its stop stays."""
@@ -236,7 +236,7 @@ class ComputedTorqueCore(Following):
             self._efforts.succeed(other._efforts)
             self._effort_delay = other._effort_delay
             self._find_lead()
-            self.phase, self.reason = other.phase, other.reason
+            self.phase, self._reason = other.phase, other._reason
             if self.motors is None and other.player is not None and other._last is not None:
                 self.player, self._inherited, self._moved = other.player, other._last, other.mode
                 self._stood = other._standing(other.mode)

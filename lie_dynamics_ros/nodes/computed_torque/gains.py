@@ -33,10 +33,11 @@ STOP_SHARE = 10.0
 """Of a stop: what part of a joint's effort limit would damp it besides, at its velocity limit beside the plan's.
 
 So much that light joints are damped as far as the sampled loop can carry it: what they may carry is not known. But no
-more than the smallest rotor that is assumed can carry, as above the resonance of a gear it is all that feedback moves.
+more than the rotor can carry that the model gives, else a small one, as above the resonance of a gear it is all that
+feedback moves.
 """
 ROTOR = 1e-3
-"""Smallest reflected inertia of a rotor that is assumed, over a joint's effort limit [kg m^2 / (N m)]."""
+"""Reflected inertia of a rotor that is assumed where the model gives none, over the effort limit [kg m^2 / (N m)]."""
 STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""
 SLOWING = 100.0

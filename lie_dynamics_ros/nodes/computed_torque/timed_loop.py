@@ -50,7 +50,8 @@ class TimedLoop(RobotCore):
         limited &= np.isfinite(self.fastest)
         self._stop_extra = np.zeros(len(self.fastest))
         self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
-        self._rotors = np.where(limited, ROTOR * limits.effort, 0.0)
+        told = limits.armature  # 0 for "not given"
+        self._rotors = np.where(told > 0.0, told, np.where(limited, ROTOR * limits.effort, 0.0))
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._watch = OscillationWatch(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
         self._times = SampleTimes()
