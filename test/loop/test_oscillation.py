@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from support import arms
 from support.control.control_loop import ControlLoop
-from support.cores import make_core
+from support.cores import make_core, sine
 
+from lie_dynamics_ros.lie_dynamics import gravity_force
 from lie_dynamics_ros.nodes.computed_torque.oscillation_watch import CALM, LEAST_FACTOR, SWING, TURNS, OscillationWatch
 
 PERIOD = 0.002
@@ -117,3 +118,37 @@ def test_stopped_is_left_when_joints_move():
     loop.push = None
     loop.run(2.0)
     assert loop.core.phase == "stopped"
+
+
+def followed(arm, **values):
+    """Follow sines by passivity_based, rotors of 1 % of the limits unknown; return the record."""
+    simulated, q = arm.simulated(armature=0.01 * arm.limit), arm.random_pose(np.random.default_rng(5), 0.3)
+    simulated.set(q, 0.0 * q)
+    loop = ControlLoop(simulated, make_core(arm.model, mode="passivity_based", **values), 500.0, 1.0)
+    loop.step()
+    loop.core.follow(sine(q, 0.2 * np.minimum(1.0, arm.speed), np.linspace(0.4, 0.8, len(q)), 3.0))
+    return loop.run(3.0)
+
+
+def pd_with_gravity(arm, record):
+    """Return errors of PD with the model's gravity on the same motion, efforts a period late as well."""
+    simulated, errors = arm.simulated(armature=0.01 * arm.limit), []
+    simulated.set(record.q[0], record.qd[0])
+    late, stiffness = gravity_force(arm.model, record.q[0]), 4.0 * arm.limit
+    bodies = np.diag(simulated.mass_matrix(record.q[0]))
+    damping = np.minimum(2.0 * np.sqrt(stiffness * bodies), 150.0 * bodies)
+    for position, velocity in zip(record.desired, record.desired_rate, strict=True):
+        q, qd = simulated.q, simulated.qd
+        errors.append(position - q)
+        effort = gravity_force(arm.model, q) + stiffness * errors[-1] + damping * (velocity - qd)
+        simulated.advance(late, 4)
+        late = np.clip(effort, -arm.limit, arm.limit)
+    return np.array(errors)
+
+
+def test_learned_rotors_follow_far_closer_than_pd_with_gravity():
+    arm = arms.load("panda_arm")
+    record = followed(arm, learn_drives=True)
+    assert not {"stopping", "stopped"} & set(record.phase)
+    learned, pd = (np.sqrt(np.mean(np.square(x))) for x in (record.error, pd_with_gravity(arm, record)))
+    assert learned < 0.3 * pd, (learned, pd)
