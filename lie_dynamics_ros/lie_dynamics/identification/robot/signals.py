@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ...errors import InputError
 from ...lie._arrays import as_numbers
 from ...model.configuration import checked
+from ...model.coordinates import require_single_coordinates
 from ...model.model import Model
 from .problems import Problem, left_out_problems
 
@@ -70,6 +71,7 @@ def signals_of(
     InputError
         For bad input, joints that there are not, or no joint that is left.
     """
+    require_single_coordinates(model, "identification from a recording")
     names = model.joint_names
     if isinstance(left_out, str) or not all(name in names for name in left_out):
         raise InputError(f"left_out: some of the joints {list(names)} are expected, got {left_out!r}", name="left_out")
