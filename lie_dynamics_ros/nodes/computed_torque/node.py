@@ -190,7 +190,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
             self._standard.publish(core, answer, stamp)
         if answer.mode in TOOL_MODES:
             self._tool.publish(core.tool, answer.position, stamp)
-        if answer.reason is not self._logged[1]:
+        if answer.phase != self._logged[0] or answer.reason is not self._logged[1]:
             self._tell_phase()
         self._answer = answer
         if core.goals.results or self._trajectories.due(core):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from controlled_robot import MIDDLE, Loop, trajectory
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
-from node_harness import stamp_of
+from node_harness import LATCHED, stamp_of
 from node_robots import ARM, ARM_JOINTS, oracle
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 ERROR = b"\x02"
@@ -101,6 +102,18 @@ def test_hold_brings_the_robot_to_rest(bench):
     state = bench.wait(lambda: (s := bench.together(loop.states)) and stamp_of(s) > known + 10**9 and s, "a second")
     assert np.abs(state.velocity).max() < 1e-2
     assert state.position[0] < 0.35
+
+
+def test_each_phase_of_a_stop_is_published(bench):
+    """As a supervisor needs it: `stopped` follows `stopping`, for the same reason."""
+    loop = Loop(bench)
+    phases = bench.listen(String, f"{loop.control}/phase", LATCHED)
+    loop.trajectories.publish(trajectory(ARM_JOINTS, [20.0], [MIDDLE + 0.5], [np.zeros(7)]))
+    bench.wait(lambda: loop.position()[0] > 0.01, "the robot to move")
+    assert bench.set(loop.control, error_limit=1e-9).successful
+    bench.wait(lambda: phases and phases[-1].data.startswith("stopped"), "the phase stopped")
+    (first, reason), (last, same) = (message.data.split(": ", 1) for message in phases[-2:])
+    assert (first, last) == ("stopping", "stopped") and same == reason and "error_limit" in reason
 
 
 @pytest.mark.parametrize(
