@@ -43,7 +43,7 @@ def test_no_push_makes_a_joint_be_let_go(name, pulse, rng):
     for _ in range(60):
         loop.push = push * (-1.0 if int(loop.time / pulse) % 2 else 1.0)
         loop.step()
-    assert loop.core.reason == "asked to" and (np.abs(loop.record().qd) > arm.speed).any()
+    assert loop.core.reason.partition("; oscillation")[0] == "asked to" and (np.abs(loop.record().qd) > arm.speed).any()
 
 
 @pytest.mark.parametrize(("name", "joint"), [("panda_arm", 0), ("panda_arm", 6), ("ur5", 3), ("xarm7", 2)])
@@ -58,6 +58,6 @@ def test_a_push_that_grows_as_dampers_would_drive_is_no_reversal(name, joint):
         loop.push[joint] = arm.limit[joint] * min(2.0, 0.2 * np.exp(80.0 * (loop.time - 0.1)))
         loop.step()
     record = loop.record()
-    assert loop.core.reason == "asked to" and np.abs(record.qd[-1, joint]) > arm.speed[joint]
+    assert loop.core.reason.partition("; oscillation")[0] == "asked to" and np.abs(record.qd[-1, joint]) > arm.speed[joint]
     none = record.effort[:, joint] == 0.0
     assert 7 <= none.sum() <= 9 and not none[-1]  # the trial
