@@ -289,7 +289,8 @@ class Run:
             raise DefectError(f"a phase that no answer has; {told}")
         if self.phase in ("stopping", "stopped") and answer.phase in ("holding", "following") and not self.held:
             raise DefectError(f"a stop that nobody ended; {told}")
-        if self.phase == "stopped" and answer.phase == "stopping" and not self.held:
+        moves = (np.abs(core._velocity) > core._moving).any()  # then a stop is left until they rest again
+        if self.phase == "stopped" and answer.phase == "stopping" and not self.held and not moves:
             raise DefectError(f"a stop that begins again; {told}")
         if answer.phase == "following" and not self.hostile:
             desired, slack = answer.desired.position, 1e-5
