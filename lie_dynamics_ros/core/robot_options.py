@@ -10,7 +10,7 @@ import numpy as np
 
 from ..lie_dynamics import LieDynamicsError, Model
 from .errors import ParameterError
-from .setting import Setting
+from .setting import Setting, per_joint
 
 MODEL_SETTINGS = (
     Setting(
@@ -28,6 +28,13 @@ MODEL_SETTINGS = (
         "Friction of the joints, in place of what the URDF gives: YAML text, a file path, file:///path or "
         "package://name/path. Empty: none.",
         "while unconfigured",
+    ),
+    per_joint(
+        "rotors",
+        0.0,
+        "Inertia of the joint's rotor, seen at the joint, in place of the description's armature [kg m^2, kg]. "
+        "0: as the description says.",
+        high=1e6,
     ),
     Setting("payload_frame", "", "Link or frame that carries the payload; read where payload_mass is not zero."),
     Setting(
@@ -124,6 +131,7 @@ class RobotOptions:
     gravity: tuple[float, ...]
     damping: bool
     friction: bool
+    rotors: tuple[float, ...]
     payload: Payload
 
     @classmethod
@@ -147,10 +155,26 @@ class RobotOptions:
             "gravity": gravity,
             "damping": values["include_damping"],
             "friction": values["include_friction"],
+            "rotors": tuple(values["rotors"]),
             "payload": Payload.from_values(values),
         }
 
     def apply(self, model: Model) -> Model:
         """Return the model with all this included; raises ParameterError where that cannot be."""
-        model = model.with_joint_terms(armature=True, damping=self.damping, friction=self.friction)
+        model = self.with_rotors(model).with_joint_terms(armature=True, damping=self.damping, friction=self.friction)
         return self.payload.put_on(model).with_gravity(self.gravity)
+
+    def with_rotors(self, model: Model) -> Model:
+        """Return the model with the rotors that are given; raises ParameterError where it cannot have them."""
+        if not any(self.rotors):
+            return model
+        if len(self.rotors) not in (1, model.nv):
+            raise ParameterError(
+                f"rotors has {len(self.rotors)} entries; expected 1 or {model.nv}, one for each joint: "
+                f"{', '.join(model.joint_names)}"
+            )
+        given = np.broadcast_to(self.rotors, model.nv)
+        try:
+            return model.with_armature(np.where(given > 0.0, given, model.limits.armature))
+        except LieDynamicsError as error:
+            raise ParameterError(f"rotors: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,9 @@ class MovingBase:
         """Return this base for options, where ``dynamics`` is the robot's own model with all that they include."""
         other = copy.copy(self)
         weightless = (0.0, 0.0, 0.0)
+        own = options.rotors * dynamics.nv if len(options.rotors) == 1 else options.rotors
+        carriers = (0.0,) * (self._plain.nv - dynamics.nv)  # whose rotors are the description's
+        options = replace(options, rotors=carriers + own)
         other.whole = options.apply(self._plain).with_gravity(weightless)
         other._resting = dynamics.with_gravity(weightless)
         forward_kinematics(other.whole, other.whole.neutral())  # what needs compiling is compiled now

@@ -50,8 +50,7 @@ class TimedLoop(RobotCore):
         limited &= np.isfinite(self.fastest)
         self._stop_extra = np.zeros(len(self.fastest))
         self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
-        told = limits.armature  # 0 for "not given"
-        self._rotors = np.where(told > 0.0, told, np.where(limited, ROTOR * limits.effort, 0.0))
+        self._assumed_rotors = np.where(limited, ROTOR * limits.effort, 0.0)
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
         self._watch = OscillationWatch(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
         self._times = SampleTimes()
@@ -89,7 +88,9 @@ class TimedLoop(RobotCore):
         period = self._times.suited or usual
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
-        gains = make_gains(self._numbers, options.tool, self._stop_extra, self._rotors, period, delay, pole, usual)
+        told = self.dynamics.limits.armature  # 0 for "not given"
+        rotors = np.where(told > 0.0, told, self._assumed_rotors)
+        gains = make_gains(self._numbers, options.tool, self._stop_extra, rotors, period, delay, pole, usual)
         self._unlowered = gains
         self._laws.set_gains(lowered(gains, self._watch.factor))
         self._find_lead()

@@ -14,7 +14,15 @@ import lie_dynamics_ros
 from lie_dynamics_ros import Controller
 from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model, constraint_error, frame_pose, potential_energy
+from lie_dynamics_ros.lie_dynamics import (
+    ConstraintSet,
+    Model,
+    constraint_error,
+    frame_pose,
+    inverse_dynamics,
+    mass_matrix,
+    potential_energy,
+)
 from lie_dynamics_ros.nodes.computed_torque.controller import SETTINGS
 
 POSE = np.array([0.3, -0.4, 0.2, -1.9, 0.1, 1.6, 0.4])
@@ -113,6 +121,9 @@ BAD = (
     (lambda c: c.set(kp=50.0, kd="much"), "kd: expected a number, got 'much'"),
     (lambda c: c.set(kp=50.0, kd=-1.0), "kd holds -1; expected 0 to"),
     (lambda c: c.set(kp=[50.0] * 3), "kp has 3 entries; expected 1 or 7"),
+    (lambda c: c.set(kp=50.0, rotors=[0.1] * 3), "rotors has 3 entries; expected 1 or 7"),
+    (lambda c: c.set(kp=50.0, rotors=-0.1), "rotors holds -0.1; expected 0 to"),
+    (lambda c: c.set(kp=50.0, rotors=np.nan), "rotors holds nan; expected finite"),
     (lambda c: c.set(kp=50.0, saturate_efforts="yes"), "saturate_efforts: expected True or False"),
     (lambda c: c.set(kp=50.0, base_link="panda_link2"), "base_link can only be given when the controller is made"),
     (lambda c: c.set(kp=50.0, payload_mass=1.0), "payload_mass is set without payload_frame"),
@@ -245,3 +256,40 @@ def test_robot_with_loops():
     work = [energy(2.2 + h, 0.94) - energy(2.2 - h, 0.94), energy(2.2, 0.94 + h) - energy(2.2, 0.94 - h)]
     assert np.abs(work).max() > 1e-6
     np.testing.assert_allclose(out.effort, np.array(work) / (2 * h), atol=2e-3)
+
+
+def _worst_error(rotors, told) -> float:
+    """Return the largest error of a motion in MuJoCo, whose arm has `rotors`, at 500 Hz [rad]."""
+    arm = arms.load("panda_arm")
+    simulated = arm.simulated(armature=rotors)
+    simulated.set(POSE, 0.0)
+    controller = Controller(arms.OWN, rotors=told)
+    controller.update(0.0, POSE, np.zeros(7))
+    controller.follow([1.0, 2.0], [POSE + STEP, POSE], [np.zeros(7)] * 2)
+    errors = []
+    for k in range(1, 1000):
+        q = simulated.q
+        out = controller.update(0.002 * k, q, simulated.qd)
+        errors.append(np.abs(out.desired_position - q).max())
+        simulated.advance(out.effort, 4)
+    assert out.phase == "following"
+    return max(errors)
+
+
+def test_rotors_that_are_told_take_the_error_away():
+    rotors = 0.01 * arms.load("panda_arm").limit
+    untold, told = _worst_error(rotors, [0.0]), _worst_error(rotors, list(rotors))
+    assert told < 0.1 * untold, (told, untold)
+
+
+@pytest.mark.parametrize("rotors", [[0.2], [0.9, 0.8, 0.0, 0.6, 0.12, 0.11, 0.1]])
+def test_rotors_are_in_the_mass_matrix_that_mujoco_has(rotors):
+    arm = arms.load("panda_arm")
+    heavy = arm.simulated(armature=rotors)
+    dynamics = cores.make_core(arm.model, rotors=rotors).dynamics
+    qdd = np.array([1.0, -2.0, 3.0, -1.0, 2.0, -3.0, 4.0])
+    effort = inverse_dynamics(dynamics, POSE, 0.5 * STEP, qdd)
+    np.testing.assert_allclose(effort, heavy.inverse_dynamics(POSE, 0.5 * STEP, qdd), atol=1e-8)
+    # Zero keeps what the description says.
+    kept = cores.make_core(arm.model.with_armature(np.full(7, 0.3)), rotors=[0.0]).dynamics
+    np.testing.assert_allclose(mass_matrix(kept, POSE) - mass_matrix(arm.model, POSE), 0.3 * np.eye(7), atol=1e-12)
