@@ -1,8 +1,11 @@
 """Product of exponentials, factorisations, Ploen's matrices and the recursions, for trees and all kinds of joints."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.compare import relative
+from support.dense import Tree
 from support.robots import PANDA, TALOS, load
 from support.sample_trees import JOINTS, around, chain, to_model
 
@@ -87,7 +90,7 @@ def test_factorizations(sample, rng):
 
 
 def test_ploen(sample, rng):
-    """(19)-(28), (35)-(38)."""
+    """(23)-(29), (35)-(38)."""
     tree, screws = sample
     q, qd = tree.random(rng), rng.normal(size=tree.nv)
     p = ploen_matrices(screws, q, qd)
@@ -106,9 +109,49 @@ def test_ploen(sample, rng):
     rest = rate - 2.0 * skew
     assert np.abs(rest + rest.T).max() < 1e-12 * np.abs(skew).max()
     rest = rate - 2.0 * plain
+    assert relative(p.rest_of_plain(), rest) < 1e-11
     assert np.abs(rest + rest.T).max() > 1e-3 * np.abs(plain).max()
     batch = ploen_matrices(screws, np.array([q, q]), np.array([qd, 2.0 * qd]))
     assert relative(batch.skew_coriolis()[1], 2.0 * skew) < 1e-12
+
+
+def test_ploen_of_a_base_at_rest(sample, rng):
+    """(19)-(22) for every joint: twists, their rates with gravity as dV_0, torques."""
+    tree, screws = sample
+    q, (qd, qdd) = tree.random(rng), rng.normal(size=(2, tree.nv))
+    p = ploen_matrices(screws, q, qd)
+    V, dV = p.velocity().reshape(-1, 6), p.acceleration(qdd, dV0=np.zeros(6)).reshape(-1, 6)
+    lift, poses = (p.acceleration(qdd) - dV.ravel()).reshape(-1, 6), tree.poses(q)
+    motion = tree.twists(q, qd, qdd)
+    for node, name in zip(screws.bodies, tree.moving, strict=True):
+        assert relative(V[node], motion[name][0]) < 1e-12
+        assert relative(dV[node], motion[name][1]) < 1e-12
+        assert relative(lift[node], np.append(np.zeros(3), -poses[name][:3, :3].T @ tree.gravity)) < 1e-12
+    assert relative(p.torque(qdd), tree.inverse_dynamics(q, qd, qdd)) < 1e-12
+    batch = ploen_matrices(screws, np.array([q, q]), np.array([qd, -qd]))
+    assert relative(batch.torque(qdd), np.array([p.torque(qdd)] * 2)) < 1e-12
+    assert relative(batch.velocity(), np.array([p.velocity(), -p.velocity()])) < 1e-12
+
+
+@pytest.mark.parametrize("kind", NOT_WELDED)
+def test_ploen_of_a_base_that_moves(kind, rng):
+    """(19)-(22) with V_0 and dV_0, against the same tree carried by a free body that moves so."""
+    tree = around(rng, kind)
+    carrier = chain(rng, ["free"]).bodies[0]
+    bodies = [replace(b, parent=carrier.name) if b.parent is None else b for b in tree.bodies]
+    whole = Tree([carrier, *bodies], tree.gravity)
+    q, (qd, qdd) = whole.random(rng), rng.normal(size=(2, whole.nv))
+    motion, (i, k) = whole.twists(q, qd, qdd), whole.parts[0]
+    V0, dV0 = motion[carrier.name]
+    lift = np.append(np.zeros(3), -whole.poses(q)[carrier.name][:3, :3].T @ tree.gravity)
+    screws = ScrewTree.from_model(to_model(tree))
+    p = ploen_matrices(screws, q[i.stop :], qd[k.stop :])
+    V, dV = p.velocity(V0).reshape(-1, 6), p.acceleration(qdd[k.stop :], V0, dV0).reshape(-1, 6)
+    for node, name in zip(screws.bodies, tree.moving, strict=True):
+        assert relative(V[node], motion[name][0]) < 1e-12
+        assert relative(dV[node], motion[name][1]) < 1e-12
+    expected = whole.inverse_dynamics(q, qd, qdd)[k.stop :]
+    assert relative(p.torque(qdd[k.stop :], V0, dV0 + lift), expected) < 1e-12
 
 
 def test_rate_of_the_connections(rng):

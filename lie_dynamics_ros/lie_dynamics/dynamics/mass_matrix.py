@@ -98,7 +98,8 @@ def coriolis_matrix(
     method : {"christoffel", "ploen"}
         "christoffel": the one of the Christoffel symbols, PBP (55)-(57); for ball and free joints, whose rates are no
         derivatives of coordinates, the sum of m J^T dJ/dt over all particles, which is the same thing where both exist.
-        "ploen": Ploen (37), Proposition 1, which depends on where the body frames' origins are.
+        "ploen": Ploen (37), Proposition 1, which depends on where the body frames' origins are: that of
+        `ScrewTree.to_model()`, whose bodies are on the axes, is not that of the tree, but as right.
     threads : int
         Threads that share a batch.
 

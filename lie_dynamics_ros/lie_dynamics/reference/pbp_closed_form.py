@@ -1,4 +1,4 @@
-"""PBP's closed form as printed: sums of inner products of screws. Slow, short, and independent of the kernels.
+"""PBP's closed form, as printed but for (54): sums of inner products of screws. Slow, short, no kernels.
 
 For trees of joints made of axes, where node and coordinate are the same number. All sums run over the bodies beyond
 both coordinates, which in a chain are those of the paper's limits.
@@ -67,7 +67,10 @@ class ClosedForm:
         return np.asarray(self.ad_map(l, k) @ bracket(self.before(k, i), self._screw[k]))
 
     def second_derivative(self, l: int, i: int, k: int, m: int) -> Array:  # noqa: E741
-        """Return d2/dx_m dx_k of the carried screw of i at l. (54)."""
+        """Return d2/dx_m dx_k of the carried screw of i at l. (54), whose two cases are printed in each other's place.
+
+        The inner bracket is that of the coordinate nearer to the base.
+        """
         if k not in self._paths[m]:
             k, m = m, k
         if k == i or i not in self._paths[k] or k not in self._paths[m] or m not in self._paths[l]:

@@ -15,6 +15,7 @@ from .pbp_factorizations import block_diagonal, mass_factors
 from .screw_tree import ScrewTree
 
 Array = npt.NDArray[Any]
+_REST = np.zeros(6)  # V_0 of a base that does not move
 
 
 def body_coriolis(inertia: npt.ArrayLike, V: npt.ArrayLike) -> Array:
@@ -40,6 +41,8 @@ class PloenMatrices:
 
     Attributes
     ----------
+    qd : ndarray, shape (..., nv)
+        Rates of the coordinates [rad/s, m/s].
     S : ndarray, shape (6 N, nv)
         Screws in the nodes' frames.
     G : ndarray, shape (..., 6 N, 6 N)
@@ -53,13 +56,14 @@ class PloenMatrices:
     ad_Sqd : ndarray, shape (..., 6 N, 6 N)
         diag(-ad_{S_i qd_i}).
     ad_V : ndarray, shape (..., 6 N, 6 N)
-        diag(-ad*_{V_i}).
+        diag(-ad*_{V_i}), of a base at rest.
     Ct : ndarray, shape (..., 6 N, 6 N)
         diag of the skew matrices of Proposition 1.
     armature, gravity : ndarray
         Rotor inertias (nv,) and acceleration of free fall (3,).
     """
 
+    qd: Array
     S: Array
     G: Array
     Gamma: Array
@@ -70,6 +74,44 @@ class PloenMatrices:
     Ct: Array
     armature: Array
     gravity: Array
+
+    @property
+    def free_fall(self) -> Array:
+        """dV_0 = (0, -g), the acceleration of a base at rest that stands for gravity; the paper's g points up."""
+        return np.concatenate([np.zeros(3), -self.gravity])
+
+    def velocity(self, V0: npt.ArrayLike = _REST) -> Array:
+        """Return V = G S qd + G P0 V_0 (..., 6 N), twists of the nodes; V_0 (6,) is the base's. Ploen (19)."""
+        return _times(self.G, _times(self.S, self.qd) + _times(self.P0, V0))
+
+    def acceleration(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> Array:
+        """Return dV/dt = G (S qdd + ad_Sqd (Gamma V + P0 V_0) + P0 dV_0/dt), (..., 6 N). Ploen (20).
+
+        Parameters
+        ----------
+        qdd : array-like, shape (..., nv)
+            Accelerations of the coordinates [rad/s^2, m/s^2].
+        V0, dV0 : array-like, shape (6,)
+            Twist of the base and its rate, in the base's frame. Gravity enters through dV0: (0, -g) when left out; with
+            a base that moves, the rate of its twist plus (0, -g) with g in its axes.
+        """
+        carried = _times(self.Gamma, self.velocity(V0)) + _times(self.P0, V0)
+        base = _times(self.P0, self.free_fall if dV0 is None else dV0)
+        return _times(self.G, _times(self.S, qdd) + _times(self.ad_Sqd, carried) + base)
+
+    def force(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> Array:
+        """Return F = G^T (J dV/dt + ad_V J V), (..., 6 N), wrenches that the joints carry. Ploen (21)."""
+        V = self.velocity(V0)
+        momentum = _times(self.J, V)
+        turned = np.empty_like(momentum)
+        for start in range(0, V.shape[-1], 6):
+            b = slice(start, start + 6)
+            turned[..., b] = _times(-se3.ad_dual(V[..., b]), momentum[..., b])
+        return _times(_t(self.G), _times(self.J, self.acceleration(qdd, V0, dV0)) + turned)
+
+    def torque(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> Array:
+        """Return tau = S^T F, and what the rotors take, (..., nv). Ploen (22)."""
+        return np.asarray(_times(_t(self.S), self.force(qdd, V0, dV0)) + self.armature * np.asarray(qdd))
 
     def mass_matrix(self) -> Array:
         """Return M = S^T G^T J G S. Ploen (24), (36)."""
@@ -95,8 +137,16 @@ class PloenMatrices:
 
     def gravity_force(self) -> Array:
         """Return S^T G^T J G P0 dV_0 with dV_0 = (0, -g). Ploen (26), (38)."""
-        base = np.concatenate([np.zeros(3), -self.gravity])
-        return np.asarray(_t(self.S) @ _t(self.G) @ self.J @ self.G @ self.P0 @ base)
+        return np.asarray(_t(self.S) @ _t(self.G) @ self.J @ self.G @ self.P0 @ self.free_fall)
+
+    def rest_of_plain(self) -> Array:
+        """Return dM/dt - 2 C of the plain C, as N - N^T - 2 S^T G^T ad_V J G S. Ploen (29).
+
+        N = S^T G^T Gamma^T ad_Sqd^T G^T J G S. N - N^T is skew; ad_V J is not, so neither is the whole.
+        """
+        GS = self.G @ self.S
+        N = _t(GS) @ _t(self.Gamma) @ _t(self.ad_Sqd) @ _t(self.G) @ self.J @ GS
+        return np.asarray(N - _t(N) - 2.0 * self._sandwich(self.ad_V @ self.J))
 
     def _sandwich(self, middle: Array) -> Array:
         GS = self.G @ self.S
@@ -124,7 +174,7 @@ def ploen_matrices(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike) -> Ploe
     V = (factors.G @ own[..., None])[..., 0]
     blocks = [slice(6 * i, 6 * i + 6) for i in range(count)]
     return PloenMatrices(
-        S=factors.S, G=factors.G, Gamma=Gamma, J=factors.J, P0=P0,
+        qd=rates, S=factors.S, G=factors.G, Gamma=Gamma, J=factors.J, P0=P0,
         ad_Sqd=block_diagonal([-se3.ad(own[..., b]) for b in blocks]),
         ad_V=block_diagonal([-se3.ad_dual(V[..., b]) for b in blocks]),
         Ct=block_diagonal([body_coriolis(J, V[..., b]) for J, b in zip(tree.inertias, blocks, strict=True)]),
@@ -134,3 +184,7 @@ def ploen_matrices(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike) -> Ploe
 
 def _t(matrix: Array) -> Array:
     return np.swapaxes(matrix, -1, -2)
+
+
+def _times(matrix: npt.ArrayLike, vector: npt.ArrayLike) -> Array:
+    return np.asarray((np.asarray(matrix) @ np.asarray(vector)[..., None])[..., 0])

@@ -212,6 +212,9 @@ class ScrewTree:
 
         Every node becomes a joint of its own. A body whose frame is not on its axis is carried by a further frame that
         is, called "<name> axis", and its own frame is found under its name.
+
+        The same robot, so the same dynamics. Ploen (37) depends on the origins of the frames: `coriolis_matrix` of this
+        model by "ploen" is that of the frames on the axes, not `ploen_matrices(self, ...).skew_coriolis()`.
         """
         builder = ModelBuilder(self.gravity, judge_inertias=False)
         for i, (label, S) in enumerate(zip(self.names, self.body_screws, strict=True)):
