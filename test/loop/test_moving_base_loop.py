@@ -89,5 +89,7 @@ def test_a_robot_that_nothing_holds_moves_as_in_mujoco(rng):
 class _Bare:
     """Options that change nothing."""
 
+    rotors = (0.0,)
+
     def apply(self, model):
         return model
