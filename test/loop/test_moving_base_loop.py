@@ -1,5 +1,7 @@
 """Bases that move, in MuJoCo: an arm on a torso that turns and leans, and a robot that nothing holds."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -86,10 +88,11 @@ def test_a_robot_that_nothing_holds_moves_as_in_mujoco(rng):
         np.testing.assert_allclose(pushed[0], joints, atol=1e-8 * scale)
 
 
+@dataclass(frozen=True)
 class _Bare:
     """Options that change nothing."""
 
-    rotors = (0.0,)
+    rotors: tuple[float, ...] = (0.0,)
 
     def apply(self, model):
         return model
