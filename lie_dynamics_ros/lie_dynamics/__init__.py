@@ -31,7 +31,7 @@ _HOMES = {
     "errors": "DescriptionError GroupError InertiaError InputError LieDynamicsError SingularityError",
     "lie": "SpatialInertia",
     "model": "Model ModelBuilder joint_types",
-    "optimal": "torque_optimal_motion",
+    "optimal": "MotionCost optimal_motion torque_optimal_motion",
     "stewart": "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
     "dynamics.external": "external_wrench",
     "dynamics.derivatives.forward_derivatives": "forward_dynamics_derivatives hybrid_dynamics_derivatives",

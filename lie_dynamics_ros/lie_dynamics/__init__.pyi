@@ -93,7 +93,7 @@ from .geometry import (
 )
 from .lie import SpatialInertia
 from .model import Model, ModelBuilder, joint_types
-from .optimal import torque_optimal_motion
+from .optimal import MotionCost, optimal_motion, torque_optimal_motion
 from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forward_kinematics
 
 __all__ = [
@@ -115,6 +115,7 @@ __all__ = [
     "Mechanism",
     "Model",
     "ModelBuilder",
+    "MotionCost",
     "MotorDynamics",
     "Parameter",
     "PlatformWrench",
@@ -178,6 +179,7 @@ __all__ = [
     "mechanism",
     "mimic_couplings",
     "momentum",
+    "optimal_motion",
     "platform_wrench",
     "potential_energy",
     "project_to_constraints",

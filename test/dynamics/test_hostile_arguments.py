@@ -195,6 +195,7 @@ OF_ONE_STATE = (
     "assemble",
     "consistent_velocity",
     "consistent_acceleration",
+    "optimal_motion",
     "torque_optimal_motion",
     "platform_wrench",
 )

@@ -10,9 +10,10 @@ from support.sample_trees import around, chain, to_model
 from lie_dynamics_ros.lie_dynamics import (
     torque_optimal_motion,
 )
-from lie_dynamics_ros.lie_dynamics.optimal.bounds import make_bounds
+from lie_dynamics_ros.lie_dynamics.optimal import MotionCost
+from lie_dynamics_ros.lie_dynamics.optimal.bounds import Bound, make_bounds, rate_bound
 from lie_dynamics_ros.lie_dynamics.optimal.motion import make_task
-from lie_dynamics_ros.lie_dynamics.optimal.problem import Multipliers, Problem
+from lie_dynamics_ros.lie_dynamics.optimal.problem import Problem
 
 # -- any robot --------------------------------------------------------------------------------------------------------
 
@@ -25,28 +26,60 @@ def asked(rng, kind):
     start = model.random(rng)
     goal = model.integrate(start, rng.normal(size=model.nv))
     rates = rng.normal(size=(2, model.nv))
-    return tree, model, make_task(model, start, goal, 0.9, *rates, rng.uniform(0.5, 2.0, model.nv)), goal, rates
+    return tree, model, make_task(model, start, goal, 0.9, *rates), goal, rates
 
 
+@pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradient_against_differences(kind, rng):
-    """Along random changes, with limits of all kinds pressed; joint forces by a dense oracle."""
+def test_derivatives_against_differences(kind, free, rng):
+    """Of all costs and limits, with a given and a free duration; joint forces by a dense oracle."""
     tree, model, task, _, _ = asked(rng, kind)
-    x, dx, h = 0.3 * rng.normal(size=(5, model.nv)), rng.normal(size=(5, model.nv)), 1e-6
-    limits = replace(
-        model.limits, lower=np.full(model.nq, -0.1), upper=np.full(model.nq, 0.1),
-        velocity=np.full(model.nv, 0.5), effort=np.full(model.nv, 1.0),
+    n = model.nv
+    weights = MotionCost(torque=rng.uniform(0.5, 2.0, n), power=0.1, energy=0.3, acceleration=0.2, jerk=1e-3, time=2.0)
+    wave = rng.normal(size=(2, n))
+
+    def obstacles(q):
+        x = model.difference(np.broadcast_to(fixed, q.shape), q)
+        return x @ wave.T, np.broadcast_to(wave, (len(q), 2, n))
+
+    fixed = model.neutral()
+    plain = all(j.kind not in ("spherical", "free") for j in model.joints)
+    task = replace(
+        task, duration=(0.5, 2.0) if free else (0.9, 0.9), weights=weights.weights(model),
+        obstacles=obstacles if plain else None,
     )  # fmt: skip
-    problem = Problem(task, make_bounds(model, limits, np.full(model.nv, 5.0)), 5, 3.0)
-    given = Multipliers({k: rng.uniform(0, 2, v.shape) for k, v in problem.unloaded().values.items()}, 4.0)
-    slope = (problem.gradient(x + h * dx, given)[0] - problem.gradient(x - h * dx, given)[0]) / (2 * h)
-    value, gradient = problem.gradient(x, given)
-    assert (gradient * dx).sum() == pytest.approx(slope, rel=2e-6)
-    motion = task.motion(problem.table, x)
+    most = np.full(n, 0.5)
+    limits = replace(
+        model.limits, lower=np.full(model.nq, -0.1), upper=np.full(model.nq, 0.1), velocity=most, effort=2.0 * most,
+        acceleration=most, deceleration=most, jerk=most,
+    )  # fmt: skip
+    bounds = make_bounds(model, limits, np.full(n, 5.0)) | {"effort_rate": rate_bound(model, 3.0)}
+    if plain:
+        bounds["obstacle"] = Bound(np.zeros(2), np.full(2, np.inf), np.ones(2))
+    if free:
+        bounds["duration"] = Bound(np.array([0.5]), np.array([2.0]), np.array([2.0]))
+    problem = Problem(task, bounds, 5, 3.0)
+    x, dx, h = 0.3 * rng.normal(size=problem.size), rng.normal(size=problem.size), 1e-6
+    if free:
+        x[-1], dx[-1] = 0.9, 0.3 * dx[-1]
+    z = np.where(problem.weight > 0.0, rng.uniform(0, 1, problem.weight.size), 0.0)
+    point, ahead, behind = (problem.at(x + s * dx) for s in (0.0, h, -h))
+    gradient = problem.gradient(point)
+    assert gradient @ dx == pytest.approx((ahead.cost - behind.cost) / (2 * h), rel=2e-6)
+    room = (ahead.room - behind.room) / (2 * h)
+    assert relative(problem.forward(point, dx), room) < 2e-6
+    assert problem.transposed(point, z) @ dx == pytest.approx(z @ room, rel=2e-6, abs=2e-6 * np.abs(z * room).sum())
+    first, second = problem.hessian(point, z, np.zeros_like(z))
+    slopes = [problem.gradient(p) - problem.transposed(p, z) for p in (ahead, behind)]
+    assert relative((first + second) @ dx, (slopes[0] - slopes[1]) / (2 * h)) < 2e-5
+    assert np.linalg.eigvalsh(first).min() > -1e-9 * np.abs(first).max()
+    stiff = problem.hessian(point, z, z)[0] - first
+    dy = rng.normal(size=problem.size)
+    expected = (problem.forward(point, dy) * z) @ problem.forward(point, dx)
+    assert dy @ stiff @ dx == pytest.approx(expected, rel=1e-6, abs=1e-9 * np.abs(stiff).max())
+    motion = point.motion
     tau = np.array([tree.inverse_dynamics(*s) for s in zip(motion.q, motion.qd, motion.qdd, strict=True)])
-    plain = Problem(task, {}, 5, 1.0)
-    assert plain.gradient(x, plain.unloaded())[0] == pytest.approx(0.9 * problem.w @ (tau**2 @ task.weights), rel=1e-9)
-    assert value != 0.0
+    assert relative(point.values["effort"], tau) < 1e-9
 
 
 @pytest.mark.parametrize("kind", [*KINDS[:-1], pytest.param(KINDS[-1], marks=pytest.mark.slow)])  # a user's joint

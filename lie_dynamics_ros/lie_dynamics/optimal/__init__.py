@@ -1,7 +1,8 @@
-"""Motions between two states that take the least joint forces."""
+"""Motions between two states, or through many, of least cost."""
 
 from __future__ import annotations
 
-from .motion import OptimalMotion, OptimalMotionError, torque_optimal_motion
+from .bounds import MotionCost
+from .motion import OptimalMotion, OptimalMotionError, optimal_motion, torque_optimal_motion
 
-__all__ = ["OptimalMotion", "OptimalMotionError", "torque_optimal_motion"]
+__all__ = ["MotionCost", "OptimalMotion", "OptimalMotionError", "optimal_motion", "torque_optimal_motion"]

@@ -5,6 +5,7 @@ Coordinates of all other joints are their own chart, x = q - start.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ class Part:
     """What one ball or free joint takes to go between the chart and body rates: matrices (k, m, m), m of 3 or 6."""
 
     where: slice
+    ad: Callable[[Array], Array]
+    chart: tuple[Array, Array, Array]
     jacobian: Array
     first: Array  # its rate
     second: Array  # the rate of that
@@ -40,22 +43,53 @@ class ChartedMotion:
     qdd: Array
     parts: tuple[Part, ...]
 
-    def pull_back(self, dq: Array, dqd: Array, dqdd: Array) -> tuple[Array, Array, Array]:
-        """Return derivatives (k, r, nv) along x, xd and xdd for those along q (its tangent), qd and qdd.
+    def jacobian(self) -> Array | None:
+        """Return how (u, qd, qdd) change with (x, xd, xdd), (k, 3 nv, 3 nv); None where all joints are their own chart.
 
         A change dx moves the configuration by u = J dx in the body's frame, and changes the rates V = J xd by
         du/dt + ad_V u and their derivatives by d^2u/dt^2 + ad_A u + ad_V du/dt, A = dV/dt.
         """
         if not self.parts:
-            return dq, dqd, dqdd
-        x, xd, xdd = dq.copy(), dqd.copy(), dqdd.copy()
+            return None
+        k, n = self.qd.shape
+        whole = np.broadcast_to(np.eye(3 * n), (k, 3 * n, 3 * n)).copy().reshape(k, 3, n, 3, n)
         for p in self.parts:
-            a, b, c = (d[..., p.where] for d in (dq, dqd, dqdd))
             J, V = p.jacobian, p.ad_rate
-            x[..., p.where] = a @ J + b @ (p.first + V @ J) + c @ (p.second + p.ad_acceleration @ J + V @ p.first)
-            xd[..., p.where] = b @ J + c @ (2.0 * p.first + V @ J)
-            xdd[..., p.where] = c @ J
-        return x, xd, xdd
+            slope = p.first + V @ J
+            blocks = {
+                (0, 0): J, (1, 0): slope, (1, 1): J, (2, 2): J, (2, 1): slope + p.first,
+                (2, 0): p.second + p.ad_acceleration @ J + V @ p.first,
+            }  # fmt: skip
+            for (a, b), block in blocks.items():
+                whole[:, a, p.where, b, p.where] = block
+        return whole.reshape(k, 3 * n, 3 * n)
+
+    def curvature(self, slopes: Array) -> Array:
+        """Return second derivatives along (x, xd, xdd), (k, 3 nv, 3 nv), of slopes (k, 3, nv) times (u, qd, qdd).
+
+        Along configurations they are those along exponential coordinates: exp(x + dx) = exp(x) exp(u).
+        """
+        k, n = self.qd.shape
+        whole = np.zeros((k, 3, n, 3, n))
+        for p in self.parts:
+            m = p.where.stop - p.where.start
+            step = 1e-30j * np.eye(3 * m).reshape(3 * m, 1, 3, m)
+            x, xd, xdd = np.moveaxis(np.stack(p.chart, axis=1) + step, -2, 0)
+            moved = _part(p.where, p.ad, x, xd, xdd)
+            a, b, c = (slopes[:, d, None, p.where] for d in range(3))
+            J, V = moved.jacobian, moved.ad_rate
+            rows = (
+                a @ J + b @ (moved.first + V @ J) + c @ (moved.second + moved.ad_acceleration @ J + V @ moved.first),
+                b @ J + c @ (2.0 * moved.first + V @ J),
+                c @ J,
+            )
+            found = np.stack([r[..., 0, :].imag / 1e-30 for r in rows], axis=-2)  # (3 m, k, 3, m)
+            found = found.reshape(3, m, k, 3, m).transpose(2, 0, 1, 3, 4)
+            part = 0.5 * (found + found.transpose(0, 3, 4, 1, 2))
+            for d in range(3):
+                for e in range(3):
+                    whole[:, d, p.where, e, p.where] = part[:, d, :, e, :]
+        return whole.reshape(k, 3 * n, 3 * n)
 
 
 def charted_motion(model: Model, start: Array, x: Array, xd: Array, xdd: Array) -> ChartedMotion:
@@ -65,13 +99,18 @@ def charted_motion(model: Model, start: Array, x: Array, xd: Array, xdd: Array) 
         if joint.kind not in ("spherical", "free"):
             continue
         s = joint.v_slice
-        ad = so3.hat if joint.kind == "spherical" else se3.ad
-        J, first, second = _rates(ad(x[:, s]), ad(xd[:, s]), ad(xdd[:, s]))
-        rate, change = xd[:, s, None], xdd[:, s, None]
-        qd[:, s] = (J @ rate)[..., 0]
-        qdd[:, s] = (J @ change + first @ rate)[..., 0]
-        parts.append(Part(s, J, first, second, ad(qd[:, s]), ad(qdd[:, s])))
+        part = _part(s, so3.hat if joint.kind == "spherical" else se3.ad, x[:, s], xd[:, s], xdd[:, s])
+        qd[:, s] = (part.jacobian @ xd[:, s, None])[..., 0]
+        qdd[:, s] = (part.jacobian @ xdd[:, s, None] + part.first @ xd[:, s, None])[..., 0]
+        parts.append(part)
     return ChartedMotion(model.integrate(start, x), qd, qdd, tuple(parts))
+
+
+def _part(where: slice, ad: Callable[[Array], Array], x: Array, xd: Array, xdd: Array) -> Part:
+    J, first, second = _rates(ad(x), ad(xd), ad(xdd))
+    rate = (J @ xd[..., None])[..., 0]
+    change = (J @ xdd[..., None] + first @ xd[..., None])[..., 0]
+    return Part(where, ad, (x, xd, xdd), J, first, second, ad(rate), ad(change))
 
 
 def to_chart(model: Model, x: Array, qd: Array) -> Array:

@@ -1,7 +1,8 @@
-"""Motions between two states in a given time that take the least joint forces."""
+"""Motions between two states, or through many, of least cost within limits."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,154 +14,22 @@ from ..model.arguments import of_model
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
-from .bounds import Bounds, largest_excess, make_bounds, require_within
+from .bounds import Bound, MotionCost, make_bounds, rate_bound, require_within
 from .chart import to_chart
-from .modes import modes_at
-from .problem import Multipliers, Problem, Task
-
-# Finds the coefficients of least cost: quasi-Newton steps in coordinates where the Hessian is nearly one.
-
-_ROUNDS = 12
-_STEPS = 60
-_PUSHES = 30
-#: Largest stiffness of limits: beyond, the Hessian has too few digits left.
-_STIFFEST = 1e7
-
-
-def factor(hessian: Array) -> Array:
-    """Return L (n, n), L L^T the Hessian, lifted by round-off of its diagonal so that it has one."""
-    diagonal = np.einsum("ii->i", hessian).copy()
-    largest = diagonal.max(initial=0.0) or 1.0
-    scale = np.sqrt(np.where(diagonal > 1e-30 * largest, diagonal, largest))
-    unit = hessian / scale / scale[:, None]
-    for lift in (1e-13, 1e-10, 1e-7):
-        try:
-            return np.asarray(scale[:, None] * np.linalg.cholesky(unit + lift * np.eye(len(unit))))
-        except np.linalg.LinAlgError:
-            continue
-    return np.diag(scale)
-
-
-def descend(problem: Problem, x: Array, given: Multipliers, small: float) -> tuple[Array, float]:
-    """Return coefficients (count, nv) near x of least Lagrangian, and what a step more is predicted to gain.
-
-    In y = L^T x, L L^T the Hessian of Gauss and Newton, what is left of the true Hessian beside the unit matrix comes
-    from second derivatives of the joint forces, which act on low modes alone: L-BFGS learns it in few steps. L is
-    renewed until the gain predicted, g^T H^-1 g / 2, is below `small`.
-    """
-    from scipy.linalg import solve_triangular
-    from scipy.optimize import minimize
-
-    gain = before = np.inf
-    if not x.size:
-        return x, 0.0
-    for _ in range(_ROUNDS):
-        L, start = factor(problem.hessian(x, given)), x
-
-        def along(y: Array, L: Array = L, start: Array = start) -> Array:
-            return np.asarray(start + solve_triangular(L, y, lower=True, trans="T").reshape(start.shape))
-
-        def objective(y: Array, L: Array = L) -> tuple[float, Array]:
-            value, gradient = problem.gradient(along(y), given)
-            return value, solve_triangular(L, gradient.ravel(), lower=True)
-
-        zero = np.zeros(x.size)
-        gain = 0.5 * float(np.sum(objective(zero)[1] ** 2))
-        if gain <= small or gain > 0.5 * before:  # found, or no further than round-off lets it
-            break
-        before = gain
-        options = {"maxiter": _STEPS, "maxcor": 30, "ftol": 0.0, "gtol": np.sqrt(0.1 * small / x.size)}
-        x = along(minimize(objective, zero, jac=True, method="L-BFGS-B", options=options).x)
-    return x, gain
-
-
-def settle(problem: Problem, x: Array, given: Multipliers, small: float, tight: float) -> tuple[Array, Multipliers]:
-    """Return coefficients and multipliers of least cost within the limits, by augmented Lagrangians.
-
-    Limits are kept to `tight` at the points of the quadrature, in units of each limit's scale, unless stiffness ends.
-    """
-    x, _ = descend(problem, x, given, small)
-    before = np.inf
-    for _ in range(_PUSHES if problem.bounds else 0):
-        values = problem.task.values(problem.task.motion(problem.table, x))
-        now = problem.unsettled(values, given)
-        given = problem.raised(values, given)
-        if now <= tight:
-            break
-        if now > 0.25 * before and given.stiffness < _STIFFEST:
-            given = Multipliers(given.values, 10.0 * given.stiffness)
-        before = now
-        x, _ = descend(problem, x, given, small)
-    return x, given
-
-
-# What a caller asks for, checked: ends, times, weights and guesses of a motion.
-
-
-def make_task(
-    model: Model, start: npt.ArrayLike, goal: npt.ArrayLike, duration: float,
-    start_velocity: npt.ArrayLike | None, goal_velocity: npt.ArrayLike | None, weights: npt.ArrayLike | None,
-) -> Task:  # fmt: skip
-    """Return the arguments of `torque_optimal_motion` as a Task, its errors raised."""
-    _require_smooth(model)
-    T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
-    a, b = one(model, start, "start", model.nq), one(model, goal, "goal", model.nq)
-    v0, v1 = (
-        np.zeros(model.nv) if v is None else one(model, v, name, model.nv)
-        for v, name in ((start_velocity, "start_velocity"), (goal_velocity, "goal_velocity"))
-    )
-    factors = np.ones(model.nv) if weights is None else one(model, weights, "weights", model.nv)
-    if not (factors > 0.0).all():
-        raise InputError(f"weights: positive numbers are expected, got {weights!r}", name="weights", value=weights)
-    x = model.difference(a, b)
-    return Task(model, a, np.stack([np.zeros(model.nv), T * v0, x, T * to_chart(model, x, v1)]), T, factors)
-
-
-def _require_smooth(model: Model) -> None:
-    if model._actuation_terms is not None and model._actuation_terms[1].any():
-        name = coordinate_name(model, int(np.argmax(model._actuation_terms[1] != 0.0)), False)
-        raise DescriptionError(
-            f"joint {name!r}: dry friction has no derivative where the joint turns back; a model without it is "
-            "expected, with_joint_terms(friction=False)",
-            name=name,
-        )
-
-
-def one(model: Model, value: npt.ArrayLike, name: str, size: int) -> Array:
-    """Return one real vector of that size, or raise an InputError."""
-    array = checked(value, size, name, model)
-    if array.ndim != 1 or np.iscomplexobj(array):
-        raise InputError(f"{name}: {size} real numbers are expected, got {value!r}", name=name, value=value)
-    return array
-
-
-def bent(task: Task, guess: npt.ArrayLike, count: int) -> Array:
-    """Return coefficients (count, nv) of the least bent path through a guess, at equal steps of time."""
-    model = task.model
-    path = checked(guess, model.nq, "guess", model)
-    if path.ndim != 2 or len(path) < 2 or np.iscomplexobj(path):
-        message = f"guess: real numbers of shape (k, {model.nq}), k >= 2, are expected, got shape {path.shape}"
-        raise InputError(message, name="guess", value=path.shape)
-    table = modes_at(np.linspace(0.0, 1.0, len(path)), count)
-    rest = model.difference(task.start, path) - table.cubic[0] @ task.ends
-    return np.asarray(np.linalg.lstsq(table.modes[0], rest, rcond=1e-9)[0])
-
-
-def require_ends_within(task: Task, bounds: Bounds) -> None:
-    """Raise an InputError that names the joint where an end of the motion is outside the limits."""
-    motion = task.motion(modes_at(np.array([0.0, 1.0]), 1), np.zeros((1, task.model.nv)))
-    values = task.values(motion)
-    for k, what in enumerate(("start", "goal")):
-        require_within(task.model, bounds, what, {kind: values[kind][k] for kind in ("position", "velocity")})
-
+from .interior_point import CENTRAL, FIRST, Found, predicted_gain, solve
+from .modes import Conditions, Terms, shapes_at
+from .problem import Obstacles, Problem, Task
 
 Array = npt.NDArray[np.float64]
 
 _FIRST_MODES = 8
 _MOST_MODES = 256
-#: How well limits are kept at the points of the quadrature, in units of their scale, and how far off is no solution.
-_TIGHT, _BROKEN = 1e-6, 1e-2
+#: How far limits may be exceeded, in units of their scale: by what counts as feasible, by what is converged, and by
+#: what is returned at all.
+_FEASIBLE, _KEPT, _BROKEN = 1e-6, 1e-3, 1e-2
 _SAMPLES = 201
+#: How much longer a motion is tried where limits cannot be kept.
+_LONGER = (1.25, 1.5, 2.0, 3.0)
 
 
 class OptimalMotionError(LieDynamicsError):
@@ -169,7 +38,7 @@ class OptimalMotionError(LieDynamicsError):
 
 @dataclass(frozen=True, eq=False)
 class OptimalMotion:
-    """A motion between two states whose joint forces are least among its neighbours, as far as `residual` tells.
+    """A motion whose cost is least among its neighbours, as far as `residual` tells.
 
     Attributes
     ----------
@@ -182,22 +51,35 @@ class OptimalMotion:
     duration : float
         Time of the motion [s].
     cost : float
-        Integral over time of the sum of weights tau^2 [N^2 m^2 s and the like].
+        What it costs: the integral over time of the sum of weights tau^2 [N^2 m^2 s and the like], or of what else.
     modes : int
         Number of polynomials that bend each coordinate.
     history : tuple of (int, float)
         Numbers of modes that were tried, and the cost of each.
     residual : float
-        How far the motion is from being stationary: by how much of the cost one step of Gauss and Newton among twice
-        as many modes is predicted to lower it; where limits push, by how much of it the last doubling of modes changed
-        it, infinite if there was none. An estimate, no bound.
+        How far the motion is from being stationary, as a part of the cost: by how much one step of Newton among twice
+        as many modes is predicted to lower it; where limits push, `stationarity` and `gap` together, among these modes.
+        An estimate, no bound.
+    refinement : float
+        What more modes are expected to gain, as a part of the cost: `residual`, or where limits push what the last
+        doubling changed, infinite if there was none.
+    stationarity : float
+        By how much of the cost one more step of Newton among the same modes is predicted to lower it: first-order
+        residual of the optimality conditions, in the metric of the Hessian.
+    gap : float
+        Sum of products of multipliers and room left to limits, as a part of the cost; 0 without limits. Were the
+        problem convex, the cost would be at most so much above the least of these modes.
     excess : float
-        How far limits are exceeded anywhere at `time`, largest: positions in units of their range, rates in units of
-        their limit, joint forces in units of `effort_scale`. 0 without limits.
+        How far limits are exceeded, largest, at the points of the quadrature, at eight steps between each two of them
+        and at `time`: positions in units of their range, rates, accelerations and rates of forces in units of their
+        limit, joint forces in units of `effort_scale`, obstacles in their own. 0 without limits.
     effort_scale : ndarray, shape (nv,)
         Usual joint forces, by which those of the limits are measured [N m, N].
     converged : bool
-        Whether `residual` is at most the tolerance and `excess` at most 0.001.
+        Whether `residual` is at most the tolerance, `excess` at most 0.001, and `reason` "optimal".
+    reason : str
+        How the search ended: "optimal" (no step is predicted to gain), "stalled" (no step goes down), "iterations"
+        (too many steps), or "start" (the guess, because the search ended above it or outside of the limits).
     """
 
     time: Array
@@ -210,9 +92,13 @@ class OptimalMotion:
     modes: int
     history: tuple[tuple[int, float], ...]
     residual: float
+    refinement: float
+    stationarity: float
+    gap: float
     excess: float
     effort_scale: Array
     converged: bool
+    reason: str
     _task: Task
     _coefficients: Array
 
@@ -221,9 +107,9 @@ class OptimalMotion:
         t = as_real(time, (), "time")
         if not ((t >= 0.0) & (t <= self.duration)).all():
             raise InputError(f"time: 0 to {self.duration} s is expected, got {time!r}", name="time", value=time)
-        table = modes_at(t.ravel() / self.duration, len(self._coefficients))
-        motion = self._task.motion(table, self._coefficients)
-        found = motion.q, motion.qd, motion.qdd, self._task.values(motion)["effort"]
+        table = shapes_at(t.ravel() / self.duration, len(self._coefficients) - 4)
+        path, motion = self._task.motion(table, self._coefficients, self.duration)
+        found = motion.q, motion.qd, motion.qdd, self._task.values(path, motion)["effort"]
         a, b, c, d = (x.reshape(*t.shape, -1) for x in found)
         return a, b, c, d
 
@@ -245,10 +131,71 @@ def torque_optimal_motion(
 ) -> OptimalMotion:
     """Return a motion from one state to another in a given time that takes the least joint forces.
 
-    It makes the integral of the sum of weights tau^2 stationary, tau that of `inverse_dynamics`, going downhill from
-    the guess with the exact gradient, of `inverse_dynamics_derivatives`. Paths are polynomials of time, of more and
-    more modes until the residual is below the tolerance. Other guesses may lead to motions that take less: nothing is
-    said of those far away.
+    It makes the integral of the sum of weights tau^2 stationary, tau that of `inverse_dynamics`: `optimal_motion` with
+    the cost of torque alone, and no other limits than those of positions, velocities and efforts.
+
+    Parameters
+    ----------
+    model, start, goal, start_velocity, goal_velocity, guess, tolerance, max_modes
+        As `optimal_motion`.
+    duration : float
+        Time of the motion [s].
+    weights : array-like, shape (nv,), optional
+        Positive factors of the squared joint forces; 1 when left out. Where coordinates have different units, choose
+        them: 1 / (largest force)^2, for instance.
+    limits : JointLimits, optional
+        Positions, velocities and efforts to keep; `model.limits` for those of the description, and
+        `dataclasses.replace(model.limits, effort=...)` for others. None are kept when left out. Its other fields are
+        not looked at.
+
+    Returns
+    -------
+    OptimalMotion
+        The motion, its cost, and how far it is from being stationary.
+
+    Raises
+    ------
+    DescriptionError, InputError, GroupError, SingularityError, OptimalMotionError
+        As `optimal_motion`.
+    """
+    T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
+    factors = np.ones(model.nv) if weights is None else single_vector(model, weights, "weights", model.nv)
+    if not (factors > 0.0).all():
+        raise InputError(f"weights: positive numbers are expected, got {weights!r}", name="weights", value=weights)
+    if isinstance(limits, JointLimits):
+        endless = np.full(model.nv, np.inf)
+        limits = replace(limits, acceleration=endless, deceleration=endless, jerk=endless)
+    return optimal_motion(
+        model, start, goal, T, cost=MotionCost(torque=factors), start_velocity=start_velocity,
+        goal_velocity=goal_velocity, limits=limits, guess=guess, tolerance=tolerance, max_modes=max_modes,
+    )  # fmt: skip
+
+
+@of_model
+def optimal_motion(
+    model: Model,
+    start: npt.ArrayLike,
+    goal: npt.ArrayLike,
+    duration: float | tuple[float, float],
+    *,
+    cost: MotionCost | None = None,
+    start_velocity: npt.ArrayLike | None = None,
+    goal_velocity: npt.ArrayLike | None = None,
+    waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    periodic: bool = False,
+    limits: JointLimits | None = None,
+    effort_rate: npt.ArrayLike | None = None,
+    obstacles: Obstacles | None = None,
+    guess: npt.ArrayLike | None = None,
+    tolerance: float = 1e-4,
+    max_modes: int = 32,
+) -> OptimalMotion:
+    """Return a motion of least cost within limits, never worse than its start where that keeps them.
+
+    Paths are polynomials of time, of more and more modes until the residual is below the tolerance. For each number of
+    modes an interior-point method goes from the guess to a stationary motion, by Newton's steps with first and second
+    derivatives of inverse dynamics, exact. Other guesses may lead to motions that cost less: nothing is said of those
+    far away.
 
     Parameters
     ----------
@@ -257,23 +204,33 @@ def torque_optimal_motion(
     start, goal : array-like, shape (nq,)
         Configurations at the ends [rad, m]. Angles are not taken modulo 2 pi; ball and free joints go the shorter way
         round, unless forces send them another one.
-    duration : float
-        Time of the motion [s].
+    duration : float or (float, float)
+        Time of the motion [s]; or the shortest and longest, between which it is found.
+    cost : MotionCost, optional
+        What to keep small; the squares of joint forces when left out.
     start_velocity, goal_velocity : array-like, shape (nv,), optional
         Rates at the ends [rad/s, m/s]; rest when left out.
-    weights : array-like, shape (nv,), optional
-        Positive factors of the squared joint forces; 1 when left out. Where coordinates have different units, choose
-        them: 1 / (largest force)^2, for instance.
+    waypoints : (array-like (m,), array-like (m, nq)), optional
+        Parts of the duration, rising, between 0 and 1, and the configurations there, met exactly.
+    periodic : bool
+        Whether the motion ends with the rates and accelerations it begins with, which are found, and with its first
+        configuration moved from `start` to `goal`. Where it begins is found, too: give waypoints.
     limits : JointLimits, optional
-        Positions, velocities and efforts to keep; `model.limits` for those of the description, and
-        `dataclasses.replace(model.limits, effort=...)` for others. None are kept when left out. Its other fields are
-        not looked at. An effort limit of 0 makes a joint passive. They are kept at the points of a quadrature, and
-        nearly so in between; see `OptimalMotion.excess`.
+        Positions, velocities, efforts, accelerations (the smaller one of `acceleration` and `deceleration`, either
+        way) and jerk to keep, those that are finite; `model.limits` for those of the description. None are kept when
+        left out. An effort limit of 0 makes a joint passive, to 2e-4 of `OptimalMotion.effort_scale`. They are kept at
+        the points of a quadrature, with a margin of what is lost at eight steps between each two of them; see
+        `OptimalMotion.excess`.
+    effort_rate : array-like, shape (nv,), optional
+        Largest rates of joint forces [N m/s, N/s], kept as quotients of differences over these steps.
+    obstacles : callable, optional
+        From configurations (k, nq) to the room left, (k, m), negative inside an obstacle, and its derivatives
+        (k, m, nv), along `Model.integrate`. Its own second derivatives are left out.
     guess : array-like, shape (k, nq), optional
         Configurations at equal steps of time, ends included, to start from; a cubic in time when left out.
     tolerance : float
-        Residual at which the search ends. Where limits push, joint forces have kinks, and polynomials come near them
-        slowly: 1e-3 to 1e-5 is what to ask for then.
+        `refinement` at which the search ends. Where limits push, joint forces have kinks, and polynomials come near
+        them slowly: 1e-3 to 1e-5 is what to ask for then.
     max_modes : int
         Largest number of modes of each coordinate, 1 to 256.
 
@@ -290,27 +247,162 @@ def torque_optimal_motion(
         For bad input, which includes ends outside the limits; for a half turn of a ball or free joint as
         `Model.difference`.
     OptimalMotionError
-        If no motion was found that keeps the limits; if the forces of the motion are too large for double precision.
+        If no motion was found that keeps the limits, with the time that would keep them where one was found; if the
+        forces of the motion are too large for double precision.
     """
-    task = make_task(model, start, goal, duration, start_velocity, goal_velocity, weights)
+    task = make_task(
+        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, obstacles
+    )  # fmt: skip
     small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
     most = count_of("max_modes", max_modes, 1, _MOST_MODES)
-    count = min(_FIRST_MODES, most)
-    x = np.zeros((count, model.nv)) if guess is None else bent(task, guess, count)
-    unit = _usual_cost(task, x)
-    usual = np.sqrt(unit / (task.duration * task.weights * max(model.nv, 1)))
+    needed = len(task.conditions.terms) - 4 + 1
+    if most < needed:
+        raise InputError(f"max_modes: {needed} or more are needed by the waypoints, got {most}", name="max_modes")
+    count = min(max(_FIRST_MODES, 2 * needed), most)
+    T = float(np.sqrt(task.duration[0] * task.duration[1]))
+    plain = Problem(task, {}, count, 1.0)
+    first = plain.variables(np.zeros_like(plain.base), T) if guess is None else initial_guess(plain, guess, T)
+    unit, usual = _usual(plain, first)
     bounds = make_bounds(model, limits, usual)
-    require_ends_within(task, bounds)
-    return _refined(Problem(task, bounds, count, unit), x, small, most, usual)
+    if not periodic:
+        _require_ends_within(plain, first, bounds)
+    if effort_rate is not None:
+        bounds["effort_rate"] = rate_bound(model, effort_rate)
+    if obstacles is not None:
+        width = task.room_to_obstacles(task.start[None])[0].shape[1]
+        bounds["obstacle"] = Bound(np.zeros(width), np.full(width, np.inf), np.ones(width))
+    if task.free:
+        low, high = (np.array([x]) for x in task.duration)
+        bounds["duration"] = Bound(low, high, high)
+    return _refined(Problem(task, bounds, count, unit), first, small, most, usual)
 
 
-def _usual_cost(task: Task, x: Array) -> float:
-    """Return the cost of the first path, or, where its forces cancel, what round-off of their parts could make."""
-    plain, weightless = (
-        Problem(t, {}, len(x), 1.0) for t in (task, replace(task, model=task.model._without_gravity()))
+# What a caller asks for, checked: ends, times, weights and guesses of a motion.
+
+
+def make_task(
+    model: Model, start: npt.ArrayLike, goal: npt.ArrayLike, duration: float | tuple[float, float],
+    start_velocity: npt.ArrayLike | None = None, goal_velocity: npt.ArrayLike | None = None,
+    cost: MotionCost | None = None, waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    periodic: bool = False, obstacles: Obstacles | None = None,
+) -> Task:  # fmt: skip
+    """Return the arguments of `optimal_motion` as a Task, its errors raised."""
+    _require_smooth(model)
+    cost = MotionCost(torque=1.0) if cost is None else cost
+    if not isinstance(cost, MotionCost):
+        raise InputError(f"cost: a MotionCost is expected, got {cost!r}", name="cost", value=cost)
+    n = model.nv
+    a, b = single_vector(model, start, "start", model.nq), single_vector(model, goal, "goal", model.nq)
+    v0, v1 = (
+        np.zeros(n) if v is None else single_vector(model, v, name, n)
+        for v, name in ((start_velocity, "start_velocity"), (goal_velocity, "goal_velocity"))
     )
-    costs = [p.cost(p.task.values(p.task.motion(p.table, x))) for p in (plain, weightless)]
-    return _finite(max(costs[0], 1e-12 * costs[1])) or 1.0
+    x, none = model.difference(a, b), np.zeros(n)
+    if periodic:
+        if start_velocity is not None or goal_velocity is not None:
+            raise InputError("periodic: a motion without given velocities is expected", name="periodic")
+        turned = [j.name for j in model.joints if j.kind in ("spherical", "free") and x[j.v_slice].any()]
+        if turned:
+            raise InputError(f"goal: that of a periodic motion must be the start at joint {turned[0]!r}", name="goal")
+        terms: Terms = tuple(((d, 0.0, -1.0), (d, 1.0, 1.0)) for d in range(3))
+        fixed, timed = [x, none, none], [none, none, none]
+    else:
+        terms = tuple(((d, s, 1.0),) for s in (0.0, 1.0) for d in (0, 1))
+        fixed, timed = [none, none, x, none], [none, v0, none, to_chart(model, x, v1)]
+    if waypoints is not None:
+        parts, through = _waypoints(model, waypoints, periodic)
+        terms += tuple(((0, float(s), 1.0),) for s in parts)
+        fixed += list(model.difference(a, through))
+        timed += [none] * len(parts)
+    shortest, longest = _durations(duration)
+    return Task(
+        model, a, Conditions(terms, np.array(fixed).reshape(len(terms), n), np.array(timed).reshape(len(terms), n)),
+        (shortest, longest), cost.weights(model), obstacles,
+    )  # fmt: skip
+
+
+def _durations(duration: float | tuple[float, float]) -> tuple[float, float]:
+    pair = duration if isinstance(duration, (tuple, list)) else (duration, duration)
+    if len(pair) != 2:
+        raise InputError(f"duration: one number or two are expected, got {duration!r}", name="duration", value=duration)
+    low, high = (number_of("duration", x, "a positive number", lambda x: 0.0 < x < np.inf) for x in pair)
+    if low > high:
+        raise InputError(f"duration: the shortest before the longest is expected, got {duration!r}", name="duration")
+    return low, high
+
+
+def _waypoints(
+    model: Model, waypoints: tuple[npt.ArrayLike, npt.ArrayLike], periodic: bool
+) -> tuple[Array, Array]:
+    if not isinstance(waypoints, (tuple, list)) or len(waypoints) != 2:
+        raise InputError("waypoints: parts of the duration and configurations are expected", name="waypoints")
+    parts, through = as_real(waypoints[0], (), "waypoints"), checked(waypoints[1], model.nq, "waypoints", model)
+    if parts.ndim != 1 or through.shape != (len(parts), model.nq) or np.iscomplexobj(through):
+        raise InputError(
+            f"waypoints: shapes (m,) and (m, {model.nq}) are expected, got {parts.shape} and {through.shape}",
+            name="waypoints",
+        )
+    low = -1e-300 if periodic else 0.0  # a periodic motion may be told where it begins
+    if parts.size and not ((parts > low).all() and (parts < 1.0).all() and (np.diff(parts) > 0.0).all()):
+        message = f"waypoints: rising parts between 0 and 1 are expected, got {waypoints[0]!r}"
+        raise InputError(message, name="waypoints", value=waypoints[0])
+    return parts, through
+
+
+def _require_smooth(model: Model) -> None:
+    if model._actuation_terms is not None and model._actuation_terms[1].any():
+        name = coordinate_name(model, int(np.argmax(model._actuation_terms[1] != 0.0)), False)
+        raise DescriptionError(
+            f"joint {name!r}: dry friction has no derivative where the joint turns back; a model without it is "
+            "expected, with_joint_terms(friction=False)",
+            name=name,
+        )
+
+
+def single_vector(model: Model, value: npt.ArrayLike, name: str, size: int) -> Array:
+    """Return one real vector of that size, or raise an InputError."""
+    array = checked(value, size, name, model)
+    if array.ndim != 1 or np.iscomplexobj(array):
+        raise InputError(f"{name}: {size} real numbers are expected, got {value!r}", name=name, value=value)
+    return array
+
+
+def initial_guess(problem: Problem, guess: npt.ArrayLike, duration: float) -> Array:
+    """Return variables of the least bent path through a guess, at equal steps of time."""
+    model, task = problem.task.model, problem.task
+    path = checked(guess, model.nq, "guess", model)
+    if path.ndim != 2 or len(path) < 2 or np.iscomplexobj(path):
+        message = f"guess: real numbers of shape (k, {model.nq}), k >= 2, are expected, got shape {path.shape}"
+        raise InputError(message, name="guess", value=path.shape)
+    table = shapes_at(np.linspace(0.0, 1.0, len(path)), problem.count)[0]
+    rest = model.difference(task.start, path) - table @ (problem.base + duration * problem.rate)
+    y = np.linalg.lstsq(table @ problem.columns, rest, rcond=1e-9)[0]
+    return np.concatenate([y.ravel(), [duration] if task.free else []])
+
+
+def _require_ends_within(problem: Problem, variables: Array, bounds: Mapping[str, Bound]) -> None:
+    """Raise an error that names the joint where an end of the motion is outside the limits."""
+    task, (coefficients, T) = problem.task, problem.coefficients(variables)
+    path, motion = task.motion(shapes_at(np.array([0.0, 1.0]), problem.count), coefficients, T)
+    values = task.values(path, motion)
+    for k, what in enumerate(("start", "goal")):
+        require_within(task.model, bounds, what, {kind: values[kind][k] for kind in ("position", "velocity")})
+
+
+def _usual(problem: Problem, variables: Array) -> tuple[float, Array]:
+    """Return the usual cost and joint forces: of the first path, or what round-off of parts that cancel could make."""
+    task, weights = problem.task, problem.task.weights
+    torque = np.where(weights["torque"] > 0.0, weights["torque"], weights["torque"].max() or 1.0)
+    forces = {**{kind: np.zeros_like(w) for kind, w in weights.items()}, "torque": torque}
+    found = []
+    for given in (weights, forces):
+        plain, weightless = (
+            _finite(Problem(replace(task, model=m, weights=given), {}, problem.count, 1.0).at(variables).magnitude)
+            for m in (task.model, task.model._without_gravity())
+        )
+        found.append(max(plain, 1e-12 * weightless) or 1.0)
+    T = problem.coefficients(variables)[1]
+    return found[0], np.sqrt(found[1] / (T * torque * max(task.model.nv, 1)))
 
 
 def _finite(cost: float) -> float:
@@ -321,51 +413,98 @@ def _finite(cost: float) -> float:
     return cost
 
 
-def _refined(problem: Problem, x: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
+# More and more modes.
+
+
+def _refined(problem: Problem, first: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
     """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
-    task, unit, given = problem.task, problem.unit, problem.unloaded()
     history: list[tuple[int, float]] = []
+    variables, warm, start = first, False, problem
     while True:
-        now = problem.cost(task.values(task.motion(problem.table, x))) / unit
-        x, given = settle(problem, x, given, 0.1 * tolerance * min(max(now, 1e-12), 1.0), _TIGHT)
-        finer = Problem(task, problem.bounds, 2 * problem.count, unit)
-        more, given_finer = np.concatenate([x, np.zeros_like(x)]), problem.moved(given, finer.s)
-        cost = _finite(finer.cost(task.values(task.motion(finer.table, more))))
-        if any(value.any() for value in given.values.values()):  # limits push: how hard between the points, none knows
-            gain = abs(cost - history[-1][1]) if history else np.inf
+        magnitude = max(problem.at(variables).magnitude, 1e-12)
+        small = 0.1 * tolerance * min(magnitude, 1.0)
+        found = solve(problem, variables, small=small, barrier=CENTRAL if warm else FIRST)
+        point = found.point
+        _finite(point.cost)
+        history.append((problem.count, point.cost * problem.unit))
+        finer = Problem(problem.task, problem.bounds_given, 2 * problem.count, problem.unit)
+        variables = finer.variables(*problem.coefficients(point.variables))
+        size = max(point.magnitude, 1e-12)
+        if found.limited:  # how hard limits would push between the points of more modes, none knows
+            residual = (found.decrement + found.gap) / size
+            refinement = abs(history[-1][1] - history[-2][1]) / problem.unit / size if len(history) > 1 else np.inf
         else:
-            gain = descend(finer, more, given_finer, np.inf)[1] * unit
-        residual = gain / cost if cost > 1e-12 * unit else 0.0
-        history.append((problem.count, cost))
-        if residual <= tolerance or finer.count > max_modes:
-            _require_kept(problem, x)
-            return _finish(problem, x, tuple(history), residual, usual, tolerance)
-        problem, x, given = finer, more, given_finer
+            residual = refinement = predicted_gain(finer, variables) / size
+        if point.magnitude <= 1e-12:
+            residual = refinement = 0.0
+        if refinement <= tolerance or finer.count > max_modes:
+            return _finish(problem, found, start, first, tuple(history), residual, refinement, usual, tolerance)
+        if found.limited:
+            variables = finer.variables(*problem.coefficients(found.central.variables))
+        problem, warm = finer, found.limited
 
 
 def _finish(
-    problem: Problem, x: Array, history: tuple[tuple[int, float], ...], residual: float, usual: Array, tolerance: float
-) -> OptimalMotion:
-    task, s = problem.task, np.linspace(0.0, 1.0, _SAMPLES)
-    motion = task.motion(modes_at(s, len(x)), x)
-    values = task.values(motion)
-    excess = largest_excess(problem.bounds, values)[0]
+    problem: Problem, found: Found, start: Problem, first: Array, history: tuple[tuple[int, float], ...],
+    residual: float, refinement: float, usual: Array, tolerance: float,
+) -> OptimalMotion:  # fmt: skip
+    task, point, reason = problem.task, found.point, found.reason
+    excess = problem.excess(point)
+    if excess > _FEASIBLE or reason != "optimal":
+        other = start.at(first)
+        kept = start.excess(other)
+        if kept <= _FEASIBLE and (excess > max(kept, _FEASIBLE) or other.cost < point.cost):
+            problem, point, reason, excess, residual = start, other, "start", kept, np.inf
+            refinement = np.inf
+    if excess > _BROKEN:
+        _refuse(problem, point.variables, start, first)
+    coefficients, T = problem.coefficients(point.variables)
+    s = np.linspace(0.0, 1.0, _SAMPLES)
+    path, motion = task.motion(shapes_at(s, problem.count), coefficients, T)
+    values = task.values(path, motion)
+    for kind in set(values) & set(problem.bounds_given):
+        excess = max(excess, float(problem.bounds_given[kind].excess(values[kind]).max(initial=0.0)))
+    size = max(point.magnitude, 1e-12)
     return OptimalMotion(
-        s * task.duration, motion.q, motion.qd, motion.qdd, values["effort"], task.duration, history[-1][1], len(x),
-        history, residual, excess, usual, residual <= tolerance and excess <= 1e-3, task, x,
+        s * T, motion.q, motion.qd, motion.qdd, values["effort"], T, point.cost * problem.unit, problem.count, history,
+        residual, refinement, found.decrement / size, found.gap / size, excess, usual,
+        residual <= tolerance and excess <= _KEPT and reason == "optimal", reason, task, coefficients,
     )  # fmt: skip
 
 
-def _require_kept(problem: Problem, x: Array) -> None:
-    """Raise an error that names the joint where limits are not kept."""
+def _refuse(problem: Problem, variables: Array, start: Problem, first: Array) -> None:
+    """Raise an error that names the joint where limits are not kept, and a duration that keeps them, if one does."""
     task = problem.task
-    values = task.values(task.motion(problem.table, x))
-    excess, kind, (k, i) = largest_excess(problem.bounds, values)
-    if excess > _BROKEN:
-        bound, name = problem.bounds[kind], coordinate_name(task.model, i, False)
-        raise OptimalMotionError(
-            f"no motion found that keeps the limits: the {kind} of joint {name!r} is {values[kind][k, i]:.6g} after "
-            f"{problem.s[k] * task.duration:.6g} s, where {bound.lower[i]:.6g} to {bound.upper[i]:.6g} is allowed; a "
-            "longer duration, wider limits or another guess is expected",
-            name=name, value=float(values[kind][k, i]),
-        )  # fmt: skip
+    s = np.unique(np.concatenate([np.linspace(0.0, 1.0, 2 * _SAMPLES - 1), problem.between.ravel()]))
+    coefficients, T = problem.coefficients(variables)
+    path, motion = task.motion(shapes_at(s, problem.count), coefficients, T)
+    values = task.values(path, motion)
+    values["effort_rate"] = np.diff(values["effort"], axis=0) / (T * np.diff(s)[:, None])
+    if task.obstacles is not None:
+        values["obstacle"] = task.room_to_obstacles(motion.q)[0]
+    over = {
+        kind: bound.excess(values[kind]).max(axis=0) for kind, bound in problem.bounds_given.items() if kind in values
+    }
+    kind = max(over, key=lambda name: over[name].max(initial=-np.inf))
+    k, i = (int(x) for x in np.unravel_index(int(over[kind].argmax()), over[kind].shape))
+    bound, value, when = problem.bounds_given[kind], values[kind][k, i], T * s[k]
+    who = f"room to obstacle {i}" if kind == "obstacle" else f"joint {coordinate_name(task.model, i, False)!r}"
+    advice = "wider limits or another guess is expected"
+    longest = task.duration[1]
+    for factor in _LONGER:
+        T = factor * longest
+        longer = replace(task, duration=(T, T))
+        bounds = {k: b for k, b in problem.bounds_given.items() if k != "duration"}
+        trial = Problem(longer, bounds, start.count, problem.unit)
+        initial = first[:-1] if task.free else first
+        found = solve(trial, initial, small=1e-2)
+        if trial.excess(found.point) <= _KEPT:
+            advice = f"a duration of {T:.6g} s was found to keep them"
+            break
+    else:
+        advice = f"no duration up to {_LONGER[-1] * longest:.6g} s was found to keep them; {advice}"
+    raise OptimalMotionError(
+        f"no motion found that keeps the limits: the {kind} of {who} is {value:.6g} after {when:.6g} s, where "
+        f"{bound.lower[i]:.6g} to {bound.upper[i]:.6g} is allowed; {advice}",
+        name=who, value=float(value),
+    )  # fmt: skip

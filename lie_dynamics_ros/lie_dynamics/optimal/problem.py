@@ -1,156 +1,607 @@
-"""The integral of squared joint forces over paths made of a given number of modes, and its derivatives."""
+"""A motion made of a given number of modes as a nonlinear programme: cost, room left to limits, exact derivatives.
+
+Variables are the coefficients of the modes, (free, nv) row by row, and the duration behind them where it is free.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
+from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
 from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..errors import InputError
 from ..model.configuration import require_result
 from ..model.model import Model
-from .bounds import Bounds
+from .bounds import Bound, Bounds, integrand
 from .chart import ChartedMotion, charted_motion
-from .modes import Modes, modes_at, quadrature
+from .modes import Conditions, quadrature, shapes_at
 
 Array = npt.NDArray[np.float64]
+#: From configurations (k, nq) to room (k, m), negative inside an obstacle, and its derivatives (k, m, nv).
+Obstacles = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike]]
+
+#: Where limits are looked at between two points of the quadrature: at so many equal steps.
+_BETWEEN = 8
+_ORDERS = {"position": 0, "velocity": 1, "acceleration": 2, "jerk": 3}
+#: Limits of what is linear in the variables are kept at so many points for each of the quadrature, under other names.
+_DENSE = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked for: a motion in the chart around `start`, from state to state, in a given time.
+    """What is asked for: a motion in the chart around `start` that meets conditions, of least cost.
 
     Attributes
     ----------
-    ends : ndarray, shape (4, nv)
-        x(0), T xd(0), x(T), T xd(T): rates are those along s = t / T.
-    weights : ndarray, shape (nv,)
-        Factors of the squared joint forces.
+    duration : tuple of float
+        Shortest and longest time of the motion [s], the same where it is given.
+    weights : mapping
+        Those of `MotionCost`.
+    obstacles : callable, optional
+        Room to what the user wants to keep clear of.
     """
 
     model: Model
     start: Array
-    ends: Array
-    duration: float
-    weights: Array
+    conditions: Conditions
+    duration: tuple[float, float]
+    weights: Mapping[str, Array]
+    obstacles: Obstacles | None = None
 
-    def motion(self, table: Modes, coefficients: Array) -> ChartedMotion:
-        """Return the states where the table was made."""
+    @property
+    def free(self) -> bool:
+        """Whether the duration is found, too."""
+        return self.duration[0] < self.duration[1]
+
+    def motion(self, table: Array, coefficients: Array, duration: float) -> tuple[Array, ChartedMotion]:
+        """Return the path and its rates (4, k, nv) where the table was made, and the states there."""
         with np.errstate(over="ignore", invalid="ignore"):
-            x, first, second = table.path(self.ends, coefficients)
-            T = self.duration
-            rates = x, first / T, second / T / T
-            require_result(self.model, *rates)
-            return charted_motion(self.model, self.start, *rates)
+            path = table @ coefficients / duration ** np.arange(4.0)[:, None, None]
+            require_result(self.model, *path[:3])
+            return path, charted_motion(self.model, self.start, *path[:3])
 
-    def values(self, motion: ChartedMotion) -> dict[str, Array]:
+    def values(self, path: Array, motion: ChartedMotion) -> dict[str, Array]:
         """Return all that is limited or counted, each (k, nv); positions of ball and free joints are left 0."""
         position = np.zeros_like(motion.qd)
         position[:, self.model._vector_v] = motion.q[:, self.model._vector_q]
         tau = np.asarray(inverse_dynamics(self.model, motion.q, motion.qd, motion.qdd))
-        return {"position": position, "velocity": motion.qd, "effort": tau}
+        return {
+            "position": position, "velocity": motion.qd, "acceleration": motion.qdd, "jerk": path[3], "effort": tau,
+        }  # fmt: skip
+
+    def room_to_obstacles(self, q: Array) -> tuple[Array, Array]:
+        """Return what the user's function says, checked."""
+        assert self.obstacles is not None
+        value, slope = (np.asarray(x, dtype=np.float64) for x in self.obstacles(q))
+        k, n = len(q), self.model.nv
+        if value.ndim != 2 or len(value) != k or slope.shape != (*value.shape, n):
+            raise InputError(
+                f"obstacles: room (k, m) and derivatives (k, m, {n}) are expected for k = {k} configurations, got "
+                f"{value.shape} and {slope.shape}",
+                name="obstacles",
+            )
+        if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+            raise InputError("obstacles: finite numbers are expected, got NaN or infinity", name="obstacles")
+        return value, slope
 
 
-@dataclass(frozen=True, eq=False)
-class Multipliers:
-    """Of each bound, upper and lower, at the points of a quadrature: values (2, k, nv); and the stiffness for all."""
+@dataclass(eq=False)
+class Point:
+    """The motion of one set of variables at the points of the quadrature."""
 
-    values: Mapping[str, Array]
-    stiffness: float
+    problem: Problem
+    variables: Array
+    duration: float
+    path: Array
+    motion: ChartedMotion
+    values: dict[str, Array]
+    cost: float
+    magnitude: float
+    penalty: float = 0.0
+    obstacle_slope: Array | None = field(default=None)
+
+    @cached_property
+    def dynamics(self) -> Array:
+        """Derivatives of the joint forces along u, qd and qdd: (k, nv, 3 nv)."""
+        d: Any = inverse_dynamics_derivatives(self.problem.task.model, self.motion.q, self.motion.qd, self.motion.qdd)
+        return np.concatenate([d.dq, d.dqd, d.dqdd], axis=-1)
+
+    @cached_property
+    def chart(self) -> Array | None:
+        """How (u, qd, qdd) change with (x, xd, xdd)."""
+        return self.motion.jacobian()
+
+    @cached_property
+    def room(self) -> Array:
+        """Room left to all limits, in their units, one after the other."""
+        return self.problem.room_of(self.values)
+
+
+def _split(model: Model, bounds: Bounds) -> dict[str, Bound]:
+    """Return bounds with those of what is linear in the variables under names of their own, "velocity along" etc."""
+    plain = np.zeros(model.nv, dtype=bool)
+    plain[model._vector_v] = True
+    found = {}
+    for kind, bound in bounds.items():
+        if kind == "effort":  # those that are given are no limits
+            open_ = bound.lower < bound.upper
+            bound = Bound(
+                np.where(open_, bound.lower, -np.inf), np.where(open_, bound.upper, np.inf), bound.scale
+            )
+        linear = plain if kind in ("position", "velocity", "acceleration") else np.full(model.nv, kind == "jerk")
+        for name, kept in ((f"{kind} along", linear), (kind, ~linear)) if kind in _ORDERS else ((kind, None),):
+            lower, upper = (
+                (bound.lower, bound.upper)
+                if kept is None
+                else (np.where(kept, bound.lower, -np.inf), np.where(kept, bound.upper, np.inf))
+            )
+            if np.isfinite(lower).any() or np.isfinite(upper).any():
+                found[name] = Bound(lower, upper, bound.scale)
+    return found
+
+
+def _widening(given: Bound, opened: Bound) -> Array:
+    """Return by how much a bound was opened, in units of its scale."""
+    kept = np.isfinite(given.upper)
+    return np.where(kept, np.where(kept, opened.upper, 0.0) - np.where(kept, given.upper, 0.0), 0.0) / given.scale
 
 
 class Problem:
-    """An augmented Lagrangian of the coefficients (count, nv), in units of `unit` [that of the cost]."""
+    """Cost in units of `unit`, and room to limits, of motions made of `count` modes."""
 
-    def __init__(self, task: Task, bounds: Bounds, count: int, unit: float) -> None:
-        self.task, self.bounds, self.count, self.unit = task, bounds, count, unit
+    def __init__(self, task: Task, bounds: Mapping[str, Bound], count: int, unit: float) -> None:
+        self.task, self.count, self.unit = task, count, unit
+        self.bounds_given = bounds
+        self.bounds = {kind: bound.opened() for kind, bound in _split(task.model, bounds).items()}
         self.s, self.w = quadrature(2 * count + 16)
-        self.table = modes_at(self.s, count)
+        # joint forces that are given, of passive joints, are met by an augmented Lagrangian: multipliers and stiffness
+        effort = bounds.get("effort")
+        self.passive = np.zeros(task.model.nv, dtype=bool) if effort is None else effort.lower == effort.upper
+        self.target = np.where(self.passive, 0.0 if effort is None else effort.upper, 0.0)
+        self.target_scale = np.ones(task.model.nv) if effort is None else effort.scale
+        self.multipliers, self.stiffness = np.zeros((len(self.s), task.model.nv)), 10.0
+        self.table = shapes_at(self.s, count)
+        self.base, self.rate, self.columns = task.conditions.solved(count)
+        self.reduced = self.table @ self.columns
+        self.free = self.columns.shape[1]
+        self.size = self.free * task.model.nv + task.free
+        middle = 0.5 * (self.s[1:] + self.s[:-1])
+        cells = np.concatenate([[0.0], middle, [1.0]])
+        steps = (np.arange(_DENSE) + 0.5) / _DENSE
+        self.dense_s = (cells[:-1, None] + np.diff(cells)[:, None] * steps).ravel()
+        self.dense_table = shapes_at(self.dense_s, count)
+        self.dense = self.dense_table @ self.columns
+        self.dense_rate = self.dense_table @ self.rate
+        weights = {"effort_rate": np.diff(self.s), "duration": np.ones(1)}
+        weights |= {f"{kind} along": np.repeat(np.diff(cells) / _DENSE, _DENSE) for kind in _ORDERS}
+        parts, self.rows = [], dict[str, int]()
+        for kind, bound in self.bounds.items():
+            kept = np.isfinite(np.stack([bound.upper, bound.lower]))
+            self.rows[kind] = len(weights.get(kind, self.w))
+            parts.append((weights.get(kind, self.w)[:, None] * kept[:, None]).ravel())
+        self.weight = np.concatenate(parts) if parts else np.zeros(0)
+        steps = np.linspace(0.0, 1.0, _BETWEEN + 1)
+        self.between = cells[:-1, None] + np.diff(cells)[:, None] * steps  # (k, _BETWEEN + 1)
+        self.between_table = shapes_at(self.between.ravel(), count)
 
-    def cost(self, values: Mapping[str, Array]) -> float:
-        """Return the integral of the weighted squares of joint forces."""
-        return self.task.duration * float(self.w @ (values["effort"] ** 2 @ self.task.weights))
+    # -- values ----------------------------------------------------------------------------------------------------
 
-    def unloaded(self) -> Multipliers:
-        """Return multipliers of zero."""
-        shape = (2, self.s.size, self.task.model.nv)
-        return Multipliers({kind: np.zeros(shape) for kind in self.bounds}, 10.0)
+    def coefficients(self, variables: Array) -> tuple[Array, float]:
+        """Return coefficients (4 + count, nv) of all polynomials, and the duration."""
+        n, (shortest, _) = self.task.model.nv, self.task.duration
+        T = float(variables[-1]) if self.task.free else shortest
+        y = variables[: self.free * n].reshape(self.free, n)
+        return self.base + T * self.rate + self.columns @ y, T
 
-    def gradient(self, coefficients: Array, given: Multipliers) -> tuple[float, Array]:
-        """Return the Lagrangian and its gradient (count, nv)."""
+    def variables(self, coefficients: Array, duration: float) -> Array:
+        """Return the variables nearest to coefficients, of this many modes or fewer."""
+        padded = np.zeros_like(self.base)
+        padded[: len(coefficients)] = coefficients[: len(padded)]
+        y = self.columns.T @ (padded - self.base - duration * self.rate)
+        return np.concatenate([y.ravel(), [duration] if self.task.free else []])
+
+    def at(self, variables: Array) -> Point:
+        """Return the motion of these variables."""
         task = self.task
-        motion = task.motion(self.table, coefficients)
-        values = task.values(motion)
-        slopes = {"effort": 2.0 * task.duration / self.unit * task.weights * values["effort"]}
-        value = self.cost(values) / self.unit
-        for kind, over in self._pushed(values, given).items():
-            squares = over**2 - (given.values[kind] / given.stiffness) ** 2
-            value += 0.5 * given.stiffness * float(self.w @ squares.sum(axis=(0, 2)))
-            slopes[kind] = slopes.get(kind, 0.0) + given.stiffness * (over[0] - over[1]) / self.bounds[kind].scale
-        d = inverse_dynamics_derivatives(task.model, motion.q, motion.qd, motion.qdd)
-        rows = [slopes["effort"][:, None] @ x for x in d]
-        for kind, row in (("position", rows[0]), ("velocity", rows[1])):
-            if kind in slopes:
-                row += slopes[kind][:, None]
-        return value, self._along_modes([x[:, 0] for x in motion.pull_back(rows[0], rows[1], rows[2])])
+        coefficients, T = self.coefficients(variables)
+        path, motion = self.task.motion(self.table, coefficients, T)
+        values = self.task.values(path, motion)
+        if any(f"{kind} along" in self.bounds for kind in _ORDERS):
+            dense = self.dense_table @ coefficients / T ** np.arange(4.0)[:, None, None]
+            dense[0][:, task.model._vector_v] += task.start[task.model._vector_q]
+            values |= {f"{kind} along": dense[order] for kind, order in _ORDERS.items()}
+        point = Point(self, variables, T, path, motion, values, 0.0, 0.0)
+        if "effort_rate" in self.bounds:
+            values["effort_rate"] = np.diff(values["effort"], axis=0) / (T * np.diff(self.s)[:, None])
+        if "obstacle" in self.bounds:
+            values["obstacle"], point.obstacle_slope = task.room_to_obstacles(motion.q)
+        values["duration"] = np.array([[T]])
+        sums = integrand(self.task.weights, motion.qd, motion.qdd, path[3], values["effort"])
+        point.cost, point.magnitude = (T * float(self.w @ part) / self.unit for part in sums)
+        if self.passive.any():
+            miss = self.missing_force(values)
+            point.penalty = float(self.w @ (self.multipliers * miss + 0.5 * self.stiffness * miss**2).sum(axis=1))
+        return point
 
-    def hessian(self, coefficients: Array, given: Multipliers) -> Array:
-        """Return Gauss's and Newton's approximation of the Hessian (count nv, count nv): no second derivatives."""
-        task, n = self.task, self.task.model.nv
-        motion = task.motion(self.table, coefficients)
-        values = task.values(motion)
-        pushed = self._pushed(values, given)
-        weights = {"effort": np.full_like(values["effort"], 2.0 * task.duration / self.unit) * task.weights}
-        for kind, over in pushed.items():
-            stiff = given.stiffness * (over > 0.0).sum(axis=0) / self.bounds[kind].scale ** 2
-            weights[kind] = weights.get(kind, 0.0) + stiff
-        d: Any = inverse_dynamics_derivatives(task.model, motion.q, motion.qd, motion.qdd)
-        one, none = np.broadcast_to(np.eye(n), d.dq.shape), np.zeros(d.dq.shape)
-        rows = {"effort": (d.dq, d.dqd, d.dqdd), "position": (one, none, none), "velocity": (none, one, none)}
-        result = np.zeros((self.count * n, self.count * n))
-        for kind, weight in weights.items():
-            T, phi = task.duration, self.table.modes
-            x, xd, xdd = motion.pull_back(*rows[kind])
-            steps = [phi[0], phi[1] / T, phi[2] / T / T]
-            root = np.sqrt(self.w[:, None] * weight)[..., None, None]
-            jacobian = sum(a[:, :, None] * b[:, None, :, None] for a, b in zip((x, xd, xdd), steps, strict=True))
-            flat = (root * jacobian).reshape(-1, self.count * n)
-            result += flat.T @ flat
+    def missing_force(self, values: Mapping[str, Array]) -> Array:
+        """Return how far joint forces are from those that are given (k, nv), 0 elsewhere, in units of the limits."""
+        return np.where(self.passive, (values["effort"] - self.target) / self.target_scale, 0.0)
+
+    def room_of(self, values: Mapping[str, Array]) -> Array:
+        """Return the room that values leave, 1 where there is no limit."""
+        parts = []
+        for kind, bound in self.bounds.items():
+            room = -bound.excess(values[kind])
+            parts.append(np.where(np.isfinite(room), room, 1.0).ravel())
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def loss_between(self, point: Point, spread: bool = False) -> Array:
+        """Return by how much the room at the points is more than the least around each of them.
+
+        Around is half way to the neighbours. Spread, it is the largest of three points: no neighbour gets it back.
+        """
+        if not self.bounds:
+            return np.zeros(0)
+        coefficients, T = self.coefficients(point.variables)
+        path, motion = self.task.motion(self.between_table, coefficients, T)
+        values, k = self.task.values(path, motion), len(self.s)
+        if "obstacle" in self.bounds:
+            values["obstacle"] = self.task.room_to_obstacles(motion.q)[0]
+        parts = []
+        for kind, bound in self.bounds.items():
+            here = -bound.excess(point.values[kind])
+            if kind == "duration":
+                parts.append(np.zeros(here.size))
+                continue
+            name = kind.removesuffix(" along")
+            if kind == "effort_rate":
+                value = values["effort"].reshape(k, _BETWEEN + 1, -1)
+                step = T * np.diff(self.between, axis=1)[..., None]
+                cell = -bound.excess(np.diff(value, axis=1) / step).min(axis=2)
+                around = np.minimum(cell[:, 1:], cell[:, :-1])  # each rate lies between two points
+            else:
+                room = (-bound.excess(values[name])).reshape(2, k, _BETWEEN + 1, -1)
+                pieces = 1 if kind == name else _DENSE
+                wide = _BETWEEN // pieces
+                least = [room[:, :, j * wide : (j + 1) * wide + 1].min(axis=2) for j in range(pieces)]
+                around = np.stack(least, axis=2).reshape(here.shape)
+            with np.errstate(invalid="ignore"):
+                loss = here - around
+            loss = np.where(np.isfinite(loss), np.maximum(loss, 0.0), 0.0)
+            wide_loss = loss.copy()
+            if spread:
+                wide_loss[:, 1:] = np.maximum(wide_loss[:, 1:], loss[:, :-1])
+                wide_loss[:, :-1] = np.maximum(wide_loss[:, :-1], loss[:, 1:])
+            parts.append(wide_loss.ravel())
+        return np.concatenate(parts)
+
+    def excess(self, point: Point) -> float:
+        """Return how far limits, as they were given, are exceeded at the points and between them, at least 0."""
+        miss = float(np.abs(self.missing_force(point.values)).max(initial=0.0))
+        given = _split(self.task.model, self.bounds_given)
+        opened = np.concatenate(
+            [np.zeros(0)]
+            + [
+                np.broadcast_to(_widening(given[kind], b), (2, *point.values[kind].shape)).ravel()
+                for kind, b in self.bounds.items()
+            ]
+        )
+        lack = self.loss_between(point) - point.room + opened
+        return float(lack.max(initial=miss))
+
+    # -- first derivatives -----------------------------------------------------------------------------------------
+
+    def gradient(self, point: Point) -> Array:
+        """Return the derivative of the cost along the variables."""
+        weight = point.duration * self.w[:, None] / self.unit
+        slopes = {kind: weight * slope for kind, slope in self._cost_slopes(point).items()}
+        slopes["effort"] = slopes["effort"] + self._pull(point)
+        result = self._along(point, slopes)
+        if self.task.free:
+            result[-1] += point.cost / point.duration
         return result
 
-    def raised(self, values: Mapping[str, Array], given: Multipliers) -> Multipliers:
-        """Return the multipliers that the Lagrangian's minimum tells."""
-        pushed = self._pushed(values, given)
-        return Multipliers({kind: given.stiffness * over for kind, over in pushed.items()}, given.stiffness)
+    def transposed(self, point: Point, vector: Array) -> Array:
+        """Return the derivative of vector . room along the variables."""
+        return self._along(point, self._room_slopes(vector))
 
-    def unsettled(self, values: Mapping[str, Array], given: Multipliers) -> float:
-        """Return how far limits and complementarity are from being kept at the points, 0 where they are."""
-        worst = 0.0
-        for kind, over in self._pushed(values, given).items():
-            worst = float(np.abs(over - given.values[kind] / given.stiffness).max(initial=worst))
-        return worst
+    def forward(self, point: Point, step: Array) -> Array:
+        """Return how the room changes along a step of the variables."""
+        n, T, slopes = self.task.model.nv, point.duration, {}
+        y = step[: self.free * n].reshape(self.free, n)
+        path = self.reduced @ y / T ** np.arange(4.0)[:, None, None]
+        if self.task.free:
+            path += step[-1] * self._along_time(point)
+        z = path[:3].transpose(1, 0, 2).reshape(-1, 3 * n)
+        if point.chart is not None:
+            z = (point.chart @ z[..., None])[..., 0]
+        slopes["position"], slopes["velocity"], slopes["acceleration"] = z.reshape(-1, 3, n).transpose(1, 0, 2)
+        slopes["jerk"] = path[3]
+        if "effort" in self.bounds or "effort_rate" in self.bounds:
+            slopes["effort"] = (point.dynamics @ z[..., None])[..., 0]
+        if "effort_rate" in self.bounds:
+            slopes["effort_rate"] = np.diff(slopes["effort"], axis=0) / (T * np.diff(self.s)[:, None])
+            if self.task.free:
+                slopes["effort_rate"] -= step[-1] / T * point.values["effort_rate"]
+        if point.obstacle_slope is not None:
+            slopes["obstacle"] = (point.obstacle_slope @ z[:, :n, None])[..., 0]
+        slopes["duration"] = step[-1:, None]
+        for kind, order in self._along_kinds():
+            slopes[kind] = self.dense[order] @ y / T**order
+            if self.task.free:
+                slopes[kind] += step[-1] * self._dense_along_time(point, kind, order)
+        parts = []
+        for kind, bound in self.bounds.items():
+            change = slopes[kind] / bound.scale
+            parts.append(np.stack([-change, change]).ravel())
+        return self._masked(np.concatenate(parts)) if parts else np.zeros(0)
 
-    def moved(self, given: Multipliers, s: Array) -> Multipliers:
-        """Return multipliers of the points s, read between those of this quadrature."""
-        values = {}
-        for kind, value in given.values.items():
-            columns = value.transpose(0, 2, 1).reshape(-1, self.s.size)
-            read = np.array([np.interp(s, self.s, column) for column in columns])
-            values[kind] = read.reshape(2, -1, s.size).transpose(0, 2, 1)
-        return Multipliers(values, given.stiffness)
+    def _along_kinds(self) -> list[tuple[str, int]]:
+        return [(f"{kind} along", order) for kind, order in _ORDERS.items() if f"{kind} along" in self.bounds]
 
-    def _pushed(self, values: Mapping[str, Array], given: Multipliers) -> dict[str, Array]:
+    def _dense_along_time(self, point: Point, kind: str, order: int) -> Array:
+        if order == 0:
+            return np.asarray(self.dense_rate[0])
+        rate = self.dense_rate[order] / point.duration**order - order * point.values[kind] / point.duration
+        return np.asarray(rate)
+
+    def _masked(self, rows: Array) -> Array:
+        return np.where(self.weight > 0.0, rows, 0.0)
+
+    def _room_slopes(self, vector: Array) -> dict[str, Array]:
+        """Return the derivatives of vector . room along the values of each kind."""
         return {
-            kind: np.maximum(bound.excess(values[kind]) + given.values[kind] / given.stiffness, 0.0)
-            for kind, bound in self.bounds.items()
+            kind: np.asarray((rows[1] - rows[0]) / self.bounds[kind].scale)
+            for kind, rows in self._by_kind(vector).items()
         }
 
-    def _along_modes(self, slopes: list[Array]) -> Array:
-        """Return derivatives along the coefficients for those along x, xd and xdd at the points (k, nv)."""
-        T, phi = self.task.duration, self.table.modes
-        parts = zip(slopes, (phi[0], phi[1] / T, phi[2] / T / T), strict=True)
-        return np.asarray(sum(step.T @ (self.w[:, None] * slope) for slope, step in parts))
+    def _by_kind(self, rows: Array) -> dict[str, Array]:
+        found, begin = {}, 0
+        for kind, bound in self.bounds.items():
+            end = begin + 2 * self.rows[kind] * len(bound.scale)
+            found[kind] = rows[begin:end].reshape(2, self.rows[kind], -1)
+            begin = end
+        return found
+
+    def _pull(self, point: Point) -> Array:
+        if not self.passive.any():
+            return np.zeros_like(point.motion.qd)
+        slope = self.multipliers + self.stiffness * self.missing_force(point.values)
+        return np.where(self.passive, self.w[:, None] * slope / self.target_scale, 0.0)
+
+    def _cost_slopes(self, point: Point) -> dict[str, Array]:
+        """Return the derivatives of the integrand along joint forces, rates, accelerations and jerk, each (k, nv)."""
+        w, tau, qd = self.task.weights, point.values["effort"], point.motion.qd
+        found = {
+            "effort": 2.0 * w["torque"] * tau + 2.0 * w["power"] * tau * qd**2 + w["energy"] * qd,
+            "velocity": 2.0 * w["power"] * tau**2 * qd + w["energy"] * tau,
+            "acceleration": 2.0 * w["acceleration"] * point.motion.qdd,
+        }
+        if w["jerk"].any():
+            found["jerk"] = 2.0 * w["jerk"] * point.path[3]
+        return found
+
+    def _states(self, point: Point, slopes: Mapping[str, Array]) -> Array:
+        """Return derivatives along (u, qd, qdd), (k, 3 nv), for those along each kind."""
+        n = self.task.model.nv
+        rows = np.zeros((len(self.s), 3, n))
+        for kind in ("position", "velocity", "acceleration"):
+            if kind in slopes:
+                rows[:, _ORDERS[kind]] += slopes[kind]
+        if "obstacle" in slopes:
+            assert point.obstacle_slope is not None
+            rows[:, 0] += (slopes["obstacle"][:, None] @ point.obstacle_slope)[:, 0]
+        tau = self._forces(point, slopes)
+        result = rows.reshape(-1, 3 * n)
+        return result if tau is None else result + (tau[:, None] @ point.dynamics)[:, 0]
+
+    def _forces(self, point: Point, slopes: Mapping[str, Array]) -> Array | None:
+        """Return derivatives along joint forces, those of their rates included."""
+        tau = slopes.get("effort")
+        if "effort_rate" in slopes:
+            tau = np.zeros_like(point.motion.qd) if tau is None else tau.copy()
+            part = slopes["effort_rate"] / (point.duration * np.diff(self.s)[:, None])
+            tau[1:] += part
+            tau[:-1] -= part
+        return tau
+
+    def _along(self, point: Point, slopes: Mapping[str, Array]) -> Array:
+        """Return derivatives along the variables for those along the values of each kind."""
+        z, T, n = self._states(point, slopes), point.duration, self.task.model.nv
+        if point.chart is not None:
+            z = (z[:, None] @ point.chart)[:, 0]
+        path = np.zeros((4, len(self.s), n))
+        path[:3] = z.reshape(-1, 3, n).transpose(1, 0, 2)
+        if "jerk" in slopes:
+            path[3] = slopes["jerk"]
+        result = np.zeros(self.size)
+        parts = self.reduced.transpose(0, 2, 1) @ path / T ** np.arange(4.0)[:, None, None]
+        whole = parts.sum(axis=0)
+        dense = [(kind, order) for kind, order in self._along_kinds() if kind in slopes]
+        for kind, order in dense:
+            whole += self.dense[order].T @ slopes[kind] / T**order
+        result[: self.free * n] = whole.ravel()
+        if self.task.free:
+            result[-1] = float((path * self._along_time(point)).sum())
+            if "effort_rate" in slopes:
+                result[-1] -= float((slopes["effort_rate"] * point.values["effort_rate"]).sum()) / T
+            if "duration" in slopes:
+                result[-1] += slopes["duration"][0, 0]
+            for kind, order in dense:
+                result[-1] += float((slopes[kind] * self._dense_along_time(point, kind, order)).sum())
+        return result
+
+    def _along_time(self, point: Point) -> Array:
+        """Return how the path and its rates (4, k, nv) change with the duration."""
+        order = np.arange(4.0)[:, None, None]
+        return (self.table @ self.rate) / point.duration**order - order * point.path / point.duration
+
+    # -- second derivatives ----------------------------------------------------------------------------------------
+
+    def hessian(self, point: Point, multipliers: Array, stiffness: Array) -> tuple[Array, Array]:
+        """Return the Hessian of cost - multipliers . room + stiffness . (room's change)^2 / 2 as a sum of two.
+
+        The first part leaves out second derivatives, and is never negative (Gauss, Newton); the second is the rest.
+        """
+        task, n, k = self.task, self.task.model.nv, len(self.s)
+        w, tau, qd = task.weights, point.values["effort"], point.motion.qd
+        weight = point.duration * self.w[:, None] / self.unit
+        stiff_rows = self._by_kind(stiffness)
+        given = {kind: rows.sum(axis=0) / self.bounds[kind].scale ** 2 for kind, rows in stiff_rows.items()}
+        slopes = {kind: -slope for kind, slope in self._room_slopes(multipliers).items()}
+        for kind, slope in self._cost_slopes(point).items():
+            slopes[kind] = slopes.get(kind, 0.0) + weight * slope
+        slopes["effort"] = slopes["effort"] + self._pull(point)
+        D = point.dynamics
+        given_force = np.where(self.passive, self.stiffness * self.w[:, None] / self.target_scale**2, 0.0)
+        stiff = given_force + weight * (2.0 * w["torque"] + 2.0 * w["power"] * qd**2) + given.get("effort", 0.0)
+        M = (D.transpose(0, 2, 1) * stiff[:, None]) @ D
+        diagonal = np.zeros((k, 3, n))
+        diagonal[:, 1] = weight * 2.0 * w["power"] * tau**2
+        diagonal[:, 2] = weight * 2.0 * w["acceleration"]
+        for kind in ("position", "velocity", "acceleration"):
+            if kind in given:
+                diagonal[:, _ORDERS[kind]] += given[kind]
+        M[:, np.arange(3 * n), np.arange(3 * n)] += diagonal.reshape(k, -1)
+        if "obstacle" in given:
+            bend = point.obstacle_slope
+            assert bend is not None
+            M[:, :n, :n] += (bend.transpose(0, 2, 1) * given["obstacle"][:, None]) @ bend
+        jerk = np.broadcast_to(weight * 2.0 * w["jerk"] + given.get("jerk", 0.0), (k, n))
+        forces = self._forces(point, slopes)
+        N = self._twice(point, forces if forces is not None else np.zeros((k, n)))
+        if w["power"].any() or w["energy"].any():  # tau qd: a product of two
+            cross = np.zeros((k, 3 * n, 3 * n))
+            cross[:, n : 2 * n] = (2.0 * weight * w["power"] * tau * qd)[..., None] * D
+            M += cross + cross.transpose(0, 2, 1)
+            cross[:, n : 2 * n] += (weight * w["energy"])[..., None] * D
+            N += cross + cross.transpose(0, 2, 1)
+        states = self._states(point, slopes)
+        if point.chart is not None:
+            P = point.chart
+            M, N = (P.transpose(0, 2, 1) @ X @ P for X in (M, N))
+            N = N + point.motion.curvature(states.reshape(k, 3, n))
+            states = (states[:, None] @ P)[:, 0]
+        first, second = self._assembled(point, M, jerk), self._assembled(point, N, None)
+        if "effort_rate" in given:
+            first += self._of_rates(point, given["effort_rate"])
+        self._add_dense(point, first, given)
+        if task.free:
+            self._add_time(point, second, states, slopes)
+            if "duration" in given:
+                first[-1, -1] += given["duration"][0, 0]
+        return first, second
+
+    def _twice(self, point: Point, vector: Array) -> Array:
+        """Return second derivatives of vector . tau along (u, qd, qdd), (k, 3 nv, 3 nv)."""
+        n, k = self.task.model.nv, len(self.s)
+        motion = point.motion
+        d = inverse_dynamics_second_derivatives(self.task.model, motion.q, motion.qd, motion.qdd, vector)
+        N = np.zeros((k, 3 * n, 3 * n))
+        a, b, c = slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)
+        N[:, a, a], N[:, b, b], N[:, a, b], N[:, a, c] = d.dq_dq, d.dqd_dqd, d.dq_dqd, d.dq_dqdd
+        N[:, b, a], N[:, c, a] = d.dq_dqd.transpose(0, 2, 1), d.dq_dqdd.transpose(0, 2, 1)
+        return N
+
+    def _assembled(self, point: Point, M: Array, jerk: Array | None) -> Array:
+        """Return the Hessian along the variables for that along (x, xd, xdd) at each point, and of jerk."""
+        n, k, A, T = self.task.model.nv, len(self.s), self.free, point.duration
+        M = M.reshape(k, 3, n, 3, n)
+        steps = [self.reduced[d] / T**d for d in range(4)]
+        H = np.zeros((A, n, A, n))
+        for d in range(3):
+            for e in range(d, 3):
+                products = (steps[d][:, :, None] * steps[e][:, None, :]).reshape(k, A * A)
+                part = (products.T @ M[:, d, :, e].reshape(k, n * n)).reshape(A, A, n, n).transpose(0, 2, 1, 3)
+                H += part if d == e else part + part.transpose(2, 3, 0, 1)
+        if jerk is not None and jerk.any():
+            part = np.einsum("ka,ki,kb->iab", steps[3], jerk, steps[3])
+            H[:, np.arange(n), :, np.arange(n)] += part
+        result = np.zeros((self.size, self.size))
+        m = A * n
+        result[:m, :m] = H.reshape(m, m)
+        if self.task.free:
+            rate = self._along_time(point)
+            z = rate[:3].transpose(1, 0, 2).reshape(k, 3 * n)
+            back = (M.reshape(k, 3 * n, 3 * n) @ z[..., None])[..., 0]
+            rows = back.reshape(k, 3, n).transpose(1, 0, 2)
+            column = sum(steps[d].T @ rows[d] for d in range(3))
+            corner = float((z * back).sum())
+            if jerk is not None:
+                column = column + steps[3].T @ (jerk * rate[3])
+                corner += float((jerk * rate[3] ** 2).sum())
+            result[:m, -1] = result[-1, :m] = np.asarray(column).ravel()
+            result[-1, -1] = corner
+        return result
+
+    def _of_rates(self, point: Point, stiffness: Array) -> Array:
+        """Return the part of the Hessian that limits of effort rates give, without second derivatives."""
+        n, k, T = self.task.model.nv, len(self.s), point.duration
+        D = point.dynamics if point.chart is None else point.dynamics @ point.chart
+        steps = np.stack([self.reduced[d] / T**d for d in range(3)])  # (3, k, A)
+        rows = np.einsum("kidj,dka->kiaj", D.reshape(k, n, 3, n), steps).reshape(k, n, -1)
+        if self.task.free:
+            z = self._along_time(point)[:3].transpose(1, 0, 2).reshape(k, 3 * n, 1)
+            rows = np.concatenate([rows, D @ z], axis=-1)
+        rows = np.diff(rows, axis=0) / (T * np.diff(self.s)[:, None, None])
+        if self.task.free:
+            rows[..., -1] -= point.values["effort_rate"] / T
+        flat = (np.sqrt(stiffness)[..., None] * rows).reshape(-1, self.size)
+        return np.asarray(flat.T @ flat)
+
+    def _add_dense(self, point: Point, H: Array, stiffness: Mapping[str, Array]) -> None:
+        """Add the part of the Hessian that limits of what is linear in the variables give, coordinate by coordinate."""
+        n, T, m = self.task.model.nv, point.duration, self.free * self.task.model.nv
+        for kind, order in self._along_kinds():
+            steps, stiff = self.dense[order] / T**order, stiffness[kind]
+            if self.task.free:
+                rate = self._dense_along_time(point, kind, order)
+                column = (steps.T @ (stiff * rate)).ravel()
+                H[:m, -1] += column
+                H[-1, :m] += column
+                H[-1, -1] += float((stiff * rate**2).sum())
+            for i in np.flatnonzero(stiff.any(axis=0)):
+                H[i:m:n, i:m:n] += (steps.T * stiff[:, i]) @ steps
+
+    def _add_time(self, point: Point, H: Array, states: Array, slopes: Mapping[str, Array]) -> None:
+        """Add what the duration bends: rates are quotients by its powers, and the cost is an integral over it."""
+        n, k, T, m = self.task.model.nv, len(self.s), point.duration, self.free * self.task.model.nv
+        path = np.zeros((4, k, n))
+        path[:3] = states.reshape(k, 3, n).transpose(1, 0, 2)
+        path[3] = slopes.get("jerk", 0.0)
+        order = np.arange(4.0)[:, None, None]
+        per = path / T**order
+        column = -(self.reduced.transpose(0, 2, 1) @ (order * per)).sum(axis=0).ravel() / T
+        rate = self.table @ self.rate
+        bend = order * (order + 1.0) * point.path / T**2 - 2.0 * order * rate / T ** (order + 1.0)
+        corner = float((path * bend).sum())
+        for kind, d in self._along_kinds():
+            if d == 0:
+                continue
+            per_order = slopes[kind] / T**d
+            column -= d / T * (self.dense[d].T @ per_order).ravel()
+            corner += float(
+                (slopes[kind] * (d * (d + 1.0) * point.values[kind] / T**2)).sum()
+                - (2.0 * d / T * per_order * self.dense_rate[d]).sum()
+            )
+        per_time = self.w[:, None] / self.unit
+        cost = self._along(point, {kind: per_time * x for kind, x in self._cost_slopes(point).items()})
+        column += cost[:m]
+        corner += 2.0 * float(cost[-1])
+        if "effort_rate" in slopes:  # their quotient by the duration, to first order in each factor
+            corner += 2.0 * float((slopes["effort_rate"] * point.values["effort_rate"]).sum()) / T**2
+            spread = {"effort_rate": -slopes["effort_rate"] / T}
+            mixed = self._along(point, spread)
+            mixed[-1] -= float((spread["effort_rate"] * point.values["effort_rate"]).sum()) / -T
+            column += mixed[:m]
+            corner += 2.0 * mixed[-1]
+        H[:m, -1] += column
+        H[-1, :m] += column
+        H[-1, -1] += corner

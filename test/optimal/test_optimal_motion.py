@@ -1,0 +1,312 @@
+"""Optimal motions within limits: the package's Panda, other costs, free durations, waypoints, obstacles, periods."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+from support.compare import relative
+
+import lie_dynamics_ros
+from lie_dynamics_ros.lie_dynamics import (
+    InputError,
+    Model,
+    ModelBuilder,
+    MotionCost,
+    SpatialInertia,
+    inverse_dynamics,
+    joint_types,
+    optimal_motion,
+    torque_optimal_motion,
+)
+from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError
+
+POINT = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def cart(axes=1, **limits):
+    """A mass of 2 kg on one slide, or on two that cross."""
+    builder = ModelBuilder()
+    for k in range(axes):
+        inertia = POINT if k == axes - 1 else SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+        parent = None if k == 0 else f"cart {k - 1}"
+        builder.add(f"cart {k}", parent, joint_types.prismatic(np.eye(3)[k]), np.eye(4), inertia, **limits)
+    return builder.build().with_gravity([0.0, 0.0, 0.0])
+
+
+def panda():
+    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+
+
+#: A pair of states by hand, whose cubic keeps all limits; and one drawn, whose cubic is too fast.
+PAIRS = {
+    "slow": ([0, -0.6, 0, -2.2, 0, 1.6, 0.8], [1.2, 0.5, -0.4, -1.2, 0.6, 2.2, -0.5], 2.5),
+    "fast": ([0, -0.6, 0, -2.2, 0, 1.6, 0.8], [1.2, 0.5, -0.4, -1.2, 0.6, 2.2, -0.5], 0.75),
+}
+
+
+def judged(model, start, goal, T, modes, points=81):
+    """The least cost that scipy's SLSQP finds with as many modes from the cubic, limits at a quarter of the points."""
+    t, P = np.linspace(0.0, T, points), np.polynomial.Polynomial
+    legendre = [np.polynomial.Legendre.basis(k, domain=[0, 1]).convert(kind=P) for k in range(modes)]
+    shapes = [P([0, 0, 3, -2]), *(P([0, 0, 1, -2, 1]) * p for p in legendre)]
+    F = [np.array([p.deriv(d)(t / T) if d else p(t / T) for p in shapes]) / T**d for d in range(3)]
+    n, limits = model.nv, model.limits
+
+    def path(x):
+        bend = [np.einsum("bkj,kn->bnj", x.reshape(-1, modes, n), f[1:]) for f in F]
+        line = [np.outer(f[0], goal - start) + (start if d == 0 else 0.0) for d, f in enumerate(F)]
+        return [a + b for a, b in zip(line, bend, strict=True)]
+
+    def cost(x):
+        return np.trapezoid((inverse_dynamics(model, *path(x)) ** 2).sum(-1), t, axis=-1)
+
+    def room(x):
+        q, qd, qdd = (z[:, ::4] for z in path(x))
+        tau = inverse_dynamics(model, q, qd, qdd)
+        rows = [1 - qd / limits.velocity, 1 + qd / limits.velocity, q - limits.lower, limits.upper - q]
+        rows += [1 - tau / limits.effort, 1 + tau / limits.effort]
+        return np.concatenate([r.reshape(len(q), -1) for r in rows], axis=1)
+
+    m, h = modes * n, 1e-5
+    steps = h * np.eye(m)
+
+    def slope(f, x):
+        values = f(np.concatenate([x + steps, x - steps]))
+        return ((values[:m] - values[m:]) / (2 * h)).T
+
+    unit = cost(np.zeros(m))[0]
+    found = minimize(
+        lambda x: cost(x)[0] / unit, np.zeros(m), jac=lambda x: slope(cost, x) / unit, method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: slope(room, x)},
+        options={"maxiter": 100},
+    )  # fmt: skip
+    assert room(found.x).min() > -1e-6
+    return unit * found.fun
+
+
+def require_kept(model, path, limits, tolerance=1e-5):
+    """All limits at 2,001 times, by inverse dynamics, and the cost by another quadrature."""
+    t = np.linspace(0.0, path.duration, 2001)
+    q, qd, qdd, tau = path.at(t)
+    assert relative(inverse_dynamics(model, q, qd, qdd), tau) < 1e-12
+    assert (np.abs(qd) <= limits.velocity * (1 + tolerance)).all()
+    assert (np.abs(tau) <= limits.effort + tolerance * path.effort_scale).all()
+    assert (q >= limits.lower - tolerance).all()
+    assert (q <= limits.upper + tolerance).all()
+    return np.trapezoid((tau**2).sum(axis=1), t)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_panda_within_its_limits_against_slsqp(name):
+    """The limits of its URDF push: no dearer than the judge's motion with as many modes, and kept everywhere."""
+    start, goal, T = (np.array(x, dtype=float) for x in PAIRS[name])
+    model = panda()
+    path = torque_optimal_motion(model, start, goal, float(T), limits=model.limits, tolerance=1e-3, max_modes=6)
+    assert path.converged
+    assert path.reason == "optimal"
+    assert path.cost <= 1.005 * judged(model, start, goal, float(T), 6)
+    assert require_kept(model, path, model.limits) == pytest.approx(path.cost, rel=1e-5)
+    assert path.stationarity + path.gap == pytest.approx(path.residual)
+    assert path.gap < 1e-3
+
+
+def test_a_start_is_never_made_worse():
+    """Found by a search that is stopped at once, a motion is the start that keeps the limits."""
+    model = panda()
+    start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
+    s = np.linspace(0.0, 1.0, 41)[:, None]
+    guess = start + (goal - start) * (3 * s**2 - 2 * s**3)
+    cubic = np.trapezoid(
+        (inverse_dynamics(model, guess, (goal - start) * 6 * (s - s**2) / T, (goal - start) * (6 - 12 * s) / T**2) ** 2)
+        .sum(axis=1), s[:, 0] * T,
+    )  # fmt: skip
+    path = torque_optimal_motion(model, start, goal, float(T), limits=model.limits, guess=guess, max_modes=1)
+    assert path.cost < cubic
+    require_kept(model, path, model.limits)
+
+
+def test_advice_of_a_longer_duration_is_right():
+    model = cart()
+    limits = replace(model.limits, effort=np.array([2.0]))
+    with pytest.raises(OptimalMotionError, match=r"a duration of 3 s was found to keep them"):
+        torque_optimal_motion(model, [0.0], [1.5], 2.0, limits=limits, max_modes=16)
+    path = torque_optimal_motion(model, [0.0], [1.5], 3.0, limits=limits, max_modes=16, tolerance=1e-3)
+    assert path.excess < 1e-6
+    lift = ModelBuilder().add("lift", joint=joint_types.prismatic([0, 0, 1]), inertia=POINT).build()
+    weak = replace(lift.limits, effort=np.array([15.0]))  # it weighs 19.6 N
+    with pytest.raises(OptimalMotionError, match=r"no duration up to 3 s was found"):
+        torque_optimal_motion(lift, [0.0], [1.0], 1.0, limits=weak, max_modes=8)
+
+
+@pytest.mark.parametrize("links", [3, 4])
+def test_planar_arms_to_the_optimum(links):
+    """Without limits: what more modes find is as far below as the residual says."""
+    rod, place = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0), np.eye(4)
+    builder, parent = ModelBuilder(), None
+    for k in range(links):
+        builder.add(f"link {k}", parent, joint_types.revolute(), place, rod)
+        parent, place = f"link {k}", np.eye(4)
+        place[0, 3] = 1.0
+    model = builder.build().with_gravity([0.0, -9.81, 0.0])
+    start, goal = np.zeros(links), np.full(links, 0.4)
+    start[0] = -np.pi / 2
+    path = torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-2, max_modes=32)
+    finer = torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-15, max_modes=64)
+    assert path.converged
+    assert path.modes < finer.modes
+    assert finer.residual < 1e-3
+    assert 0.0 <= path.cost / finer.cost - 1.0 <= 3.0 * path.residual
+
+
+# -- other costs and limits, in closed form ---------------------------------------------------------------------------
+
+
+def test_time_against_torque():
+    """12 m^2 d^2 / T^3 + w T is least where T^4 = 36 m^2 d^2 / w."""
+    w, d = 5.0, 1.5
+    path = optimal_motion(cart(), [0.0], [d], (0.5, 9.0), cost=MotionCost(torque=1.0, time=w), tolerance=1e-9)
+    T = (36.0 * 4.0 * d**2 / w) ** 0.25
+    assert path.converged
+    assert path.duration == pytest.approx(T, rel=1e-6)
+    assert path.cost == pytest.approx(12.0 * 4.0 * d**2 / T**3 + w * T, rel=1e-10)
+
+
+def test_shortest_time_within_an_effort_limit():
+    """Bang and bang: T = 2 sqrt(m d / u), which polynomials come near."""
+    model = cart()
+    limits = replace(model.limits, effort=np.array([4.0]))
+    path = optimal_motion(model, [0.0], [1.0], (0.1, 20.0), cost=MotionCost(time=1.0), limits=limits, max_modes=64)
+    least = 2.0 * np.sqrt(2.0 / 4.0)
+    assert least <= path.duration < 1.01 * least
+    assert path.excess < 1e-6
+
+
+def test_jerk_alone():
+    """From rest to rest with free accelerations: a quintic whose jerk is 60 d s (1 - s) / T^3."""
+    path = optimal_motion(cart(), [0.0], [1.5], 2.0, cost=MotionCost(jerk=3.0))
+    assert path.cost == pytest.approx(3.0 * 120.0 * 1.5**2 / 2.0**5, rel=1e-9)
+
+
+def test_acceleration_and_jerk_limits():
+    model = cart()
+    limits = replace(model.limits, acceleration=np.array([1.6]), deceleration=np.array([1.6]), jerk=np.array([9.0]))
+    path = optimal_motion(model, [0.0], [1.0], 1.8, limits=limits, max_modes=32, tolerance=1e-3)
+    t = np.linspace(0.0, path.duration, 2001)
+    assert np.abs(path.at(t)[2]).max() < 1.6 * 1.00001
+    assert np.abs(np.diff(path.at(t)[2][:, 0]) / np.diff(t)).max() < 9.0 * 1.0001
+    free = optimal_motion(model, [0.0], [1.0], 1.8)
+    assert path.cost > 1.001 * free.cost
+    assert path.excess < 1e-4
+
+
+def test_electrical_energy():
+    """Work and heat: what work goes into motion comes back, so that heat alone counts: twice the cubic's weight."""
+    path = optimal_motion(cart(), [0.0], [1.5], 2.0, cost=MotionCost(torque=0.3, energy=1.0), tolerance=1e-9)
+    assert path.cost == pytest.approx(0.3 * 12.0 * 4.0 * 1.5**2 / 8.0, rel=1e-8)
+
+
+def test_power_is_what_it_says_and_takes_less():
+    model, ends = cart(), ([0.0], [1.5], 2.0)
+    path = optimal_motion(model, *ends, cost=MotionCost(power=1.0, torque=1e-3), tolerance=1e-4, max_modes=32)
+    t = np.linspace(0.0, 2.0, 20001)
+    _, qd, _, tau = path.at(t)
+    assert path.cost == pytest.approx(np.trapezoid(((tau * qd) ** 2 + 1e-3 * tau**2)[:, 0], t), rel=1e-6)
+    other = torque_optimal_motion(model, *ends)
+    _, qd, _, tau = other.at(t)
+    assert path.cost < np.trapezoid(((tau * qd) ** 2 + 1e-3 * tau**2)[:, 0], t)
+
+
+def test_rate_of_force():
+    """The cubic's force falls by 24 m d / T^3 a second; a smaller rate than that is kept, and costs more."""
+    model, d, T = cart(), 1.0, 1.0
+    most = 0.8 * 24.0 * 2.0 * d / T**3
+    path = optimal_motion(
+        model, [0.0], [d], T, effort_rate=[most], start_velocity=[1.0], goal_velocity=[0.5], max_modes=32,
+        tolerance=1e-3,
+    )  # fmt: skip
+    free = optimal_motion(model, [0.0], [d], T, start_velocity=[1.0], goal_velocity=[0.5])
+    t = np.linspace(0.0, T, 2001)
+    rate = [np.abs(np.diff(p.at(t)[3][:, 0]) / np.diff(t)).max() for p in (path, free)]
+    assert rate[0] < most * 1.001
+    assert path.cost >= free.cost * (1.0 - 1e-9)
+
+
+def test_waypoints_are_a_spline():
+    """Least acceleration through points is the cubic spline with clamped ends."""
+    from scipy.interpolate import CubicSpline
+
+    parts, through = np.array([0.3, 0.7]), np.array([[0.8], [-0.2]])
+    path = optimal_motion(cart(), [0.0], [1.0], 2.0, waypoints=(parts, through), tolerance=1e-6, max_modes=128)
+    spline = CubicSpline(2.0 * np.array([0.0, 0.3, 0.7, 1.0]), [0.0, 0.8, -0.2, 1.0], bc_type="clamped")
+    t = np.linspace(0.0, 2.0, 4001)
+    assert np.abs(path.at(2.0 * parts)[0] - through).max() < 1e-12
+    assert path.cost == pytest.approx(np.trapezoid((2.0 * spline(t, 2)) ** 2, t), rel=1e-4)
+    assert np.abs(path.at(t)[0][:, 0] - spline(t)).max() < 1e-3
+
+
+def test_periodic_motion_through_points():
+    """A periodic cubic spline."""
+    from scipy.interpolate import CubicSpline
+
+    parts, through = np.array([0.0, 0.5]), np.array([[0.0], [1.0]])
+    path = optimal_motion(
+        cart(), [0.0], [0.0], 2.0, waypoints=(parts, through), periodic=True, tolerance=1e-6, max_modes=64
+    )
+    spline = CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0], bc_type="periodic")
+    t = np.linspace(0.0, 2.0, 2001)
+    assert path.cost == pytest.approx(np.trapezoid((2.0 * spline(t, 2)) ** 2, t), rel=1e-3)
+    q, qd, qdd, tau = path.at([0.0, 2.0])
+    for x in (q, qd, qdd, tau):
+        assert np.abs(x[0] - x[1]).max() < 1e-9
+
+
+def test_a_disc_is_passed():
+    """Around a disc that lies a little off the straight line, against the least over one bend by hand."""
+    model, centre, radius = cart(2), np.array([0.5, -0.05]), 0.2
+
+    def disc(q):
+        arm = q - centre
+        distance = np.linalg.norm(arm, axis=1)
+        return distance[:, None] - radius, (arm / distance[:, None])[:, None]
+
+    guess = np.array([[0.0, 0.0], [0.5, 0.4], [1.0, 0.0]])
+    path = optimal_motion(model, [0.0, 0.0], [1.0, 0.0], 1.0, obstacles=disc, guess=guess, tolerance=1e-4)
+    t = np.linspace(0.0, 1.0, 1001)
+    assert disc(path.at(t)[0])[0].min() > -1e-6
+    free = torque_optimal_motion(model, [0.0, 0.0], [1.0, 0.0], 1.0)
+    assert disc(free.at(t)[0])[0].min() < -0.1
+    # through one point above: a spline in y, whose cost is 192 m^2 h^2; the touching point is found by a scalar search
+
+    def bound(s):
+        x = 3 * s**2 - 2 * s**3
+        height = centre[1] + np.sqrt(max(radius**2 - (x - centre[0]) ** 2, 0.0))
+        return -height
+
+    top = -minimize_scalar(bound, bounds=(0.3, 0.7), method="bounded").fun
+    assert path.cost >= 12.0 * 4.0 + 192.0 * 4.0 * (0.9 * top) ** 2
+    assert path.cost <= 1.05 * (12.0 * 4.0 + 192.0 * 4.0 * top**2)
+
+
+def test_refusals():
+    model = cart()
+    ends = [0.0], [1.0]
+    for arguments, match in (
+        ({"duration": (2.0, 1.0)}, "shortest"),
+        ({"duration": (1.0, 2.0, 3.0)}, "duration"),
+        ({"duration": 1.0, "cost": 3.0}, "MotionCost"),
+        ({"duration": 1.0, "cost": MotionCost()}, "not 0"),
+        ({"duration": 1.0, "cost": MotionCost(torque=-1.0)}, r"cost\.torque"),
+        ({"duration": 1.0, "cost": MotionCost(torque=[1.0, 2.0])}, r"cost\.torque"),
+        ({"duration": 1.0, "waypoints": ([0.5, 0.4], [[0.0], [0.1]])}, "rising"),
+        ({"duration": 1.0, "waypoints": ([0.5], [[0.0], [0.1]])}, "waypoints"),
+        ({"duration": 1.0, "waypoints": ([0.3, 0.5], [[0.0], [0.1]]), "max_modes": 2}, "max_modes"),
+        ({"duration": 1.0, "effort_rate": [0.0]}, "effort_rate"),
+        ({"duration": 1.0, "effort_rate": [1.0, 2.0]}, "effort_rate"),
+        ({"duration": 1.0, "obstacles": lambda q: (np.zeros(len(q)), np.zeros((len(q), 1)))}, "obstacles"),
+        ({"duration": 1.0, "obstacles": lambda q: (q * np.nan, np.zeros((len(q), 1, 1)))}, "obstacles"),
+        ({"duration": 1.0, "periodic": True, "start_velocity": [1.0]}, "periodic"),
+    ):
+        with pytest.raises(InputError, match=match):
+            optimal_motion(model, *ends, **arguments)
