@@ -171,6 +171,10 @@ def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_give
     assert set(found.left_out) == {"bend"} and not any(problem.fatal for problem in found.problems)
     assert why == "asked for" or any("'bend'" in problem.text for problem in found.problems)
     assert found.friction.friction[:, 2] == pytest.approx(0.0) and found.prediction.error[:2].max() < 0.02
+    drives = np.array(["(bend)" in text for text in found.base.expressions()])
+    assert drives.any() and np.isinf(found.base_deviations[drives]).all()  # nothing shows them
+    assert np.isfinite(found.base_deviations[~drives]).mean() > 0.5
+    assert {text for text in found.base.expressions() if "(bend)" in text} <= set(found.unseen)
     others = identify_robot(*good)
     assert found.friction.friction[:, :2] == pytest.approx(others.friction.friction[:, :2], rel=0.1)
 

@@ -5,8 +5,8 @@ import pytest
 from support import arms
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
 
-from lie_dynamics_ros.lie_dynamics import InputError
-from lie_dynamics_ros.lie_dynamics.identification import RecordingError, identify_payload
+from lie_dynamics_ros.lie_dynamics import InputError, SpatialInertia
+from lie_dynamics_ros.lie_dynamics.identification import RecordingError, gains_from_payload, identify_payload
 
 
 def case(name, seed, seconds, mass, same=True, base=0.1):
@@ -90,3 +90,36 @@ def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, 
 @pytest.fixture(scope="module")
 def recordings():
     return case("ur5", 1, 4.0, 2.0)[:4]
+
+
+def ball(mass, com):
+    """The inertia that MuJoCo's payload has."""
+    return SpatialInertia(mass, com, 0.4 * mass * 0.05**2 * np.eye(3))
+
+
+@pytest.mark.parametrize(("name", "mass", "seed", "same"), [
+    ("panda_arm", 3.0, 4, True), ("panda_arm", 3.0, 5, False), ("ur5", 5.0, 6, True)])  # fmt: skip
+def test_gains_of_drives_from_a_payload_of_known_mass(name, mass, seed, same):
+    """Efforts in amperes, one drive the other way round, of an arm with friction and masses that nobody knows."""
+    wrong, without, loaded, frame, mass, com = case(name, seed, 20.0, mass, same)
+    true = np.random.default_rng(seed).uniform(5.0, 15.0, wrong.nv)
+    true[1] *= -1.0
+    runs = [(time, q, effort / true) for time, q, effort in (without, loaded)]
+    joints = wrong.joint_names[1:5]
+    found = gains_from_payload(wrong, *runs, frame, ball(mass, com), joints=joints)
+    assert found.joints == tuple(joints)
+    error = found.gains - true[1:5]
+    assert (np.abs(error / true[1:5]) < 0.05).all()
+    assert error @ np.linalg.solve(found.covariance, error) < 33.0  # chi-square with 4: once in a million
+
+
+def test_gains_that_the_motion_cannot_tell_are_refused_by_name():
+    wrong, without, loaded, frame, mass, com = case("panda_arm", 4, 9.0, 1.5, base=0.01)
+    with pytest.raises(InputError, match=wrong.joint_names[0]):
+        gains_from_payload(wrong, without, loaded, frame, ball(mass, com))
+    with pytest.raises(InputError, match="other postures"):  # the same recording twice
+        gains_from_payload(wrong, without, without, frame, ball(mass, com), joints=wrong.joint_names[1:2])
+    with pytest.raises(InputError, match="payload: a SpatialInertia"):
+        gains_from_payload(wrong, without, loaded, frame, mass)
+    with pytest.raises(InputError, match="joints: some of the joints"):
+        gains_from_payload(wrong, without, loaded, frame, ball(mass, com), joints=["nobody"])

@@ -7,11 +7,13 @@ from .excitation import ExcitingMotion, Plane, exciting_motion
 from .recordings import Recording, filtered_motion
 from .regression import JointTerms, parameter_names, regression
 from .robot import (
+    DriveGains,
     IdentifiedRobot,
     PayloadEstimate,
     Prediction,
     Problem,
     RecordingError,
+    gains_from_payload,
     identify_payload,
     identify_robot,
     plot_efforts,
@@ -23,6 +25,7 @@ from .robot import (
 __all__ = [
     "BaseParameters",
     "Capsule",
+    "DriveGains",
     "ExcitingMotion",
     "Identification",
     "IdentifiedRobot",
@@ -36,6 +39,7 @@ __all__ = [
     "base_parameters",
     "exciting_motion",
     "filtered_motion",
+    "gains_from_payload",
     "identify",
     "identify_payload",
     "identify_robot",

@@ -1,5 +1,6 @@
 """From a recording of positions and efforts to a robot that is true: bodies, friction, rotors, delays."""
 
+from .drive_gains import DriveGains, gains_from_payload
 from .identify_robot import identify_robot
 from .payload import PayloadEstimate, identify_payload
 from .problems import Problem, RecordingError
@@ -7,11 +8,13 @@ from .report import plot_efforts, plot_friction, plot_shares, write_report
 from .result import IdentifiedRobot, Prediction
 
 __all__ = [
+    "DriveGains",
     "IdentifiedRobot",
     "PayloadEstimate",
     "Prediction",
     "Problem",
     "RecordingError",
+    "gains_from_payload",
     "identify_payload",
     "identify_robot",
     "plot_efforts",

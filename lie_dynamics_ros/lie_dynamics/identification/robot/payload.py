@@ -125,7 +125,7 @@ def identify_payload(
     runs, fits, at, out = [], [], cutoff, set[int]()
     problems: list[Problem] = []
     for name, arrays in (("without", without), ("loaded", loaded)):
-        time, q, effort = _three(arrays, name)
+        time, q, effort = three_of(arrays, name)
         even_times(time)
         signals = signals_of(own, q, effort, left_out, drive_gains)
         recording = measured(own, time, signals.q, signals.effort, at)
@@ -141,8 +141,8 @@ def identify_payload(
         problems += [replace(p, text=f"{name}: {p.text}") for p in (*signals.problems, *told[2])]
         out |= set(told[3])
     runs, fit = [run.without(out) for run in runs], fits[0]
-    runs[1] = _friction_as(runs[0], runs[1])
-    P = _transfer(carrier.placement)
+    runs[1] = friction_as(runs[0], runs[1])
+    P = transfer(carrier.placement)
     A, aims, moving, blocks = [], [], [], []
     for k, run in enumerate(runs):
         equations = Equations(own, run, bodies)
@@ -158,13 +158,14 @@ def identify_payload(
     return PayloadEstimate(carrier.name, inertia, covariance, parts, tuple(problems))
 
 
-def _three(arrays: Arrays, name: str) -> Arrays:
+def three_of(arrays: Arrays, name: str) -> Arrays:
+    """Return time, positions and efforts; InputError where there are not three."""
     if not isinstance(arrays, (tuple, list)) or len(arrays) != 3:
         raise InputError(f"{name}: (time, q, effort) is expected, got {type(arrays).__name__}", name=name)
     return arrays[0], arrays[1], arrays[2]
 
 
-def _friction_as(one: Samples, other: Samples) -> Samples:
+def friction_as(one: Samples, other: Samples) -> Samples:
     """Return other samples, with what friction depends on by the speeds of one."""
     rate = other.source.qd
     side = rate / np.hypot(rate, one.smoothing)
@@ -175,7 +176,7 @@ def _friction_as(one: Samples, other: Samples) -> Samples:
     )
 
 
-def _transfer(placement: Array) -> Array:
+def transfer(placement: Array) -> Array:
     """Return the matrix (10, 10) from parameters in a frame to those in the body's, the frame at a placement in it."""
     moved = placement @ inertial_parameters.pseudo_inertia(np.eye(10)) @ placement.T
     return np.asarray(inertial_parameters.from_pseudo_inertia(moved).T)

@@ -97,7 +97,8 @@ class IdentifiedRobot:
     base : BaseParameters
         Which sums of parameters the recording tells apart: of bodies, then damping, friction, ... of joints.
     base_values, base_deviations : ndarray, shape (rank,)
-        These, and their standard deviations, with regard to noise that lasts [as efforts are measured].
+        These, and their standard deviations, with regard to noise that lasts [as efforts are measured]; infinite where
+        nothing in the recording shows them, as of drives that are left out.
     unseen : tuple of str
         Sums of parameters of the robot that the motion hardly shows.
     prediction : Prediction

@@ -17,6 +17,8 @@ Array = npt.NDArray[np.float64]
 
 #: Error of efforts in another motion that a sum of parameters may cause and still counts as seen, over their range.
 SEEN = 0.02
+#: Singular values of scaled columns, over the largest, that are round-off, so that nothing shows their direction.
+NOT_SHOWN = 1e-10
 _STATES = 200
 
 
@@ -42,13 +44,18 @@ def known_sums(
     x = np.concatenate([fit.parameters.ravel(), *(fit.coefficients[term] for term in TERMS)])[fit.active]
     R = np.asarray(np.linalg.qr(fit.R[:, kept], mode="r"))
     size = np.maximum(np.linalg.norm(R, axis=0), 1e-12)
-    back = np.linalg.pinv(R / size, rcond=1e-10) / size[:, None]
+    _, s, V = np.linalg.svd(R / size, full_matrices=False)
+    shown = s > NOT_SHOWN * s.max(initial=0.0)
+    # What has a part in a direction that nothing shows is not known at all: the least squares of least norm say 0.
+    unknown = (V[~shown] ** 2).sum(axis=0) > NOT_SHOWN
+    back = V[shown].T / s[shown] / size[:, None]
     inverse = back @ back.T
     blocks = float(samples.source.time[samples.at[-1]] - samples.source.time[samples.at[0]])
     scatter = fit.scatter[np.ix_(kept, kept)] * blocks / max(blocks - 1.0, 1.0)
     lasting = np.diag(inverse @ scatter @ inverse)
-    deviations = np.sqrt(np.maximum(np.diag(inverse), lasting))
-    effect = np.sqrt((full[..., kept] ** 2).mean(axis=0)) * deviations  # (nv, rank)
+    deviations = np.where(unknown, np.inf, np.sqrt(np.maximum(np.diag(inverse), lasting)))
+    strength = np.sqrt((full[..., kept] ** 2).mean(axis=0))  # (nv, rank)
+    effect = np.multiply(strength, deviations, where=strength > 0.0, out=np.zeros_like(strength))
     spans = np.maximum(np.ptp(samples.effort(fit.delay), axis=0), 1e-12)
     hidden = (effect / spans[:, None]).max(axis=0) > SEEN
     unseen = tuple(text for text, yes in zip(base.expressions(), hidden, strict=True) if yes)
