@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+from lie_dynamics_ros.lie_dynamics import stewart
 from lie_dynamics_ros.lie_dynamics.stewart import (
     ArchitecturalSingularityError,
     StewartError,
@@ -197,7 +198,8 @@ def test_yaml_round_trip_is_exact(tmp_path):
     home = np.eye(4)
     home[:3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
     home[:3, 3] = RNG.normal(size=3)
-    limits = np.sort(RNG.uniform(0.1, 2.0, (6, 2)))
+    lengths = StewartPlatform(BASE, TOP).leg_lengths(home)[:, None]
+    limits = lengths * [0.8, 1.1] * RNG.uniform(0.9, 1.1, (6, 2))
     limits[2, 1] = np.inf
     platform = StewartPlatform(BASE, TOP, limits, home_pose=home)
     path = tmp_path / "platform.yaml"
@@ -214,12 +216,12 @@ def test_yaml_round_trip_is_exact(tmp_path):
 def test_yaml_of_a_design_with_home_quaternion():
     text = """
     semi_regular: {base_radius: 1.0, platform_radius: 0.7, base_half_angle: 0.2, platform_half_angle: 0.15}
-    leg_limits: [0.5, 1.5]
+    leg_limits: [0.5, 2.5]
     home_pose: {position: [0, 0, 1], quaternion: [0, 0, 0.7071067811865476, 0.7071067811865476]}
     """
     platform = StewartPlatform.from_yaml(text)
     np.testing.assert_allclose(platform.home_pose[:3, :3], [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
-    assert platform.leg_limits[3].tolist() == [0.5, 1.5]
+    assert platform.leg_limits[3].tolist() == [0.5, 2.5]
 
 
 @pytest.mark.parametrize(
@@ -244,3 +246,79 @@ def test_yaml_of_a_design_with_home_quaternion():
 def test_bad_yaml(text, message):
     with pytest.raises(StewartError, match=message):
         StewartPlatform.from_yaml(text)
+
+
+LEVEL = reference_platform().home_pose
+UNLIMITED = StewartPlatform(reference_platform().base_points, reference_platform().platform_points, home_pose=LEVEL)
+LIMITED = reference_platform(leg_limits=(0.3, 0.9))
+
+
+def offset_of(platform):
+    return stewart.OffsetPlatform.square_at(platform, LEVEL, 0.03, 0.03)
+
+
+def updated(platform, lengths, many=False):
+    """What a tracker says of lengths, raised where it takes none."""
+    tracker = stewart.StewartTracker(platform, LEVEL)
+    if not many:
+        return tracker.update(lengths).require()
+    path = tracker.update_many(lengths[None])
+    return path[0].require()
+
+
+TAKERS = {
+    "solve_forward_kinematics": lambda p, x: stewart.solve_forward_kinematics(p, x, LEVEL),
+    "assembly_modes": stewart.assembly_modes,
+    "solve_from_home": stewart.solve_from_home,
+    "update": updated,
+    "update_many": lambda p, x: updated(p, x, many=True),
+    "poses_near": lambda p, x: stewart.poses_near(offset_of(p), x, LEVEL),
+}
+
+
+@pytest.mark.parametrize("platform", [UNLIMITED, LIMITED], ids=["unlimited", "limited"])
+@pytest.mark.parametrize("taker", TAKERS)
+def test_lengths_in_millimetres_are_refused_by_all_that_take_lengths(taker, platform):
+    lengths = (offset_of(platform) if taker == "poses_near" else platform).leg_lengths(LEVEL)
+    TAKERS[taker](platform, lengths)
+    with pytest.raises(StewartError, match=r"leg 1.*(limits|millimetres)"):
+        TAKERS[taker](platform, 1e3 * lengths)
+    one = lengths.copy()
+    one[3] *= 1e3
+    with pytest.raises(StewartError, match="leg 4"):
+        TAKERS[taker](platform, one)
+
+
+def file_of(kind, home, limits):
+    """A platform's file, home and limits as they are given."""
+    text = "".join(f"{key}: {getattr(UNLIMITED, key).tolist()}\n" for key in ("base_points", "platform_points"))
+    if kind is stewart.OffsetPlatform:
+        text += offset_of(UNLIMITED).to_yaml()[offset_of(UNLIMITED).to_yaml().index("universal_joints"):]
+    return text + f"home_pose: {home}\n" + (f"leg_limits: {limits}\n" if limits else "")
+
+
+@pytest.mark.parametrize("kind", [StewartPlatform, stewart.OffsetPlatform])
+@pytest.mark.parametrize(("home", "limits", "words"), [
+    ("{position: [0, 0, 500.0]}", "[0.3, 0.9]", "leg 1 has length 500.* 0.3 to 0.9 m.*millimetres"),
+    ("{position: [0, 0, 500.0]}", None, "leg 1 has length 500.*millimetres"),
+    ("{position: [0, 0, 0.5]}", "[300, 900]", "leg 1 has length .* 300 to 900 m|leg 1 .*expected 300 to .*"),
+    ("{position: [0, 0, 0.5]}", "[0.1, 0.3]", "leg 1 has length .* 0.1 to 0.3 m.*contradict"),
+    ("{position: [0, 0, 0.5], quaternion: [1, 0, 0, 0]}", None, "x, y, z, w expected"),
+    ("{position: [0, 0, 0.5], quaternion: [0.99, 0.02, 0, 0.1]}", None, "x, y, z, w expected"),
+])  # fmt: skip
+def test_files_at_odds_with_themselves_are_refused(kind, home, limits, words):
+    kind.from_yaml(file_of(kind, "{position: [0, 0, 0.5], quaternion: [0, 0, 0.1, 0.99]}", "[0.3, 0.9]"))
+    with pytest.raises(StewartError, match=words):
+        kind.from_yaml(file_of(kind, home, limits))
+
+
+def test_a_platform_that_hangs_and_one_at_its_limit_are_read():
+    """Upside down, with joint centres that suit, no legs cross."""
+    turned = UNLIMITED.platform_points * [1.0, -1.0, -1.0]
+    pose = np.diag([1.0, -1.0, -1.0, 1.0])
+    pose[2, 3] = -0.5
+    hanging = StewartPlatform(UNLIMITED.base_points, turned, home_pose=pose)
+    assert np.array_equal(StewartPlatform.from_yaml(hanging.to_yaml()).home_pose, pose)
+    lengths = UNLIMITED.leg_lengths(LEVEL)
+    parked = reference_platform(leg_limits=np.column_stack([lengths + 1e-6, lengths + 0.3]))
+    assert StewartPlatform.from_yaml(parked.to_yaml()).home_pose is not None

@@ -13,6 +13,7 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...stewart import OffsetPlatform, StewartPlatform, reference_platform
 from ...stewart.solvers.offset_legs import carried, distinct, found_from
+from ...stewart.solvers.reachability import longest_legs
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import SEED, STARTS, Candidates, six_legs
@@ -51,6 +52,8 @@ class OffsetLegs(SixLegs):
     def _candidates(self, positions: Array) -> Candidates:
         require_reach(positions > 0.0, self.model.name, "a leg that is not longer than zero")
         geometry = self.geometry
+        metres = positions <= longest_legs(geometry.points)
+        require_reach(metres, self.model.name, "a leg that is not far beyond the platform (millimetres?)")
         whole = positions + geometry.base_offsets + geometry.platform_offsets
         points, _ = six_legs(geometry.points.base_points, geometry.points.platform_points, whole)
         led = carried(geometry, positions, points)

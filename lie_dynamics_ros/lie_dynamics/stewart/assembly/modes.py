@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from ...lie import se3, so3
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels import newton as nk
 from ..solvers.kernels.certificate import MAX_H
 from ..solvers.kernels.nearest import approach
 from ..solvers.memory import blank_memory, read_pose
+from ..solvers.reachability import check_lengths
 from .classes import EXACT, Array, Complex, Ints, placement_of
 from .kernels.poses import ERROR, MOVED, PROOF, place, refine
 from .paths import Bools, Target, finite_poses, make_target, with_mirror_images
@@ -317,10 +317,11 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
 
     Raises
     ------
-    StewartError : lengths of a wrong shape, not finite or not positive; the message names the leg.
+    StewartError : lengths of a wrong shape, not finite, not positive or far beyond the platform (millimetres); the
+        message names the leg.
     """
     require_platform(platform)
-    wanted = _checked(lengths)
+    wanted = _checked(lengths, platform)
     form = canonical(platform.base_points, platform.platform_points)
     own, scaled = form.platform, wanted[form.order] / form.unit
     base, top = own.base_points, own.platform_points
@@ -421,11 +422,8 @@ def _from_the_top(poses: Array, platform: StewartPlatform) -> npt.NDArray[np.int
     return np.lexsort((-y, -x, -z))
 
 
-def _checked(lengths: npt.ArrayLike) -> Array:
-    array = np.array(as_vector(lengths, 6, "lengths"))
+def _checked(lengths: npt.ArrayLike, platform: StewartPlatform) -> Array:
+    array = np.array(check_lengths(lengths, platform))
     if array.shape != (6,):
         raise StewartError(f"lengths has shape {array.shape}, expected (6,): one for each leg", name="lengths")
-    for leg, length in enumerate(array, start=1):
-        if not 0.0 < length < np.inf:
-            raise StewartError(f"length of leg {leg} is {length} m, expected a positive length", name=f"leg {leg}")
     return array

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...lie import quaternion, so3
 from ..errors import StewartError
 from .inverse_kinematics import Array
 
 #: Two joint centres closer than this share of the platform's size count as one point.
 COINCIDENCE_TOLERANCE = 1e-9
+#: Longest legs that are metres: over the limits, or without limits, over the size of the platform.
+OF_LIMITS, OF_SIZE = 10.0, 200.0
+#: By what part of its length a leg may be beyond its limits in the home pose of a file.
+HOME_SLACK = 0.01
 N_LEGS = 6
 
 
@@ -70,6 +75,49 @@ def check_distinct_legs(base_points: Array, platform_points: Array) -> None:
                     f"legs {first + 1} and {second + 1} coincide: both join base point {base_points[first].tolist()} "
                     f"to platform point {platform_points[first].tolist()}, expected six different legs"
                 )
+
+
+def check_home_lengths(lengths: Array, limits: Array, size: float) -> None:
+    """Raise StewartError unless leg lengths (6,) of a home pose are within limits (6, 2) and suit the platform's size.
+
+    Home may be at a limit: they are let be off by a little, as those of a calibrated platform are.
+    """
+    slack = HOME_SLACK * lengths
+    low, high = limits[:, 0] - slack, limits[:, 1] + slack
+    high = np.where(np.isfinite(high), high, OF_SIZE * size)
+    bad = np.flatnonzero(~((lengths >= low) & (lengths <= high)))
+    if bad.size:
+        leg = int(bad[0])
+        least, most = limits[leg, 0], min(limits[leg, 1], OF_SIZE * size)
+        off = max(lengths[leg] / most, least / max(lengths[leg], 1e-300))
+        why = "millimetres, or another unit?" if off > OF_LIMITS else "limits and home pose contradict each other"
+        raise StewartError(
+            f"home_pose: leg {leg + 1} has length {lengths[leg]:.6g} m there, expected {least:.6g} to {most:.6g} m by "
+            f"leg_limits or the size of the platform: {why}", name="home_pose",
+        )  # fmt: skip
+
+
+def check_home_upright(base_points: Array, platform_points: Array, home: Array) -> None:
+    """Raise StewartError for a home pose (4, 4) that turns the platform over where w first in its quaternion does not.
+
+    The triangles that joint centres of any three legs span are seen from the same side on the base and on the
+    platform, also where that hangs below; turned over, legs cross.
+    """
+    turn = so3.to_quaternion(home[:3, :3])
+    other = np.asarray(quaternion.to_matrix(np.roll(turn, -1)))
+    if _facing(base_points, platform_points, home[:3, :3]) < 0.0 < _facing(base_points, platform_points, other):
+        numbers = [round(float(x), 6) for x in turn]
+        raise StewartError(
+            f"home_pose: the quaternion {numbers} (x, y, z, w) turns the platform over, so that its legs cross: "
+            "x, y, z, w expected, is w first?", name="home_pose",
+        )  # fmt: skip
+
+
+def _facing(base_points: Array, platform_points: Array, rotation: Array) -> float:
+    """Return how far areas between joint centres face the same way on base and platform; negative where opposite."""
+    a, b = base_points - base_points.mean(axis=0), (platform_points - platform_points.mean(axis=0)) @ rotation.T
+    i, j = np.triu_indices(N_LEGS, 1)
+    return float((np.cross(a[i], a[j]) * np.cross(b[i], b[j])).sum())
 
 
 def extent(points: Array) -> float:

@@ -122,11 +122,14 @@ class OffsetPlatform:
         Raises
         ------
         StewartError
-            Unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
+            Unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a home pose as
+        for `StewartPlatform.from_yaml`.
         """
         arguments = read_yaml(source, universal_joints=True)
         joints = arguments.pop("universal_joints")
-        return cls(StewartPlatform(**arguments), **joints)
+        platform = cls(StewartPlatform(**arguments), **joints)
+        platform.points.check_home(platform)
+        return platform
 
     def to_yaml(self) -> str:
         """Return YAML text from which `from_yaml` builds the same platform."""

@@ -10,6 +10,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,21 @@ from ...texts import quoted
 from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
 from . import inverse_kinematics as ik
 from .architecture import ArchitectureReport, architecture_report
-from .checks import N_LEGS, as_joint_centres, as_leg_limits, check_distinct_legs, extent, rms_radius
+from .checks import (
+    N_LEGS,
+    as_joint_centres,
+    as_leg_limits,
+    check_distinct_legs,
+    check_home_lengths,
+    check_home_upright,
+    extent,
+    rms_radius,
+)
 from .inverse_kinematics import Array, TwistFrame
 from .yaml_files import read_yaml, write_yaml
+
+if TYPE_CHECKING:
+    from .offset_platform import OffsetPlatform
 
 _SUSPICIOUS_SIZE = 50.0
 
@@ -94,9 +107,20 @@ class StewartPlatform:
 
         Raises
         ------
-        StewartError : unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
+        StewartError : unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a
+            home pose that contradicts leg limits, the platform's size, or the order of quaternions.
         """
-        return cls(**read_yaml(source))
+        platform = cls(**read_yaml(source))
+        platform.check_home(platform)
+        return platform
+
+    def check_home(self, jointed: StewartPlatform | OffsetPlatform) -> None:
+        """Raise StewartError for a home pose at odds with the rest, legs of the lengths that `jointed` has there."""
+        home = self.home_pose
+        if home is not None:
+            check_home_upright(self.base_points, self.platform_points, home)
+            size = max(extent(self.base_points), extent(self.platform_points))
+            check_home_lengths(jointed.leg_lengths(home), self.leg_limits, size)
 
     def to_yaml(self) -> str:
         """YAML text from which `from_yaml` builds the same platform, to the last bit."""

@@ -10,6 +10,7 @@ from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from .kernels import newton as nk
 from .kernels.certificate import BALL_SHARE, settle
+from .reachability import longest_legs
 
 Array = npt.NDArray[np.float64]
 
@@ -57,7 +58,9 @@ def blank_memory(platform: StewartPlatform) -> Array:
     radius = float(np.sqrt(np.mean(reaches**2)))
     memory[nk.BASE : nk.BASE + 18] = platform.base_points.ravel()
     memory[nk.PLATFORM : nk.PLATFORM + 18] = arms.ravel()
-    memory[nk.LIMITS : nk.LIMITS + 12] = platform.leg_limits.ravel()
+    low, high = platform.leg_limits.T
+    # Legs without limits are limited by what can be metres, so that kernels have nothing more to compare.
+    memory[nk.LIMITS : nk.LIMITS + 12] = np.column_stack([low, np.minimum(high, longest_legs(platform))]).ravel()
     memory[nk.SHIFT : nk.SHIFT + 3] = centroid
     memory[nk.SHIFT_SIZE] = np.linalg.norm(centroid)
     memory[nk.DT] = np.nan

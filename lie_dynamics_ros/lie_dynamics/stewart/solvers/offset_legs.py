@@ -35,7 +35,7 @@ def poses_near(platform: OffsetPlatform, lengths: npt.ArrayLike, guesses: npt.Ar
     """
     if not isinstance(platform, OffsetPlatform):
         raise StewartError(f"platform: an OffsetPlatform is expected, got {quoted(platform)}", name="platform")
-    wanted = check_lengths(lengths)
+    wanted = check_lengths(lengths, platform.points)
     start = np.asarray(se3.check(ik.as_pose(guesses, "guesses"), "guesses").real)
     try:
         batch = np.broadcast_shapes(wanted.shape[:-1], start.shape[:-2])

@@ -8,13 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import StewartError
-from ..geometry.checks import N_LEGS, extent
+from ..geometry.checks import N_LEGS, OF_LIMITS, OF_SIZE, extent
 from ..geometry.inverse_kinematics import Array, as_vector
 from ..geometry.platform import StewartPlatform
 
 _ROUNDING = 1e-9
-#: Longest legs that are metres: over the limits, or without limits, over the size of the platform.
-_OF_LIMITS, _OF_SIZE = 10.0, 200.0
+
+
+def longest_legs(platform: StewartPlatform) -> Array:
+    """Return the lengths (6,) [m] beyond which numbers are no leg lengths of a platform, but in other units."""
+    size = max(extent(platform.base_points), extent(platform.platform_points))
+    upper = platform.leg_limits[:, 1]
+    return np.where(np.isfinite(upper), OF_LIMITS * upper, OF_SIZE * size)
 
 
 def check_lengths(lengths: npt.ArrayLike, platform: StewartPlatform | None = None) -> Array:
@@ -26,11 +31,10 @@ def check_lengths(lengths: npt.ArrayLike, platform: StewartPlatform | None = Non
     bad = np.argwhere(~(np.isfinite(array) & (array > 0.0)))
     if bad.size:
         leg = int(bad[0][-1]) + 1
-        raise StewartError(f"leg {leg} has length {array[tuple(bad[0])]} m, expected a finite positive length")
+        text = f"leg {leg} has length {array[tuple(bad[0])]} m, expected a finite positive length"
+        raise StewartError(text, name=f"leg {leg}")
     if platform is not None:
-        size = max(extent(platform.base_points), extent(platform.platform_points))
-        upper = platform.leg_limits[:, 1]
-        longest = np.where(np.isfinite(upper), _OF_LIMITS * upper, _OF_SIZE * size)
+        longest = longest_legs(platform)
         bad = np.argwhere(array > longest)
         if bad.size:
             leg = int(bad[0][-1])

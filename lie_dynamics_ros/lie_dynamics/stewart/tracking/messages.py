@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .kernels import tracker as tk
 from .status import TrackingStatus
 
@@ -31,6 +33,8 @@ def message_for(tracked: TrackedPose) -> str:
         return f"length of leg {leg + 1} is {length} m, expected a positive length; {last}"
     if status is TrackingStatus.LEG_LIMIT:
         low, high = tracked._path._platform.leg_limits[leg]
+        if np.isinf(high) and error > 0.0:
+            return f"length of leg {leg + 1} is {length:.6g} m, far beyond this platform: millimetres?; {last}"
         return (
             f"length of leg {leg + 1} is {length:.6g} m, {1e3 * abs(error):.3g} mm "
             f"{'above' if error > 0.0 else 'below'} its limits {low:.6g} to {high:.6g} m; {last}"

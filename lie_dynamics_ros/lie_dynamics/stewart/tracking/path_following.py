@@ -12,10 +12,10 @@ import numpy.typing as npt
 from ...lie import se3
 from ..assembly.modes import AssemblyModes, assembly_modes
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels import newton as nk
 from ..solvers.memory import new_memory, read_pose
+from ..solvers.reachability import check_lengths
 from .kernels.path_following import ARRIVED, AT_SINGULARITY, follow
 
 Array = npt.NDArray[np.float64]
@@ -126,15 +126,13 @@ def solve_from_home(
 
     Raises
     ------
-    StewartError : lengths that are not six finite positive numbers, or outside the leg limits; a singular home pose.
+    StewartError : lengths that are not six finite positive numbers, outside the leg limits or far beyond the platform
+        (millimetres); a singular home pose.
     """
     require_platform(platform)
-    wanted = np.array(as_vector(lengths, 6, "lengths"))
+    wanted = np.array(check_lengths(lengths, platform))
     if wanted.shape != (6,):
         raise StewartError(f"lengths has shape {wanted.shape}, expected (6,): one for each leg", name="lengths")
-    for leg, length in enumerate(wanted, start=1):
-        if not 0.0 < length < np.inf:
-            raise StewartError(f"length of leg {leg} is {length} m, expected a positive length", name=f"leg {leg}")
     platform.check_leg_limits(wanted)
     if home_pose is None:
         home_pose = level_home(platform, wanted) if platform.home_pose is None else platform.home_pose
