@@ -259,10 +259,10 @@ def test_same_answer_every_time():
     [
         (np.ones(5), "lengths has shape"),
         (np.ones((2, 6)), r"expected \(6,\)"),
-        ([1, 1, np.nan, 1, 1, 1], "leg 3 is nan"),
-        ([1, 1, 1, 1, 1, -2], "leg 6 is -2.0 m"),
-        ([0, 1, 1, 1, 1, 1], "leg 1 is 0.0 m"),
-        ([1, np.inf, 1, 1, 1, 1], "leg 2 is inf"),
+        ([1, 1, np.nan, 1, 1, 1], "leg 3 has length nan"),
+        ([1, 1, 1, 1, 1, -2], "leg 6 has length -2.0 m"),
+        ([0, 1, 1, 1, 1, 1], "leg 1 has length 0.0 m"),
+        ([1, np.inf, 1, 1, 1, 1], "leg 2 has length inf"),
     ],
 )
 def test_bad_lengths(lengths, words):

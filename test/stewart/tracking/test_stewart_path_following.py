@@ -93,8 +93,8 @@ def test_step_limit():
 @pytest.mark.parametrize(
     ("lengths", "home", "words"),
     [
-        ([0.5, 0.5, np.nan, 0.5, 0.5, 0.5], None, "leg 3 is nan"),
-        ([0.5, 0.5, 0.5, 0.5, 0.5, -0.5], None, "leg 6 is -0.5 m"),
+        ([0.5, 0.5, np.nan, 0.5, 0.5, 0.5], None, "leg 3 has length nan"),
+        ([0.5, 0.5, 0.5, 0.5, 0.5, -0.5], None, "leg 6 has length -0.5 m"),
         ([0.5, 0.5, 0.5, 0.5, 0.5, 0.9], None, "leg 6"),
         (np.full(5, 0.5), None, "lengths has shape"),
         (np.full((1, 6), 0.5), None, r"expected \(6,\)"),

@@ -131,8 +131,8 @@ def gains_from_payload(
         force = np.concatenate([x[:, j] for x in forces])
         aim = np.concatenate([run.effort(0.0)[:, j] for run in runs])
         use = np.concatenate([run.moving[:, j] for run in runs])
-        rows = (np.concatenate(columns), force, aim, block)
-        inverse[k], scores[k] = _coefficient(*(x[use] for x in rows), scores.shape[1])
+        own_columns = np.concatenate(columns)[use]
+        inverse[k], scores[k] = _coefficient(own_columns, force[use], aim[use], block[use], scores.shape[1])
     deviation = np.sqrt((scores**2).sum(axis=1))
     vague = ~(deviation < TOLD * np.abs(inverse))
     if vague.any():

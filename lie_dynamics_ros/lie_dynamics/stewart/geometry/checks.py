@@ -90,7 +90,9 @@ def check_home_lengths(lengths: Array, limits: Array, size: float) -> None:
         leg = int(bad[0])
         least, most = limits[leg, 0], min(limits[leg, 1], OF_SIZE * size)
         off = max(lengths[leg] / most, least / max(lengths[leg], 1e-300))
-        why = "millimetres, or another unit?" if off > OF_LIMITS else "limits and home pose contradict each other"
+        unlimited = lengths[leg] > most and not np.isfinite(limits[leg, 1])
+        unit = unlimited or off > OF_LIMITS
+        why = "millimetres, or another unit?" if unit else "limits and home pose contradict each other"
         raise StewartError(
             f"home_pose: leg {leg + 1} has length {lengths[leg]:.6g} m there, expected {least:.6g} to {most:.6g} m by "
             f"leg_limits or the size of the platform: {why}", name="home_pose",

@@ -122,8 +122,8 @@ class OffsetPlatform:
         Raises
         ------
         StewartError
-            Unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a home pose as
-        for `StewartPlatform.from_yaml`.
+            Unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a home pose
+            as for `StewartPlatform.from_yaml`.
         """
         arguments = read_yaml(source, universal_joints=True)
         joints = arguments.pop("universal_joints")
