@@ -4,6 +4,7 @@ from .base_parameters import BaseParameters, base_parameters
 from .capsules import Capsule
 from .estimation import Identification, identify
 from .excitation import ExcitingMotion, Plane, exciting_motion
+from .kinematic_calibration import KinematicCalibration, calibrate_kinematics
 from .recordings import Recording, filtered_motion
 from .regression import JointTerms, parameter_names, regression
 from .robot import (
@@ -30,6 +31,7 @@ __all__ = [
     "Identification",
     "IdentifiedRobot",
     "JointTerms",
+    "KinematicCalibration",
     "PayloadEstimate",
     "Plane",
     "Prediction",
@@ -37,6 +39,7 @@ __all__ = [
     "Recording",
     "RecordingError",
     "base_parameters",
+    "calibrate_kinematics",
     "exciting_motion",
     "filtered_motion",
     "gains_from_payload",

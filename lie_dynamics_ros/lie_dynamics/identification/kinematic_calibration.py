@@ -1,0 +1,402 @@
+"""Kinematic calibration of serial arms by the product of exponentials.
+
+The pose of the tool is a product of placements at zero, each with a small error, and of exponentials of screws,
+
+    T(q) = T_1 exp(e_1) exp(S_1 q_1) ... T_n exp(e_n) exp(S_n q_n) T_tool exp(e_tool).
+
+A motion that commutes with exp(S_i q_i), along and about its axis, can as well be made behind the joint. So e_i is kept
+to the twists that do not: four for a revolute joint, two for a prismatic one, all six for the tool. That is the largest
+number of parameters that poses can tell apart, 4 r + 2 p + 6 (Everett and Hsu 1988; Okamura and Park 1996 for the
+product of exponentials). Zeros of joints and the place of the base are among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dynamics.jacobians import jacobian
+from ..dynamics.kinematics import forward_kinematics, frame_pose
+from ..errors import DescriptionError, InputError
+from ..lie import se3, so3
+from ..lie._arrays import count_of, number_of, real_numbers
+from ..model.arguments import of_model
+from ..model.configuration import checked
+from ..model.model import Model
+from ..model.structure import Joint
+
+Array = npt.NDArray[np.float64]
+
+#: Singular values below this share of the largest count as zero, columns being of one size.
+_RANK = 1e-8
+#: Share of a direction that no measurement tells, from which on a parameter counts as unidentifiable.
+_SHOWN = 1e-3
+_SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
+
+
+@dataclass(frozen=True, eq=False)
+class KinematicCalibration:
+    """What measurements of a tool tell about the placements of an arm's joints.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Joint, and what of its placement: turns and shifts across its axis; "tool" for the frame.
+    values : ndarray, shape (n,)
+        Errors of the nominal placements [rad, m], components of e_i; 0 along what is not identifiable.
+    directions : ndarray, shape (n, 6)
+        Twists of unit size in the frame of the child link at zero, angular part first, that `values` multiply.
+    covariance : ndarray, shape (n, n)
+        Of the identifiable part of `values`.
+    standard_deviations : ndarray, shape (n,)
+        Of `values`; infinite where unidentifiable.
+    rank : int
+        Number of combinations of parameters that the measurements tell.
+    unidentifiable : tuple of str
+        Names of the parameters that take part in combinations that they do not tell.
+    base : ndarray, shape (4, 4)
+        Pose of the arm's base in the frame of the measurements.
+    residuals : ndarray
+        Predicted minus measured in units of their standard deviations: (k, 6) of poses, turn first, (k, 3) of
+        positions, (k,) of distances.
+    chi_square, degrees_of_freedom : float, int
+        Sum of squared residuals, and what it is on average where model and noise are right.
+    iterations, converged : int, bool
+        Steps of Gauss and Newton, and whether the last was below a thousandth of each standard deviation.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    directions: Array
+    covariance: Array
+    standard_deviations: Array
+    rank: int
+    unidentifiable: tuple[str, ...]
+    base: Array
+    residuals: Array
+    chi_square: float
+    degrees_of_freedom: int
+    iterations: int
+    converged: bool
+    _chain: Chain
+
+    def tool_pose(self, q: npt.ArrayLike) -> Array:
+        """Return the calibrated pose of the frame (..., 4, 4) in the frame of the measurements at q (..., nq)."""
+        chain = self._chain
+        q = checked(q, chain.model.nq, "q", chain.model)
+        flat = chain.poses(q.reshape(-1, q.shape[-1])[:, chain.columns], self.values)[-1]
+        return np.asarray(flat.reshape(*q.shape[:-1], 4, 4))
+
+    def corrected_urdf(self, urdf: str) -> str:
+        """Return the text of a URDF with the placements of the joints corrected.
+
+        The tool's correction goes into the fixed joint of its frame; where the frame is the last link itself, a link
+        "<frame>_calibrated" is added.
+
+        Raises
+        ------
+        DescriptionError
+            If a joint of the arm is not in the text.
+        """
+        chain, root = self._chain, ElementTree.fromstring(urdf)
+        joints = {j.get("name"): j for j in root.findall("joint")}
+        placements, first = chain.errors(self.values), int(chain.base_free)
+        for name, error in zip(chain.joints[first:], placements[first:-1], strict=True):
+            if name not in joints:
+                raise DescriptionError(f"joint {name!r}: not in this URDF", name=name)
+            _correct(joints[name], error)
+        holder = next((j for j in root.findall("joint") if _child(j) == chain.frame and j.get("type") == "fixed"), None)
+        if holder is None:
+            added = f"{chain.frame}_calibrated"
+            ElementTree.SubElement(root, "link", name=added)
+            holder = ElementTree.SubElement(root, "joint", name=f"{added}_fixed", type="fixed")
+            ElementTree.SubElement(holder, "parent", link=chain.frame)
+            ElementTree.SubElement(holder, "child", link=added)
+        _correct(holder, placements[-1])
+        return ElementTree.tostring(root, encoding="unicode")
+
+
+def _child(joint: ElementTree.Element) -> str | None:
+    child = joint.find("child")
+    return None if child is None else child.get("link")
+
+
+def _correct(joint: ElementTree.Element, error: Array) -> None:
+    """Multiply the placement of a joint's element by an error from the right."""
+    origin = joint.find("origin")
+    if origin is None:
+        origin = ElementTree.SubElement(joint, "origin")
+    xyz, rpy = (np.array((origin.get(key) or "0 0 0").split(), dtype=np.float64) for key in ("xyz", "rpy"))
+    rotation, position = se3.to_parts(se3.from_parts(so3.from_rpy(rpy), xyz) @ error)
+    origin.set("xyz", " ".join(repr(float(x)) for x in position))
+    origin.set("rpy", " ".join(repr(float(x)) for x in so3.to_rpy(rotation)))
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The joints from the base to a frame: placements at zero, screws in the child's frame, and what may be wrong."""
+
+    model: Model
+    frame: str
+    joints: tuple[str, ...]
+    columns: tuple[int, ...]
+    base: Array
+    base_free: bool
+    placements: Array  # (n + 1, 4, 4), that of the tool last
+    screws: Array  # (n, 6)
+    names: tuple[str, ...]
+    directions: Array  # (p, 6)
+    owners: npt.NDArray[np.intp]  # (p,), which placement each parameter is of
+
+    def errors(self, values: Array) -> Array:
+        """Return exp(e_i) (n + 1, 4, 4) of parameters (p,)."""
+        twists = np.zeros((len(self.placements), 6))
+        np.add.at(twists, self.owners, values[:, None] * self.directions)
+        return se3.exp(twists)
+
+    def poses(self, q: Array, values: Array) -> Array:
+        """Return poses (n + 1, k, 4, 4) in front of each joint, errors included, and of the tool, at q (k, n)."""
+        errors, T, found = self.errors(values), np.broadcast_to(self.base, (len(q), 4, 4)), []
+        for i, screw in enumerate(self.screws):
+            T = T @ (self.placements[i] @ errors[i])
+            found.append(T)
+            T = T @ se3.exp(q[:, i, None] * screw)
+        found.append(T @ (self.placements[-1] @ errors[-1]))
+        return np.array(found)
+
+    def sensitivity(self, poses: Array, values: Array) -> Array:
+        """Return how the tool moves with the parameters (k, 6, p): turn [rad] in its frame, shift [m] in the world."""
+        twists = np.zeros((len(self.placements), 6))
+        np.add.at(twists, self.owners, values[:, None] * self.directions)
+        moved = (se3.right_jacobian(twists)[self.owners] @ self.directions[..., None])[..., 0]
+        tool = poses[-1]
+        between = se3.inverse(tool)[None] @ poses[self.owners]  # (p, k, 4, 4)
+        body = (se3.Ad(between) @ moved[:, None, :, None])[..., 0]
+        shift = (tool[None, :, :3, :3] @ body[..., 3:, None])[..., 0]
+        return np.concatenate([body[..., :3], shift], axis=-1).transpose(1, 2, 0)
+
+
+def arm_chain(model: Model, frame: str, base: Array, base_free: bool) -> Chain:
+    """Return the chain of one-freedom joints from the world to a body or frame; errors name a joint that is none."""
+    found = model.frame(frame)
+    body, joints = found.body, list[Joint]()
+    while body >= 0:
+        joint = model.joints[body]
+        if joint.coupled or any(s.stop - s.start != 1 for s in (joint.q_slice, joint.v_slice)):
+            raise DescriptionError(
+                f"joint {joint.name!r}: joints of one coordinate each are expected, got kind {joint.kind!r}",
+                name=joint.name,
+            )  # fmt: skip
+        joints.insert(0, joint)
+        body = model.body_names.index(joint.parent_body) if joint.parent_body in model.body_names else -1
+    if not joints:
+        raise InputError(f"frame: one that joints move is expected, got {frame!r}", name="frame", value=frame)
+    zero = np.zeros(model.nq)
+    at_zero, before = forward_kinematics(model, zero), np.eye(4)
+    placements, screws, names, directions, owners = [], [], [], [], []
+    for i, joint in enumerate(joints):
+        placements.append(se3.inverse(before) @ at_zero[joint.index])
+        before = at_zero[joint.index]
+        screw = jacobian(model, zero, joint.body)[:, joint.v_slice.start]
+        turned = jacobian(model, np.where(np.arange(model.nq) == joint.q_slice.start, 0.7, 0.0), joint.body)
+        if np.abs(turned[:, joint.v_slice.start] - screw).max() > 1e-9:
+            raise DescriptionError(f"joint {joint.name!r}: a screw that does not change is expected", name=joint.name)
+        screws.append(screw)
+        for name, direction in _across(screw):
+            names.append(f"{joint.name} {name}")
+            directions.append(direction)
+            owners.append(i)
+    placements.append(se3.inverse(before) @ frame_pose(model, zero, frame))
+    names += [f"tool {name}" for name in _SIX]
+    directions += list(np.eye(6))
+    owners += [len(joints)] * 6
+    return Chain(
+        model, frame, tuple(j.name for j in joints), tuple(j.q_slice.start for j in joints), base, base_free,
+        np.array(placements), np.array(screws), tuple(names), np.array(directions), np.array(owners),
+    )  # fmt: skip
+
+
+def _across(screw: Array) -> list[tuple[str, Array]]:
+    """Return names and twists across a screw, those that do not commute with it: a basis of the image of ad^T."""
+    image = se3.ad(screw).T
+    _, sizes, right = np.linalg.svd(image.T)
+    rank = int((sizes > 1e-9 * sizes[0]).sum())
+    plain = [k for k in range(6) if np.linalg.norm(right[rank:] @ np.eye(6)[k]) < 1e-9]
+    if len(plain) == rank:  # an axis of the frame
+        return [(_SIX[k], np.eye(6)[k]) for k in plain]
+    return [(f"across {k}", right[k]) for k in range(rank)]
+
+
+@of_model
+def calibrate_kinematics(
+    model: Model,
+    frame: str,
+    q: npt.ArrayLike,
+    *,
+    poses: npt.ArrayLike | None = None,
+    positions: npt.ArrayLike | None = None,
+    distances: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    position_noise: float = 1e-4,
+    rotation_noise: float = 3e-4,
+    base: npt.ArrayLike | None = None,
+    fit_base: bool = False,
+    max_iterations: int = 50,
+) -> KinematicCalibration:
+    """Return the errors of an arm's joint placements that explain measurements of its tool best.
+
+    Parameters
+    ----------
+    model : Model
+        The arm as it should be; joints between the world and the frame have one coordinate each.
+    frame : str
+        Body or frame that is measured.
+    q : array-like, shape (k, nq)
+        Configurations, as the joints' sensors read [rad, m].
+    poses : array-like, shape (k, 4, 4), optional
+        Measured poses of the frame.
+    positions : array-like, shape (k, 3), optional
+        Measured positions of its origin [m]. One of the three kinds is given.
+    distances : (array-like (m, 2), array-like (m,)), optional
+        Pairs of indices into `q`, and measured distances [m] between the frame's origin at the two.
+    position_noise, rotation_noise : float
+        Standard deviations of each coordinate of a position, or of a distance [m], and of each component of a turn
+        [rad].
+    base : array-like, shape (4, 4), optional
+        Pose of the arm's base in the frame of the measurements; the same frame when left out.
+    fit_base : bool
+        Whether that pose is not known: it is then fitted to the positions at first, and the first joint keeps its
+        place on the base.
+    max_iterations : int
+        Largest number of steps.
+
+    Returns
+    -------
+    KinematicCalibration
+        The parameters with their covariance, and the corrected arm.
+
+    Raises
+    ------
+    DescriptionError
+        For joints of more coordinates, coupled ones, or ones whose screw changes.
+    InputError, GroupError
+        For bad input.
+    """
+    q = real_numbers(checked(q, model.nq, "q", model), "q")
+    if q.ndim != 2:
+        raise InputError(f"q: shape (k, {model.nq}) is expected, got {q.shape}", name="q", value=q.shape)
+    given = [x for x in (poses, positions, distances) if x is not None]
+    if len(given) != 1:
+        raise InputError(f"poses, positions, distances: one of them is expected, got {len(given)}", name="poses")
+    sizes = [
+        number_of(name, x, "a positive number", lambda v: 0.0 < v < np.inf)
+        for name, x in (("position_noise", position_noise), ("rotation_noise", rotation_noise))
+    ]
+    most = count_of("max_iterations", max_iterations, 1, 10_000)
+    place = np.eye(4) if base is None else np.array(se3.check(base, "base"), dtype=np.float64)
+    chain = arm_chain(model, frame, place, fit_base)
+    measured = _Measured.of(q, poses, positions, distances, sizes)
+    if fit_base:
+        if distances is not None:
+            raise InputError("fit_base: distances do not depend on the base", name="fit_base")
+        nominal = chain.poses(q[:, chain.columns], np.zeros(len(chain.names)))[-1][:, :3, 3]
+        chain = arm_chain(model, frame, _alignment(nominal, measured.points) @ place, True)
+    return _fitted(chain, q[:, chain.columns], measured, most)
+
+
+def _alignment(a: Array, b: Array) -> Array:
+    """Return the pose (4, 4) that brings points a (k, 3) closest to b (k, 3): least squares."""
+    left, _, right = np.linalg.svd((b - b.mean(axis=0)).T @ (a - a.mean(axis=0)))
+    rotation = left @ np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))]) @ right
+    return se3.from_parts(rotation, b.mean(axis=0) - rotation @ a.mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """Measurements of one kind and their standard deviations."""
+
+    points: Array
+    turns: Array | None
+    pairs: npt.NDArray[np.intp] | None
+    lengths: Array
+    noise: Sequence[float]
+
+    @classmethod
+    def of(
+        cls, q: Array, poses: npt.ArrayLike | None, positions: npt.ArrayLike | None,
+        distances: tuple[npt.ArrayLike, npt.ArrayLike] | None, noise: Sequence[float],
+    ) -> _Measured:  # fmt: skip
+        k, none = len(q), np.zeros(0)
+        if poses is not None:
+            T = se3.check(poses, "poses")
+            if T.shape != (k, 4, 4):
+                raise InputError(f"poses: shape ({k}, 4, 4) is expected, got {T.shape}", name="poses")
+            return cls(T[:, :3, 3], T[:, :3, :3], None, none, noise)
+        if positions is not None:
+            p = real_numbers(positions, "positions")
+            if p.shape != (k, 3) or not np.isfinite(p).all():
+                raise InputError(f"positions: {k} x 3 numbers are expected, got shape {p.shape}", name="positions")
+            return cls(p, None, None, none, noise)
+        assert distances is not None
+        pairs, lengths = np.asarray(distances[0]), real_numbers(distances[1], "distances")
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or lengths.shape != (len(pairs),):
+            raise InputError("distances: pairs of indices (m, 2) and lengths (m,) are expected", name="distances")
+        if pairs.size and not (pairs.min() >= 0 and pairs.max() < k and (pairs[:, 0] != pairs[:, 1]).all()):
+            raise InputError(f"distances: two different indices below {k} are expected in each pair", name="distances")
+        if not (np.isfinite(lengths) & (lengths > 0.0)).all():
+            raise InputError("distances: positive numbers are expected", name="distances")
+        return cls(none, None, pairs.astype(np.intp), lengths, noise)
+
+    def residuals(self, tool: Array, sensitivity: Array) -> tuple[Array, Array]:
+        """Return residuals in standard deviations, and their derivatives (..., p)."""
+        shift, turn = self.noise
+        p, dp = tool[:, :3, 3], sensitivity[:, 3:]
+        if self.pairs is not None:
+            arm = p[self.pairs[:, 0]] - p[self.pairs[:, 1]]
+            length = np.linalg.norm(arm, axis=1)
+            along = arm / np.maximum(length, 1e-12)[:, None]
+            change = (along[:, None] @ (dp[self.pairs[:, 0]] - dp[self.pairs[:, 1]]))[:, 0]
+            return (length - self.lengths) / shift, change / shift
+        if self.turns is None:
+            return (p - self.points) / shift, dp / shift
+        error = so3.log(self.turns.transpose(0, 2, 1) @ tool[:, :3, :3])
+        change = so3.right_jacobian_inverse(error) @ sensitivity[:, :3]
+        rows = np.concatenate([error / turn, (p - self.points) / shift], axis=1)
+        return rows, np.concatenate([change / turn, dp / shift], axis=1)
+
+
+def _fitted(chain: Chain, q: Array, measured: _Measured, most: int) -> KinematicCalibration:
+    values, converged, count = np.zeros(len(chain.names)), False, 0
+    for count in range(1, most + 1):  # noqa: B007  told to the caller
+        poses = chain.poses(q, values)
+        rows, slopes = measured.residuals(poses[-1], chain.sensitivity(poses, values))
+        J = slopes.reshape(-1, len(values))
+        columns = np.linalg.norm(J, axis=0)
+        columns = np.where(columns > 1e-12 * columns.max(initial=1e-300), columns, 1.0)
+        left, sizes, right = np.linalg.svd(J / columns, full_matrices=True)
+        rank = int((sizes > _RANK * sizes.max(initial=1e-300)).sum())
+        back = right[:rank].T / sizes[:rank] / columns[:, None]
+        step = -back @ (left[:, :rank].T @ rows.ravel())
+        covariance = back @ back.T
+        values = values + step
+        if (np.abs(step) <= 1e-3 * np.sqrt(np.diag(covariance)) + 1e-15).all():
+            converged = True
+            break
+    poses = chain.poses(q, values)
+    rows, _ = measured.residuals(poses[-1], chain.sensitivity(poses, values))
+    none = right[rank:].T / columns[:, None]  # what no measurement tells
+    size = np.linalg.norm(none, axis=1) / max(np.linalg.norm(none), 1e-300)
+    lost = size > _SHOWN if none.size else np.zeros(len(values), dtype=bool)
+    base = chain.base
+    if chain.base_free:
+        first = chain.placements[0] @ chain.errors(values)[0] @ se3.inverse(chain.placements[0])
+        base = base @ first
+    return KinematicCalibration(
+        chain.names, values, chain.directions, covariance,
+        np.where(lost, np.inf, np.sqrt(np.diag(covariance))), rank,
+        tuple(name for name, gone in zip(chain.names, lost, strict=True) if gone), base, rows,
+        float((rows**2).sum()), rows.size - rank, count, converged, chain,
+    )  # fmt: skip
