@@ -29,6 +29,7 @@ EXAMPLES = {
         ["five-bar: 5 coordinates, 3 constraints; 2 configurations", "3-RPS: .* 8 configurations by a polynomial"],
         ["mechanism_3_rps.png", "mechanism_five_bar.png"],
     ),
+    "optimal_motion": ([], [r"optimal: 1\.03\d s, heat 0\.1[23]", r"followed by the controller within [123]\.\d mrad"]),
     "stewart_calibration": ([], ["18 not identifiable"], []),
     "stewart_command": ([], ["the path takes 2.3", r"rate .*: a leg is at its limit in [45]\d %"]),
     "stewart_fusion": ([], [r"0\.20\d s: leg 3 left out", r"0\.4[12]\d s: leg 3 taken in again"]),

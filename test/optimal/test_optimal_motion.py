@@ -9,6 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from support.compare import relative
 
 import lie_dynamics_ros
+from lie_dynamics_ros import Controller
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
     Model,
@@ -238,7 +239,7 @@ def test_waypoints_are_a_spline():
     from scipy.interpolate import CubicSpline
 
     parts, through = np.array([0.3, 0.7]), np.array([[0.8], [-0.2]])
-    path = optimal_motion(cart(), [0.0], [1.0], 2.0, waypoints=(parts, through), tolerance=1e-6, max_modes=128)
+    path = optimal_motion(cart(), [0.0], [1.0], 2.0, waypoints=(parts, through), tolerance=1e-6, max_modes=64)
     spline = CubicSpline(2.0 * np.array([0.0, 0.3, 0.7, 1.0]), [0.0, 0.8, -0.2, 1.0], bc_type="clamped")
     t = np.linspace(0.0, 2.0, 4001)
     assert np.abs(path.at(2.0 * parts)[0] - through).max() < 1e-12
@@ -260,6 +261,25 @@ def test_periodic_motion_through_points():
     q, qd, qdd, tau = path.at([0.0, 2.0])
     for x in (q, qd, qdd, tau):
         assert np.abs(x[0] - x[1]).max() < 1e-9
+
+
+def test_smooth_ends_are_followed_by_the_controller():
+    """Accelerations of zero at both ends: the least jerk is the quintic's; the Panda's motion is taken as it is."""
+    path = optimal_motion(cart(), [0.3], [1.8], 2.0, smooth_ends=True, cost=MotionCost(jerk=1.0))
+    s = path.time[:, None] / 2.0
+    assert np.abs(path.qdd[[0, -1]]).max() < 1e-12
+    assert path.cost == pytest.approx(720.0 * 1.5**2 / 2.0**5, rel=1e-9)
+    assert relative(path.q, 0.3 + 1.5 * (10 * s**3 - 15 * s**4 + 6 * s**5)) < 1e-9
+    start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
+    model = panda()
+    path = optimal_motion(model, start, goal, float(T), limits=model.limits, smooth_ends=True, tolerance=1e-2)
+    controller = Controller(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+    controller.update(0.0, start, np.zeros(7))
+    assert controller.follow(path.time, path.q, path.qd, path.qdd) == ""
+    for t in (0.5, 1.0, 2.0):
+        q, qd, _, _ = path.at(t)
+        out = controller.update(t, q, qd)
+        assert np.abs(out.desired_position - q).max() < 0.02
 
 
 def test_a_disc_is_passed():

@@ -183,6 +183,7 @@ def optimal_motion(
     goal_velocity: npt.ArrayLike | None = None,
     waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     periodic: bool = False,
+    smooth_ends: bool = False,
     limits: JointLimits | None = None,
     effort_rate: npt.ArrayLike | None = None,
     obstacles: Obstacles | None = None,
@@ -215,6 +216,8 @@ def optimal_motion(
     periodic : bool
         Whether the motion ends with the rates and accelerations it begins with, which are found, and with its first
         configuration moved from `start` to `goal`. Where it begins is found, too: give waypoints.
+    smooth_ends : bool
+        Whether accelerations are 0 at both ends, so that forces begin and end as those of rest, without a jump.
     limits : JointLimits, optional
         Positions, velocities, efforts, accelerations (the smaller one of `acceleration` and `deceleration`, either
         way) and jerk to keep, those that are finite; `model.limits` for those of the description. None are kept when
@@ -251,7 +254,7 @@ def optimal_motion(
         forces of the motion are too large for double precision.
     """
     task = make_task(
-        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, obstacles
+        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, obstacles, smooth_ends
     )  # fmt: skip
     small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
     most = count_of("max_modes", max_modes, 1, _MOST_MODES)
@@ -284,7 +287,7 @@ def make_task(
     model: Model, start: npt.ArrayLike, goal: npt.ArrayLike, duration: float | tuple[float, float],
     start_velocity: npt.ArrayLike | None = None, goal_velocity: npt.ArrayLike | None = None,
     cost: MotionCost | None = None, waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    periodic: bool = False, obstacles: Obstacles | None = None,
+    periodic: bool = False, obstacles: Obstacles | None = None, smooth_ends: bool = False,
 ) -> Task:  # fmt: skip
     """Return the arguments of `optimal_motion` as a Task, its errors raised."""
     _require_smooth(model)
@@ -309,6 +312,11 @@ def make_task(
     else:
         terms = tuple(((d, s, 1.0),) for s in (0.0, 1.0) for d in (0, 1))
         fixed, timed = [none, none, x, none], [none, v0, none, to_chart(model, x, v1)]
+    if smooth_ends:
+        if v1.any() and any(j.kind in ("spherical", "free") for j in model.joints):
+            raise InputError("smooth_ends: rest at the goal is expected of ball and free joints", name="smooth_ends")
+        terms += tuple(((2, s, 1.0),) for s in (0.0, 1.0))
+        fixed, timed = [*fixed, none, none], [*timed, none, none]
     if waypoints is not None:
         parts, through = _waypoints(model, waypoints, periodic)
         terms += tuple(((0, float(s), 1.0),) for s in parts)
