@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from ..constraints.constraint_set import ConstraintSet
+from ..constraints.quantities import constraint_error, constraint_quantities
 from ..errors import DescriptionError, InputError, LieDynamicsError
 from ..lie._arrays import as_real, count_of, number_of
 from ..model.arguments import of_model
@@ -17,6 +19,7 @@ from ..model.structure import JointLimits
 from .bounds import Bound, MotionCost, make_bounds, rate_bound, require_within
 from .chart import to_chart
 from .interior_point import CENTRAL, FIRST, Found, predicted_gain, solve
+from .loops import ClosedLoops
 from .modes import Conditions, Terms, shapes_at
 from .problem import Obstacles, Problem, Task
 
@@ -187,6 +190,9 @@ def optimal_motion(
     limits: JointLimits | None = None,
     effort_rate: npt.ArrayLike | None = None,
     obstacles: Obstacles | None = None,
+    constraints: ConstraintSet | None = None,
+    actuated: npt.ArrayLike | None = None,
+    independent: Sequence[str] | None = None,
     guess: npt.ArrayLike | None = None,
     tolerance: float = 1e-4,
     max_modes: int = 32,
@@ -229,6 +235,14 @@ def optimal_motion(
     obstacles : callable, optional
         From configurations (k, nq) to the room left, (k, m), negative inside an obstacle, and its derivatives
         (k, m, nv), along `Model.integrate`. Its own second derivatives are left out.
+    constraints : ConstraintSet, optional
+        What closes the loops of the tree. `start` and `goal` are closed configurations, rates those of them.
+    actuated : array-like, optional
+        Coordinates with motors, of a closed mechanism: truth values (nv,), or names of joints; all when left out. Where
+        there are more than freedoms, the joint forces are those of least squares.
+    independent : sequence of str, optional
+        Joints whose coordinates move all others along the whole motion, as many as there are freedoms; chosen at the
+        start when left out, motors first. The path is one of them.
     guess : array-like, shape (k, nq), optional
         Configurations at equal steps of time, ends included, to start from; a cubic in time when left out.
     tolerance : float
@@ -254,7 +268,8 @@ def optimal_motion(
         forces of the motion are too large for double precision.
     """
     task = make_task(
-        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, obstacles, smooth_ends
+        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, obstacles, smooth_ends,
+        constraints, actuated, independent,
     )  # fmt: skip
     small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
     most = count_of("max_modes", max_modes, 1, _MOST_MODES)
@@ -267,6 +282,8 @@ def optimal_motion(
     first = plain.variables(np.zeros_like(plain.base), T) if guess is None else initial_guess(plain, guess, T)
     unit, usual = _usual(plain, first)
     bounds = make_bounds(model, limits, usual)
+    if "jerk" in bounds and task.loops is not None:
+        raise InputError("limits.jerk: infinite ones are expected of closed loops", name="limits.jerk")
     if not periodic:
         _require_ends_within(plain, first, bounds)
     if effort_rate is not None:
@@ -288,6 +305,8 @@ def make_task(
     start_velocity: npt.ArrayLike | None = None, goal_velocity: npt.ArrayLike | None = None,
     cost: MotionCost | None = None, waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     periodic: bool = False, obstacles: Obstacles | None = None, smooth_ends: bool = False,
+    constraints: ConstraintSet | None = None, actuated: npt.ArrayLike | None = None,
+    independent: Sequence[str] | None = None,
 ) -> Task:  # fmt: skip
     """Return the arguments of `optimal_motion` as a Task, its errors raised."""
     _require_smooth(model)
@@ -300,33 +319,64 @@ def make_task(
         np.zeros(n) if v is None else single_vector(model, v, name, n)
         for v, name in ((start_velocity, "start_velocity"), (goal_velocity, "goal_velocity"))
     )
-    x, none = model.difference(a, b), np.zeros(n)
+    loops = None
+    if constraints is None:
+        if actuated is not None or independent is not None:
+            raise InputError("actuated, independent: constraints are expected with them", name="constraints")
+        x = model.difference(a, b)
+    else:
+        loops = ClosedLoops(model, constraints, a, actuated, independent)
+        if cost.jerk is not None and np.any(cost.jerk):
+            raise InputError("cost.jerk: no jerk of closed loops is known", name="cost.jerk", value=cost.jerk)
+        _require_closed(loops, b, v0, v1)
+        x, v0, v1, n = b[loops.places] - a[loops.places], v0[loops.columns], v1[loops.columns], len(loops.columns)
+    none = np.zeros(n)
     if periodic:
         if start_velocity is not None or goal_velocity is not None:
             raise InputError("periodic: a motion without given velocities is expected", name="periodic")
-        turned = [j.name for j in model.joints if j.kind in ("spherical", "free") and x[j.v_slice].any()]
+        balls = [j for j in model.joints if j.kind in ("spherical", "free")] if loops is None else []
+        turned = [j.name for j in balls if x[j.v_slice].any()]
         if turned:
             raise InputError(f"goal: that of a periodic motion must be the start at joint {turned[0]!r}", name="goal")
         terms: Terms = tuple(((d, 0.0, -1.0), (d, 1.0, 1.0)) for d in range(3))
         fixed, timed = [x, none, none], [none, none, none]
     else:
         terms = tuple(((d, s, 1.0),) for s in (0.0, 1.0) for d in (0, 1))
-        fixed, timed = [none, none, x, none], [none, v0, none, to_chart(model, x, v1)]
+        fixed, timed = [none, none, x, none], [none, v0, none, v1 if loops else to_chart(model, x, v1)]
     if smooth_ends:
-        if v1.any() and any(j.kind in ("spherical", "free") for j in model.joints):
+        if loops is None and v1.any() and any(j.kind in ("spherical", "free") for j in model.joints):
             raise InputError("smooth_ends: rest at the goal is expected of ball and free joints", name="smooth_ends")
         terms += tuple(((2, s, 1.0),) for s in (0.0, 1.0))
         fixed, timed = [*fixed, none, none], [*timed, none, none]
     if waypoints is not None:
         parts, through = _waypoints(model, waypoints, periodic)
         terms += tuple(((0, float(s), 1.0),) for s in parts)
-        fixed += list(model.difference(a, through))
+        fixed += list(model.difference(a, through) if loops is None else (through - a)[:, loops.places])
         timed += [none] * len(parts)
     shortest, longest = _durations(duration)
     return Task(
         model, a, Conditions(terms, np.array(fixed).reshape(len(terms), n), np.array(timed).reshape(len(terms), n)),
-        (shortest, longest), cost.weights(model), obstacles,
+        (shortest, longest), cost.weights(model), obstacles, loops,
     )  # fmt: skip
+
+
+def _require_closed(loops: ClosedLoops, goal: Array, start_velocity: Array, goal_velocity: Array) -> None:
+    """Raise an error where the goal is open, not on the way of the start, or where rates do not fit the loops."""
+    at = loops.known[1][0]
+    y, rest = np.stack([at, goal])[:, loops.places], np.zeros((2, len(loops.columns)))
+    for name, q, qd in (("start", at, start_velocity), ("goal", goal, goal_velocity)):
+        if np.abs(constraint_error(loops.model, loops.constraints, q)).max(initial=0.0) > 1e-6:
+            raise InputError(f"{name}: closed loops are expected", name=name, value=q)
+        found = constraint_quantities(loops.model, loops.constraints, q, qd)
+        if np.abs(found.rate).max(initial=0.0) > 1e-6 * (1.0 + np.abs(qd).max(initial=0.0)):
+            raise InputError(f"{name}_velocity: rates that keep the loops closed are expected", name=f"{name}_velocity")
+    reached = loops.motion(y, rest, rest).q[1]
+    if np.abs(loops.model.difference(reached, goal)).max(initial=0.0) > 1e-6:
+        raise InputError(
+            "goal: a configuration that the independent coordinates lead to from the start is expected; this one is "
+            "assembled in another way, or counts other turns",
+            name="goal", value=goal,
+        )  # fmt: skip
 
 
 def _durations(duration: float | tuple[float, float]) -> tuple[float, float]:
@@ -383,7 +433,8 @@ def initial_guess(problem: Problem, guess: npt.ArrayLike, duration: float) -> Ar
         message = f"guess: real numbers of shape (k, {model.nq}), k >= 2, are expected, got shape {path.shape}"
         raise InputError(message, name="guess", value=path.shape)
     table = shapes_at(np.linspace(0.0, 1.0, len(path)), problem.count)[0]
-    rest = model.difference(task.start, path) - table @ (problem.base + duration * problem.rate)
+    along = model.difference(task.start, path) if task.loops is None else (path - task.start)[:, task.loops.places]
+    rest = along - table @ (problem.base + duration * problem.rate)
     y = np.linalg.lstsq(table @ problem.columns, rest, rcond=1e-9)[0]
     return np.concatenate([y.ravel(), [duration] if task.free else []])
 
@@ -406,7 +457,7 @@ def _usual(problem: Problem, variables: Array) -> tuple[float, Array]:
     for given in (weights, forces):
         plain, weightless = (
             _finite(Problem(replace(task, model=m, weights=given), {}, problem.count, 1.0).at(variables).magnitude)
-            for m in (task.model, task.model._without_gravity())
+            for m in ((task.model, task.model._without_gravity()) if task.loops is None else (task.model,) * 2)
         )
         found.append(max(plain, 1e-12 * weightless) or 1.0)
     T = problem.coefficients(variables)[1]

@@ -21,6 +21,7 @@ from ..model.configuration import require_result
 from ..model.model import Model
 from .bounds import Bound, Bounds, integrand
 from .chart import ChartedMotion, charted_motion
+from .loops import ClosedLoops, ClosedMotion
 from .modes import Conditions, quadrature, shapes_at
 
 Array = npt.NDArray[np.float64]
@@ -46,6 +47,8 @@ class Task:
         Those of `MotionCost`.
     obstacles : callable, optional
         Room to what the user wants to keep clear of.
+    loops : ClosedLoops, optional
+        What closes the tree; the path is then one of its independent coordinates.
     """
 
     model: Model
@@ -54,26 +57,37 @@ class Task:
     duration: tuple[float, float]
     weights: Mapping[str, Array]
     obstacles: Obstacles | None = None
+    loops: ClosedLoops | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates of the path."""
+        return self.model.nv if self.loops is None else len(self.loops.columns)
 
     @property
     def free(self) -> bool:
         """Whether the duration is found, too."""
         return self.duration[0] < self.duration[1]
 
-    def motion(self, table: Array, coefficients: Array, duration: float) -> tuple[Array, ChartedMotion]:
-        """Return the path and its rates (4, k, nv) where the table was made, and the states there."""
+    def motion(self, table: Array, coefficients: Array, duration: float) -> tuple[Array, ChartedMotion | ClosedMotion]:
+        """Return the path and its rates (4, k, width) where the table was made, and the states there."""
         with np.errstate(over="ignore", invalid="ignore"):
             path = table @ coefficients / duration ** np.arange(4.0)[:, None, None]
             require_result(self.model, *path[:3])
+            if self.loops is not None:
+                return path, self.loops.motion(self.start[self.loops.places] + path[0], path[1], path[2])
             return path, charted_motion(self.model, self.start, *path[:3])
 
-    def values(self, path: Array, motion: ChartedMotion) -> dict[str, Array]:
+    def values(self, path: Array, motion: ChartedMotion | ClosedMotion) -> dict[str, Array]:
         """Return all that is limited or counted, each (k, nv); positions of ball and free joints are left 0."""
         position = np.zeros_like(motion.qd)
         position[:, self.model._vector_v] = motion.q[:, self.model._vector_q]
-        tau = np.asarray(inverse_dynamics(self.model, motion.q, motion.qd, motion.qdd))
+        if isinstance(motion, ClosedMotion):
+            tau, jerk = motion.forces(), np.zeros_like(motion.qd)
+        else:
+            tau, jerk = np.asarray(inverse_dynamics(self.model, motion.q, motion.qd, motion.qdd)), path[3]
         return {
-            "position": position, "velocity": motion.qd, "acceleration": motion.qdd, "jerk": path[3], "effort": tau,
+            "position": position, "velocity": motion.qd, "acceleration": motion.qdd, "jerk": jerk, "effort": tau,
         }  # fmt: skip
 
     def room_to_obstacles(self, q: Array) -> tuple[Array, Array]:
@@ -100,7 +114,7 @@ class Point:
     variables: Array
     duration: float
     path: Array
-    motion: ChartedMotion
+    motion: ChartedMotion | ClosedMotion
     values: dict[str, Array]
     cost: float
     magnitude: float
@@ -110,6 +124,8 @@ class Point:
     @cached_property
     def dynamics(self) -> Array:
         """Derivatives of the joint forces along u, qd and qdd: (k, nv, 3 nv)."""
+        if isinstance(self.motion, ClosedMotion):
+            return self.motion.dynamics()
         d: Any = inverse_dynamics_derivatives(self.problem.task.model, self.motion.q, self.motion.qd, self.motion.qdd)
         return np.concatenate([d.dq, d.dqd, d.dqdd], axis=-1)
 
@@ -124,10 +140,11 @@ class Point:
         return self.problem.room_of(self.values)
 
 
-def _split(model: Model, bounds: Bounds) -> dict[str, Bound]:
+def _split(task: Task, bounds: Bounds) -> dict[str, Bound]:
     """Return bounds with those of what is linear in the variables under names of their own, "velocity along" etc."""
+    model = task.model
     plain = np.zeros(model.nv, dtype=bool)
-    plain[model._vector_v] = True
+    plain[model._vector_v] = task.loops is None
     found = {}
     for kind, bound in bounds.items():
         if kind == "effort":  # those that are given are no limits
@@ -159,7 +176,7 @@ class Problem:
     def __init__(self, task: Task, bounds: Mapping[str, Bound], count: int, unit: float) -> None:
         self.task, self.count, self.unit = task, count, unit
         self.bounds_given = bounds
-        self.bounds = {kind: bound.opened() for kind, bound in _split(task.model, bounds).items()}
+        self.bounds = {kind: bound.opened() for kind, bound in _split(task, bounds).items()}
         self.s, self.w = quadrature(2 * count + 16)
         # joint forces that are given, of passive joints, are met by an augmented Lagrangian: multipliers and stiffness
         effort = bounds.get("effort")
@@ -171,7 +188,7 @@ class Problem:
         self.base, self.rate, self.columns = task.conditions.solved(count)
         self.reduced = self.table @ self.columns
         self.free = self.columns.shape[1]
-        self.size = self.free * task.model.nv + task.free
+        self.size = self.free * task.width + task.free
         middle = 0.5 * (self.s[1:] + self.s[:-1])
         cells = np.concatenate([[0.0], middle, [1.0]])
         steps = (np.arange(_DENSE) + 0.5) / _DENSE
@@ -195,7 +212,7 @@ class Problem:
 
     def coefficients(self, variables: Array) -> tuple[Array, float]:
         """Return coefficients (4 + count, nv) of all polynomials, and the duration."""
-        n, (shortest, _) = self.task.model.nv, self.task.duration
+        n, (shortest, _) = self.task.width, self.task.duration
         T = float(variables[-1]) if self.task.free else shortest
         y = variables[: self.free * n].reshape(self.free, n)
         return self.base + T * self.rate + self.columns @ y, T
@@ -223,7 +240,7 @@ class Problem:
         if "obstacle" in self.bounds:
             values["obstacle"], point.obstacle_slope = task.room_to_obstacles(motion.q)
         values["duration"] = np.array([[T]])
-        sums = integrand(self.task.weights, motion.qd, motion.qdd, path[3], values["effort"])
+        sums = integrand(self.task.weights, motion.qd, motion.qdd, values["jerk"], values["effort"])
         point.cost, point.magnitude = (T * float(self.w @ part) / self.unit for part in sums)
         if self.passive.any():
             miss = self.missing_force(values)
@@ -285,7 +302,7 @@ class Problem:
     def excess(self, point: Point) -> float:
         """Return how far limits, as they were given, are exceeded at the points and between them, at least 0."""
         miss = float(np.abs(self.missing_force(point.values)).max(initial=0.0))
-        given = _split(self.task.model, self.bounds_given)
+        given = _split(self.task, self.bounds_given)
         opened = np.concatenate(
             [np.zeros(0)]
             + [
@@ -315,11 +332,11 @@ class Problem:
     def forward(self, point: Point, step: Array) -> Array:
         """Return how the room changes along a step of the variables."""
         n, T, slopes = self.task.model.nv, point.duration, {}
-        y = step[: self.free * n].reshape(self.free, n)
+        y = step[: self.free * self.task.width].reshape(self.free, self.task.width)
         path = self.reduced @ y / T ** np.arange(4.0)[:, None, None]
         if self.task.free:
             path += step[-1] * self._along_time(point)
-        z = path[:3].transpose(1, 0, 2).reshape(-1, 3 * n)
+        z = path[:3].transpose(1, 0, 2).reshape(len(self.s), -1)
         if point.chart is not None:
             z = (point.chart @ z[..., None])[..., 0]
         slopes["position"], slopes["velocity"], slopes["acceleration"] = z.reshape(-1, 3, n).transpose(1, 0, 2)
@@ -414,7 +431,7 @@ class Problem:
 
     def _along(self, point: Point, slopes: Mapping[str, Array]) -> Array:
         """Return derivatives along the variables for those along the values of each kind."""
-        z, T, n = self._states(point, slopes), point.duration, self.task.model.nv
+        z, T, n = self._states(point, slopes), point.duration, self.task.width
         if point.chart is not None:
             z = (z[:, None] @ point.chart)[:, 0]
         path = np.zeros((4, len(self.s), n))
@@ -474,7 +491,9 @@ class Problem:
             bend = point.obstacle_slope
             assert bend is not None
             M[:, :n, :n] += (bend.transpose(0, 2, 1) * given["obstacle"][:, None]) @ bend
-        jerk = np.broadcast_to(weight * 2.0 * w["jerk"] + given.get("jerk", 0.0), (k, n))
+        jerk = None
+        if task.loops is None:
+            jerk = np.broadcast_to(weight * 2.0 * w["jerk"] + given.get("jerk", 0.0), (k, n))
         forces = self._forces(point, slopes)
         N = self._twice(point, forces if forces is not None else np.zeros((k, n)))
         if w["power"].any() or w["energy"].any():  # tau qd: a product of two
@@ -487,7 +506,12 @@ class Problem:
         if point.chart is not None:
             P = point.chart
             M, N = (P.transpose(0, 2, 1) @ X @ P for X in (M, N))
-            N = N + point.motion.curvature(states.reshape(k, 3, n))
+            if isinstance(point.motion, ClosedMotion):
+                pulled = np.zeros((k, n)) if forces is None else forces
+                alone = states - (pulled[:, None] @ D)[:, 0]
+                N = N + point.motion.twice(alone, pulled)
+            else:
+                N = N + point.motion.curvature(states.reshape(k, 3, n))
             states = (states[:, None] @ P)[:, 0]
         first, second = self._assembled(point, M, jerk), self._assembled(point, N, None)
         if "effort_rate" in given:
@@ -503,6 +527,8 @@ class Problem:
         """Return second derivatives of vector . tau along (u, qd, qdd), (k, 3 nv, 3 nv)."""
         n, k = self.task.model.nv, len(self.s)
         motion = point.motion
+        if isinstance(motion, ClosedMotion):  # all at once, see `hessian`
+            return np.zeros((k, 3 * n, 3 * n))
         d = inverse_dynamics_second_derivatives(self.task.model, motion.q, motion.qd, motion.qdd, vector)
         N = np.zeros((k, 3 * n, 3 * n))
         a, b, c = slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)
@@ -512,7 +538,7 @@ class Problem:
 
     def _assembled(self, point: Point, M: Array, jerk: Array | None) -> Array:
         """Return the Hessian along the variables for that along (x, xd, xdd) at each point, and of jerk."""
-        n, k, A, T = self.task.model.nv, len(self.s), self.free, point.duration
+        n, k, A, T = self.task.width, len(self.s), self.free, point.duration
         M = M.reshape(k, 3, n, 3, n)
         steps = [self.reduced[d] / T**d for d in range(4)]
         H = np.zeros((A, n, A, n))
@@ -543,12 +569,12 @@ class Problem:
 
     def _of_rates(self, point: Point, stiffness: Array) -> Array:
         """Return the part of the Hessian that limits of effort rates give, without second derivatives."""
-        n, k, T = self.task.model.nv, len(self.s), point.duration
+        k, T = len(self.s), point.duration
         D = point.dynamics if point.chart is None else point.dynamics @ point.chart
         steps = np.stack([self.reduced[d] / T**d for d in range(3)])  # (3, k, A)
-        rows = np.einsum("kidj,dka->kiaj", D.reshape(k, n, 3, n), steps).reshape(k, n, -1)
+        rows = np.einsum("kidj,dka->kiaj", D.reshape(k, D.shape[1], 3, -1), steps).reshape(k, D.shape[1], -1)
         if self.task.free:
-            z = self._along_time(point)[:3].transpose(1, 0, 2).reshape(k, 3 * n, 1)
+            z = self._along_time(point)[:3].transpose(1, 0, 2).reshape(k, -1, 1)
             rows = np.concatenate([rows, D @ z], axis=-1)
         rows = np.diff(rows, axis=0) / (T * np.diff(self.s)[:, None, None])
         if self.task.free:
@@ -558,7 +584,7 @@ class Problem:
 
     def _add_dense(self, point: Point, H: Array, stiffness: Mapping[str, Array]) -> None:
         """Add the part of the Hessian that limits of what is linear in the variables give, coordinate by coordinate."""
-        n, T, m = self.task.model.nv, point.duration, self.free * self.task.model.nv
+        n, T, m = self.task.width, point.duration, self.free * self.task.width
         for kind, order in self._along_kinds():
             steps, stiff = self.dense[order] / T**order, stiffness[kind]
             if self.task.free:
@@ -572,7 +598,7 @@ class Problem:
 
     def _add_time(self, point: Point, H: Array, states: Array, slopes: Mapping[str, Array]) -> None:
         """Add what the duration bends: rates are quotients by its powers, and the cost is an integral over it."""
-        n, k, T, m = self.task.model.nv, len(self.s), point.duration, self.free * self.task.model.nv
+        n, k, T, m = self.task.width, len(self.s), point.duration, self.free * self.task.width
         path = np.zeros((4, k, n))
         path[:3] = states.reshape(k, 3, n).transpose(1, 0, 2)
         path[3] = slopes.get("jerk", 0.0)
