@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..lie_dynamics import InputError, LieDynamicsError, Model
+import numpy as np
+
+from ..lie_dynamics import InputError, LieDynamicsError, Model, SpatialInertia
 from ..lie_dynamics.files import write_file
 from ..lie_dynamics.identification import (
     IdentifiedRobot,
+    ball_of_water,
     exciting_motion,
+    gains_from_payload,
     identify_payload,
     identify_robot,
     write_report,
@@ -62,6 +66,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--despite-problems", action="store_true", help="go on where the recording cannot be right")
     found.add_argument("--loaded", type=Path, help="another bag, with a payload on --payload-frame")
     found.add_argument("--payload-frame", default="", help="link that carries the payload of --loaded")
+    found.add_argument(
+        "--payload", nargs="+", type=float, metavar="NUMBER",
+        help="the payload of --loaded in axes of --payload-frame: mass, x, y, z of its centre of mass and, if known, "
+        "ixx, iyy, izz about that [kg, m, kg m^2]; prints the gains of the drives",
+    )  # fmt: skip
     found.add_argument("--plan", action="store_true", help="write the motion to record, plan.yaml, instead")
     found.add_argument("--seconds", type=float, default=30.0, help="of the plan")
     found.add_argument(
@@ -98,8 +107,19 @@ def _locked(text: str) -> tuple[str, float]:
     return name, value
 
 
+def _payload(numbers: Sequence[float]) -> SpatialInertia:
+    """Return what ``--payload`` tells; a ball of water where its inertia is not told."""
+    if len(numbers) not in (4, 7) or not all(map(math.isfinite, numbers)) or not numbers[0] > 0.0:
+        expected = "a mass, three coordinates and, if known, three moments of inertia are expected"
+        raise InputError(f"--payload: {expected}, got {' '.join(map(str, numbers))}")
+    mass, *rest = numbers
+    return SpatialInertia(mass, rest[:3], np.diag(rest[3:])) if rest[3:] else ball_of_water(mass, rest)
+
+
 def run(given: argparse.Namespace) -> int:
     """Do what the command line says."""
+    if given.payload is not None and given.loaded is None:
+        raise InputError("--payload: --loaded, a bag with it, is expected")
     if given.loaded is None:
         check_output(given.out, given.plan)
     locked = dict(map(_locked, given.lock))
@@ -119,6 +139,11 @@ def run(given: argparse.Namespace) -> int:
         loaded = read_bag(given.loaded, model, given.states, given.efforts, given.joint_prefix, locked)
         frame = given.payload_frame or model.body_names[-1]
         runs = ((run.time, run.q, run.effort) for run in (bag, loaded))
+        if given.payload is not None:
+            joints = [name for name in model.joint_names if name not in given.leave_out]
+            known = _payload(given.payload)
+            print(gains_from_payload(model, *runs, frame, known, joints=joints, cutoff=given.cutoff).report())
+            return 0
         payload = identify_payload(
             model, *runs, frame, drive_gains=given.drive_gains, left_out=given.leave_out, cutoff=given.cutoff,
             despite_problems=given.despite_problems,

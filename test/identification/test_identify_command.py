@@ -248,6 +248,25 @@ def test_a_payload(made, tmp_path, drawn, capsys):
     assert mass == pytest.approx(1.0, abs=0.01)
 
 
+def test_gains_of_drives_by_a_payload_of_known_mass(made, tmp_path, drawn, capsys):
+    model, time, q, effort = made
+    _, _, loaded = recording(model.with_payload("c", 2.0, [0.1, 0.0, 0.2]), np.random.default_rng(2))
+    true = np.array([11.0, 14.0, -9.0])
+    write_bag(tmp_path / "without", "mcap", NAMES, time, q, effort / true)
+    write_bag(tmp_path / "loaded", "mcap", NAMES, time, q, loaded / true)
+    bags = [str(tmp_path / "without"), "--loaded", str(tmp_path / "loaded")]
+    given = [*bags, "--urdf", str(drawn), "--payload-frame", "c", "--payload"]
+    assert main([*given, "2", "0.1", "0", "0.2", "--leave-out", "turn"]) == 0
+    told = dict(re.findall(r"(\w+): (\S+) \+- ", capsys.readouterr().out))
+    assert set(told) == {"lift", "bend"}
+    assert [float(told[name]) for name in ("lift", "bend")] == pytest.approx(true[1:], rel=0.05)
+    for wrong in (["2"], ["0", "0", "0", "0"], ["nan", "0", "0", "0"]):
+        assert main([*given, *wrong]) == 1
+        assert "--payload: a mass, three coordinates" in capsys.readouterr().err
+    assert main([bags[0], "--urdf", str(drawn), "--payload", "2", "0", "0", "0"]) == 1
+    assert "--loaded, a bag with it" in capsys.readouterr().err
+
+
 def test_a_lock_has_a_position_or_zero():
     assert [_locked(text) for text in ("a", "b=0.5", "c=d=-1e-1")] == [("a", 0.0), ("b", 0.5), ("c=d", -0.1)]
     for text in ("a=", "=1", "a=nan", "a=x", ""):

@@ -56,6 +56,12 @@ class DriveGains:
     gains: Array
     covariance: Array
 
+    def report(self) -> str:
+        """Return a line for each joint with its gain and the standard deviation of that."""
+        rows = zip(self.joints, self.gains, np.sqrt(np.diag(self.covariance)), strict=True)
+        unit = "N m or N for each unit of effort"
+        return "\n".join(f"{name}: {gain:.5g} +- {deviation:.2g} {unit}" for name, gain, deviation in rows)
+
 
 def gains_from_payload(
     model: Model,

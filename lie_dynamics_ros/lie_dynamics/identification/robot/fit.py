@@ -24,6 +24,9 @@ HUBER = 2.0
 FAR, NEAR = 6.0, 0.02
 #: Largest delay of efforts that is believed [s].
 MOST_DELAY = 0.05
+#: Frequencies on each side that a spectrum of residuals is averaged over, of a recording twice as long; and the least
+#: part of the noise that a fit leaves.
+NEIGHBOURS, LEAST_LEFT = 8, 0.1
 #: Effort of a joint below which noise may be all of it, over that of the joint that works hardest.
 FLOOR = 5e-3
 
@@ -46,7 +49,7 @@ class Fit:
     R : ndarray
         Triangular factor of the equations, weighed, of active parameters.
     scatter : ndarray
-        Sum over blocks of time of g g^T with g = A^T residual of the block, weighed: noise that has memory.
+        Covariance of A^T residual, weighed, for noise that has memory: see `_scatter`.
     active : ndarray of bool
         Which of 10 k + 7 nv parameters.
     rest : ndarray, shape (n, nv)
@@ -65,16 +68,17 @@ class Fit:
 
     def unexplained(self, samples: Samples) -> Array:
         """Return the part (nv,) of the deviation of efforts that is left where joints move, of most of the time."""
-        return np.asarray(robust_deviation(self.rest, samples) / self._sizes(samples))
+        return np.asarray(robust_deviation(self.rest, samples) / self.sizes(samples.effort(self.delay)))
 
-    def _sizes(self, samples: Samples) -> Array:
+    @staticmethod
+    def sizes(effort: Array) -> Array:
         """Return the deviation of efforts (nv,), which is more than noise where a joint bears next to nothing."""
-        size = samples.effort(self.delay).std(axis=0)
+        size = effort.std(axis=0)
         return np.asarray(np.maximum(size, max(FLOOR * float(size.max(initial=0.0)), 1e-12)))
 
     def outliers(self, samples: Samples) -> Array:
         """Return the part (nv,) of the time at which efforts are far from all that fits."""
-        least = np.maximum(FAR * self.deviation, NEAR * self._sizes(samples))
+        least = np.maximum(FAR * self.deviation, NEAR * self.sizes(samples.effort(self.delay)))
         return np.asarray(((np.abs(self.rest) > least) & samples.moving).mean(axis=0))
 
 
@@ -139,16 +143,16 @@ def fit_robot(
         if k < rounds - 2:
             structure = chosen_structure(samples.effort(late) - gain * rigid, drives, samples, weight, structure)
     own = x[size:].reshape(len(TERMS), nv)
-    blocks = (samples.source.time[samples.at] - samples.source.time[0]).astype(np.intp)
-    scored = rows.reshape(len(rest), nv, -1) * (rest * weight / deviation)[..., None]
-    scores = np.array([scored[blocks == b].sum(axis=(0, 1)) for b in np.unique(blocks)])
+    typical = np.concatenate([_typical(model, bodies), guess])[active]
+    shaped = rows.reshape(len(rest), nv, -1), rest * weight / deviation
+    scatter = _scatter(*shaped, R[: rows.shape[1], :-1] * typical, typical, weight)
     coefficients = dict(zip(TERMS, own, strict=True))
     if not gains:
         coefficients["gain"] = gain
     used = samples.moving.any(axis=0)
     coefficients = {term: np.where(used, c, 1.0 if term == "gain" else 0.0) for term, c in coefficients.items()}
     R = R[: rows.shape[1], :-1]
-    return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scores.T @ scores, active, rest)
+    return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scatter, active, rest)
 
 
 def robust_deviation(rest: Array, samples: Samples) -> Array:
@@ -182,3 +186,62 @@ def _delay_step(samples: Samples, rows: Array, aim: Array, deviation: Array, lat
     B = np.asarray(np.linalg.qr(B / np.where(size > 0.0, size, 1.0), mode="r"))
     found = np.linalg.lstsq(B[:, :-1], B[:, -1], rcond=1e-9)[0]
     return float(found[-1] * size[-1] / size[-2]) if size[-2] > 0.0 else 0.0
+
+
+def _typical(model: Model, bodies: list[int]) -> Array:
+    """Return what parameters (10 k,) of bodies are like in size: m, sqrt(m I), I."""
+    found = []
+    for b in bodies:
+        own = model.inertia(b).parameters()
+        mass, size = max(float(own[0]), 1e-9), max(0.5 * float(own[4] + own[7] + own[9]), 1e-12)
+        found.append(np.concatenate([[mass], np.full(3, np.sqrt(mass * size)), np.full(6, size)]))
+    return np.concatenate(found)
+
+
+def _scatter(A: Array, rest: Array, R: Array, typical: Array, weight: Array) -> Array:
+    """Return the covariance (p, p) of A^T noise, noise of each joint as the residuals are, with memory of any kind.
+
+    Spectra of residuals, averaged over neighbouring frequencies, weigh those of A. What the fit takes out of the noise
+    is put back by frequency: most of it is where the motion is, as noise that lasts is.
+
+    Parameters
+    ----------
+    A : ndarray, shape (n, nv, p)
+        Equations, weighed.
+    rest : ndarray, shape (n, nv)
+        Residuals, weighed.
+    R : ndarray, shape (p, p)
+        Triangular factor of A, for parameters in units of ``typical`` (p,).
+    weight : ndarray, shape (n, nv)
+        Zero where equations do not count.
+    """
+    from scipy.fft import next_fast_len, rfft
+
+    n, nv, p = A.shape
+    _, s, V = np.linalg.svd(R, full_matrices=False)
+    # References hold what the recording tells less than they do: that takes nothing of the noise.
+    taker = typical[:, None] * V.T / np.sqrt(s**2 + 1.0)
+    length = next_fast_len(2 * n, real=True)
+    total = np.zeros((p, p))
+    for j in range(nv):
+        kept = float((weight[:, j] > 0.0).sum())
+        if not kept:
+            continue
+        waves = rfft(A[:, j], length, axis=0)
+        power = np.abs(rfft(rest[:, j], length)) ** 2
+        left = np.maximum(1.0 - (np.abs(waves @ taker) ** 2).sum(axis=1) / kept, 0.0)
+        spectrum = _averaged(power / kept) / np.maximum(_averaged(left), LEAST_LEFT)
+        count = np.full(len(spectrum), 2.0)
+        count[0] = 1.0
+        count[-1] -= float(length % 2 == 0)
+        weighed = waves * np.sqrt(count * spectrum / length)[:, None]
+        total += weighed.real.T @ weighed.real + weighed.imag.T @ weighed.imag
+    return total
+
+
+def _averaged(spectrum: Array) -> Array:
+    """Return means over neighbouring frequencies of a spectrum of twice as many as are independent."""
+    from scipy.ndimage import convolve1d
+
+    window = np.hanning(2 * NEIGHBOURS + 3)[1:-1]
+    return np.asarray(convolve1d(spectrum, window / window.sum(), mode="mirror"))

@@ -224,9 +224,13 @@ def _ball(R: Array) -> Array:
     if not mass > 0.0:
         message = f"loaded: a payload that is heavier than nothing is expected, {mass:.3g} kg are seen"
         raise InputError(message, name="loaded")
-    mass = max(mass, LEAST_MASS)
+    return ball_of_water(max(mass, LEAST_MASS), plain[1:4] / mass).pseudo_inertia()
+
+
+def ball_of_water(mass: float, com: npt.ArrayLike) -> SpatialInertia:
+    """Return the inertia of a ball of water of a mass [kg] about a centre [m]: a payload of unknown shape."""
     radius = (3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0)
-    return SpatialInertia(mass, plain[1:4] / mass, 0.4 * mass * radius**2 * np.eye(3)).pseudo_inertia()
+    return SpatialInertia(mass, np.asarray(com, np.float64), 0.4 * mass * radius**2 * np.eye(3))
 
 
 def _inverse(H: Array) -> Array:

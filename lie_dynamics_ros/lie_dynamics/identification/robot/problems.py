@@ -12,7 +12,8 @@ from ...dynamics.derivatives.regressor import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
 from ...model.model import Model
-from .fit import MOST_DELAY, Fit, fit_robot
+from .equations import Equations, Structure
+from .fit import MOST_DELAY, Fit, fit_robot, robust_deviation
 from .samples import Samples
 
 Array = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ BETTER = 0.5
 #: Forces of bodies over those of the given ones that are believed, and that are without a word; efforts of the joint
 #: that works hardest over those of the model.
 FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
+#: What is left unexplained that no other reading has to better.
+SMALL = 0.05
 #: Delays of efforts that are tried where they are later than common [s].
 LATE = np.arange(0.1, 0.55, 0.1)
 #: Parts that are told of drives that two joints share.
@@ -109,6 +112,10 @@ def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fi
     if not counted.any():
         return []
     logs = np.log(np.maximum(now[counted], 1e-12) / given[counted])
+    if np.ptp(logs) > np.log(LIKELY) and not fit.structure.gains:
+        by_joint = _units_by_joint(model, few, bodies, _error(model, few, bodies, fit.delay), fit.delay)
+        if by_joint:
+            return [by_joint]
     ratio = float(np.exp(np.average(logs, weights=given[counted])))
     if 1.0 / LIKELY < ratio < LIKELY:
         return []
@@ -116,6 +123,31 @@ def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fi
             for name, a, b in (("weight", *sizes[:2]), ("inertial forces", *sizes[2:]))
             if np.linalg.norm(a) > 0.0]  # fmt: skip
     return [_units(ratio, f" ({', '.join(told)} times)")]
+
+
+def _units_by_joint(
+    model: Model, samples: Samples, bodies: list[int], most: float, delay: float = 0.0
+) -> Problem | None:
+    """Return that efforts of joints have different units, where gains of drives explain them and leave at most that.
+
+    What a body does to all joints before it tells their gains against each other, whatever its mass.
+    """
+    try:
+        fit = fit_robot(model, samples, bodies, True, delay=delay)
+    except LieDynamicsError:  # Newton's method did not get there
+        return None
+    error = float(np.sqrt((fit.unexplained(samples) ** 2).mean()))
+    used = np.flatnonzero(_used(samples))
+    gains = fit.coefficients["gain"][used]
+    spread = gains.max() / max(float(gains.min()), 1e-12)
+    if not error <= max(most, SMALL) or not FORCES < spread < 1e9:
+        return None
+    gains = gains / np.median(gains)
+    told = ", ".join(f"{model.joint_names[j]} {gain:.3g}" for j, gain in zip(used, gains, strict=True))
+    rated = gains * model.limits.effort[used]
+    kind = "per cent of the effort limits, or " if 0.0 < rated.max() < rated.min() * spread**0.5 else ""
+    text = f"efforts of joints have different units ({kind}mN m, A beside N m?): the same bodies take {told}; "
+    return Problem("units", text + "gains of the drives (drive_gains) are expected", True)
 
 
 def fitted(
@@ -188,13 +220,24 @@ def _few(samples: Samples) -> Samples:
 def _other_reading(
     readings: list[Reading], model: Model, samples: Samples, bodies: list[int], tell: Callable[[float], None]
 ) -> list[Problem]:
-    """Return the reading of the recording that explains it best, where one does much better."""
+    """Return the reading of the recording that explains it best, where one does much better.
+
+    Readings are fitted in the order of what plain least squares leave of them, which is less than what bodies that
+    exist leave, up to where that is more than the best that was found.
+    """
     given = _error(model, _few(samples), bodies)
-    errors = []
-    for k, (_, _, robot, seen) in enumerate(readings):
+    least = [_least_error(robot, seen, bodies) for _, _, robot, seen in readings]
+    errors = np.full(len(readings), np.inf)
+    for k, index in enumerate(np.argsort(least)):
         tell(k / len(readings))
-        errors.append(_error(robot, seen, bodies))
+        if least[index] > min(float(errors.min()), BETTER * given):
+            break
+        _, _, robot, seen = readings[index]
+        errors[index] = _error(robot, seen, bodies)
     best = int(np.argmin(errors))
+    scaled = _units_by_joint(model, _few(samples), bodies, BETTER * min(given, float(errors[best])))
+    if scaled:
+        return [scaled]
     if not errors[best] <= BETTER * given < np.inf:
         return []
     kind, text, _, _ = readings[best]
@@ -215,6 +258,25 @@ def _error(model: Model, samples: Samples, bodies: list[int], delay: float = 0.0
     except LieDynamicsError:  # Newton's method did not get there
         return np.inf
     return float(np.sqrt((fit.unexplained(samples) ** 2).mean()))
+
+
+def _least_error(model: Model, samples: Samples, bodies: list[int]) -> float:
+    """Return what any parameters leave unexplained, as `_error`; with half of it as room, since that is a median."""
+    structure = Structure.plain(model.nv, False)
+    equations = Equations(model, samples, bodies)
+    pi = np.array([model.inertia(b).parameters() for b in bodies]).ravel()
+    A = equations.matrix(structure, pi, np.ones(model.nv))
+    active = np.concatenate([np.ones(len(pi), dtype=bool), structure.active()])
+    effort = samples.effort(0.0)
+    size = Fit.sizes(effort)
+    weight = samples.moving / size
+    rows = (A[..., active] * weight[..., None]).reshape(-1, int(active.sum()))
+    length = np.linalg.norm(rows, axis=0)
+    rows = rows / np.where(length > 0.0, length, 1.0)
+    aim = ((effort - equations.known) * weight).ravel()
+    solution = np.linalg.lstsq(rows, aim, rcond=1e-9)[0]
+    rest = (aim - rows @ solution).reshape(effort.shape)
+    return 0.5 * float(np.sqrt((robust_deviation(rest, samples) ** 2).mean()))
 
 
 def _readings(model: Model, samples: Samples) -> Iterator[Reading]:

@@ -50,10 +50,8 @@ def known_sums(
     unknown = (V[~shown] ** 2).sum(axis=0) > NOT_SHOWN
     back = V[shown].T / s[shown] / size[:, None]
     inverse = back @ back.T
-    blocks = float(samples.source.time[samples.at[-1]] - samples.source.time[samples.at[0]])
-    scatter = fit.scatter[np.ix_(kept, kept)] * blocks / max(blocks - 1.0, 1.0)
-    lasting = np.diag(inverse @ scatter @ inverse)
-    deviations = np.where(unknown, np.inf, np.sqrt(np.maximum(np.diag(inverse), lasting)))
+    lasting = np.diag(inverse @ fit.scatter[np.ix_(kept, kept)] @ inverse)
+    deviations = np.where(unknown, np.inf, np.sqrt(np.maximum(lasting, 0.0)))
     strength = np.sqrt((full[..., kept] ** 2).mean(axis=0))  # (nv, rank)
     effect = np.multiply(strength, deviations, where=strength > 0.0, out=np.zeros_like(strength))
     spans = np.maximum(np.ptp(samples.effort(fit.delay), axis=0), 1e-12)
