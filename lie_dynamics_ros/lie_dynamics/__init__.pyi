@@ -55,7 +55,10 @@ from .dynamics.derivatives.inverse_derivatives import (
 )
 from .dynamics.derivatives.parameters import Parameter
 from .dynamics.derivatives.regressor import torque_regressor
-from .dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
+from .dynamics.derivatives.second_derivatives import (
+    forward_dynamics_second_derivatives,
+    inverse_dynamics_second_derivatives,
+)
 from .dynamics.derivatives.sensitivity import (
     forward_dynamics_sensitivity,
     hybrid_dynamics_sensitivity,
@@ -155,6 +158,7 @@ __all__ = [
     "external_wrench",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_dynamics_second_derivatives",
     "forward_dynamics_sensitivity",
     "forward_kinematics",
     "frame_pose",

@@ -9,6 +9,8 @@ from support.sample_trees import JOINTS, around, branched, custom_of_screws, to_
 from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
     SpatialInertia,
+    forward_dynamics,
+    forward_dynamics_second_derivatives,
     inverse_dynamics,
     inverse_dynamics_second_derivatives,
     joint_types,
@@ -75,6 +77,38 @@ def test_symmetric_means_along_one_straight_line(kind):
     expected = sum(w * (tau(s * h) - 2 * centre + tau(-s * h)) / (s * h) ** 2
                    for s, w in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
     assert relative(found, expected) < 1e-8  # of second differences
+
+
+@pytest.mark.parametrize("kind", ["revolute", "spherical", "free", "universal", "planar", "custom_rail"])
+def test_of_forward_dynamics(kind):
+    """Second differences of forward dynamics along straight lines; contracted, with wrenches, batched."""
+    rng = np.random.default_rng(6)
+    tree = branched(rng, ["revolute", kind, "prismatic", "helical"], [None, 0, 1, 1])
+    model = to_model(tree)
+    q, qd, tau, f = state_of(tree, model, 7)
+    found = forward_dynamics_second_derivatives(model, q, qd, tau, f_ext=f)
+    u, v, w, y = rng.normal(size=(4, model.nv))
+
+    def along(t, u, v, w):
+        return forward_dynamics(model, model.integrate(q, t * u), qd + t * v, tau + t * w, f)
+
+    def twice(u, v, w, h=4e-3):
+        centre = along(0.0, u, v, w)
+        return sum(c * (along(s * h, u, v, w) - 2 * centre + along(-s * h, u, v, w)) / (s * h) ** 2
+                   for s, c in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
+
+    zero = np.zeros(model.nv)
+    for u_, v_, w_ in ((u, zero, zero), (u, v, zero), (zero, v, zero), (u, zero, w), (u, v, w)):
+        mixed = found.dq_dqd @ v_ @ u_ + found.dq_dtau @ w_ @ u_
+        assert relative(found.dq_dq @ u_ @ u_ + found.dqd_dqd @ v_ @ v_ + 2.0 * mixed, twice(u_, v_, w_)) < 2e-6
+    one = forward_dynamics_second_derivatives(model, q, qd, tau, y, f)
+    several = forward_dynamics_second_derivatives(model, *(np.stack([x, x]) for x in (q, qd, tau, y)), np.stack([f, f]))
+    for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dtau"):
+        expected = np.einsum("i,ijk->jk", y, getattr(found, name))
+        assert relative(getattr(one, name), expected) < 1e-11
+        assert relative(getattr(several, name)[1], expected) < 1e-11
+    for symmetric in (found.dq_dq, found.dqd_dqd):
+        assert relative(symmetric, np.swapaxes(symmetric, 1, 2)) < 1e-13
 
 
 def test_contracted_and_batches():

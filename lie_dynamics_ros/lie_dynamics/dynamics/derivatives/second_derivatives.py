@@ -1,4 +1,4 @@
-"""Second derivatives of inverse dynamics, in full and contracted with a vector."""
+"""Second derivatives of inverse and forward dynamics, in full and contracted with a vector."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ..inputs import evaluate
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
+from .forward_derivatives import forward_dynamics_derivatives
 from .user_second_derivatives import user_second_derivatives
 
 Array = npt.NDArray[np.float64]
@@ -108,3 +109,88 @@ def inverse_dynamics_second_derivatives(
         whole = user_second_derivatives(model, found[..., 0, :, :], q, qd, qdd, vector, f_ext, threads)
         return SecondDerivatives(*whole)
     return SecondDerivatives(*(np.ascontiguousarray(found[..., k, :, :]) for k in range(4)))
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardSecondDerivatives:
+    """Second derivatives of accelerations: of one number, (..., nv, nv), or of all, (..., nv, nv, nv).
+
+    The acceleration comes first. Derivatives along q are along `Model.integrate`, symmetric, as in `SecondDerivatives`.
+
+    Attributes
+    ----------
+    dq_dq : ndarray
+        Along q_j and q_k; symmetric in the last two axes.
+    dq_dqd : ndarray
+        Along q_j and qd_k.
+    dqd_dqd : ndarray
+        Along qd_j and qd_k; symmetric.
+    dq_dtau : ndarray
+        Along q_j and tau_k: the derivative of column k of the inverse mass matrix along q_j.
+    """
+
+    dq_dq: Array
+    dq_dqd: Array
+    dqd_dqd: Array
+    dq_dtau: Array
+
+
+@of_model
+def forward_dynamics_second_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    vector: npt.ArrayLike | None = None,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> ForwardSecondDerivatives:
+    """Return the second derivatives of forward dynamics, of all accelerations or of ``vector . qdd``.
+
+    Those of inverse dynamics, contracted with the inverse mass matrix times the vector, and first derivatives: the
+    equation tau = ID(q, qd, qdd(q, qd, tau)), differentiated twice. All others, along qd and tau or along tau twice,
+    are zero. At user-defined joints as exact as `inverse_dynamics_second_derivatives`.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q, qd, tau : array-like, shape (..., nq), (..., nv), (..., nv)
+        State and joint forces.
+    vector : array-like, shape (..., nv), optional
+        What to contract the accelerations with, for instance costates. Left out, all accelerations are differentiated.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        External wrenches on the bodies, constant in their frames.
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ForwardSecondDerivatives
+        With entries (..., nv, nv) for a vector, (..., nv, nv, nv) without, the acceleration first.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics_derivatives`.
+    """
+    first = forward_dynamics_derivatives(model, q, qd, tau, f_ext, threads=threads)
+    along_q, along_qd, inverse = first.dq, first.dqd, first.dtau
+    q, qd, qdd, wrench = shaped(q, model.nq, "q", model), shaped(qd, model.nv, "qd", model), first.qdd, f_ext
+    if vector is None:
+        vectors = inverse
+        q, qd, qdd = q[..., None, :], qd[..., None, :], qdd[..., None, :]
+        wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
+        along_q, along_qd, inverse = along_q[..., None, :, :], along_qd[..., None, :, :], inverse[..., None, :, :]
+    else:
+        vectors = (inverse @ shaped(vector, model.nv, "vector", model)[..., None])[..., 0]
+    d = inverse_dynamics_second_derivatives(model, q, qd, qdd, vectors, wrench, threads=threads)
+    bent, mixed = d.dq_dqdd @ along_q, d.dq_dqdd @ along_qd
+    # in place: the memory of large tensors costs more than their sums
+    for part in (bent, np.swapaxes(bent, -1, -2)):
+        np.add(d.dq_dq, part, out=d.dq_dq)
+    np.add(mixed, d.dq_dqd, out=mixed)
+    for whole in (d.dq_dq, mixed, d.dqd_dqd):
+        np.negative(whole, out=whole)
+    return ForwardSecondDerivatives(d.dq_dq, mixed, d.dqd_dqd, d.dq_dqdd @ -inverse)
