@@ -1,17 +1,44 @@
 """Build description; complete on its own, so that colcon and pip read the same facts."""
 
+import sys
 from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 PACKAGE = "lie_dynamics_ros"
+HERE = Path(__file__).resolve().parent  # `colcon build --symlink-install` runs a link to this file
+# What builds packages for ROS (colcon, bloom) calls these commands; setup.cfg sends their scripts to
+# lib/lie_dynamics_ros, for `ros2 run`. pip puts scripts on PATH, where names need a prefix.
+PREFIX = "" if {"install", "develop"} & set(sys.argv) else "lie_dynamics_"
+PROGRAMS = {
+    **{
+        name: f"{PACKAGE}.nodes.{name}.node:main"
+        for name in (
+            "closed_loop",
+            "computed_torque",
+            "contact",
+            "hybrid_dynamics",
+            "inverse_dynamics",
+            "simulated_robot",
+            "simulated_stewart",
+            "stewart_command",
+            "stewart_pose",
+            "together",
+            "tool_wrench",
+            "viewer",
+        )
+    },
+    "demo": f"{PACKAGE}.demo.__main__:main",
+    "identify": f"{PACKAGE}.identify.command:main",
+    "calibrate_stewart": f"{PACKAGE}.identify.calibrate_command:main",
+}
 
 setup(
     name=PACKAGE,
     version="1.0.0",
     description="Robot dynamics on Lie groups for ROS 2",
-    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="lie_dynamics_ros maintainers",
     maintainer="lie_dynamics_ros maintainers",
@@ -46,7 +73,7 @@ setup(
     # ROS itself (rclpy and the messages) comes from the ROS installation, or from the wheels
     # that tools/requirements-<distro>.txt pins. `make matrix` tests the oldest and newest of Python, numba and numpy;
     # numba says which numpy it takes, and the engine uses names that numba may change in any version.
-    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.60,<0.69", "pyyaml"],
+    install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.58,<0.69", "pyyaml"],
     extras_require={
         "demo": ["matplotlib"],
         "retiming": ["toppra>=0.6.2"],
@@ -84,23 +111,5 @@ setup(
         ],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],
     },
-    entry_points={
-        "console_scripts": [
-            f"contact = {PACKAGE}.nodes.contact.node:main",
-            f"closed_loop = {PACKAGE}.nodes.closed_loop.node:main",
-            f"computed_torque = {PACKAGE}.nodes.computed_torque.node:main",
-            f"hybrid_dynamics = {PACKAGE}.nodes.hybrid_dynamics.node:main",
-            f"inverse_dynamics = {PACKAGE}.nodes.inverse_dynamics.node:main",
-            f"simulated_robot = {PACKAGE}.nodes.simulated_robot.node:main",
-            f"simulated_stewart = {PACKAGE}.nodes.simulated_stewart.node:main",
-            f"stewart_command = {PACKAGE}.nodes.stewart_command.node:main",
-            f"stewart_pose = {PACKAGE}.nodes.stewart_pose.node:main",
-            f"tool_wrench = {PACKAGE}.nodes.tool_wrench.node:main",
-            f"viewer = {PACKAGE}.nodes.viewer.node:main",
-            f"together = {PACKAGE}.nodes.together.node:main",
-            f"demo = {PACKAGE}.demo.__main__:main",
-            f"identify = {PACKAGE}.identify.command:main",
-            f"calibrate_stewart = {PACKAGE}.identify.calibrate_command:main",
-        ],
-    },
+    entry_points={"console_scripts": [f"{PREFIX}{name} = {target}" for name, target in PROGRAMS.items()]},
 )

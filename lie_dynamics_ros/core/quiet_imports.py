@@ -12,13 +12,16 @@ WITHOUT_ROS = (
     "in a clone of the repository. The library, lie_dynamics_ros.lie_dynamics, needs no ROS."
 )
 
+PREFIX = "lie_dynamics_"
+"""Of the programs that pip puts on PATH; see setup.py."""
+
 
 def end_quietly_while_importing(programs: tuple[str, ...]) -> None:
     """Let signals end a process that is started as one of these programs, or by ``python -m``, without a traceback.
 
     Whatever else imports the package keeps its handlers. A program without ROS ends with one line.
     """
-    started = os.path.basename(sys.argv[0]) if sys.argv else ""
+    started = os.path.basename(sys.argv[0]).removeprefix(PREFIX) if sys.argv else ""
     if started != "-m" and started not in programs:
         return
     for which in (signal.SIGINT, signal.SIGTERM):

@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 from ...core.errors import NodeError
-from ...ros.node.spinning import run_all
+from ...ros.node.spinning import asks_for_help, run_all
 
 NODES_PACKAGE = __package__.rpartition(".")[0]
 NODE_CLASSES = {
@@ -89,6 +89,9 @@ def read_words(words: Sequence[str]) -> list[NodeWord]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the nodes that the command line names."""
+    if asks_for_help(args):
+        print(__doc__)
+        return 0
     words = remove_ros_args(sys.argv if args is None else ["together", *args])[1:]
     try:
         wanted = read_words(words)

@@ -17,6 +17,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from ...core.errors import NodeError, start_problem
 from ...core.signals import EndSignals
@@ -47,8 +48,28 @@ def make_executor(kind: str, context: rclpy.Context | None = None) -> Executor:
 
 
 def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
-    """Run one node until SIGINT, SIGTERM or shutdown of the context; see `run_all`."""
+    """Run one node until SIGINT, SIGTERM or shutdown of the context, see `run_all`; or print the help asked for."""
+    if asks_for_help(args):
+        print(help_of(sys.modules[make_node.__module__], make_node.__doc__ or ""))
+        return 0
     return run_all([make_node], args)
+
+
+def asks_for_help(args: Sequence[str] | None) -> bool:
+    """Tell whether the command line, by default that of the process, asks for help."""
+    words: list[str] = remove_ros_args(sys.argv if args is None else ["node", *args])[1:]
+    return bool({"-h", "--help"} & set(words))
+
+
+def help_of(module: Any, title: str) -> str:
+    """Return the help of a node: its parameters are the ``SETTINGS`` of its module."""
+    name = module.__name__.split(".")[-2]
+    lines = [f"usage: {name} [--ros-args [-p NAME:=VALUE ...] [--params-file FILE] [-r FROM:=TO ...]]", "", title, ""]
+    lines.append("Parameters beside those that all nodes have (`ros2 param describe` tells ranges), with defaults:")
+    for setting in module.SETTINGS:
+        default = "true" if setting.default is True else "false" if setting.default is False else setting.default
+        lines.append(f"  {setting.name} = {default if default != '' else repr('')}\n      {setting.description}")
+    return "\n".join(lines)
 
 
 def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None = None) -> int:

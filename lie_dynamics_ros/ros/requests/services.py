@@ -10,7 +10,7 @@ from rclpy.node import Node
 from ...core.errors import NodeError, reason_of
 from ...lie_dynamics import LieDynamicsError
 from ..outputs.diagnostics import Report
-from ..wire.interface_package import INTERFACE_PACKAGE, interfaces
+from ..wire.interface_package import BUILD_IT, INTERFACE_PACKAGE, interfaces
 from .worker import Worker
 
 Handler = Callable[[Any, Any], None]
@@ -35,7 +35,7 @@ class Services:
         self._calls = self._refused = 0
         self._problem = ""
         if self._types is None:
-            what = f"the package {INTERFACE_PACKAGE} is not installed"
+            what = f"the package {INTERFACE_PACKAGE} is not installed; {BUILD_IT}"
             node.get_logger().info(f"without services and topics of own types: {what}")
 
     @property

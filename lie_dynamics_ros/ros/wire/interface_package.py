@@ -6,6 +6,11 @@ import importlib
 from types import ModuleType
 
 INTERFACE_PACKAGE = "lie_dynamics_interfaces"
+BUILD_IT = (
+    "a plain colcon build leaves it out: "
+    f"colcon build --base-paths src/lie_dynamics_ros src/lie_dynamics_ros/{INTERFACE_PACKAGE}"
+)
+"""It lies inside the other package, where colcon does not look."""
 
 
 def interfaces(kind: str) -> ModuleType | None:
