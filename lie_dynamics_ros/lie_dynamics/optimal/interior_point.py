@@ -26,10 +26,12 @@ _ITERATIONS = 200
 _ROUNDS = 6
 #: Shortest step and least missing room that are nothing, and how many such steps in a row end the search.
 _IDLE, _PATIENCE = 1e-2, 25
+#: So many steps in a row that limits cut so short raise the barrier to this again, so often at most.
+_SHORT, _CRAWL, _RECENTRED, _LIFTS = 0.1, 8, 1e-2, 3
 #: Barrier at first, in units of the cost: motions keep far from limits.
 FIRST = 1.0
 #: Barrier, in units of the cost, from where finer programmes start: nearer to its end, limits are too close.
-CENTRAL = 0.02
+CENTRAL = 0.1
 #: How much of its room one step may take from a limit.
 _FRACTION = 0.995
 #: Price of one unit of missing room, at first, in units of the cost.
@@ -84,6 +86,7 @@ def solve(problem: Problem, variables: Array, *, small: float, barrier: float = 
     s = np.maximum(room, 1e-2)
     z = mu * weight / s
     count, decrement, rounds, central, unmet, idle = 0, np.inf, 0, point, np.inf, 0
+    crawled, lifts = 0, 0
     for count in range(_ITERATIONS):  # noqa: B007  told to the caller
         lack, pull = room - s, mu * weight / s
         sigma = z / s
@@ -92,7 +95,7 @@ def solve(problem: Problem, variables: Array, *, small: float, barrier: float = 
         decrement = 0.5 * float(step @ hessian @ step)
         level, missing = max(mu * total, small), float(np.abs(lack).max(initial=0.0))
         if decrement <= (0.1 if mu > last * 1.001 else 0.01) * level and missing <= max(_CLOSE, 0.01 * mu * total):
-            if mu * total >= CENTRAL:
+            if mu * total >= 0.999 * CENTRAL:
                 central = point
             unmet = _push(problem, point, unmet) if problem.passive.any() else 0.0
             if mu <= last * 1.001:
@@ -130,11 +133,17 @@ def solve(problem: Problem, variables: Array, *, small: float, barrier: float = 
         if idle > _PATIENCE:
             reason = "stalled"
             break
+        crawled = crawled + 1 if a < _SHORT else 0
+        if crawled > _CRAWL and mu * total < _RECENTRED and lifts < _LIFTS:  # in a corner: away from the limits
+            mu, crawled, lifts = _RECENTRED / total, 0, lifts + 1
+            s = np.maximum(room, mu)
+            z = mu * weight / s
+            continue
         for _ in range(30):
             trial = _at(problem, point.variables + a * step)
             if trial is not None:
                 trial_room = trial.room - margin
-                trial_s = np.maximum(trial_room, s + a * ds)
+                trial_s = np.maximum(trial_room, np.minimum(s + a * ds, mu / _PENALTY))
                 value = _merit(trial.cost + trial.penalty, trial_s, trial_room, mu, weight, penalty)
                 if value <= merit - 1e-4 * a * expected + 1e-13 * abs(merit):
                     break
@@ -184,12 +193,11 @@ def _newton(problem: Problem, point: Point, z: Array, sigma: Array, slope: Array
     """
     from scipy.linalg import cho_solve, eigh
 
-    first, second = problem.hessian(point, z, sigma)
-    hessian = first + second
+    hessian, first = problem.hessian(point, z, sigma)
     try:
         factor = np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
-        metric = _lifted(first)
+        metric = _lifted(first())
         metric = metric @ metric.T
         sizes, vectors = eigh(hessian, metric, check_finite=False)
         sizes = np.maximum(np.abs(sizes), _SMALLEST)

@@ -462,10 +462,10 @@ class Problem:
 
     # -- second derivatives ----------------------------------------------------------------------------------------
 
-    def hessian(self, point: Point, multipliers: Array, stiffness: Array) -> tuple[Array, Array]:
-        """Return the Hessian of cost - multipliers . room + stiffness . (room's change)^2 / 2 as a sum of two.
+    def hessian(self, point: Point, multipliers: Array, stiffness: Array) -> tuple[Array, Callable[[], Array]]:
+        """Return the Hessian of cost - multipliers . room + stiffness . (room's change)^2 / 2, and a function.
 
-        The first part leaves out second derivatives, and is never negative (Gauss, Newton); the second is the rest.
+        That returns the part without second derivatives, which is never negative (Gauss, Newton).
         """
         task, n, k = self.task, self.task.model.nv, len(self.s)
         w, tau, qd = task.weights, point.values["effort"], point.motion.qd
@@ -513,15 +513,16 @@ class Problem:
             else:
                 N = N + point.motion.curvature(states.reshape(k, 3, n))
             states = (states[:, None] @ P)[:, 0]
-        first, second = self._assembled(point, M, jerk), self._assembled(point, N, None)
+        limits = np.zeros((self.size, self.size))
         if "effort_rate" in given:
-            first += self._of_rates(point, given["effort_rate"])
-        self._add_dense(point, first, given)
+            limits += self._of_rates(point, given["effort_rate"])
+        self._add_dense(point, limits, given)
+        if task.free and "duration" in given:
+            limits[-1, -1] += given["duration"][0, 0]
+        whole = self._assembled(point, M + N, jerk) + limits
         if task.free:
-            self._add_time(point, second, states, slopes)
-            if "duration" in given:
-                first[-1, -1] += given["duration"][0, 0]
-        return first, second
+            self._add_time(point, whole, states, slopes)
+        return whole, lambda: self._assembled(point, M, jerk) + limits
 
     def _twice(self, point: Point, vector: Array) -> Array:
         """Return second derivatives of vector . tau along (u, qd, qdd), (k, 3 nv, 3 nv)."""
@@ -541,12 +542,11 @@ class Problem:
         n, k, A, T = self.task.width, len(self.s), self.free, point.duration
         M = M.reshape(k, 3, n, 3, n)
         steps = [self.reduced[d] / T**d for d in range(4)]
-        H = np.zeros((A, n, A, n))
+        H, along = np.zeros((A, n * n * A)), np.stack(steps[:3], axis=1)
         for d in range(3):
-            for e in range(d, 3):
-                products = (steps[d][:, :, None] * steps[e][:, None, :]).reshape(k, A * A)
-                part = (products.T @ M[:, d, :, e].reshape(k, n * n)).reshape(A, A, n, n).transpose(0, 2, 1, 3)
-                H += part if d == e else part + part.transpose(2, 3, 0, 1)
+            rows = M[:, d].transpose(0, 1, 3, 2).reshape(k, n * n, 3) @ along
+            H += steps[d].T @ rows.reshape(k, n * n * A)
+        H = np.ascontiguousarray(H.reshape(A, n, n, A).transpose(0, 1, 3, 2))
         if jerk is not None and jerk.any():
             part = np.einsum("ka,ki,kb->iab", steps[3], jerk, steps[3])
             H[:, np.arange(n), :, np.arange(n)] += part
