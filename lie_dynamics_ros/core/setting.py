@@ -7,10 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import yaml
+
 from ..lie_dynamics.texts import quoted
 from .errors import ParameterError
 
 When = Literal["any time", "while unconfigured", "at start"]
+MOST_SHOWN = 20
+"""Longest array that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,19 @@ class Setting:
     low: float = 0
     high: float | None = None
     choices: tuple[str, ...] = ()
+
+    def valid(self, value: Any) -> str:
+        """Tell a valid value, in YAML: what one of another type means where that can be told, else the default."""
+        meant, many = self.default, isinstance(self.default, list)
+        first = self.default[0] if many and self.default else self.default
+        entries = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+        numbers = all(isinstance(entry, (int, float)) and not isinstance(entry, bool) for entry in entries)
+        if isinstance(first, float) and numbers and 0 < len(entries) <= (MOST_SHOWN if many else 1):
+            meant = [float(entry) for entry in entries] if many else float(entries[0])
+        elif many and isinstance(first, str) and isinstance(value, str):
+            meant = [value]
+        text = yaml.safe_dump([meant], default_flow_style=True, width=math.inf).strip()[1:-1]  # 1.0e-05, not 1e-05
+        return f"a valid value of {self.name}: {text}"
 
     def check(self, value: Any) -> None:
         """Check what rclpy does not; raises ParameterError."""

@@ -109,6 +109,8 @@ def load_any_platform(source: str, logger: Logger) -> StewartPlatform | OffsetPl
 
 
 def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
+    if source == PLATFORM_SETTINGS[0].default:
+        logger.info("the parameter platform is not set: this is the reference platform of the package")
     text = is_yaml_text(source)
     if not text:
         _check_content(source)

@@ -9,8 +9,10 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
+from xml.etree.ElementTree import ParseError, canonicalize
 
 from rclpy.clock import Clock, ClockType
+from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.timer import Timer
 from std_msgs.msg import String
@@ -60,6 +62,20 @@ BEING_READ = "the robot description is being read"
 """What the diagnostics say meanwhile."""
 SMALLEST_TEXT = 9
 """Bytes of a serialized empty text: fewer can crash the deserializer of Fast DDS."""
+
+
+def same_robot(text: str | None, other: str | None) -> bool:
+    """Tell whether two descriptions are the same but for blanks and comments."""
+    if text is None or other is None or "<!DOCTYPE" in text + other:
+        return text == other
+    try:
+        return text == other or _canonical(text) == _canonical(other)
+    except ParseError:
+        return text.split() == other.split()
+
+
+def _canonical(text: str) -> str:
+    return canonicalize(text.strip(), strip_text=True)
 
 
 class DescribedNode(ManagedNode):
@@ -156,7 +172,7 @@ class DescribedNode(ManagedNode):
 
     def _change_robot(self) -> None:
         """Take another robot, where it is one and where it may be taken."""
-        if self._published == self._used:
+        if same_robot(self._published, self._used):
             self._refused = ""
         elif self.state == "active" and self._used is not None and not self.settings["allow_robot_change"]:
             self._refuse_description(
@@ -233,7 +249,15 @@ class DescribedNode(ManagedNode):
         return super().hears() and not (self._from_topic and self._published is None)
 
     def _say_waiting(self) -> str:
-        text = f"waiting for a robot description on {self._subscription.topic_name}"
+        topic = self._subscription.topic_name
+        text = f"waiting for a robot description on {topic}"
+        for publisher in self.get_publishers_info_by_topic(topic):
+            if publisher.qos_profile.durability == DurabilityPolicy.VOLATILE:
+                text += (
+                    f"; {publisher.node_name} publishes it as volatile, which is not heard here: let it be transient "
+                    f"local, or set the parameter qos_overrides.{topic}.subscription.durability to volatile"
+                )
+                break
         self.get_logger().info(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
         return text
 

@@ -10,9 +10,11 @@ from contextlib import ExitStack
 from typing import Any, Protocol, TypeVar
 
 from lifecycle_msgs.msg import Transition
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
@@ -188,6 +190,13 @@ class ManagedNode(LifecycleNode):
             return
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
             self.trigger_activate()
+
+    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        """Set parameters, numbers that come as text among them; a value of another type is refused with a valid one."""
+        result = super().set_parameters_atomically(self.settings.read_numbers(parameter_list))
+        if result.reason.startswith("Wrong parameter type") and (valid := self.settings.valid(parameter_list)):
+            result.reason = f"{result.reason}; {valid}"
+        return result
 
     def _start_once(self) -> None:
         self._start_timer.cancel()

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ...core.errors import ParameterError, reason_of
+from ...core.errors import ParameterError, reason_of, start_problem
 from ...core.setting import Setting
+from ..wire.compatibility import given_value
 
 
 def make_descriptor(setting: Setting) -> ParameterDescriptor:
@@ -72,7 +74,11 @@ class Settings(Mapping[str, Any]):
         self._node, self._configured, self._check, self._changed = node, configured, check, changed
         self._values: dict[str, Any] = {}
         for setting in self._settings.values():
-            parameter = node.declare_parameter(setting.name, setting.default, make_descriptor(setting))
+            try:
+                parameter = node.declare_parameter(setting.name, setting.default, make_descriptor(setting))
+            except InvalidParameterTypeException as error:
+                valid = setting.valid(given_value(node, setting.name))
+                raise ParameterError(f"{start_problem(error)}; {valid}") from None
             setting.check(parameter.value)
             self._values[setting.name] = parameter.value
         node.add_on_set_parameters_callback(self._on_set)
@@ -86,6 +92,24 @@ class Settings(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def read_numbers(self, parameters: list[Parameter]) -> list[Parameter]:
+        """Return parameters with those texts as numbers that stand for small or large ones.
+
+        ``ros2 param load`` sends 1e-05, as it writes what it reads, as text: YAML 1.1 has no number without a point.
+        """
+        return [
+            Parameter(p.name, value=numbers)
+            if p.name in self._settings and (numbers := _numbers(p.value, self._settings[p.name].default)) is not None
+            else p
+            for p in parameters
+        ]
+
+    def valid(self, parameters: list[Parameter]) -> str:
+        """Return a valid value for each parameter that has another type than its default."""
+        own = [(self._settings[p.name], p) for p in parameters if p.name in self._settings]
+        wrong = [(s, p.value) for s, p in own if p.type_ != Parameter.Type.from_parameter_value(s.default)]
+        return "; ".join(setting.valid(value) for setting, value in wrong)
 
     def _own(self, parameters: list[Parameter]) -> dict[str, Any]:
         return {p.name: p.value for p in parameters if p.name in self._settings}
@@ -115,3 +139,21 @@ class Settings(Mapping[str, Any]):
             self._node.get_logger().error(
                 f"parameters {', '.join(changes)} are set, but not in use: {reason_of(error)}"
             )
+
+
+def _numbers(value: Any, default: Any) -> Any:
+    """Return the number, or numbers, that a text stands for where the default is such; None for anything else."""
+    many = isinstance(default, list) and bool(default) and isinstance(default[0], float)
+    if isinstance(value, str):
+        words = value.strip("[] ").split(",") if many else [value]
+    elif many and isinstance(value, list) and all(isinstance(word, str) for word in value):
+        words = value
+    else:
+        return None
+    if not many and not isinstance(default, float):
+        return None
+    try:
+        found = [float(word) for word in words]
+    except ValueError:
+        return None
+    return found if many else found[0]

@@ -17,7 +17,6 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import remove_ros_args
 
 from ...core.errors import NodeError, start_problem
 from ...core.signals import EndSignals
@@ -57,8 +56,13 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
 
 def asks_for_help(args: Sequence[str] | None) -> bool:
     """Tell whether the command line, by default that of the process, asks for help."""
-    words: list[str] = remove_ros_args(sys.argv if args is None else ["node", *args])[1:]
-    return bool({"-h", "--help"} & set(words))
+    for_ros = False  # arguments between --ros-args and --, which rcl reads
+    for word in sys.argv[1:] if args is None else args:
+        if word in ("--ros-args", "--"):
+            for_ros = word == "--ros-args"
+        elif not for_ros and word in ("-h", "--help"):
+            return True
+    return False
 
 
 def help_of(module: Any, title: str) -> str:

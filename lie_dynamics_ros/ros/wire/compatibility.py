@@ -111,6 +111,11 @@ def given_parameters(node: Node) -> list[str]:
     return list(node._parameter_overrides)
 
 
+def given_value(node: Node, name: str) -> Any:
+    """Return the value that the user gave a parameter."""
+    return node._parameter_overrides[name].value
+
+
 def lifecycle_state(node: LifecycleNode) -> str:
     """Return the state of a lifecycle node, which can otherwise be asked for by a service only."""
     return str(node._state_machine.current_state[1])

@@ -5,6 +5,7 @@ import importlib
 import pytest
 
 from lie_dynamics_ros.nodes import PROGRAMS
+from lie_dynamics_ros.ros.node.spinning import asks_for_help
 
 COMMANDS = ("demo.__main__", "identify.command", "identify.calibrate_command")
 
@@ -26,3 +27,17 @@ def test_a_command_prints_help(module, capsys):
         importlib.import_module(f"lie_dynamics_ros.{module}").main(["--help"])
     said = capsys.readouterr()
     assert ended.value.code == 0 and "usage: " in said.out and not said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (["--help"], True),
+        (["--ros-args", "-p", "x:=1", "--", "-h"], True),
+        (["--ros-args", "-r", "a:=b", "--help"], False),  # rcl's
+        (["inverse_dynamics"], False),
+        ([], False),
+    ],
+)
+def test_help_is_asked_for_outside_of_what_ros_reads(words, asked):
+    assert asks_for_help(words) == asked
