@@ -13,6 +13,7 @@ from special_platforms import (
 )
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
+    StewartError,
     StewartPlatform,
     assembly_modes,
     griffis_duffy_platform,
@@ -164,7 +165,9 @@ def test_a_shaky_pose_is_no_self_motion():
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid", "ignore:divide")
 @pytest.mark.parametrize("length", [1e308, 1e160, 1e100, 1e12])
-def test_legs_of_any_length_are_answered(length):
+def test_legs_of_any_length_are_refused_or_answered(length):
+    """Beyond what is metres they are refused; below, no pose has one leg a hundred times as long as the others."""
     platform = semi_regular_platform(0.3, 0.2, 0.2, 0.7)
-    modes = assembly_modes(platform, [length, *[0.5] * 5])
-    assert not len(modes.poses) and not modes.certain  # so far away nothing is told apart
+    with pytest.raises(StewartError, match=r"leg 1 has length .*millimetres"):
+        assembly_modes(platform, [length, *[0.5] * 5])
+    assert not len(assembly_modes(platform, [59.0, *[0.5] * 5]).poses)

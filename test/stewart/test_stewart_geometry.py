@@ -1,6 +1,7 @@
 """What makes a platform, what is refused, designs and files."""
 
 import dataclasses
+import inspect
 import warnings
 
 import numpy as np
@@ -272,6 +273,8 @@ TAKERS = {
     "solve_from_home": stewart.solve_from_home,
     "update": updated,
     "update_many": lambda p, x: updated(p, x, many=True),
+    "level_home": stewart.level_home,
+    "calibrate": lambda p, x: stewart.calibrate(p, np.array([LEVEL] * 3), np.array([x] * 3)),
     "poses_near": lambda p, x: stewart.poses_near(offset_of(p), x, LEVEL),
 }
 
@@ -281,7 +284,7 @@ TAKERS = {
 def test_lengths_in_millimetres_are_refused_by_all_that_take_lengths(taker, platform):
     lengths = (offset_of(platform) if taker == "poses_near" else platform).leg_lengths(LEVEL)
     TAKERS[taker](platform, lengths)
-    with pytest.raises(StewartError, match=r"leg 1.*(limits|millimetres)"):
+    with pytest.raises(StewartError, match=r"leg [1-6].*(limits|millimetres)"):
         TAKERS[taker](platform, 1e3 * lengths)
     one = lengths.copy()
     one[3] *= 1e3
@@ -289,11 +292,40 @@ def test_lengths_in_millimetres_are_refused_by_all_that_take_lengths(taker, plat
         TAKERS[taker](platform, one)
 
 
+#: Takers of lengths that only compare them, and say themselves how far beyond they are; and those of a driver.
+COMPARING = {"check_leg_limits", "leg_margins", "apply"}
+
+
+def test_the_list_of_all_that_take_lengths_is_complete():
+    """A function or method that is new has to be in the list."""
+    found = set()
+    for name in dir(stewart):
+        thing = getattr(stewart, name)
+        inner = inspect.getmembers(thing, callable) if inspect.isclass(thing) else [(name, thing)]
+        for key, function in inner:
+            own = inspect.isfunction(function) and not key.startswith("_")
+            if own and "lengths" in inspect.signature(function).parameters:
+                found.add(key)
+    assert found == set(TAKERS) - {"calibrate"} | COMPARING
+
+
+@pytest.mark.parametrize("platform", [UNLIMITED, LIMITED], ids=["unlimited", "limited"])
+def test_poses_in_millimetres_are_refused_by_estimators(platform):
+    far = LEVEL.copy()
+    far[:3, 3] *= 1e3
+    tracker, fusion = stewart.StewartTracker(platform, LEVEL), stewart.StewartFusion(platform, LEVEL)
+    for take in (lambda x: stewart.StewartTracker(platform, x), lambda x: stewart.StewartFusion(platform, x),
+                 tracker.reset, fusion.reset):  # fmt: skip
+        take(LEVEL)
+        with pytest.raises(StewartError, match=r"pose: leg . has length .*millimetres"):
+            take(far)
+
+
 def file_of(kind, home, limits):
     """A platform's file, home and limits as they are given."""
     text = "".join(f"{key}: {getattr(UNLIMITED, key).tolist()}\n" for key in ("base_points", "platform_points"))
     if kind is stewart.OffsetPlatform:
-        text += offset_of(UNLIMITED).to_yaml()[offset_of(UNLIMITED).to_yaml().index("universal_joints"):]
+        text += offset_of(UNLIMITED).to_yaml()[offset_of(UNLIMITED).to_yaml().index("universal_joints") :]
     return text + f"home_pose: {home}\n" + (f"leg_limits: {limits}\n" if limits else "")
 
 

@@ -11,7 +11,7 @@ from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..lie._arrays import as_numbers, count_of, number_of
 from ..model.arguments import of_model
-from ..model.configuration import require_finite, require_result
+from ..model.configuration import by_name, require_finite, require_result
 from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .forward import as_mask
@@ -212,7 +212,7 @@ def _nearest(
     held: npt.ArrayLike | None,
     name: str,
 ) -> Array:
-    x = np.array(as_numbers(given, name).real)
+    x = np.array(as_numbers(by_name(given, model.nv, name, model), name).real)
     if x.shape == (model.nv,):
         require_finite(x, name, model)
     if matrix.ndim != 2 or x.shape != (model.nv,):

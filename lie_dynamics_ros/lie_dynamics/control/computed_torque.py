@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ..dynamics.mass_matrix import gravity_force
 from ..model.arguments import require_model
+from ..model.configuration import rates
 from ..model.model import Model
 from .kernels.laws import DONE, linear_law
 from .robots import Robot, inverse_dynamics, require_robot
@@ -179,4 +180,4 @@ def gravity_compensation(
     A robot under them can be guided by hand; the damping keeps it from drifting away.
     """
     torque = gravity_force(model, q)
-    return torque if qd is None else np.asarray(torque - gains(model, kd, "kd") * np.asarray(qd))
+    return torque if qd is None else np.asarray(torque - gains(model, kd, "kd") * rates(qd, "qd", model))

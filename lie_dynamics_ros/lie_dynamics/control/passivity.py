@@ -13,6 +13,7 @@ from ..dynamics.losses import joint_losses
 from ..geometry.coriolis import coriolis_product
 from ..model import layout
 from ..model.arguments import require_model
+from ..model.configuration import rates
 from ..model.model import Model
 from .kernels.laws import DONE, sliding_motion
 from .tracking_error import gains, position_rate, tracking_error
@@ -67,7 +68,7 @@ def sliding_reference(
     error = tracking_error(model, q, qd, desired_q, desired_qd, desired_qdd)
     velocity = error.reference_velocity + shrink * error.position
     acceleration = error.reference_acceleration + shrink * position_rate(model, error)
-    return SlidingReference(velocity, acceleration, np.asarray(qd, np.float64) - velocity)
+    return SlidingReference(velocity, acceleration, rates(qd, "qd", model) - velocity)
 
 
 def slotine_li_force(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..constraints.tracking.motor_dynamics import MotorDynamics
 from ..errors import InputError
 from ..lie import se3, so3
+from ..model.configuration import rates
 from ..model.structure import Joint
 from .robots import Robot, require_robot
 
@@ -65,8 +66,8 @@ def tracking_error(
         For a wrong shape, NaN or infinity; names the joint.
     """
     require_robot(model)
-    rate, wanted = np.asarray(qd, np.float64), np.asarray(desired_qd, np.float64)
-    acceleration = np.asarray(desired_qdd, np.float64)
+    rate, wanted = rates(qd, "qd", model), rates(desired_qd, "desired_qd", model)
+    acceleration = rates(desired_qdd, "desired_qdd", model)
     if model.nq == model.nv:
         position = _plain_difference(model, q, desired_q)
         return TrackingError(position, wanted - rate, wanted, acceleration)

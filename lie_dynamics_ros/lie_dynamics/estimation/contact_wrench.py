@@ -12,6 +12,7 @@ from ..dynamics.jacobians import jacobian
 from ..errors import InputError
 from ..lie._arrays import numbers
 from ..model.arguments import require_model
+from ..model.configuration import by_name
 from ..model.model import Model
 
 Array = npt.NDArray[np.float64]
@@ -77,7 +78,7 @@ def contact_wrench(
         For arrays that do not fit, an unknown frame, a covariance that is not positive definite.
     """
     require_model(model)
-    n, tau, cover = model.nv, numbers(torque), numbers(covariance)
+    n, tau, cover = model.nv, numbers(by_name(torque, model.nv, "torque", model)), numbers(covariance)
     if tau.shape != (n,) or cover.shape != (n, n) or not (np.isfinite(tau).all() and np.isfinite(cover).all()):
         raise InputError(f"torque, covariance: finite arrays ({n},) and ({n}, {n}) are expected", name="torque")
     if not isinstance(limit, (int, float)) or not limit > 0.0:

@@ -63,7 +63,7 @@ def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
     aside; names that lack a joint are refused. Columns that are only numbered count by their place.
     """
     if type(value) is not np.ndarray:
-        value = _by_name(value, size, name, model)
+        value = by_name(value, size, name, model)
     array = as_numbers(value, name)
     if array.ndim < 1 or array.shape[-1] != size:
         raise InputError(
@@ -75,8 +75,8 @@ def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
     return array
 
 
-def _by_name(value: npt.ArrayLike, size: int, name: str, model: Model) -> npt.ArrayLike:
-    """Return the columns of the joints of a table whose columns have names; anything else as it is."""
+def by_name(value: npt.ArrayLike, size: int, name: str, model: Model) -> npt.ArrayLike:
+    """Return the columns of the joints of a table whose columns have names, see `shaped`; anything else as it is."""
     columns = getattr(value, "columns", None)
     if columns is None or not any(isinstance(label, str) for label in columns):
         return value
@@ -94,6 +94,11 @@ def _by_name(value: npt.ArrayLike, size: int, name: str, model: Model) -> npt.Ar
         )
     table = np.asarray(value)
     return table[..., [labels.index(joint) for joint in names]]
+
+
+def rates(value: npt.ArrayLike, name: str, model: Any) -> Array:
+    """Return rates, accelerations or forces (..., nv) as an array, a table by its names; no other checks."""
+    return np.asarray(value if type(value) is np.ndarray else by_name(value, model.nv, name, model), np.float64)
 
 
 def require_finite(array: Array, name: str, model: Model) -> None:

@@ -10,6 +10,7 @@ from ..constraints.forward import constrained_forward_dynamics
 from ..constraints.projection import project_to_constraints
 from ..errors import InputError
 from ..model.arguments import require_model
+from ..model.configuration import rates
 from ..model.model import Model
 from .integrators import integrate_motion
 from .joint_physics import JointPhysics, joint_forces
@@ -71,7 +72,7 @@ def simulate_constrained(
     states_q[0], states_qd[0] = x, v
     constant = np.zeros(model.nv)
     if tau is not None and not callable(tau):
-        constant = np.broadcast_to(np.asarray(tau, np.float64), (model.nv,))
+        constant = np.broadcast_to(rates(tau, "tau", model), (model.nv,))
     for k in range(count):
         held = np.asarray(tau(k * step, x, v), np.float64) if callable(tau) else constant
 

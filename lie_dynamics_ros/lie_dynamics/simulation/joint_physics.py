@@ -14,6 +14,7 @@ from ..dynamics.kernels import friction
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..model.arguments import require_model
+from ..model.configuration import by_name, rates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from .kernels import joint_physics as columns
@@ -124,7 +125,7 @@ class JointPhysics:
 
     def _stops(self, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the forces of stops on the joints, and rates, each (..., nv)."""
-        q, qd = np.asarray(q, np.float64), np.asarray(qd, np.float64)
+        q, qd = np.asarray(by_name(q, model.nq, "q", model), np.float64), rates(qd, "qd", model)
         position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
         position[..., model._vector_v] = q[..., model._vector_q]
         depth = np.maximum(position - self.upper, 0.0) + np.minimum(position - self.lower, 0.0)
@@ -141,12 +142,12 @@ def joint_forces(
     friction sticks.
     """
     require_model(model)
-    stops, rates = physics._stops(model, q, qd)
-    force = np.asarray(tau, np.float64)
-    return apply(friction.transmitted_force, physics._table, rates, force + stops) - force
+    stops, speed = physics._stops(model, q, qd)
+    force = rates(tau, "tau", model)
+    return apply(friction.transmitted_force, physics._table, speed, force + stops) - force
 
 
 def drive_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, transmitted: Array) -> Array:
     """Return the forces (..., nv) of drives whose joints get `transmitted`, losses and stops included [N m, N]."""
-    stops, rates = physics._stops(model, q, qd)
-    return transmitted - stops + apply(friction.friction_force, physics._table, rates, transmitted)
+    stops, speed = physics._stops(model, q, qd)
+    return transmitted - stops + apply(friction.friction_force, physics._table, speed, transmitted)

@@ -14,7 +14,7 @@ from ..dynamics.inputs import _check_quaternions
 from ..errors import InputError, SimulationError
 from ..model import layout
 from ..model.arguments import require_model
-from ..model.configuration import checked, require_finite
+from ..model.configuration import by_name, checked, require_finite
 from ..model.model import Model
 from ..model.pack import copied
 from .integrators import integrate_motion
@@ -272,7 +272,8 @@ class Simulator:
     def _rows(self, name: str, value: npt.ArrayLike | None, count: int, read: npt.NDArray[np.bool_]) -> Array:
         """Return forces or accelerations as one row, or one for each interval; zero where they are not read."""
         n = self.model.nv
-        rows = np.zeros((1, n)) if value is None else np.array(value, np.float64, ndmin=2, order="C")
+        own = None if value is None else by_name(value, n, name, self.model)
+        rows = np.zeros((1, n)) if own is None else np.array(own, np.float64, ndmin=2, order="C")
         if rows.ndim != 2 or rows.shape[1] != n or rows.shape[0] not in (1, count):
             raise InputError(
                 f"{name}: shape ({n},) or ({count}, {n}) is expected, got {np.shape(value)}",  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...dynamics.mass_matrix import mass_matrix
 from ...errors import InputError
 from ...model.arguments import require_model
+from ...model.configuration import rates
 from ...model.model import Model
 from ..tracking_error import gains
 from .task_state import Array, Axes, TaskTorque, evaluate_law, six
@@ -154,5 +155,5 @@ def posture_torque(
 ) -> Array:
     """Return a secondary task: M (kp (posture - q) - kd qd) (nv,), for the null space of the laws of a frame's pose."""
     require_model(model)
-    pull = gains(model, kp, "kp") * model.difference(q, posture) - gains(model, kd, "kd") * np.asarray(qd, np.float64)
+    pull = gains(model, kp, "kp") * model.difference(q, posture) - gains(model, kd, "kd") * rates(qd, "qd", model)
     return np.asarray(mass_matrix(model, q) @ pull)

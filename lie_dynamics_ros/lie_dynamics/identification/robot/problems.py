@@ -25,7 +25,7 @@ BETTER = 0.5
 #: Forces of bodies over those of the given ones that are believed, and that are without a word; efforts of the joint
 #: that works hardest over those of the model.
 FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
-#: What is left unexplained that no other reading has to better.
+#: What is left unexplained where no other reading is needed.
 SMALL = 0.05
 #: Delays of efforts that are tried where they are later than common [s].
 LATE = np.arange(0.1, 0.55, 0.1)
@@ -235,9 +235,10 @@ def _other_reading(
         _, _, robot, seen = readings[index]
         errors[index] = _error(robot, seen, bodies)
     best = int(np.argmin(errors))
-    scaled = _units_by_joint(model, _few(samples), bodies, BETTER * min(given, float(errors[best])))
-    if scaled:
-        return [scaled]
+    if min(given, float(errors[best])) > SMALL:
+        scaled = _units_by_joint(model, _few(samples), bodies, BETTER * min(given, float(errors[best])))
+        if scaled:
+            return [scaled]
     if not errors[best] <= BETTER * given < np.inf:
         return []
     kind, text, _, _ = readings[best]

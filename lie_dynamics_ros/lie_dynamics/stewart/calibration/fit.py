@@ -28,6 +28,7 @@ from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import Array, as_pose, leg_vectors, norms
 from ..geometry.offset_platform import OffsetPlatform, points_of
 from ..geometry.platform import StewartPlatform, require_platform
+from ..solvers.reachability import longest_legs
 from . import model as model
 from .further_legs import all_points, at_points, check_further
 from .identifiability import RANK_TOLERANCE, IdentifiabilityReport, identifiability
@@ -88,9 +89,11 @@ def calibrate(
     )
     if not len(data):
         raise StewartError("0 poses were measured, at least one is expected")
+    points = nominal.points if isinstance(nominal, OffsetPlatform) else nominal
+    require_platform(points, "nominal")
+    _check_units(points, data.readings)
     legs = check_further(further)
     if not isinstance(nominal, OffsetPlatform):
-        require_platform(nominal, "nominal")
         return _fitted(nominal, data, base_frame, platform_frame, rank_tolerance, legs)
     _refuse_further(legs)
     if data.pose_sigma is not None and not np.isfinite(data.pose_sigma).all():
@@ -105,6 +108,17 @@ def calibrate(
         frames = result.in_design_frames()
         turns = frames.base_frame[:3, :3], frames.platform_frame[:3, :3]
     return replace(result, joints=joints.on(result.platform))
+
+
+def _check_units(nominal: StewartPlatform, readings: Array) -> None:
+    """Raise StewartError for readings (k, 6 + m) that are in other units than metres."""
+    typical, longest = np.median(np.abs(readings[:, :6]), axis=0), longest_legs(nominal)
+    if (typical > longest).any():
+        leg = int(np.argmax(typical / longest))
+        raise StewartError(
+            f"readings of leg {leg + 1} are {typical[leg]:.6g} m in the median, expected at most {longest[leg]:.6g} by "
+            "the leg limits or the size of this platform: millimetres?", name="readings",
+        )  # fmt: skip
 
 
 def _fitted(

@@ -11,6 +11,7 @@ from ...engine.fastcall.status import taken
 from ...lie import se3
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform, require_platform
+from ..solvers.reachability import check_place
 from .judge import Judge
 from .kernels import motion as mk
 from .kernels.filter import model, project
@@ -70,6 +71,7 @@ class StewartFusion:
         recovery: int = 20,
     ) -> None:
         require_platform(platform)
+        self._platform = platform
         noise, delays, unknown = (
             vector("legs", key, [value] * 6 if np.ndim(value) == 0 else value, 6)
             for key, value in (
@@ -134,6 +136,7 @@ class StewartFusion:
         if start.shape != (4, 4) or not np.isfinite(start).all():
             raise StewartError(f"pose is {pose!r}, expected a (4, 4) matrix of finite numbers")
         se3.check(start)
+        check_place(self._platform, start)
         imu = self._inertial
         late = (0.0, 0.0) if imu is None else (imu.delay, imu.delay_deviation)
         delay = float(vector("inertial", "delay", late[:1], 1)[0])

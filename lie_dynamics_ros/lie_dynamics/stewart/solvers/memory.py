@@ -10,7 +10,7 @@ from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from .kernels import newton as nk
 from .kernels.certificate import BALL_SHARE, settle
-from .reachability import longest_legs
+from .reachability import check_place, longest_legs
 
 Array = npt.NDArray[np.float64]
 
@@ -38,6 +38,7 @@ def new_memory(
         memory[nk.BOUNDED] = 1.0
         memory[nk.MAX_SPEED : nk.MAX_SPEED + 2] = max_speed
     memory[nk.LENGTH_ERROR] = length_error + nk.LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
+    check_place(platform, pose)
     set_pose(memory, pose)
     return memory
 

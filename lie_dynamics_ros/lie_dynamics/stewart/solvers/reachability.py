@@ -46,6 +46,19 @@ def check_lengths(lengths: npt.ArrayLike, platform: StewartPlatform | None = Non
     return array
 
 
+def check_place(platform: StewartPlatform, pose: npt.ArrayLike) -> None:
+    """Raise StewartError for a pose (4, 4) so far away that its position is in other units than metres."""
+    pose = np.asarray(pose, np.float64)
+    if pose.shape == (4, 4) and np.isfinite(pose).all():
+        lengths, longest = platform.leg_lengths(pose), longest_legs(platform)
+        leg = int(np.argmax(lengths / longest))
+        if lengths[leg] > longest[leg]:
+            raise StewartError(
+                f"pose: leg {leg + 1} has length {lengths[leg]:.6g} m there, expected at most {longest[leg]:.6g} by "
+                "the leg limits or the size of this platform: millimetres?", name="pose",
+            )  # fmt: skip
+
+
 def why_unreachable(platform: StewartPlatform, lengths: npt.ArrayLike) -> str:
     """Say why no pose has the leg lengths (6,) [m], or return "" when this test cannot tell.
 

@@ -165,7 +165,7 @@ def level_home(platform: StewartPlatform, lengths: npt.ArrayLike) -> Array:
     arms = platform.platform_points - platform.platform_points.mean(axis=0)
     gaps = arms - base  # at height 0
     # Mean of |gap + h z|^2 is mean |gap|^2 + h^2, as the gaps have mean zero.
-    square = float(np.mean(np.asarray(lengths) ** 2) - np.mean((gaps * gaps).sum(axis=1)))
+    square = float(np.mean(check_lengths(lengths, platform) ** 2) - np.mean((gaps * gaps).sum(axis=1)))
     if not square > 0.0:
         raise StewartError(
             "these lengths are too short for a level pose above the base: give the platform a home_pose", name="lengths"

@@ -15,6 +15,7 @@ from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels import newton as nk
 from ..solvers.memory import as_max_steps, new_memory, read_pose, set_pose
+from ..solvers.reachability import check_place
 from .kernels import tracker as tk
 from .kernels.tracker import update as _update
 from .reach import decide
@@ -134,6 +135,7 @@ class StewartTracker:
 
     def reset(self, pose: npt.ArrayLike) -> None:
         """Start again from another pose (4, 4), which the platform is known to be in; errors as for the constructor."""
+        check_place(self.platform, pose)
         before = self._memory.copy()
         try:
             set_pose(self._memory, pose)
