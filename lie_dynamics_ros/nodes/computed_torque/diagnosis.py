@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.commanding.phases import STOPPED, STOPPING
+from ...lie_dynamics import Model, mass_matrix
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from .core import ComputedTorqueCore
@@ -12,10 +13,26 @@ from .gains import LoopReport
 from .outputs.tool_outputs import describe_tool
 from .tool.tool_options import TOOL_MODES
 
+LIGHT = 0.01
+"""A joint is light where its links' inertia over its effort limit is less [kg m^2 / (N m)], as geared rotors have."""
+
+
+def rotors_not_given(core: ComputedTorqueCore) -> str:
+    """Tell the light joints whose rotors neither the parameter ``rotors`` nor the URDF gives; empty where none is."""
+    model = core.dynamics  # with the rotors that are given
+    if not isinstance(model, Model) or model.nv != len(model.joint_names):
+        return ""  # motors of a closed robot
+    limits = model.limits
+    inertia = np.diagonal(mass_matrix(model, model.neutral()))
+    light = (limits.armature == 0.0) & np.isfinite(limits.effort) & (inertia < LIGHT * limits.effort)
+    names = ", ".join(name for name, wanted in zip(model.joint_names, light, strict=True) if wanted)
+    return names and f"rotors of light joints are not given (parameter rotors, or armature in the URDF): {names}"
+
 
 def describe_control(core: ComputedTorqueCore, report: Report) -> None:
     """Write down what the controller is set to do, active or not."""
     values = report.values
+    values["rotors"] = rotors_not_given(core) or "given, or of no weight"
     values["mode"] = core.options.mode
     values["phase"] = f"{core.phase}: {core.reason}"
     values["gravity included"] = not core.options.driver_compensates_gravity

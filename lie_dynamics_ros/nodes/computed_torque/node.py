@@ -40,7 +40,7 @@ from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .answer import ControllerAnswer
 from .controller import VELOCITY_SETTINGS, build_closed, has_loops
 from .core import ComputedTorqueCore
-from .diagnosis import describe_control, describe_loop
+from .diagnosis import describe_control, describe_loop, rotors_not_given
 from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .outputs.inertia_output import InertiaOutput
 from .outputs.tool_outputs import ToolOutputs
@@ -136,6 +136,8 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         """Control this robot from now on; while active, efforts pass over to the new ones smoothly."""
         before = self.answering
         super().use(robot)
+        if text := rotors_not_given(robot[1]):
+            self.get_logger().info(f"{text}; tracking may be poor, see doc/drivers.md")
         self._answer = None
         if before is not None:
             robot[1].succeed(before)

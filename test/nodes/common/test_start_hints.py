@@ -1,0 +1,31 @@
+"""What nodes say at start of what they wait for, and of defaults that stand for something of the user's."""
+
+import pytest
+from driven import NODE_CLASSES
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+DESCRIBED = [kind for kind in NODE_CLASSES if hasattr(NODE_CLASSES[kind], "_say_waiting")]
+
+
+@pytest.mark.parametrize("durability", ["VOLATILE", "TRANSIENT_LOCAL"])
+@pytest.mark.parametrize("kind", DESCRIBED)
+def test_a_volatile_publisher_of_the_description_is_named_with_the_remedy(bench, kind, durability):
+    quality = QoSProfile(depth=1, durability=DurabilityPolicy[durability])
+    topic = f"{bench.namespace}/robot_description"
+    publisher = bench.node.create_publisher(String, topic, quality)
+    node = NODE_CLASSES[kind](
+        namespace=bench.namespace, cli_args=["--ros-args", "-p", "autostart:=false"], context=bench.node.context
+    )
+    try:
+        bench.wait(lambda: node.count_publishers(topic), "the publisher")
+        text = node._say_waiting()
+        assert (bench.node.get_name() in text) == (durability == "VOLATILE")
+        assert (f"qos_overrides.{topic}.subscription.durability" in text) == (durability == "VOLATILE")
+    finally:
+        node.destroy_node()
+        bench.node.destroy_publisher(publisher)
+
+
+def test_all_that_read_a_description_are_here():
+    assert {"inverse_dynamics", "computed_torque", "contact", "closed_loop"} < set(DESCRIBED)
