@@ -1,14 +1,19 @@
 """A payload from two recordings of MuJoCo's arms, one without and one with it."""
 
+from functools import cache
+
 import numpy as np
 import pytest
+from known_robots import guess_of
 from support import arms
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
+from test_bad_recordings import ARM, recording
 
-from lie_dynamics_ros.lie_dynamics import InputError, SpatialInertia
+from lie_dynamics_ros.lie_dynamics import InputError, Model, SpatialInertia
 from lie_dynamics_ros.lie_dynamics.identification import RecordingError, gains_from_payload, identify_payload
 
 
+@cache
 def case(name, seed, seconds, mass, same=True, base=0.1):
     """Return the wrong model, both recordings, the payload, and the frame that carries it."""
     arm, rng = arms.load(name), np.random.default_rng(seed)
@@ -23,10 +28,15 @@ def case(name, seed, seconds, mass, same=True, base=0.1):
     return wrong, *((r.time, r.q, r.effort) for r in runs), frame, mass, com
 
 
+@cache
+def estimate(name, seed, seconds, mass, same=True, base=0.1):
+    return identify_payload(*case(name, seed, seconds, mass, same, base)[:4])
+
+
 @pytest.mark.parametrize(("name", "mass", "same"), [("panda_arm", 1.5, True), ("ur5", 3.0, False)])
 def test_mass_and_centre_of_mass(name, mass, same):
     *given, mass, com = case(name, 4, 9.0, mass, same)
-    found = identify_payload(*given)
+    found = estimate(name, 4, 9.0, mass, same)
     assert found.inertia.mass == pytest.approx(mass, rel=0.01)
     assert np.linalg.norm(found.inertia.com - com) < 3e-3
     found.inertia.check()
@@ -40,7 +50,7 @@ def test_mass_and_centre_of_mass(name, mass, same):
 
 def test_what_the_motion_does_not_tell_of_the_inertia_is_said():
     """Ten times as slow, weight is told, inertia is not."""
-    quick, slow = (identify_payload(*case("panda_arm", 4, 9.0, 1.5, base=base)[:4]) for base in (0.1, 0.01))
+    quick, slow = estimate("panda_arm", 4, 9.0, 1.5, True), estimate("panda_arm", 4, 9.0, 1.5, True, 0.01)
     assert quick.told.min() > 0.9
     assert (slow.told < quick.told).all() and slow.told.min() < 0.6
     assert slow.inertia.mass == pytest.approx(1.5, abs=4.0 * slow.mass_deviation)
@@ -52,10 +62,10 @@ def test_confidence_regions_hold_what_they_say():
     found = []
     for seed in range(40):
         *given, mass, com = case("panda_arm", 100 + seed, 9.0, 1.5)
-        estimate = identify_payload(*given)
-        error = estimate.inertia.com - com
-        found.append([(estimate.inertia.mass - mass) ** 2 / estimate.mass_deviation**2,
-                      error @ np.linalg.solve(estimate.com_covariance, error) / 3.0])  # fmt: skip
+        estimated = identify_payload(*given)
+        error = estimated.inertia.com - com
+        found.append([(estimated.inertia.mass - mass) ** 2 / estimated.mass_deviation**2,
+                      error @ np.linalg.solve(estimated.com_covariance, error) / 3.0])  # fmt: skip
     assert (np.mean(found, axis=0) < 1.5).all()
 
 
@@ -74,7 +84,7 @@ def test_refused():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [(lambda q, e: (q, e / 12.0), "not in N m"), (lambda q, e: (q, -e), "wrong sign"),
-     (lambda q, e: (q, e[:, [0, 2, 1, 3, 4, 5]]), "swapped"), (lambda q, e: (np.degrees(q), e), "degrees")],
+     (lambda q, e: (q, e[:, [0, 2, 1]]), "swapped"), (lambda q, e: (np.degrees(q), e), "degrees")],
     ids=("amperes", "sign", "swapped", "degrees"),
 )  # fmt: skip
 @pytest.mark.parametrize("which", ["without", "loaded"])
@@ -89,7 +99,11 @@ def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, 
 
 @pytest.fixture(scope="module")
 def recordings():
-    return case("ur5", 1, 4.0, 2.0)[:4]
+    """An arm of three joints: other readings of a recording are few, and fitted in no time."""
+    model = Model.from_urdf(ARM)
+    loaded = model.with_payload("c", 2.0, [0.1, 0.0, 0.2])
+    runs = [recording(m, np.random.default_rng(seed), 6.0) for m, seed in ((model, 1), (loaded, 2))]
+    return guess_of(model, np.random.default_rng(3), 0.2), *runs, "c"
 
 
 def ball(mass, com):
