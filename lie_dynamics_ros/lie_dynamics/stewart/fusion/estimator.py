@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import block_diag
 
 from ...engine.fastcall.status import taken
 from ...lie import se3
@@ -114,6 +115,7 @@ class StewartFusion:
         constants[mk.ANGULAR] = number("fusion", "jerk", angular)
         constants[mk.GRAVITY : mk.GRAVITY + 3] = vector("fusion", "gravity", gravity, 3)
         constants[mk.DELAY_WALK] = 1e-6
+        constants[mk.INERTIAL] = 0.0 if self._inertial is None else mk.N_INERTIAL
         variances = [number(sensor.name, "noise", sensor.noise) ** 2 for sensor in self._points]
         self._axes = np.eye(3)
         imu = self._inertial
@@ -142,22 +144,23 @@ class StewartFusion:
         delay = float(vector("inertial", "delay", late[:1], 1)[0])
         unknown = number("inertial", "delay_deviation", late[1], zero=True) ** 2
         self._late = delay != 0.0 or unknown > 0.0
-        x = np.zeros(mk.X_DELAY + len(self._points) + self._late)
+        errors = np.zeros((0, 0)) if imu is None else imu.errors()
+        last = mk.X_DELAY + len(self._points)
+        x = np.zeros(last + self._late + len(errors))
         x[:9], x[mk.X_P : mk.X_P + 3] = start[:3, :3].ravel(), start[:3, 3]
         variances = [np.full(6, np.nan), *(np.full(3, rate**2) for rate in RATES)]
-        for bias in (0.0, 0.0) if imu is None else (imu.gyroscope_bias, imu.accelerometer_bias):
-            variances.append(np.full(3, number("inertial", "bias", bias, zero=True) ** 2))
         for i, sensor in enumerate(self._points):
             x[mk.X_DELAY + i] = float(vector(sensor.name, "delay", [sensor.delay], 1)[0]) - delay
             variances.append(np.array([number(sensor.name, "delay_deviation", sensor.delay_deviation, zero=True) ** 2]))
         self._started = False
         if self._late:
-            x[-1] = delay
+            x[last] = delay
             variances.append(np.zeros(1))
-        covariance = np.diag(np.concatenate(variances))
+        covariance = block_diag(np.diag(np.concatenate(variances)), errors)
         if self._late:
             sign = np.append(-np.ones(len(self._points)), 1.0)
-            covariance[mk.E_DELAY :, mk.E_DELAY :] += unknown * np.outer(sign, sign)
+            part = slice(mk.E_DELAY, mk.E_DELAY + len(sign))
+            covariance[part, part] += unknown * np.outer(sign, sign)
         belief = Belief(x, covariance)
         self._judge = Judge(self._model, self._channels, len(self._points), self._repeats, *self._settings, belief)
 
@@ -261,7 +264,8 @@ class StewartFusion:
         if self._late:
             taken(project(belief.x, belief.covariance, self._model.constants))
         left_out = dict(self._judge.left_out)
-        return FusedPose(belief.x, belief.covariance, left_out, named, returned, disturbed, self._late)
+        flags = disturbed, self._late, self._inertial is not None
+        return FusedPose(belief.x, belief.covariance, left_out, named, returned, *flags)
 
 
 def _whole(key: str, value: int) -> int:

@@ -39,12 +39,13 @@ class FusedPose:
 
     Attributes
     ----------
-    state : shape (30 + k,), error_covariance : (24 + k, 24 + k), as `fusion.kernels.motion` describes them; one more of
-        each where `late`.
+    state : shape (24 + k,), error_covariance : (18 + k, 18 + k), as `fusion.kernels.motion` describes them; one more of
+        each where `late`, 24 more with an IMU.
     left_out : sensors that are not used, with why.
     named, returned : names of those left out and taken in again by this update.
     disturbed : the motion changed more than its model allows, and was given room.
-    late : the delay of the IMU is the last of the state; those before it are beyond it.
+    late : the delay of the IMU is the last of the delays; those before it are beyond it.
+    inertial : there is an IMU, whose errors are estimated with the rest.
     """
 
     state: Array
@@ -54,6 +55,7 @@ class FusedPose:
     returned: tuple[str, ...] = ()
     disturbed: bool = False
     late: bool = False
+    inertial: bool = False
 
     @property
     def pose(self) -> Array:
@@ -94,19 +96,39 @@ class FusedPose:
 
     @property
     def biases(self) -> Array:
-        """Biases of gyroscope and accelerometer in the axes of {B}, (6,) [rad/s, m/s^2]."""
-        return self.state[mk.X_GYRO : mk.X_GYRO + 6].copy()
+        """Biases of gyroscope and accelerometer in the axes of {B}, (6,) [rad/s, m/s^2]; zeros without an IMU."""
+        return self._errors[mk.GYRO : mk.GYRO_MATRIX].copy() if self.inertial else np.zeros(6)
+
+    @property
+    def skews(self) -> Array:
+        """Errors of scale and alignment of gyroscope and accelerometer, (2, 3, 3); zeros without an IMU.
+
+        In the axes of {B}: what is true as u is read as (1 + skew) u + bias.
+        """
+        return self._errors[mk.GYRO_MATRIX :].reshape(2, 3, 3).copy() if self.inertial else np.zeros((2, 3, 3))
+
+    @property
+    def _errors(self) -> Array:
+        return self.state[-mk.N_INERTIAL :]
+
+    @property
+    def _delays(self) -> tuple[Array, Array]:
+        """Delays, that of the IMU last where `late`, and their covariance."""
+        end = len(self.error_covariance) - (mk.N_INERTIAL if self.inertial else 0)
+        first = mk.X_DELAY - mk.E_DELAY
+        part = slice(mk.E_DELAY, end)
+        return self.state[mk.X_DELAY : first + end], self.error_covariance[part, part]
 
     @property
     def delays(self) -> Array:
         """Delays of the legs, then of the extra sensors, (k,) [s]."""
-        delays = self.state[mk.X_DELAY :]
+        delays, _ = self._delays
         return delays[:-1] + delays[-1] if self.late else delays.copy()
 
     @property
     def delay_deviations(self) -> Array:
         """Standard deviations of `delays`, (k,) [s]."""
-        covariance = self.error_covariance[mk.E_DELAY :, mk.E_DELAY :]
+        _, covariance = self._delays
         variances = np.diagonal(covariance)
         if self.late:
             variances = np.maximum(variances[:-1] + variances[-1] + 2.0 * covariance[-1, :-1], 0.0)
@@ -115,6 +137,5 @@ class FusedPose:
     @property
     def inertial_delay(self) -> tuple[float, float]:
         """Delay of the IMU and its standard deviation [s]."""
-        if not self.late:
-            return 0.0, 0.0
-        return float(self.state[-1]), float(np.sqrt(self.error_covariance[-1, -1]))
+        delays, covariance = self._delays
+        return (float(delays[-1]), float(np.sqrt(covariance[-1, -1]))) if self.late else (0.0, 0.0)

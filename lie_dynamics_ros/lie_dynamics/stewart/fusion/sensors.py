@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...lie import so3
 from ..errors import StewartError
+from .kernels import motion as mk
 from .kernels import readings as rk
 
 Array = npt.NDArray[np.float64]
@@ -110,6 +111,9 @@ class InertialSensor:
     ----------
     gyroscope_noise, accelerometer_noise : standard deviations of a reading [rad/s, m/s^2].
     gyroscope_bias, accelerometer_bias : standard deviations of the biases at the start [rad/s, m/s^2].
+    gyroscope_scale, accelerometer_scale : standard deviations of the errors of scale of each axis [1]; those of the
+        angles between axes are half as large [rad].
+    alignment : standard deviation of the turn of the IMU against `pose`, about each axis [rad].
     gyroscope_walk, accelerometer_walk : how far the biases wander in a second [rad/s, m/s^2, each per sqrt(s)].
     pose : shape (4, 4), of the sensor in {B}.
     delay, delay_deviation : as of other sensors; both readings are equally old [s].
@@ -118,14 +122,45 @@ class InertialSensor:
 
     gyroscope_noise: float = 2e-3
     accelerometer_noise: float = 3e-2
-    gyroscope_bias: float = 1e-2
-    accelerometer_bias: float = 1e-1
+    gyroscope_bias: float = 2e-2
+    accelerometer_bias: float = 2e-1
     gyroscope_walk: float = 1e-4
     accelerometer_walk: float = 1e-3
     pose: npt.ArrayLike = field(default_factory=lambda: np.eye(4))
     resolution: tuple[float, float] | None = None
     delay: float = 0.0
     delay_deviation: float = 0.0
+    gyroscope_scale: float = 2e-2
+    accelerometer_scale: float = 2e-2
+    alignment: float = 2e-2
+
+    def errors(self) -> Array:
+        """Return the covariance of what the IMU errs by at the start, (24, 24), as `kernels.motion` orders it.
+
+        Both of its sensors are turned together, and each has scales and cross-axis errors of its own.
+        """
+        biases = [
+            number(name, "bias", bias, zero=True)
+            for name, bias in (("gyroscope", self.gyroscope_bias), ("accelerometer", self.accelerometer_bias))
+        ]
+        scales = [
+            number(name, "scale", scale, zero=True)
+            for name, scale in (("gyroscope", self.gyroscope_scale), ("accelerometer", self.accelerometer_scale))
+        ]
+        turn = number("inertial", "alignment", self.alignment, zero=True)
+        axes, across = self.frame()[0], 0.5
+        covariance = np.zeros((mk.N_INERTIAL, mk.N_INERTIAL))
+        spread = np.where(np.eye(3, dtype=np.bool_), 1.0, across).ravel()
+        turns = np.array([so3.hat(axis).ravel() for axis in np.eye(3)]).T  # (9, 3)
+        both = np.vstack((turns, turns))
+        covariance[mk.GYRO_MATRIX :, mk.GYRO_MATRIX :] = turn**2 * both @ both.T
+        # Scales are those of the sensor's axes; M in {B} is A D A^T with A its axes there.
+        into = np.kron(axes, axes)
+        for k, first in enumerate((mk.GYRO_MATRIX, mk.ACCEL_MATRIX)):
+            covariance[first : first + 9, first : first + 9] += into @ np.diag((scales[k] * spread) ** 2) @ into.T
+            bias = slice(3 * k, 3 * k + 3)
+            covariance[bias, bias] = biases[k] ** 2 * np.eye(3)
+        return covariance
 
     def frame(self) -> tuple[Array, Array]:
         """Return rotation (3, 3) and position (3,) of the sensor in {B}."""

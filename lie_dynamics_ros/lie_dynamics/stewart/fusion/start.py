@@ -10,7 +10,7 @@ from ...engine.fastcall.status import taken
 from ...lie import so3
 from ..errors import StewartError
 from .kernels.filter import model
-from .kernels.motion import E_DELAY, X_P
+from .kernels.motion import E_DELAY, X_DELAY, X_P
 from .kernels.readings import ANGLE, INCLINATION, KIND
 from .sensors import Array
 
@@ -34,8 +34,7 @@ def fit(
     """
     known = np.flatnonzero(np.isfinite(readings) & (geometry[:, KIND] != INCLINATION))
     angles = geometry[:, KIND] == ANGLE
-    n = E_DELAY + len(geometry)
-    values, slopes = np.empty(len(geometry)), np.empty((len(geometry), n))
+    values, slopes = np.empty(len(geometry)), np.empty((len(geometry), E_DELAY + len(x) - X_DELAY))
     weights = 1.0 / deviations[known]
     for _ in range(_MAX_STEPS):
         taken(model(x, constants, geometry, values, slopes))

@@ -20,8 +20,11 @@ from .motion import (
     E_P,
     E_V,
     E_W,
+    GYRO_MATRIX,
     GYRO_WALK,
+    INERTIAL,
     LINEAR,
+    N_INERTIAL,
     X_DELAY,
     X_DV,
     X_DW,
@@ -97,6 +100,7 @@ def fuse(
     gain, spread = np.empty((m, n)), np.empty((m, m))
     innovation, noise, change, seen, values = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     slopes, step, index = np.empty((m, n)), np.zeros(n), np.empty(m, np.int64)
+    places, counts = np.empty((m, n), np.int64), np.empty(m, np.int64)
     predict(x, covariance, constants, turned, half)
     all_readings(x, constants, geometry, values, slopes, turned[9:])
     active = 0
@@ -105,14 +109,15 @@ def fuse(
         if i < geometry.shape[0] and geometry[i, KIND] >= ANGLE:
             difference = wrapped(difference)
         on = use[i] > 0.0
-        share = 0.0
+        share, row = 0.0, gain[active]
+        row[:] = 0.0
+        for j in range(n):
+            slope = slopes[i, j]
+            if slope != 0.0:  # most are
+                for k in range(n):
+                    row[k] += slope * covariance[j, k]
         for k in range(n):
-            value = 0.0
-            for j in range(n):
-                value += covariance[k, j] * slopes[i, j]
-            if on:
-                gain[active, k] = value
-            share += value * slopes[i, k]
+            share += row[k] * slopes[i, k]
         judged[0, i] = difference
         blur = variances[i]
         if i < geometry.shape[0]:
@@ -121,6 +126,8 @@ def fuse(
                 blur += unfelt(covariance, constants, slopes[i], abs(x[X_DELAY + i] + geometry[i, AGE]))
             else:
                 blur += bend(x, covariance, geometry[i], slopes[i])
+        else:
+            blur += skew_blur(covariance, i - geometry.shape[0])
         judged[1, i] = share + blur
         judged[2, i] = share
         if on:
@@ -128,13 +135,19 @@ def fuse(
             noise[active] = blur
             index[active] = i
             active += 1
-    for i in range(active):
-        for j in range(i + 1):
-            value = noise[i] if i == j else 0.0
-            for k in range(n):
-                value += gain[i, k] * slopes[index[j], k]
-            spread[i, j] = value
     spread = spread[:active, :active]
+    index = index[:active]
+    for j in range(active):
+        counts[j] = 0
+        for i in range(j, active):
+            spread[i, j] = noise[i] if i == j else 0.0
+        for k in range(n):
+            slope = slopes[index[j], k]
+            if slope != 0.0:
+                places[j, counts[j]] = k
+                counts[j] += 1
+                for i in range(j, active):
+                    spread[i, j] += gain[i, k] * slope
     if not factorize(spread):
         return 1
     report[LOG_DETERMINANT] = 0.0
@@ -154,7 +167,7 @@ def fuse(
             if use[c] > 0.0 or evidence[slot, c, INFORMATION] > 0.0:
                 u, found = signatures[slot, c], evidence[slot, c]
                 move_error(u, constants[DT], turned, half)
-                weigh(c, slopes, gain, spread, innovation, index[:active], u, found, seen, values)
+                weigh(c, slopes, places, counts, gain, spread, innovation, index, u, found, seen, values)
     correct(x, covariance, gain, spread, change, active, step, turned)
     return 0 if math.isfinite(report[MISFIT]) else 1
 
@@ -167,6 +180,22 @@ def delay_blur(covariance: Array, slope: Array, delay: int) -> float:
         for j in range(6):
             total += slope[i] * slope[j] * covariance[E_W + i, E_W + j]
     return float(covariance[delay, delay] * total)
+
+
+@outline
+def skew_blur(covariance: Array, i: int) -> float:
+    """Return the variance of what a first-order model misses: errors of a scale or alignment times one of the motion.
+
+    `i` counts the readings of the IMU, from 0 to 5.
+    """
+    unknown, total, first = 0.0, 0.0, covariance.shape[0] - N_INERTIAL + GYRO_MATRIX + 3 * i
+    for k in range(3):
+        unknown += covariance[first + k, first + k]
+        if i < 3:
+            total += covariance[E_W + k, E_W + k]
+        else:
+            total += covariance[E_DV + k, E_DV + k]
+    return float(unknown * total)
 
 
 @outline
@@ -200,13 +229,14 @@ def unfelt(covariance: Array, constants: Array, slope: Array, age: float) -> flo
 
 @kernel("int64(float64[::1], float64[:, ::1], float64[::1])", direct=True)
 def project(x: Array, covariance: Array, constants: Array) -> int:
-    """Move a state from the time of the IMU's reading to that of its arrival: on by its delay, the last of all; 0.
+    """Move a state from the time of the IMU's reading to that of its arrival: on by its delay, the last of delays; 0.
 
     The jerk meanwhile, and how far the delay may be off, count in the covariance.
     """
     n = covariance.shape[0]
     turned, half, fixed, nothing = np.empty(18), np.empty(3), constants.copy(), np.zeros((n, n))
-    delay = x[X_P + n - 4]
+    last = n - 1 - int(constants[INERTIAL])
+    delay = x[X_P + last - E_P]
     fixed[GYRO_WALK] = fixed[ACCEL_WALK] = fixed[DELAY_WALK] = 0.0
     fixed[DT] = abs(delay)
     predict(x.copy(), nothing, fixed, turned, half)
@@ -216,7 +246,7 @@ def project(x: Array, covariance: Array, constants: Array) -> int:
     for k in range(3):
         change[k], change[E_P + k] = x[X_W + k], x[X_V + k]
         change[E_W + k], change[E_V + k] = x[X_DW + k], x[X_DV + k]
-    with_delay, variance = covariance[n - 1].copy(), covariance[n - 1, n - 1]
+    with_delay, variance = covariance[last].copy(), covariance[last, last]
     for i in range(n):
         for j in range(n):
             both = change[i] * with_delay[j] + with_delay[i] * change[j] + change[i] * change[j] * variance
@@ -228,6 +258,8 @@ def project(x: Array, covariance: Array, constants: Array) -> int:
 def weigh(
     c: int,
     slopes: Array,
+    places: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
     gain: Array,
     spread: Array,
     innovation: Array,
@@ -237,12 +269,15 @@ def weigh(
     seen: Array,
     solved: Array,
 ) -> None:
-    """Carry on what a constant error of reading c makes of the state's error, `u` (n,), and its `evidence` (2,)."""
+    """Carry on what a constant error of reading c makes of the state's error, `u` (n,), and its `evidence` (2,).
+
+    The slopes of row i of those in use, `index[i]`, are not zero at the first `counts[i]` of `places[i]`.
+    """
     active, n = index.shape[0], slopes.shape[1]
     for i in range(active):
-        value = 1.0 if index[i] == c else 0.0
-        for k in range(n):
-            value -= slopes[index[i], k] * u[k]
+        value, row = 1.0 if index[i] == c else 0.0, slopes[index[i]]
+        for j in range(counts[i]):
+            value -= row[places[i, j]] * u[places[i, j]]
         seen[i] = value
         solved[i] = value
     solve_factorized(spread, solved[:active])
@@ -271,13 +306,13 @@ def correct(
                 gain[i, k] -= spread[i, j] * gain[j, k]
         for k in range(n):
             gain[i, k] /= spread[i, i]
+    for i in range(active):
+        for r in range(n):
+            for c in range(r + 1):
+                covariance[r, c] -= gain[i, r] * gain[i, c]
     for r in range(n):
-        for c in range(r + 1):
-            value = covariance[r, c]
-            for i in range(active):
-                value -= gain[i, r] * gain[i, c]
-            covariance[r, c] = value
-            covariance[c, r] = value
+        for c in range(r):
+            covariance[c, r] = covariance[r, c]
     turn(x, step[0], step[1], step[2], work)
     for k in range(3, n):
         x[X_P + k - 3] += step[k]

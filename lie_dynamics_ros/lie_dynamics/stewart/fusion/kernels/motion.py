@@ -1,9 +1,11 @@
 """A rigid body whose jerk is white noise: its state a step later, and what that makes of errors.
 
-The state `x`: R row by row, p, then w, v, w', v' (all in {N}, v of the origin of {B}), biases of gyroscope and
-accelerometer in the axes of {B}, a delay for each geometric sensor, and that of the IMU where it may have one: the time
-is then that of the IMU's reading, and the other delays are those beyond its. The error has three entries for each of
-these vectors, a rotation about the axes of {N} in place of R (R = exp(error) R_estimated), and the delays.
+The state `x`: R row by row, p, then w, v, w', v' (all in {N}, v of the origin of {B}), a delay for each geometric
+sensor, and that of the IMU where it may have one: the time is then that of the IMU's reading, and the other delays are
+those beyond its. With an IMU follow its errors in the axes of {B}: biases b of gyroscope and accelerometer, and for each
+a matrix M row by row, so that what is true as u reads as (1 + M) u + b: scales on the diagonal, alignment beside it.
+The error of the state has three entries for each vector, a rotation about the axes of {N} in place of R
+(R = exp(error) R_estimated), and is the same for the rest.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ Array = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
 
 # Where things are in the state, in its error, and among the constants.
-X_P, X_W, X_V, X_DW, X_DV, X_GYRO, X_ACCEL, X_DELAY = 9, 12, 15, 18, 21, 24, 27, 30
-E_TURN, E_P, E_W, E_V, E_DW, E_DV, E_GYRO, E_ACCEL, E_DELAY = 0, 3, 6, 9, 12, 15, 18, 21, 24
-DT, ANGULAR, LINEAR, GYRO_WALK, ACCEL_WALK, DELAY_WALK, GRAVITY, LEVER, N_CONSTANTS = 0, 1, 2, 3, 4, 5, 6, 9, 12
+X_P, X_W, X_V, X_DW, X_DV, X_DELAY = 9, 12, 15, 18, 21, 24
+E_TURN, E_P, E_W, E_V, E_DW, E_DV, E_DELAY = 0, 3, 6, 9, 12, 15, 18
+# What an IMU adds to the end of both, counted from its first entry there; the number is among the constants.
+GYRO, ACCEL, GYRO_MATRIX, ACCEL_MATRIX, N_INERTIAL = 0, 3, 6, 15, 24
+DT, ANGULAR, LINEAR, GYRO_WALK, ACCEL_WALK, DELAY_WALK, GRAVITY, LEVER, INERTIAL, N_CONSTANTS = 0, 1, 2, 3, 4, 5, 6, 9, 12, 13
 
 
 @outline
@@ -98,10 +102,12 @@ def predict(x: Array, covariance: Array, constants: Array, turned: Array, half: 
             add_pair(covariance, place, rate, q * h * h * h / 8.0)
             add_pair(covariance, place, change, q * h * h / 6.0)
             add_pair(covariance, rate, change, q * h / 2.0)
-    for k in range(3):
-        covariance[E_GYRO + k, E_GYRO + k] += constants[GYRO_WALK] * constants[GYRO_WALK] * h
-        covariance[E_ACCEL + k, E_ACCEL + k] += constants[ACCEL_WALK] * constants[ACCEL_WALK] * h
-    for k in range(E_DELAY, n):
+    end = n - int(constants[INERTIAL])
+    if end < n:
+        for k in range(3):
+            covariance[end + GYRO + k, end + GYRO + k] += constants[GYRO_WALK] * constants[GYRO_WALK] * h
+            covariance[end + ACCEL + k, end + ACCEL + k] += constants[ACCEL_WALK] * constants[ACCEL_WALK] * h
+    for k in range(E_DELAY, end):
         if covariance[k, k] > 0.0:
             covariance[k, k] += constants[DELAY_WALK] * constants[DELAY_WALK] * h
 

@@ -7,21 +7,22 @@ import math
 from ....engine.compile import inline, outline
 from ...solvers.kernels.newton import cross, dot
 from .motion import (
-    E_ACCEL,
+    ACCEL,
+    ACCEL_MATRIX,
     E_DELAY,
     E_DV,
     E_DW,
-    E_GYRO,
     E_P,
     E_V,
     E_W,
     GRAVITY,
+    GYRO,
+    GYRO_MATRIX,
     LEVER,
-    X_ACCEL,
+    N_INERTIAL,
     X_DELAY,
     X_DV,
     X_DW,
-    X_GYRO,
     X_P,
     X_V,
     X_W,
@@ -151,27 +152,45 @@ def inclination(x: Array, constants: Array, sensor: Array, index: int, out: Arra
     return math.atan2(across, along)
 
 
+@inline
+def skewed(x: Array, matrix: int, i: int, columns: tuple[Vector, Vector, Vector]) -> Vector:
+    """Return row i of (1 + M) R^T, of which the `columns` of R are given; `matrix` is where M begins in the state."""
+    m, (a, b, c) = at(x, matrix + 3 * i), columns
+    own = columns[i]
+    return (
+        own[0] + m[0] * a[0] + m[1] * b[0] + m[2] * c[0],
+        own[1] + m[0] * a[1] + m[1] * b[1] + m[2] * c[1],
+        own[2] + m[0] * a[2] + m[1] * b[2] + m[2] * c[2],
+    )
+
+
 @outline
 def inertial_readings(x: Array, constants: Array, values: Array, out: Array) -> None:
     """Write the readings (6,) of gyroscope and accelerometer, and their derivatives to `out` (6, n).
 
-    R^T w + bias and R^T (v' + w' x y + w x (w x y) - g) + bias with y = R lever.
+    (1 + M) R^T w + bias and (1 + M) R^T (v' + w' x y + w x (w x y) - g) + bias with y = R lever, M of each.
     """
+    first, errors = x.shape[0] - N_INERTIAL, out.shape[1] - N_INERTIAL
     w, dw = at(x, X_W), at(x, X_DW)
     y = turned_by(x, at(constants, LEVER))
     force = specific_force(x, constants, w, y)
+    columns = (x[0], x[3], x[6]), (x[1], x[4], x[7]), (x[2], x[5], x[8])
+    rate = dot(columns[0], w), dot(columns[1], w), dot(columns[2], w)
+    felt = dot(columns[0], force), dot(columns[1], force), dot(columns[2], force)
     for i in range(3):
-        c = (x[i], x[3 + i], x[6 + i])
-        values[i] = dot(c, w) + x[X_GYRO + i]
-        values[3 + i] = dot(c, force) + x[X_ACCEL + i]
-        turn_w, turn_f = cross(c, w), by_turn(c, y, w, dw, force)
-        by_w, by_dw = by_rate(c, y, w), cross(y, c)
+        c, d = skewed(x, first + GYRO_MATRIX, i, columns), skewed(x, first + ACCEL_MATRIX, i, columns)
+        values[i] = dot(c, w) + x[first + GYRO + i]
+        values[3 + i] = dot(d, force) + x[first + ACCEL + i]
+        turn_w, turn_f = cross(c, w), by_turn(d, y, w, dw, force)
+        by_w, by_dw = by_rate(d, y, w), cross(y, d)
         for k in range(3):
             out[i, k] = turn_w[k]
             out[i, E_W + k] = c[k]
+            out[i, errors + GYRO_MATRIX + 3 * i + k] = rate[k]
             out[3 + i, k] = turn_f[k]
             out[3 + i, E_W + k] = by_w[k]
             out[3 + i, E_DW + k] = by_dw[k]
-            out[3 + i, E_DV + k] = c[k]
-        out[i, E_GYRO + i] = 1.0
-        out[3 + i, E_ACCEL + i] = 1.0
+            out[3 + i, E_DV + k] = d[k]
+            out[3 + i, errors + ACCEL_MATRIX + 3 * i + k] = felt[k]
+        out[i, errors + GYRO + i] = 1.0
+        out[3 + i, errors + ACCEL + i] = 1.0
