@@ -47,6 +47,11 @@ class FusionOptions:
                 pose=pose,
                 delay=values["imu_delay"],
                 delay_deviation=values["imu_delay_deviation"],
+                gyroscope_bias=values["gyroscope_bias_deviation"],
+                accelerometer_bias=values["accelerometer_bias_deviation"],
+                gyroscope_scale=values["gyroscope_scale_deviation"],
+                accelerometer_scale=values["accelerometer_scale_deviation"],
+                alignment=values["imu_alignment_deviation"],
             )
         return cls(
             jerk=(values["jerk"][0], values["jerk"][1]),

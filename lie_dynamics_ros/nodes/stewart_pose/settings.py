@@ -129,6 +129,41 @@ SETTINGS = (
         high=0.1,
     ),
     Setting(
+        "gyroscope_bias_deviation",
+        2e-2,
+        "Standard deviation of the gyroscope's bias at the start [rad/s], estimated with the pose.",
+        "while unconfigured",
+        high=10.0,
+    ),
+    Setting(
+        "accelerometer_bias_deviation",
+        2e-1,
+        "Standard deviation of the accelerometer's bias at the start [m/s^2], estimated with the pose.",
+        "while unconfigured",
+        high=100.0,
+    ),
+    Setting(
+        "gyroscope_scale_deviation",
+        2e-2,
+        "Standard deviation of the gyroscope's errors of scale [1], estimated with the pose.",
+        "while unconfigured",
+        high=0.5,
+    ),
+    Setting(
+        "accelerometer_scale_deviation",
+        2e-2,
+        "Standard deviation of the accelerometer's errors of scale [1], estimated with the pose.",
+        "while unconfigured",
+        high=0.5,
+    ),
+    Setting(
+        "imu_alignment_deviation",
+        2e-2,
+        "Standard deviation of the turn of the IMU against imu_pose, about each axis [rad], estimated with the pose.",
+        "while unconfigured",
+        high=0.5,
+    ),
+    Setting(
         "jerk",
         [10.0, 50.0],
         "With fusion: root of the density of the platform's linear [m/s^2.5] and angular jerk [rad/s^2.5]; "

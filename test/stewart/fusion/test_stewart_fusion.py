@@ -145,7 +145,8 @@ def test_delays_biases_and_mounting_are_found():
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = turned, lever
     record = recording(rng, PLATFORM, 2500, delays=delays, lever=lever, turned=turned)
-    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(pose=pose), leg_delay_deviations=1e-3)
+    imu = InertialSensor(pose=pose, alignment=0.0, gyroscope_scale=0.0, accelerometer_scale=0.0)
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=imu, leg_delay_deviations=1e-3)
     fused = run(fusion, record)
     off = (fused[-1].delays - delays) / fused[-1].delay_deviations
     assert np.abs(off).max() < 5.0 and (fused[-1].delay_deviations < 1e-4).all()

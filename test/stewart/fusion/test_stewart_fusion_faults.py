@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from fusion_truth import DT, KINDS, LEG_NOISE, deviations, recording, spoil
+from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     DisplacementSensor,
@@ -178,3 +179,50 @@ def test_one_axis_of_an_imu_that_is_no_number_is_named_without_warnings(sensor, 
     with np.errstate(all="raise"):
         named = follow(fusion_for(record), record)[0]
     assert named == [(20, sensor)]
+
+
+TURN = Rotation.from_rotvec([0.02, -0.015, 0.01]).as_matrix()
+ERRORS = {
+    "alignment": (TURN, TURN),
+    "gyroscope": (1.02 * np.eye(3), np.eye(3)),
+    "accelerometer": (np.eye(3), np.diag([0.98, 1.02, 1.02])),
+}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_an_ordinary_imu_costs_no_healthy_leg(kind):
+    """Turned by 1.5 degrees or 2 % off: no worse than the legs alone, and the covariance tells it."""
+    record = recording(np.random.default_rng(18), PLATFORM, 800, size=2.0)
+    record.gyroscope, record.accelerometer = (
+        readings @ error.T
+        for readings, error in zip((record.gyroscope, record.accelerometer), ERRORS[kind], strict=True)
+    )
+    alone, off = StewartFusion(PLATFORM, record.poses[0]), []
+    fusion = fusion_for(record)
+    for k, pose in enumerate(record.poses):
+        fused = fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=DT)
+        legs = alone.update(record.lengths[k], dt=DT)
+        assert not fused.left_out
+        distances = [np.linalg.norm(pose[:3, 3] - one.pose[:3, 3]) for one in (fused, legs)]
+        off.append([*distances, *(pose[:3, 3] - fused.pose[:3, 3]) / np.sqrt(np.diagonal(fused.covariance)[3:])])
+    both, told = np.sqrt(np.mean(np.square(off), axis=0))[:2], np.sqrt(np.mean(np.square(off)[:, 2:]))
+    assert both[0] < 1.1 * both[1] and 1 / 1.5 < told < 1.5
+
+
+@pytest.mark.parametrize("peak", [6.0, 30.0])
+def test_what_a_knock_leaves_out_comes_back(peak):
+    """Forth, back for twice as long, forth again, within 20 ms: what disagrees meanwhile is in use a second later."""
+    rng, fine, step = np.random.default_rng(19), 1e-4, 20
+    t = np.arange(0.0, 1.6, fine)
+    pulse = np.floor((t - 0.4) / 5e-3).astype(int)
+    force = peak * np.where((pulse == 0) | (pulse == 3), 1.0, np.where((pulse == 1) | (pulse == 2), -1.0, 0.0))
+    moved = np.cumsum(np.cumsum(force) * fine) * fine
+    fusion, lost = StewartFusion(PLATFORM, PLATFORM.home_pose, leg_noise=5e-5, inertial=InertialSensor()), 0
+    for k in range(0, len(t), step):
+        pose = PLATFORM.home_pose.copy()
+        pose[0, 3] += moved[k]
+        felt = np.array([force[k], 0.0, 9.81]) + rng.normal(0, 0.03, 3)
+        lengths = PLATFORM.leg_lengths(pose) + rng.normal(0, 5e-5, 6)
+        fused = fusion.update(lengths, rng.normal(0, 2e-3, 3), felt, dt=step * fine)
+        lost += fused.lost
+    assert not fused.left_out and lost < 0.5 / (step * fine)

@@ -162,7 +162,11 @@ class StewartFusion:
             part = slice(mk.E_DELAY, mk.E_DELAY + len(sign))
             covariance[part, part] += unknown * np.outer(sign, sign)
         belief = Belief(x, covariance)
-        self._judge = Judge(self._model, self._channels, len(self._points), self._repeats, *self._settings, belief)
+        first = len(covariance) - mk.N_INERTIAL
+        places = (GYROSCOPE, first + mk.GYRO), (ACCELEROMETER, first + mk.ACCEL)
+        biases = {name: slice(place, place + 3) for name, place in places}
+        settings = (*self._settings, belief, biases if imu is not None else {})
+        self._judge = Judge(self._model, self._channels, len(self._points), self._repeats, *settings)
 
     def update(
         self,

@@ -37,6 +37,7 @@ class Judge:
     repeats : shape (m,), equal readings in a row that show that a sensor is stuck; 0: none do.
     threshold, window, recovery : as `StewartFusion` has them.
     belief : where it starts.
+    biases : of the sensors whose bias is estimated, where it is among the errors of the state.
 
     Attributes
     ----------
@@ -54,10 +55,12 @@ class Judge:
         window: int,
         recovery: int,
         belief: Belief,
+        biases: Mapping[str, slice],
     ) -> None:
         self._model, self._channels, self._n_points, self._repeats = model, channels, n_points, repeats
         self._threshold, self._window, self._recovery = threshold, window, recovery
         self.belief = belief
+        self._biases = {name: (part, np.diagonal(belief.covariance)[part].copy()) for name, part in biases.items()}
         self.left_out: dict[str, Fault] = {}
         n, m = len(belief.covariance), len(repeats)
         self._time = 0.0
@@ -185,7 +188,11 @@ class Judge:
             self._process(sample.without(part, room))
 
     def _take_in(self, there: Mask) -> tuple[str, ...]:
-        """Take in what has agreed for long enough with an estimate sure enough to judge it; return its names."""
+        """Take in what has agreed for long enough with an estimate sure enough to judge it; return its names.
+
+        Legs tell accelerations too vaguely to be ever sure of an IMU. Its bias counts as unknown again instead, as far
+        as at the start and as vague as the agreement was: what this forgives is not believed.
+        """
         innovations, variances, shares = self._model.judged
         agree = innovations**2 <= _AGREES**2 * variances
         agree &= (self._repeats == 0) | (self._same < self._repeats)
@@ -196,11 +203,14 @@ class Judge:
         returned = []
         for name, fault in list(self.left_out.items()):
             part = self._channels[name]
-            judge = fault.reason != DISAGREES or sure[part].all() or sharper[part].any()
+            judge = fault.reason != DISAGREES or name in self._biases or sure[part].all() or sharper[part].any()
             if there[part].any():
                 self._streak[name] = self._streak[name] + 1 if judge and agree[part].all() else 0
             if self._streak[name] >= self._recovery:
                 self._streak[name] = 0
                 del self.left_out[name]
+                if name in self._biases:
+                    place, unknown = self._biases[name]
+                    self.belief.covariance[place, place] += np.diag(unknown + shares[part])
                 returned.append(name)
         return tuple(returned)

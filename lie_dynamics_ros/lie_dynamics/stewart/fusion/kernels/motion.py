@@ -2,8 +2,8 @@
 
 The state `x`: R row by row, p, then w, v, w', v' (all in {N}, v of the origin of {B}), a delay for each geometric
 sensor, and that of the IMU where it may have one: the time is then that of the IMU's reading, and the other delays are
-those beyond its. With an IMU follow its errors in the axes of {B}: biases b of gyroscope and accelerometer, and for each
-a matrix M row by row, so that what is true as u reads as (1 + M) u + b: scales on the diagonal, alignment beside it.
+those beyond its. With an IMU follow its errors in the axes of {B}: biases b of gyroscope and accelerometer, and for
+each a matrix M row by row, so that a true u reads as (1 + M) u + b: scales on the diagonal, alignment beside it.
 The error of the state has three entries for each vector, a rotation about the axes of {N} in place of R
 (R = exp(error) R_estimated), and is the same for the rest.
 """
@@ -25,7 +25,8 @@ X_P, X_W, X_V, X_DW, X_DV, X_DELAY = 9, 12, 15, 18, 21, 24
 E_TURN, E_P, E_W, E_V, E_DW, E_DV, E_DELAY = 0, 3, 6, 9, 12, 15, 18
 # What an IMU adds to the end of both, counted from its first entry there; the number is among the constants.
 GYRO, ACCEL, GYRO_MATRIX, ACCEL_MATRIX, N_INERTIAL = 0, 3, 6, 15, 24
-DT, ANGULAR, LINEAR, GYRO_WALK, ACCEL_WALK, DELAY_WALK, GRAVITY, LEVER, INERTIAL, N_CONSTANTS = 0, 1, 2, 3, 4, 5, 6, 9, 12, 13
+DT, ANGULAR, LINEAR, GYRO_WALK, ACCEL_WALK, DELAY_WALK, GRAVITY, LEVER = 0, 1, 2, 3, 4, 5, 6, 9
+INERTIAL, N_CONSTANTS = 12, 13
 
 
 @outline
