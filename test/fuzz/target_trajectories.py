@@ -289,7 +289,7 @@ class Run:
             raise DefectError(f"a phase that no answer has; {told}")
         if self.phase in ("stopping", "stopped") and answer.phase in ("holding", "following") and not self.held:
             raise DefectError(f"a stop that nobody ended; {told}")
-        moves = (np.abs(core._velocity) > core._moving).any()  # then a stop is left until they rest again
+        moves = core._stop.moves(core._velocity)  # then a stop is left until they rest again
         if self.phase == "stopped" and answer.phase == "stopping" and not self.held and not moves:
             raise DefectError(f"a stop that begins again; {told}")
         if answer.phase == "following" and not self.hostile:

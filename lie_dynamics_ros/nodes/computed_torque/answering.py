@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
@@ -13,11 +12,10 @@ from ...core.joint_points import JointPoints
 from ...core.robot_state import RobotState
 from ...core.turns import Turns
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
-from ...lie_dynamics.control import EffortHistory, SoftLimits, StopPlan
+from ...lie_dynamics.control import EffortHistory, SoftLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
-from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from .answer import ControllerAnswer
 from .drive_estimate import DriveEstimate
 from .efforts import EffortStage, Limited
@@ -27,6 +25,7 @@ from .laws import LawEffort
 from .learning import UNLIMITED
 from .motor_states import MotorStates
 from .observing import Observer
+from .stopping import RESTING, Stop
 from .timed_loop import TimedLoop
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
@@ -41,16 +40,10 @@ PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
 """By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
-AT_REST = 1e-3
-"""Below this speed of its plan a stop has ended [rad/s, m/s]."""
-RESTING = 0.05
-"""And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
 THROWN = 5.0
 """Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not judged."""
 LOST = "the loops are lost"
 """Why a closed robot stops that cannot be followed."""
-GIVING_WAY = 0.3
-"""How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
 
 
 class Answering(TimedLoop):
@@ -69,15 +62,13 @@ class Answering(TimedLoop):
         self.turns = Turns.of(robot, robot.joint_names)
         limits, n = robot.limits, len(robot.joint_names)
         self._resting = RESTING * self._speed
-        self._moving = 2.0 * self._resting
         self._thrown = THROWN * self._speed
-        self._too_fast = np.minimum(self.fastest, np.finfo(float).max)
-        self._rest = np.full(n, AT_REST)
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
-        self._reversal = Reversal(self.limit, self._too_fast)
+        fastest = np.minimum(self.fastest, np.finfo(float).max)
+        self._stop = Stop(self._soft, self.limit, fastest, self._speed, motors is None)
         self.phase, self._reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
@@ -93,10 +84,6 @@ class Answering(TimedLoop):
         self._drive_history = EffortHistory()
         self._drives = DriveEstimate(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
         self._watched: int | None = None  # stamp of the last answer that was looked at for oscillation [ns]
-        self._plan: StopPlan | None = None
-        self._planned = 0  # when the plan began [ns]
-        self._give_way = 0.0  # how long the stop under way is to go on without a spring [s]
-        self._gave_way = False  # whether it did so already
         self._moved: str | None = None  # the mode before, until the robot is told to come to rest after a change
         self._stood = self.zero  # what that one exerted at rest
         self._bridge = ""  # mode by which a motion comes to rest before another mode begins
@@ -225,10 +212,10 @@ class Answering(TimedLoop):
             if self._last is not None:
                 self.note = f"no state for {period:.3f} s: trajectories were dropped"
                 self.goals.abort_all(self.note)
-                self._plan = None
+                self._stop.replan()
                 self._efforts.forget()
                 self._observer.forget()
-                self._reversal.forget()
+                self._stop.reversal.forget()
                 self._forget_delay()
             self._past.forget()
             self.clock.restart()
@@ -260,23 +247,17 @@ class Answering(TimedLoop):
     def _stopping(self, state: RobotState, period: float) -> ControllerAnswer:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
-        g, soft, plan = self._laws.gains, self._soft, self._plan
-        let_go = self._let_go(stamp, q, qd)
-        gives_way = self._give_way > 0.0
-        if gives_way:  # damped alone: nothing presses where a plan would lead, and what pushes the robot moves it
-            self._plan, self._give_way = None, self._give_way - period
-            motion = q, self.zero, self.zero
-        else:
-            if plan is None or within(plan.at((stamp - self._planned) * 1e-9)[0] - q, self._far_stop) != 1:
-                plan = StopPlan(q, qd, g.stop_plan, g.stop_fastest, soft.lower, soft.upper)
-                self._plan, self._planned = plan, stamp
-            motion = plan.at((stamp - self._planned) * 1e-9)
-        if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
-            motion = tuple(np.where(let_go, x, y) for x, y in zip((q, qd, self.zero), motion, strict=True))
+        stop = self._stop.update(state, period, self._laws.gains, self.dynamics, self._far_stop)
+        if len(stop.reversed):
+            names = ", ".join(self.model.joint_names[k] for k in stop.reversed)
+            self._reason += (
+                f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
+            )
+        motion, let_go = stop.motion, stop.let_go
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
-            law = self._laws.stopping(q, qd, motion, not gives_way)
+            law = self._laws.stopping(q, qd, motion, not stop.gives_way)
             bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
             limited = self._efforts.brake(stamp, law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
@@ -286,28 +267,13 @@ class Answering(TimedLoop):
         if let_go is not None:
             limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:
-            self._plan = None  # the next state's plan begins where the robot is then
-        if self.phase == STOPPED and within(qd, self._moving) != 1:
+            self._stop.replan()
+        if self.phase == STOPPED and self._stop.moves(qd):
             self._enter(STOPPING, self._reason)
-        rests = not gives_way and within(motion[1], self._rest) == within(qd, self._resting) == 1
-        if self.phase == STOPPING and rests:
+        if self.phase == STOPPING and self._stop.rests(stop, qd):
             self._enter(STOPPED, self._reason)
         desired = Desired(*motion, self.zero)
         return self._make(stamp, q, qd, desired, desired, law, wrench, law.effort - wrench, limited)
-
-    def _let_go(self, stamp: int, q: Array, qd: Array) -> NDArray[np.bool_] | None:
-        """Return the joints that are to get no effort in a stop, as efforts drive them the other way; None for none."""
-        reversal = self._reversal
-        found = reversal.found.copy()
-        too_fast = self.motors is None and within(qd, self._too_fast) != 1
-        if reversal.look(self.dynamics, stamp, q, qd, too_fast, 3.0 * self._filter_time):
-            self._plan = None  # joints that are held again are stopped from where they are then
-        if (reversal.found & ~found).any():
-            names = ", ".join(self.model.joint_names[k] for k in np.flatnonzero(reversal.found & ~found))
-            self._reason += (
-                f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
-            )
-        return reversal.let_go if reversal.let_go.any() else None
 
     def _held_up(self, q: Array) -> Array:
         try:
@@ -344,7 +310,7 @@ class Answering(TimedLoop):
             return
         stamp, q, qd = answer.stamp, answer.position, answer.velocity
         total, friction = answer.total, answer.law.friction
-        self._reversal.note(stamp, q, qd, total)
+        self._stop.reversal.note(stamp, q, qd, total)
         self._watch_feedback(answer)
         self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
         if not self._filter_time:  # positions do not tell how momentum changed so fast
@@ -421,8 +387,7 @@ class Answering(TimedLoop):
     def stop(self, reason: str) -> None:
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
         if self.phase not in (STOPPING, STOPPED):
-            self._plan = None  # made at the next state, from where the robot is then
-            self._give_way, self._gave_way = (GIVING_WAY if self._reacts else 0.0), self._reacts
+            self._stop.begin(self._reacts)
             self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")

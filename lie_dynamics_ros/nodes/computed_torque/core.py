@@ -213,11 +213,12 @@ class ComputedTorqueCore(Following):
         self._laws.pid.reset()
         if self.learner is not None:
             self.learner.reset()
-        self._plan, self._touched = None, False
+        self._touched = False
+        self._stop.replan()
         self._watch.reset()
         self._drives.reset()
         self._laws.set_gains(self._unlowered)
-        self._reversal.acquit()
+        self._stop.reversal.acquit()
         self.scale_speed(1.0)
         self.phase, self._reason, self.note = OFF, "no state yet", ""
 
@@ -253,7 +254,7 @@ class ComputedTorqueCore(Following):
         self._times.reset()
         self._efforts.forget()
         self._observer.forget()
-        self._reversal.forget()
+        self._stop.reversal.forget()
         self._watched = None
         self._forget_delay()
 

@@ -8,7 +8,7 @@ from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction
 from ...lie_dynamics.control.robots import Robot
-from .answering import GIVING_WAY, LOST, Answering
+from .answering import LOST, Answering
 from .motor_states import MotorStates
 from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS
@@ -51,8 +51,9 @@ class Following(Answering):
             raise MessageError(TRAJECTORIES, f"{LOST}: {self.motors.lost}")
         self.note = ""
         if self.phase in (STOPPED, YIELDING):
-            why, self._plan = self.reason, None
-            self._reversal.acquit()
+            why = self.reason
+            self._stop.replan()
+            self._stop.reversal.acquit()
             self._slow_down()
             self._tool.forget()
             self._laws.pid.reset()
@@ -67,8 +68,8 @@ class Following(Answering):
         """Take in whether something touches the robot; where that is new, react as `contact_reaction` says."""
         new, self._touched = touching and not self._touched, touching
         reaction, mode = self.options.contact_reaction, self.options.mode
-        if new and self._reacts and self.phase == STOPPING and not self._gave_way:
-            self._give_way, self._gave_way = GIVING_WAY, True
+        if new and self._reacts and self.phase == STOPPING:
+            self._stop.give_way()
         if not new or reaction == "none" or self._last is None or self.phase in UNTIL_HOLD:
             return
         if reaction == "retract" and self.player is not None and self.player.holds(self._way_back):
