@@ -1,5 +1,7 @@
 """Assembly of closed loops, consistent rates and accelerations, and projection against drift."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from support.compare import relative
@@ -16,6 +18,11 @@ from lie_dynamics_ros.lie_dynamics import (
     assemble,
     consistent_acceleration,
     consistent_velocity,
+    constrained_forward_derivatives,
+    constrained_forward_dynamics,
+    constrained_hybrid_dynamics,
+    constrained_inverse_derivatives,
+    constrained_inverse_dynamics,
     constraint_error,
     constraint_quantities,
     frame_pose,
@@ -97,22 +104,63 @@ def rotation_between(a, b):
     return np.eye(3) + k + k @ k / (1.0 + a @ b)
 
 
-@pytest.mark.parametrize("kind", ["welded", "revolute", "prismatic", "planar", "cylindrical", "welded_in_plane"])
-def test_never_upside_down(kind, rng):
-    """All scalars of these joints vanish after half a turn, too; assembly must not end there."""
-    body = ModelBuilder().add("body", None, joint_types.free(), inertia=WEIGHT)
-    model = body.build()
+def upright(model, kind, q):
+    """Cosine between the axes that the joint holds together; the least one where a frame is held."""
+    R = frame_pose(model, q, "body")[:3, :3]
+    return R[0, 0] if kind == "welded_in_plane" else min(np.diag(R)) if kind in ("welded", "prismatic") else R[2, 2]
+
+
+#: Places where all sines of a joint vanish that is not closed: half a turn about an axis that is held, and, of a frame,
+#: a third of a turn about a diagonal.
+UPSIDE_DOWN = [
+    *((kind, [1, 0, 0, 0]) for kind in ("welded", "revolute", "prismatic", "planar", "cylindrical")),
+    *((kind, [0, 0, 1, 0]) for kind in ("welded", "prismatic", "welded_in_plane")),
+    *((kind, [-0.5, -0.5, -0.5, 0.5]) for kind in ("welded", "prismatic")),
+]
+
+
+@pytest.mark.parametrize(("kind", "turn"), UPSIDE_DOWN)
+def test_never_upside_down(kind, turn, rng):
+    model = ModelBuilder().add("body", None, joint_types.free(), inertia=WEIGHT).build()
     constraints = ConstraintSet(model, [Loop(kind, "world", "body")])
-    half_turn = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    if kind == "welded_in_plane":
-        half_turn = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    assert np.abs(constraint_error(model, constraints, half_turn)).max() < 1e-15
-    for _ in range(20):
-        guess = model.integrate(half_turn, rng.normal(size=6) * 0.3)
+    still, held = np.zeros(6), np.zeros(6, bool)
+    there = np.array([*turn, 0, 0, 0], float)
+    assert np.abs(constraint_error(model, constraints, there)).max() == pytest.approx(2.25)
+    for refused in (
+        lambda: constrained_forward_dynamics(model, constraints, there, still, still),
+        lambda: constrained_forward_dynamics(model, constraints, [there, model.neutral()], still, still),
+        lambda: constrained_inverse_dynamics(model, constraints, there, still, still),
+        lambda: constrained_hybrid_dynamics(model, constraints, there, still, still, still, held),
+        lambda: constrained_forward_derivatives(model, constraints, there, still, still),
+        lambda: constrained_inverse_derivatives(model, constraints, there, still, still),
+        lambda: consistent_velocity(model, constraints, there, still),
+        lambda: consistent_acceleration(model, constraints, there, still, still),
+    ):
+        with pytest.raises(InputError, match=r"loop .* is closed upside down"):
+            refused()
+    near = []
+    for size in [0.0] * 5 + [0.3] * 20:
+        guess = model.integrate(there, rng.normal(size=6) * size)
         found = assemble(model, constraints, guess)
-        assert found.converged
-        R = frame_pose(model, found.q, "body")[:3, :3]
-        assert (R[0, 0] if kind == "welded_in_plane" else R[2, 2]) > 0.9
+        assert found.converged or size == 0.0
+        assert upright(model, kind, found.q) > (0.0 if kind == "welded_in_plane" else 0.9) or not found.converged
+        with contextlib.suppress(SingularityError):
+            near.append(project_to_constraints(model, constraints, guess)[0])
+            assert upright(model, kind, near[-1]) > (0.0 if kind == "welded_in_plane" else 0.9)  # which may tilt
+            assert np.abs(constraint_error(model, constraints, near[-1])).max() < 1e-12
+    assert len(near) > 12 or turn[3] != 0  # from a third of a turn it may give up, never end there
+
+
+def test_errors_of_a_turned_loop_have_the_jacobian(rng):
+    """What is added beyond a quarter of a turn is constant, so A stays the derivative of the errors."""
+    model = ModelBuilder().add("body", None, joint_types.free(), inertia=WEIGHT).build()
+    for kind in ("welded", "revolute", "prismatic", "planar", "cylindrical", "welded_in_plane", "universal"):
+        constraints = ConstraintSet(model, [Loop(kind, "world", "body")])
+        for _ in range(10):
+            q, step = model.random(rng), 1e-6 * rng.normal(size=6)
+            change = np.subtract(*(constraint_error(model, constraints, model.integrate(q, s * step)) for s in (1, -1)))
+            rates = 2.0 * constraint_quantities(model, constraints, q, step).rate
+            np.testing.assert_allclose(change, rates, atol=1e-11)
 
 
 def test_loops_that_cannot_close_are_reported():

@@ -15,8 +15,8 @@ from ..model.configuration import by_name, require_finite, require_result
 from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .forward import as_mask
-from .inputs import read_states
-from .quantities import constraint_quantities, loop_tables
+from .inputs import read_states, refuse_upside_down
+from .quantities import ConstraintQuantities, constraint_quantities, loop_tables
 
 Array = npt.NDArray[np.float64]
 
@@ -184,7 +184,7 @@ def consistent_velocity(
         If no rates with those held satisfy the constraints; names the worst.
     """
     found = constraint_quantities(model, constraints, q, qd)
-    return _nearest(model, constraints, q, qd, found.jacobian, 0.0 * found.bias, held, "qd")
+    return _nearest(model, constraints, q, qd, found._replace(bias=0.0 * found.bias), held, "qd")
 
 
 @of_model
@@ -199,7 +199,7 @@ def consistent_acceleration(
 ) -> Array:
     """Return the accelerations (nv,) nearest to `qdd` with A qdd + dA/dt qd = 0; otherwise as `consistent_velocity`."""
     found = constraint_quantities(model, constraints, q, qd)
-    return _nearest(model, constraints, q, qdd, found.jacobian, found.bias, held, "qdd")
+    return _nearest(model, constraints, q, qdd, found, held, "qdd")
 
 
 def _nearest(
@@ -207,16 +207,17 @@ def _nearest(
     constraints: ConstraintSet,
     q: npt.ArrayLike,
     given: npt.ArrayLike,
-    matrix: Array,
-    bias: Array,
+    found: ConstraintQuantities,
     held: npt.ArrayLike | None,
     name: str,
 ) -> Array:
+    matrix, bias = found.jacobian, found.bias
     x = np.array(as_numbers(by_name(given, model.nv, name, model), name).real)
     if x.shape == (model.nv,):
         require_finite(x, name, model)
     if matrix.ndim != 2 or x.shape != (model.nv,):
         raise InputError(f"{name}: one state is expected, {name} of shape ({model.nv},), got {x.shape}", name=name)
+    refuse_upside_down(model, constraints, found.error[None])
     free = np.ones(model.nv, np.bool_) if held is None else ~as_mask(model, held, "held")
     rest = matrix @ x + bias
     terms = np.abs(matrix) @ np.abs(x) + np.abs(bias)

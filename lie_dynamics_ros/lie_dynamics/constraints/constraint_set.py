@@ -15,7 +15,7 @@ from ..errors import DescriptionError, InputError
 from ..model import layout
 from ..model.model import Model
 from .coupling import Coupling, mimic_couplings
-from .cut_joints import scalars, upright
+from .cut_joints import facing, scalars, upright
 from .kernels import loops as lk
 from .loop import Loop
 from .user import UserConstraint
@@ -268,6 +268,7 @@ class ConstraintSet:
             for extra in [upright(c.kind, c.axis, c.second_axis)]
         ]
         loops = self._loops.copy()
+        loops[:, lk.FACING_LEAST] = lk.NOTHING  # the sum of squares stays smooth
         loops[:, lk.COUNT] = [len(p) for p in parts]
         loops[:, lk.START] = np.cumsum(loops[:, lk.COUNT]) - loops[:, lk.COUNT]
         return loops, np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
@@ -283,6 +284,7 @@ def _structure(model: Model) -> tuple[Any, ...]:
 
 def _put_loop(row: Array, loop: Loop, model: Model) -> None:
     parent = model._rows[:, layout.PARENT].astype(int)
+    row[lk.FACING : lk.FACING_LEAST + 1] = facing(loop.kind, loop.axis, loop.second_axis)
     ends = []
     for name, placement, at, rotation, origin in (
         (loop.first, loop.first_placement, lk.ROW_1, lk.R_1, lk.P_1),

@@ -88,3 +88,16 @@ def upright(kind: str, axis: Array | None, second_axis: Array | None) -> Array:
     if kind in ("revolute", "cylindrical", "planar"):
         return np.array([_scalar(lk.ANGLE, axis, second_axis, 1.0)])
     return np.empty((0, lk.SCALAR_SIZE))
+
+
+def facing(kind: str, axis: Array | None, second_axis: Array | None) -> Array:
+    """Return what tells upright from upside down (10,): columns `FACING` and `FACING_LEAST` of the table of loops."""
+    axis = _Z if axis is None else axis
+    if kind in ("welded", "prismatic"):
+        return np.append(np.eye(3), lk.WHOLE)
+    if kind == "welded_in_plane":
+        e1, _ = perpendicular(axis)
+        return np.append(np.outer(e1, e1), 0.0)
+    if kind in ("revolute", "cylindrical", "planar"):
+        return np.append(np.outer(axis, axis if second_axis is None else second_axis), 0.0)
+    return np.append(np.zeros(9), lk.NOTHING)

@@ -85,7 +85,8 @@ def constrained_forward_dynamics(
     Raises
     ------
     InputError, GroupError
-        For wrong shapes, NaN, and quaternions that are none.
+        For wrong shapes, NaN, quaternions that are none, and a loop that is closed upside down: all else of open loops
+        is taken as it is.
     SingularityError
         If the tree has a massless body that its cut loops leave free; names the joint.
     """
@@ -138,7 +139,7 @@ def run(
             extra, workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:
-            refuse(model, int(status))
+            refuse(model, constraints, int(status))
     full = states.arrays["tau"] if prescribed is None else out[:, size:] + losses
     packed = np.ascontiguousarray(out[:, :size])
     return ConstrainedDynamics(packed.reshape(*states.batch, size), constraints, full.reshape(*states.batch, n))

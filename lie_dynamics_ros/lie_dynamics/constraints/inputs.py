@@ -17,6 +17,8 @@ from ..model.configuration import coordinate_name, shaped
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
+from .kernels import loops as lk
+from .loop import Loop
 
 Array = npt.NDArray[np.float64]
 _FLOAT = np.dtype(np.float64)
@@ -173,9 +175,11 @@ def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt
         return None
 
 
-def refuse(model: Model, status: int) -> NoReturn:
+def refuse(model: Model, constraints: ConstraintSet, status: int) -> NoReturn:
     """Raise what the status of a kernel stands for, after the inputs were found good."""
     row, code = divmod(status, layout.STATUS_STEP)
+    if code == lk.UPSIDE_DOWN:
+        _refuse_loop(model, constraints.loops[row - 1])
     if code == layout.SINGULAR:
         joint = coordinate_name(model, row - 1, False)
         raise SingularityError(
@@ -185,3 +189,26 @@ def refuse(model: Model, status: int) -> NoReturn:
             name=joint,
         )
     raise SingularityError(f"model {model.name!r}: the result is not finite: the articulated inertia is singular")
+
+
+def refuse_upside_down(model: Model, constraints: ConstraintSet, errors: Array) -> None:
+    """Raise InputError if a loop is closed upside down, for errors (B, m) of the constraints: see `kernels.loops`."""
+    found = np.abs(errors)
+    if not (found[:, : len(constraints._scalars)] > 1.0).any():
+        return
+    angles = constraints._scalars[:, lk.TYPE] == lk.ANGLE
+    for loop in constraints.loops:
+        part = constraints.slices[loop.name]
+        far = angles[part] & (found[:, part] > 1.0)
+        folded = np.where(far, lk.AWAY - found[:, part], found[:, part])
+        if (far.any(axis=1) & (folded.max(axis=1) < lk.LOOKS_CLOSED)).any():
+            _refuse_loop(model, loop)
+
+
+def _refuse_loop(model: Model, loop: Loop) -> NoReturn:
+    raise InputError(
+        f"q: loop {loop.name!r} of model {model.name!r} is closed upside down, its frames {loop.first!r} and "
+        f"{loop.second!r} turned against each other; an upright configuration is expected, which assemble or "
+        "project_to_constraints finds",
+        name=loop.name,
+    )

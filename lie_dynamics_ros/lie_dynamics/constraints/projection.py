@@ -80,7 +80,7 @@ def project_to_constraints(
         if alone or attempt == iterations or (size >= last and attempt > 1):
             raise SingularityError(
                 f"model {model.name!r}: projection does not close its loops, {size:.3g} is left; a state close to "
-                "closed is expected",
+                "closed is expected (assemble finds one)",
                 value=size,
             )
         last, position = size, model.integrate(position, np.where(left[:, None] > 0.0, step, 0.0))
@@ -113,5 +113,5 @@ def _steps(
             workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:
-            refuse(model, int(status))
+            refuse(model, constraints, int(status))
     return out[:, :n], out[:, size - 2], out[:, size:]

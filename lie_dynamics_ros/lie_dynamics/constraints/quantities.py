@@ -14,7 +14,7 @@ from ..model.arguments import of_model
 from ..model.configuration import require_result
 from ..model.model import Model
 from .constraint_set import ConstraintSet
-from .inputs import States, read_states
+from .inputs import States, read_states, refuse_upside_down
 from .kernels import loops as lk
 
 Array = npt.NDArray[np.float64]
@@ -69,14 +69,23 @@ def constraint_quantities(
 
 def quantities_of(model: Model, constraints: ConstraintSet, states: States) -> tuple[ConstraintQuantities, Array]:
     """Return the quantities, flat over the batch, and the unit wrenches (B, m of the loops, 6)."""
-    matrix, values, wrenches = tables_of(model, constraints, states)
+    matrix, values, wrenches = _tables(model, constraints, states)
     jacobian = matrix[:, 1:].swapaxes(1, 2)
     rate = (jacobian @ states.arrays["qd"][..., None])[..., 0]
     return ConstraintQuantities(jacobian, values[:, lk.ERROR], rate, values[:, lk.BIAS]), wrenches
 
 
 def tables_of(model: Model, constraints: ConstraintSet, states: States) -> tuple[Array, Array, Array]:
-    """Return A transposed, a row ahead (B, nv + 1, m), values of `kernels.loops` (B, VALUE_ROWS, m), unit wrenches."""
+    """Return A transposed, a row ahead (B, nv + 1, m), values of `kernels.loops` (B, VALUE_ROWS, m), unit wrenches.
+
+    For dynamics: refuses loops that are closed upside down.
+    """
+    found = _tables(model, constraints, states)
+    refuse_upside_down(model, constraints, found[1][:, lk.ERROR])
+    return found
+
+
+def _tables(model: Model, constraints: ConstraintSet, states: States) -> tuple[Array, Array, Array]:
     q, qd, loops = states.extended, states.arrays["qd"], len(constraints._scalars)
     found = matrix, values, _ = loop_tables(model, constraints._loops, constraints._scalars, q, qd, constraints.size)
     if constraints.size > loops:
@@ -117,7 +126,9 @@ def constraint_error(
 ) -> Array | tuple[Array, Array]:
     """Return the errors of the constraints (..., m), zero where loops are closed, and with `qd` those in velocity too.
 
-    Lengths in m. Angles enter by their sines, so an error of 1e-6 is one of 1e-6 rad.
+    Lengths in m. Angles enter by their sines, so an error of 1e-6 is one of 1e-6 rad. Beyond a quarter of a turn one of
+    a loop's sines is moved by 2.25, away from zero: a loop whose axes point opposite ways, or whose welded frames are
+    half a turn apart, has an error of 2.25.
     """
     found = constraint_quantities(model, constraints, q, model._zero if qd is None else qd)
     return found.error if qd is None else (found.error, found.rate)

@@ -9,9 +9,9 @@ from ...dynamics.kernels.common.manifold import move
 from ...dynamics.kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
 from ...engine.compile import COMPILED, inline, kernel, pasted
 from ...engine.lanes import LANES, on_stack, single_workspace, stack_numbers
-from ...model.layout import BAD_QUATERNION, BAD_SHAPE, N_BODIES, N_Q, N_V, OK, TOO_LARGE
+from ...model.layout import BAD_QUATERNION, BAD_SHAPE, N_BODIES, N_Q, N_V, OK, STATUS_STEP, TOO_LARGE
 from .constrained_state import REPORT_SIZE, VECTORS, constrained_state, status_of
-from .loops import LOOP_SIZE, SCALAR_SIZE
+from .loops import LOOP_SIZE, SCALAR_SIZE, UPSIDE_DOWN, upside_down
 
 #: Numbers before the tables in the packed array of `constrained_dynamics`, and where among them the settings are, and
 #: how many numbers the result of a state has.
@@ -80,6 +80,10 @@ def in_workspace(
         table(space[a:b], width, width), table(space[e:f], m, m), table(space[f:g], VECTORS, width),
         table(space[g : g + 6 * ml], ml, 6),
     )  # fmt: skip
+    if tolerance < 0.0:  # a projection goes on until it is upright
+        loop = upside_down(loops, scalars, table(space[f:g], VECTORS, width))
+        if loop > 0:
+            return UPSIDE_DOWN + STATUS_STEP * loop
     return status_of(rows, given, qdd_out, multipliers, work)
 
 

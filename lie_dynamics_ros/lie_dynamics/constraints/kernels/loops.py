@@ -7,6 +7,8 @@ body, in frame 2. Every cut joint is made of three kinds of scalars, all polynom
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...dynamics.kernels.common.joints import (
     constants3,
     constants9,
@@ -35,8 +37,11 @@ from ...engine.lanes import get, get3, get9, lift, put3, put9, vector_space, wor
 from ...model.layout import LAST, N_V, OK, PARENT, REFERENCE
 
 #: Columns of the table of loops: rows of the two bodies, row of their common ancestor, poses of the frames in the
-#: kernel frames of those rows, and which scalars belong to the loop.
-ROW_1, ROW_2, ANCESTOR, R_1, P_1, R_2, P_2, START, COUNT, LOOP_SIZE = 0, 1, 2, 3, 12, 15, 24, 27, 28, 29
+#: kernel frames of those rows, which scalars belong to the loop, and what tells upright from upside down: the sum of
+#: the products of `FACING` (3, 3) with R, which is less than `FACING_LEAST` beyond a quarter of a turn.
+ROW_1, ROW_2, ANCESTOR, R_1, P_1, R_2, P_2, START, COUNT, FACING, FACING_LEAST, LOOP_SIZE = (
+    0, 1, 2, 3, 12, 15, 24, 27, 28, 29, 38, 39
+)  # fmt: skip
 
 #: Columns of the table of scalars.
 TYPE, VECTOR_1, VECTOR_2, OFFSET, SCALAR_SIZE = 0, 1, 4, 7, 8
@@ -46,12 +51,68 @@ ALONG = 0.0  # a . p - offset
 ANGLE = 1.0  # a . R b - offset
 DISTANCE = 2.0  # (p . p / offset - offset) / 2
 
+#: `FACING_LEAST` where all of R is fixed (the trace at a quarter of a turn), and where nothing is.
+WHOLE, NOTHING = 1.0, -1.0
+
+#: What moves a sine beyond a quarter of a turn: a step -A^-1 f from any angle between 115 and 180 degrees then ends
+#: below 55, from where steps converge. Other sines have errors of at most 1, these of at least 1.25.
+AWAY = 2.25
+
+#: An upside-down loop whose angles are off by less than this [sine] counts as closed upside down.
+LOOKS_CLOSED = 0.1
+
+#: What dynamics return of such a loop, plus `STATUS_STEP` times one more than its number.
+UPSIDE_DOWN = 6
+
 #: Columns of the table of transforms that `walk` reads: the first ones of all recursions' workspaces.
 R, P, TRANSFORM_COLUMNS = 0, 9, 12
 
 #: Rows of the table of what is found for each scalar: error, its rate, dA/dt qd, and what its diagonal entry of
 #: A M^-1 A^T could be at most.
 ERROR, RATE, BIAS, SIZE, VALUE_ROWS = 0, 1, 2, 3, 4
+
+
+@inline
+def put_upside_down(loops, scalars, j, r, values):
+    """Move the error of one angle of loop `j` by `AWAY` where the loop is upside down; `r` is R.
+
+    The scalars vanish there, too. What is added is constant, so A remains the derivative of the errors, and a step
+    -A^-1 f turns the loop upright. It is the angle along which that is shortest.
+    """
+    facing = 0.0 * r[0]
+    for k in range(9):
+        facing = facing + loops[j, FACING + k] * r[k]
+    least = loops[j, FACING_LEAST]
+    if np.real(facing) < least:
+        best, score, side = -1, -2.0, 1.0
+        for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+            if scalars[k, TYPE] == ANGLE:
+                a, b = constants3(scalars, k, VECTOR_1), constants3(scalars, k, VECTOR_2)
+                sine = np.real(values[ERROR, k])
+                size = abs(sine)
+                if least == WHOLE:
+                    axis = cross(a, b)
+                    size = np.real(dot(axis, rotate(r, axis)))
+                    sine = sine - np.real(dot(b, rotate(r, a)))
+                if size > score:
+                    best, score, side = k, size, -1.0 if sine < 0.0 else 1.0
+        values[ERROR, best] -= AWAY * side
+
+
+@inline
+def upside_down(loops, scalars, values):
+    """Return one more than the number of a loop that is closed upside down, 0 if there is none."""
+    found = 0
+    for j in range(loops.shape[0]):
+        far, rest = 0, 0.0
+        for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+            size = abs(np.real(values[ERROR, k]))
+            if scalars[k, TYPE] == ANGLE and size > 1.0:
+                far, size = 1, AWAY - size
+            rest = max(rest, size)
+        if far > 0 and rest < LOOKS_CLOSED:
+            found = j + 1
+    return found
 
 
 @inline
@@ -202,6 +263,7 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
             if a != stop:
                 m, f = wrench_out(r, p, m, f)
                 values[SIZE, k] += dot(m, m) * aw + dot(f, f) * av
+        put_upside_down(loops, scalars, j, r, values)
         count = int(loops[j, COUNT])
         put_branch(rows, b, stop, first, count, wrenches, columns, matrix)
         put_first_branch(rows, a, stop, first, count, r, p, wrenches, columns, matrix)

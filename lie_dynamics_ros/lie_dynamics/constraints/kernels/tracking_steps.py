@@ -33,6 +33,7 @@ from .loops import (
     R,
     put_branch,
     put_first_branch,
+    put_upside_down,
     split,
     step_up,
 )
@@ -81,6 +82,7 @@ def put_errors(rows, loops, scalars, work, values):
         r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
         for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
             values[ERROR, k] = error_of(scalars, k, r, p)
+        put_upside_down(loops, scalars, j, r, values)
 
 
 @outline
@@ -96,6 +98,7 @@ def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches
         m, f = unit_wrench(scalars, k, r, p)
         put3(wrenches, k, 0, m)
         put3(wrenches, k, 3, f)
+    put_upside_down(loops, scalars, j, r, values)
     put_branch(rows, b, stop, first, count, wrenches, columns, matrix)
     put_first_branch(rows, a, stop, first, count, r, p, wrenches, columns, matrix)
     return p

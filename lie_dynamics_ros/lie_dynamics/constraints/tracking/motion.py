@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
+from ..inputs import refuse_upside_down
 from ..quantities import constraint_quantities
 from ..resolution import RANK_CUT
 
@@ -28,12 +29,18 @@ class ClosedMotion:
     q : ndarray, shape (nq,)
     residuals : ndarray, shape (m,)
         Errors of the constraints there [m, rad].
+
+    Raises
+    ------
+    InputError
+        For a loop that is closed upside down.
     """
 
     def __init__(self, model: Model, constraints: ConstraintSet, q: Array) -> None:
         self._model, self._constraints, self.q = model, constraints, q
         found = constraint_quantities(model, constraints, q, model._zero)
         self.residuals = found.error
+        refuse_upside_down(model, constraints, found.error[None])
         self._u, self._s, vt = np.linalg.svd(found.jacobian)
         rank = int((self._s > RANK_CUT * self._s.max(initial=0.0)).sum())
         self._held, self._free = vt[:rank], vt[rank:].T
