@@ -1,14 +1,31 @@
-"""One state of a robot."""
+"""One state of a robot, and of what carries it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .arrays import Array
 
-if TYPE_CHECKING:
-    from .base.moving_base import BaseState
+
+@dataclass(eq=False, slots=True)
+class BaseState:
+    """How the base moves at the moment of a state, in the leading coordinates of `MovingBase.whole`.
+
+    Attributes
+    ----------
+    position : ndarray, shape (k_q,)
+        Of a floating root link quaternion x, y, z, w and position; then of the joints that carry [m, rad or m].
+    velocity, acceleration : ndarray, shape (k_v,)
+        Of a floating root link its twist in its own frame, angular first, and the rate of these components; then of
+        the joints that carry [rad/s, m/s, and per s].
+    wrenches : ndarray, shape (n_bodies of whole, 6), or None
+        Wrench that the environment exerts on each body, the base included, in its frame [N m, N]; None for none.
+    """
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+    wrenches: Array | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -9,8 +9,8 @@ from support import cores
 from support.mujoco_arm import MujocoArm, _spec, mujoco
 from support.two_arms import CARRIERS, LEANING, LEFT, RIGHT
 
-from lie_dynamics_ros.core.base.moving_base import BaseState, MovingBase
-from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.core.base.moving_base import MovingBase
+from lie_dynamics_ros.core.robot_state import BaseState, RobotState
 from lie_dynamics_ros.lie_dynamics import Model, hybrid_dynamics
 
 READY = np.array([0.3, -0.6, 0.2, -2.0, -0.3, 1.7, 0.6])

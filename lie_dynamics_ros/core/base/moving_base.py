@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,27 +13,6 @@ from ..arrays import Array
 from ..errors import ConfigurationError
 from ..robot_options import RobotOptions
 from ..robot_state import RobotState
-
-
-@dataclass(eq=False, slots=True)
-class BaseState:
-    """How the base moves at the moment of a state, in the leading coordinates of `MovingBase.whole`.
-
-    Attributes
-    ----------
-    position : ndarray, shape (k_q,)
-        Of a floating root link quaternion x, y, z, w and position; then of the joints that carry [m, rad or m].
-    velocity, acceleration : ndarray, shape (k_v,)
-        Of a floating root link its twist in its own frame, angular first, and the rate of these components; then of
-        the joints that carry [rad/s, m/s, and per s].
-    wrenches : ndarray, shape (n_bodies of whole, 6), or None
-        Wrench that the environment exerts on each body, the base included, in its frame [N m, N]; None for none.
-    """
-
-    position: Array
-    velocity: Array
-    acceleration: Array
-    wrenches: Array | None = None
 
 
 class MovingBase:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,19 +10,15 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..lie import quaternion, se3
 from ..lie._arrays import as_numbers
-
-if TYPE_CHECKING:
-    from .model import Model
-    from .structure import Joint
-
-Array = npt.NDArray[np.float64]
+from .model_data import Array, ModelData
+from .structure import Joint
 
 
-def _manifold_joints(model: Model) -> list[Joint]:
+def _manifold_joints(model: ModelData) -> list[Joint]:
     return [joint for joint in model.joints if joint.kind in ("spherical", "free")]
 
 
-def neutral(model: Model) -> Array:
+def neutral(model: ModelData) -> Array:
     """See `Model.neutral`."""
     q = np.zeros(model.nq)
     for joint in _manifold_joints(model):
@@ -30,7 +26,7 @@ def neutral(model: Model) -> Array:
     return q
 
 
-def random(model: Model, rng: np.random.Generator) -> Array:
+def random(model: ModelData, rng: np.random.Generator) -> Array:
     """See `Model.random`."""
     lower, upper = model.limits.lower, model.limits.upper
     reach = np.ones(model.nq)
@@ -49,14 +45,14 @@ def random(model: Model, rng: np.random.Generator) -> Array:
     return q
 
 
-def checked(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
+def checked(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> Array:
     """Return `value` as a finite array (..., size), or raise an InputError that names the coordinate."""
     array = shaped(value, size, name, model)
     require_finite(array, name, model)
     return array
 
 
-def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
+def shaped(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> Array:
     """Return `value` as an array (..., size) of numbers, or raise an InputError.
 
     A table with named columns, such as a DataFrame, is taken by the names of the joints, in any order, further columns
@@ -75,7 +71,7 @@ def shaped(value: npt.ArrayLike, size: int, name: str, model: Model) -> Array:
     return array
 
 
-def by_name(value: npt.ArrayLike, size: int, name: str, model: Model) -> npt.ArrayLike:
+def by_name(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> npt.ArrayLike:
     """Return the columns of the joints of a table whose columns have names, see `shaped`; anything else as it is."""
     columns = getattr(value, "columns", None)
     if columns is None or not any(isinstance(label, str) for label in columns):
@@ -101,7 +97,7 @@ def rates(value: npt.ArrayLike, name: str, model: Any) -> Array:
     return np.asarray(value if type(value) is np.ndarray else by_name(value, model.nv, name, model), np.float64)
 
 
-def require_finite(array: Array, name: str, model: Model) -> None:
+def require_finite(array: Array, name: str, model: ModelData) -> None:
     """Raise an InputError that names the joint where `array` holds NaN or infinity."""
     if not np.isfinite(array).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -114,13 +110,13 @@ def require_finite(array: Array, name: str, model: Model) -> None:
         )
 
 
-def require_result(model: Model, *results: Array) -> None:
+def require_result(model: ModelData, *results: Array) -> None:
     """Raise an InputError where results of finite inputs hold NaN or infinity."""
     if not all(np.isfinite(result).all() for result in results):
         raise InputError(f"model {model.name!r}: the result overflows; the inputs are finite but too large")
 
 
-def coordinate_name(model: Model, index: int, position: bool) -> str:
+def coordinate_name(model: ModelData, index: int, position: bool) -> str:
     """Return the name of the joint that owns a position or velocity coordinate."""
     for joint in model.joints:
         part = joint.q_slice if position else joint.v_slice
@@ -137,7 +133,7 @@ def _common_batch(**arrays: Array) -> tuple[int, ...]:
         raise InputError(f"batch dimensions do not fit each other: {listed}") from None
 
 
-def integrate(model: Model, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def integrate(model: ModelData, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     """See `Model.integrate`."""
     q, v = checked(q, model.nq, "q", model), checked(v, model.nv, "v", model)
     batch = _common_batch(q=q, v=v)
@@ -161,7 +157,7 @@ def _product(a: Array, x: Array) -> Array:
     return quaternion.normalize(quaternion.multiply(a, quaternion.exp(x)))
 
 
-def difference(model: Model, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+def difference(model: ModelData, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
     """See `Model.difference`."""
     q0, q1 = checked(q0, model.nq, "q0", model), checked(q1, model.nq, "q1", model)
     batch = _common_batch(q0=q0, q1=q1)

@@ -223,10 +223,6 @@ class Model(ModelData):
         """Acceleration of free fall in the world frame [m/s^2], (3,)."""
         return self._rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
 
-    def inertia(self, body: str | int) -> SpatialInertia:
-        """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
-        return get_inertia(self._rows[self._body_row(self._moving(body).body)])
-
     def with_gravity(self, gravity: npt.ArrayLike) -> Model:
         """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
         vector = numbers(gravity)

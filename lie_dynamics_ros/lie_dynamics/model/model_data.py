@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..lie import SpatialInertia
 from . import layout
 from .coupling import Coupling
-from .pack import with_columns
+from .pack import get_inertia, with_columns
 from .structure import Frame, Joint, JointLimits
 
 Array = npt.NDArray[np.float64]
@@ -155,6 +156,10 @@ class ModelData:
         except (KeyError, TypeError):
             message = f"no body or frame {name!r} in model {self.name!r}; there are {list(self.frames)}"
             raise InputError(message, name=str(name), expected="a body or frame name") from None
+
+    def inertia(self, body: str | int) -> SpatialInertia:
+        """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
+        return get_inertia(self._rows[self._body_row(self._moving(body).body)])
 
     def _body_row(self, body: int) -> int:
         return int(self._body_rows[body])

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.base.gravity_sensor import GravitySensor
-from ...core.base.moving_base import BaseState, MovingBase
+from ...core.base.moving_base import MovingBase
 from ...core.base.odometry import Odometry, check_rates
 from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.external_wrenches import ExternalWrenches
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.latest import Latest
-from ...core.robot_state import RobotState
+from ...core.robot_state import BaseState, RobotState
 from ...core.setting import Setting
 from ...core.turns import Turns, Unwinding
 from ...lie_dynamics import Model

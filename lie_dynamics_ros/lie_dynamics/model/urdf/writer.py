@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 from xml.etree import ElementTree
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import DescriptionError
 from ...lie import se3, so3
 from .. import layout
+from ..model_data import Array, ModelData
+from ..structure import Joint
 
-if TYPE_CHECKING:
-    from ..model import Model
-    from ..structure import Joint
-
-Array = npt.NDArray[np.float64]
 Element = ElementTree.Element
 _KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "planar": "planar",
           "free": "floating"}  # fmt: skip
 
 
-def write_urdf(model: Model, without_armature: bool = False) -> str:
+def write_urdf(model: ModelData, without_armature: bool = False) -> str:
     """Return a model as URDF; see `Model.to_urdf`."""
     root = Element("robot", name=model.name)
     base = next(iter(model.frames))  # the inertial frame
@@ -47,7 +43,7 @@ def write_urdf(model: Model, without_armature: bool = False) -> str:
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _placement(model: Model, joint: Joint) -> Array:
+def _placement(model: ModelData, joint: Joint) -> Array:
     """Return T_parent_joint (4, 4) from the table, whose frames are turned (see `layout`)."""
 
     def turn(row: int) -> Array:
@@ -80,7 +76,7 @@ def _connect(root: Element, name: str, kind: str, parent: str, child: str, place
     return element
 
 
-def _write_link(root: Element, model: Model, body: str) -> None:
+def _write_link(root: Element, model: ModelData, body: str) -> None:
     link = ElementTree.SubElement(root, "link", name=body)
     inertia = model.inertia(body)
     if inertia.mass == 0.0 and not np.any(inertia.inertia):
@@ -93,7 +89,7 @@ def _write_link(root: Element, model: Model, body: str) -> None:
     ElementTree.SubElement(inertial, "inertia", keys)
 
 
-def _write_joint(root: Element, model: Model, joint: Joint, base: str, without_armature: bool) -> None:
+def _write_joint(root: Element, model: ModelData, joint: Joint, base: str, without_armature: bool) -> None:
     if joint.coupled:
         _refuse(joint, "is coupled to the joint it follows: write the model without coupled mimics")
     kind = _KINDS.get(joint.kind)

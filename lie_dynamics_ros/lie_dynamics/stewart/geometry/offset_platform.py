@@ -28,7 +28,7 @@ from . import inverse_kinematics as ik
 from .checks import N_LEGS
 from .inverse_kinematics import Array, TwistFrame
 from .platform import StewartPlatform, require_platform
-from .yaml_files import UNIVERSAL_KEYS, has_universal_joints, read_yaml, write_yaml
+from .yaml_files import UNIVERSAL_KEYS, has_universal_joints, read_yaml
 
 #: Newton's method doubles the digits of the angles: after a step below the first number what is left is round-off.
 _SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
@@ -134,7 +134,7 @@ class OffsetPlatform:
     def to_yaml(self) -> str:
         """Return YAML text from which `from_yaml` builds the same platform."""
         lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in UNIVERSAL_KEYS)]
-        return write_yaml(self.points) + "\n".join(lines) + "\n"
+        return self.points.to_yaml() + "\n".join(lines) + "\n"
 
     def feet(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the ends of the legs on the second axes: in {N} and in {B}, (..., 4, 4) -> twice (..., 6, 3) [m].

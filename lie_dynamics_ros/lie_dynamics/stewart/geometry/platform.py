@@ -30,7 +30,7 @@ from .checks import (
     rms_radius,
 )
 from .inverse_kinematics import Array, TwistFrame
-from .yaml_files import read_yaml, write_yaml
+from .yaml_files import POINT_KEYS, read_yaml
 
 if TYPE_CHECKING:
     from .offset_platform import OffsetPlatform
@@ -124,7 +124,20 @@ class StewartPlatform:
 
     def to_yaml(self) -> str:
         """YAML text from which `from_yaml` builds the same platform, to the last bit."""
-        return write_yaml(self)
+        lines = []
+        for key in POINT_KEYS:
+            lines.append(f"{key}:")
+            lines += [f"  - {row.tolist()}" for row in getattr(self, key)]
+        if not np.array_equal(self.leg_limits, np.tile((0.0, np.inf), (6, 1))):
+            pairs = [f"[{low!r}, {'.inf' if np.isinf(high) else repr(high)}]" for low, high in self.leg_limits.tolist()]
+            lines.append(f"leg_limits: [{', '.join(pairs)}]")
+        if self.home_pose is not None:
+            position = self.home_pose[:3, 3].tolist()
+            rotation = self.home_pose[:3, :3].tolist()
+            lines.append(f"home_pose: {{position: {position}, rotation: {rotation}}}")
+        if self.allow_singular:
+            lines.append("allow_singular: true")
+        return "\n".join(lines) + "\n"
 
     @cached_property
     def architecture(self) -> ArchitectureReport:

@@ -24,7 +24,7 @@ What it says of sensors, `readings` and `sensors`, is read by `stewart.fusion.pl
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +34,14 @@ from ..errors import StewartError
 from .inverse_kinematics import Array
 from .point_patterns import semi_regular_points
 
-if TYPE_CHECKING:
-    from .platform import StewartPlatform
-
-_POINT_KEYS = ("base_points", "platform_points")
+POINT_KEYS = ("base_points", "platform_points")
 _DESIGN_KEYS = ("base_radius", "platform_radius", "base_half_angle", "platform_half_angle")
 _POSE_KEYS = ("position", "quaternion", "rotation")
 UNIVERSAL_KEYS = ("base_axes", "platform_axes", "base_offsets", "platform_offsets")
 _SENSOR_KEYS = ("readings", "sensors")
 #: What the file of a platform may hold.
 PLATFORM_KEYS = (
-    *_POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", "universal_joints", *_SENSOR_KEYS
+    *POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", "universal_joints", *_SENSOR_KEYS
 )  # fmt: skip
 
 
@@ -70,12 +67,12 @@ def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> di
             'mechanism("6-UCU", geometry=...).write(folder)'
         )
     if "semi_regular" in top:
-        if any(key in top for key in _POINT_KEYS):
+        if any(key in top for key in POINT_KEYS):
             top.refuse("both semi_regular and joint points are there, expected one of them")
         arguments |= _semi_regular(top.section("semi_regular", _DESIGN_KEYS))
     else:
-        top.need(_POINT_KEYS, "six rows of x, y, z in metres; or semi_regular")
-        arguments |= {key: top.numbers(key, None) for key in _POINT_KEYS}
+        top.need(POINT_KEYS, "six rows of x, y, z in metres; or semi_regular")
+        arguments |= {key: top.numbers(key, None) for key in POINT_KEYS}
     if "leg_limits" in top:
         arguments["leg_limits"] = top.numbers("leg_limits", None, infinite=True)
     if "home_pose" in top:
@@ -86,24 +83,6 @@ def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> di
 def has_universal_joints(source: str | PathLike[str]) -> bool:
     """Tell whether a platform's text or file is one of an `OffsetPlatform`; raises as `read_yaml`."""
     return "universal_joints" in read_section(source, PLATFORM_KEYS, StewartError)
-
-
-def write_yaml(platform: StewartPlatform) -> str:
-    """YAML text of a platform, with every digit that float64 needs."""
-    lines = []
-    for key in _POINT_KEYS:
-        lines.append(f"{key}:")
-        lines += [f"  - {row.tolist()}" for row in getattr(platform, key)]
-    if not np.array_equal(platform.leg_limits, np.tile((0.0, np.inf), (6, 1))):
-        pairs = [f"[{low!r}, {'.inf' if np.isinf(high) else repr(high)}]" for low, high in platform.leg_limits.tolist()]
-        lines.append(f"leg_limits: [{', '.join(pairs)}]")
-    if platform.home_pose is not None:
-        position = platform.home_pose[:3, 3].tolist()
-        rotation = platform.home_pose[:3, :3].tolist()
-        lines.append(f"home_pose: {{position: {position}, rotation: {rotation}}}")
-    if platform.allow_singular:
-        lines.append("allow_singular: true")
-    return "\n".join(lines) + "\n"
 
 
 def _semi_regular(design: Section) -> dict[str, Any]:
