@@ -197,6 +197,7 @@ def test_what_is_left_out_is_named():
     [
         ("<mujoco><nonsense/></mujoco>", "MuJoCo says: .*nonsense"),
         ("/no/such/file.xml", "no file '/no/such/file.xml'"),
+        ("<mujoco>\ud800</mujoco>", "character 9 is half of a pair"),
         (3, "XML text, bytes, a path or an MjModel expected, got int"),
     ],
 )

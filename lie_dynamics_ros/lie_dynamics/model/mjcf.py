@@ -64,6 +64,7 @@ def compiled_mjcf(source: Any) -> Any:
 def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
     text = source.lstrip("\ufeff \t\r\n") if isinstance(source, str) else ""
     try:
+        text.encode()  # MuJoCo's own word for a lone surrogate is a TypeError about its signatures
         if text.startswith("<"):
             return mujoco.MjModel.from_xml_string(text)
         path = Path(source).expanduser()
@@ -73,6 +74,9 @@ def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
     except (ValueError, RuntimeError) as error:
         if isinstance(error, DescriptionError):
             raise
+        if isinstance(error, UnicodeEncodeError):
+            what = f"MJCF: character {error.start + 1} is half of a pair (a lone surrogate): text in UTF-8 is expected"
+            raise DescriptionError(what, value=source) from error
         raise DescriptionError("MJCF: MuJoCo says: " + " ".join(str(error).split()), value=source) from error
 
 

@@ -78,6 +78,13 @@ def inverse_dynamics_second_derivatives(w):
     return [w.back(getattr(found, k), "uuu") for k in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")]
 
 
+@case
+def forward_dynamics_second_derivatives(w):
+    found = ld.forward_dynamics_second_derivatives(w.model, w.q, w.qd, w.tau, f_ext=w.f_ext)
+    of_state = [w.back(getattr(found, k), "vuu", 0) for k in ("dq_dq", "dq_dqd", "dqd_dqd")]
+    return [*of_state, w.back(found.dq_dtau, "vuv", -2)]
+
+
 def _of_axes(w):
     return not any(j.kind in ("custom", "free", "spherical") for j in w.model.joints)
 
