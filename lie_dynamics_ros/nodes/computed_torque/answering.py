@@ -25,7 +25,7 @@ from .laws import LawEffort
 from .learning import UNLIMITED
 from .motor_states import MotorStates
 from .observing import Observer
-from .stopping import RESTING, Stop
+from .stopping import AT_REST, RESTING, Stop
 from .timed_loop import TimedLoop
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
@@ -210,18 +210,17 @@ class Answering(TimedLoop):
         gap = self.options.gap
         if self.player is None or (gap and period > gap):
             if self._last is not None:
-                self.note = f"no state for {period:.3f} s: trajectories were dropped"
-                self.goals.abort_all(self.note)
                 self._stop.replan()
                 self._efforts.forget()
                 self._observer.forget()
                 self._stop.reversal.forget()
                 self._forget_delay()
             self._past.forget()
-            self.clock.restart()
-            self.player = TrajectoryPlayer(
-                position, self.options.start_tolerance, self.clock, self.turns, self.model.joint_names
-            )
+            if not (self._last is not None and self._pauses(state, period)):
+                self.clock.restart()
+                self.player = TrajectoryPlayer(
+                    position, self.options.start_tolerance, self.clock, self.turns, self.model.joint_names
+                )
             self._tool.forget()
             self._times.reset()
             period = 0.0
@@ -233,6 +232,26 @@ class Answering(TimedLoop):
         self._last, self._position, self._velocity, self._inherited = stamp, position, state.velocity, None
         self._state = state
         return period
+
+    def _pauses(self, state: RobotState, silence: float) -> bool:
+        """After some silence of states [s], go on with motions where they were, if that is possible; else end goals."""
+        player, options, told = self.player, self.options, f"no state for {silence:.3f} s"
+        why = f"silence_timeout is {options.silence:g} s" if silence > options.silence else ""
+        if player is not None and not why:
+            off = np.abs(player.desired.position - state.position)
+            k = int(np.argmax(off))
+            if off[k] > options.start_tolerance:
+                why = f"joint {self.model.joint_names[k]} has moved {off[k]:.3g} rad or m off, beyond start_tolerance"
+        if player is None or why or self.phase in UNTIL_HOLD or not (player.count or self.goals.active):
+            self.note = f"{told}: trajectories were dropped" + (f", as {why}" if why else "")
+            self.goals.abort_all(self.note)
+            return False
+        self.note = f"{told}: motions paused"
+        moves = player.desired.velocity
+        share = float(moves @ state.velocity) / max(float(moves @ moves), AT_REST**2)  # of its pace the robot kept
+        self.clock.pause(state.stamp, min(max(share, 0.0), 1.0), options.speed_scaling_time)
+        self.goals.wait(round(silence * 1e9))
+        return True
 
     def _watch_goals(self, stamp: int, desired: Desired, position: Array, velocity: Array) -> None:
         """Let goals go on; what is given up comes to rest."""

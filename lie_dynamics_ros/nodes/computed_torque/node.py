@@ -226,7 +226,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         core = self.core
         if core is None:
             return
-        silence = core.goals.active and self.stream.silence()
+        silence = core.goals.active and self.stream.silence(core.options.silence)
         if silence:
             core.give_up(silence)
         self._go_on(core)

@@ -187,6 +187,13 @@ CONTROL_SETTINGS = (
         "How long after its end a goal that gives none may take to come within its tolerance [s]; 0: no limit.",
         high=3600.0,
     ),
+    Setting(
+        "silence_timeout",
+        1.0,
+        "Silence of joint states that is longer drops trajectories and goals [s]; a shorter one, beyond state_timeout, "
+        "pauses them. Simulated time where that is used. 0: state_timeout alone counts.",
+        high=3600.0,
+    ),
     Setting("feedback_rate", 20.0, "Feedback of goals per second [Hz].", low=0.1, high=200.0),
     Setting(
         "speed_scaling",
@@ -215,8 +222,9 @@ class ComputedTorqueOptions(RobotOptions):
     ----------
     numbers : dict
         Those of `NUMBERS`, as they were given: one or one for each joint.
-    gap : float
-        Time without states after which trajectories are dropped [s]; 0 for never.
+    gap, silence : float
+        Time without states beyond which motions pause, and beyond which trajectories and goals are dropped [s]; where
+        the first is 0, time between states has no limit, where the second is less, motions never pause.
     """
 
     mode: str
@@ -250,6 +258,7 @@ class ComputedTorqueOptions(RobotOptions):
     contact_reaction: str
     retract_time: float
     gap: float
+    silence: float
     tool: ToolOptions
 
     @classmethod
@@ -271,6 +280,7 @@ class ComputedTorqueOptions(RobotOptions):
             "saturate": values["saturate_efforts"],
             "queue": values["queue_trajectories"],
             "gap": values["state_timeout"],
+            "silence": values["silence_timeout"],
             "tool": ToolOptions.read(values),
         }
 

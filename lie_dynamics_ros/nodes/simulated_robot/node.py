@@ -95,6 +95,7 @@ class SimulatedRobot(ManagedNode):
         self._stale = False
         self._lock = LockStep()
         self._simulated = 0.0  # simulated time of the last report [s]
+        self._stamped = -1  # time of the last state of a motion [ns]
         super().__init__("simulated_robot", SETTINGS, **kwargs)
         self._states = Output(self, JointState, "joint_states")
         self._points = Output(self, JointTrajectoryPoint, "~/joint_trajectory_point")
@@ -180,8 +181,19 @@ class SimulatedRobot(ManagedNode):
         if self._simulation is not None:
             self._simulation.reset()
         self._start = self.get_clock().now().nanoseconds
-        self._steady_start = time.perf_counter()
+        self._steady_start = self._steady()
         self._commanded, self._stale, self._hold_reason, self._simulated = None, False, "", 0.0
+
+    def _steady(self) -> float:
+        """Time in which the robot moves [s]: steady, or the simulated time of somebody else."""
+        return time.perf_counter() if self._clock_publisher is not None else self.waiting_time()
+
+    def time_source_changed(self) -> None:
+        """Go on by the other clock."""
+        if self._timer is not None and self._clock_publisher is None:
+            passed = 0.0 if self._simulation is None else self._simulation.time
+            self._start = self.get_clock().now().nanoseconds - round(passed * 1e9)
+            self._steady_start = self._steady() - passed / self.settings["real_time_factor"]
 
     def deactivate(self) -> None:
         """Stop moving."""
@@ -199,9 +211,12 @@ class SimulatedRobot(ManagedNode):
         assert self._motion is not None
         if self._clock_publisher is None:
             begin, stamp = self._start, int(self.get_clock().now().nanoseconds)
+            if stamp == self._stamped:
+                return  # simulated time stands still
+            self._stamped = stamp
         else:
             begin = 0
-            stamp = round((time.perf_counter() - self._steady_start) * self.settings["real_time_factor"] * 1e9)
+            stamp = round((self._steady() - self._steady_start) * self.settings["real_time_factor"] * 1e9)
             self._tell_time(stamp)
         self._position[:], self._velocity[:], self._acceleration[:] = self._motion.at((stamp - begin) * 1e-9)
         self._points.send(self._point)
@@ -226,7 +241,7 @@ class SimulatedRobot(ManagedNode):
         simulation, settings = self._simulation, self.settings
         assert simulation is not None
         factor = settings["real_time_factor"]
-        elapsed = (time.perf_counter() - self._steady_start) * factor
+        elapsed = (self._steady() - self._steady_start) * factor
         # Half a period early is in time: the timer of steady time ticks a little before and after it.
         due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
         if due < 1:
@@ -316,7 +331,7 @@ class SimulatedRobot(ManagedNode):
         if simulation is not None:
             wanted *= self.settings["real_time_factor"]
             self._describe_dynamics(report, simulation, period)
-        if self.state == "active" and self._published and rate < 0.9 * wanted:
+        if self.state == "active" and self._published and rate < 0.9 * wanted and not self.simulated_time:
             report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} states per second")
 
     def _describe_dynamics(self, report: Report, simulation: RobotSimulation, period: float) -> None:

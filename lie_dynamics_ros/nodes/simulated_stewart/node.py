@@ -204,6 +204,8 @@ class SimulatedStewart(ManagedNode):
 
     def _step(self) -> None:
         now = self.get_clock().now()
+        if now.nanoseconds == self._last:
+            return  # simulated time stands still
         motion = self._motion
         step, before = (now.nanoseconds - self._last) * 1e-9, motion.twist
         motion.advance(step)
@@ -305,7 +307,7 @@ class SimulatedStewart(ManagedNode):
         if self._motion.held:
             report.add(diagnostics.WARN, f"the platform waits: {self._motion.held}")
         wanted = self.settings["rate"]
-        if self.state == "active" and self._published and rate < 0.9 * wanted:
+        if self.state == "active" and self._published and rate < 0.9 * wanted and not self.simulated_time:
             report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} states per second")
 
 

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseArray, PoseStamped, TwistStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, Header, String
@@ -236,7 +234,7 @@ class StewartCommandNode(ManagedNode):
         self.refused = ""
         self._reported = 0
         super().__init__("stewart_command", SETTINGS, **kwargs)
-        self.planner, self.rider = self.own(Planner()), Rider(self.get_logger())
+        self.planner, self.rider = self.own(Planner(self._now)), Rider(self.get_logger())
         self._outputs = SetpointOutputs(self, "~/leg_commands")
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.states = LegStates(self, self._on_lengths)
@@ -286,16 +284,30 @@ class StewartCommandNode(ManagedNode):
     def activate(self) -> None:
         """Wait for leg lengths, and begin."""
         self._ticked = self.heard = -np.inf
-        self._timer = self.create_timer(
-            1.0 / self.settings["rate"], self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._begin_ticks()
         self._tell_phase()
 
-    def deactivate(self) -> None:
-        """Stop; drives keep the last set points, which are at rest."""
+    def _begin_ticks(self) -> None:
+        self._timer = self.create_timer(1.0 / self.settings["rate"], self._tick, clock=self.waiting_clock())
+
+    def _end_ticks(self) -> None:
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
+
+    def _now(self) -> float:
+        return self.waiting_time()  # another function once `use_sim_time` changes
+
+    def time_source_changed(self) -> None:
+        """Tick by the other clock, and wait for leg lengths anew."""
+        self._ticked, self.heard = -np.inf, self.waiting_time()
+        if self._timer is not None:
+            self._end_ticks()
+            self._begin_ticks()
+
+    def deactivate(self) -> None:
+        """Stop; drives keep the last set points, which are at rest."""
+        self._end_ticks()
         self.planner.clear()
         self.rider.end()
         if self.core is None:
@@ -315,7 +327,7 @@ class StewartCommandNode(ManagedNode):
         core = self.core
         if core is None or self.state != "active":
             return
-        self.heard = monotonic()
+        self.heard = self.waiting_time()
         if core.phase == OFF:
             core.begin(lengths, rates)
         else:
@@ -351,7 +363,7 @@ class StewartCommandNode(ManagedNode):
 
     def _on_vehicle(self, message: Imu) -> None:
         if self.core is not None and self.state == "active":
-            self.rider.hear(message, self.ros_time(), monotonic())
+            self.rider.hear(message, self.ros_time(), self.waiting_time())
 
     # Set points.
 
@@ -359,7 +371,7 @@ class StewartCommandNode(ManagedNode):
         core = self.core
         if core is None or core.phase == OFF:
             return
-        now = monotonic()
+        now = self.waiting_time()
         timeout = core.options.state_timeout
         # A tick that comes late itself says nothing: what has arrived meanwhile has yet to be taken in.
         on_time = now - self._ticked < 1.0 / core.options.rate + 0.5 * timeout
@@ -406,7 +418,7 @@ class StewartCommandNode(ManagedNode):
             report.add(diagnostics.WARN, f"waiting: {self.states.bad or core.reason}")
         elif self.states.bad:
             report.add(diagnostics.WARN, f"leg lengths are not used: {self.states.bad}")
-        self.rider.describe(report, monotonic())
+        self.rider.describe(report, self.waiting_time())
         self.states.describe(report)
         for refused in (self.refused, core.refusal):
             if refused:

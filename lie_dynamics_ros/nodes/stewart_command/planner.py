@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from collections.abc import Callable
 
 from ...ros.node.background import Background, Job
 from .core import Plan, StewartCommandCore
@@ -15,13 +15,19 @@ LEAST_LEAD, MOST_LEAD = 0.02, 1.0
 class Planner:
     """Has one target planned at a time; the last one counts.
 
+    Parameters
+    ----------
+    now : callable
+        Returns the time in which motions go on [s].
+
     Attributes
     ----------
     lead : float
         Time that planning is given [s].
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
         self.lead = LEAST_LEAD
         self._background = Background("plans")
         self._plan: tuple[Job, float] | None = None
@@ -53,14 +59,14 @@ class Planner:
         plan = core.ask(target, self.lead)
         if plan is not None:
             job = Job(None, plan.make)
-            self._plan = job, monotonic()
+            self._plan = job, self._now()
             self._background.start(job)
 
     def go_on(self, core: StewartCommandCore) -> None:
         """Take what has been planned, and have planned what waits."""
         if self._plan is not None and self._plan[0].done:
             (job, asked), self._plan = self._plan, None
-            self.lead = min(max(LEAST_LEAD, 2.0 * (monotonic() - asked)), MOST_LEAD)
+            self.lead = min(max(LEAST_LEAD, 2.0 * (self._now() - asked)), MOST_LEAD)
             plan: Plan = job.result()
             core.take(plan)
         if self._plan is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +93,7 @@ class CommandServices:
 
     def on_imu(self, message: Imu) -> None:
         """Keep what levels the platform."""
-        self._imu = message, monotonic()
+        self._imu = message, self._node.waiting_time()
 
     def _core(self, what: str) -> StewartCommandCore:
         core = self._node.core
@@ -106,7 +105,7 @@ class CommandServices:
         """Slow down and hold; return why, or raise why not."""
         core, node = self._core("hold"), self._node
         timeout = core.options.state_timeout
-        if timeout and monotonic() - node.heard > timeout:
+        if timeout and node.waiting_time() - node.heard > timeout:
             raise MessageError("stale", f"no leg lengths for {timeout:g} s")
         node.rider.end()
         node.planner.wait_no_more()
@@ -118,7 +117,7 @@ class CommandServices:
         """Go to the pose that levels the platform by the IMU, about the tool's origin."""
         core, settings, (message, heard) = self._core("level"), self._node.settings, self._imu
         tool = settings["frame_prefix"] + settings["tool_frame"]
-        target = level_target(core, message, monotonic() - heard, frames_of(settings)[1], tool)
+        target = level_target(core, message, self._node.waiting_time() - heard, frames_of(settings)[1], tool)
         self._node.ask(core, target)
         return "the platform goes to where the IMU is level"
 
@@ -126,7 +125,7 @@ class CommandServices:
         """Follow the vehicle, or go to the home pose."""
         core, node = self._core("ride"), self._node
         if begin:
-            node.rider.begin(core, monotonic())
+            node.rider.begin(core, node.waiting_time())
             return "following the vehicle"
         node.ask(core, node.rider.home(core))
         return "the platform goes to its home pose"

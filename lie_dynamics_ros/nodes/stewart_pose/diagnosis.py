@@ -21,14 +21,14 @@ HORIZON, OFFSET_HORIZON = 60.0, 2.0
 """Furthest that the diagnostics look ahead for a singular pose, and on offset joints, where it takes longer [s]."""
 
 
-def describe_temperatures(inputs: LegInputs, report: Report, active: bool) -> None:
-    """Tell the temperatures, and of which legs there is none yet."""
+def describe_temperatures(inputs: LegInputs, report: Report, active: bool, now: float) -> None:
+    """Tell the temperatures at a time [s], and of which legs there is none yet, or an old one."""
     known = inputs.temperatures.values
     report.values["leg temperatures [deg C]"] = ", ".join(f"{value:.1f}" for value in known)
     missing = [leg for leg, value in zip(inputs.names, known, strict=False) if np.isnan(value)]
     if active and missing:
         report.add(diagnostics.WARN, f"no temperature of {', '.join(missing)} yet: that of reference is taken")
-    old = inputs.temperatures.old()
+    old = inputs.temperatures.old(now)
     if active and old:
         report.add(diagnostics.WARN, f"temperatures of {', '.join(old)} were told over {OLD:g} s ago")
 

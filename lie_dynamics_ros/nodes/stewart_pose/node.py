@@ -189,7 +189,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
     def _on_temperature(self, message: Temperature) -> None:
         inputs = self.inputs
         if inputs is not None and self.stream.open:
-            self.stream.accept(lambda: inputs.temperatures.take(message.header.frame_id, message.temperature))
+            leg, now = message.header.frame_id, self.waiting_time()
+            self.stream.accept(lambda: inputs.temperatures.take(leg, message.temperature, now))
 
     def _mark(self) -> None:
         """Publish markers of a pose that is new since the last ones."""
@@ -239,7 +240,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         values["restarts"] = self._restarts
         values["TF"] = "published" if self._outputs.tf else "not published"
         if self.settings["use_leg_temperatures"]:
-            describe_temperatures(self.inputs, report, self.stream.open)
+            describe_temperatures(self.inputs, report, self.stream.open, self.waiting_time())
         if isinstance(core, FusingCore):
             describe_fusion(core, self.inputs.names, report, self.stream.open)
             return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from ...core.errors import MessageError
@@ -28,10 +26,10 @@ class LegTemperatures:
     def __init__(self, legs: tuple[str, ...]) -> None:
         self._legs = legs
         self.values = np.full(LEGS, np.nan)
-        self._told = np.full(LEGS, np.inf)  # steady times [s]
+        self._told = np.full(LEGS, np.inf)  # times [s]
 
-    def take(self, leg: str, temperature: float) -> None:
-        """Take in the temperature of a leg, or of all where its name is empty [deg C].
+    def take(self, leg: str, temperature: float, now: float) -> None:
+        """Take in the temperature of a leg, or of all where its name is empty [deg C], at a time of a steady clock [s].
 
         Raises
         ------
@@ -46,8 +44,8 @@ class LegTemperatures:
                 f"{leg or 'all legs'}: {temperature} deg C; expected {COLDEST:g} to {HOTTEST:g}",
             )
         place = slice(None) if not leg else self._legs.index(leg)
-        self.values[place], self._told[place] = temperature, perf_counter()
+        self.values[place], self._told[place] = temperature, now
 
-    def old(self) -> list[str]:
-        """Return names of the legs whose temperature was told longer than `OLD` ago."""
-        return [leg for leg, told in zip(self._legs, self._told, strict=True) if perf_counter() - told > OLD]
+    def old(self, now: float) -> list[str]:
+        """Return names of the legs whose temperature was told longer than `OLD` before a time [s]."""
+        return [leg for leg, told in zip(self._legs, self._told, strict=True) if now - told > OLD]

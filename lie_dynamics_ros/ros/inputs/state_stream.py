@@ -83,8 +83,11 @@ class StateStream:
         self.responses = ResponseTimes()
         self._times = StateTimes()
         self._decode = StateDecoder().decode
-        self._last: float | None = None  # steady time [s]
-        self._answered: tuple[int, float] | None = None  # time of the last state answered [ns], steady time [s]
+        self._last: float | None = None  # arrival of the last state, steady time [s]
+        self._heard = 0.0  # the same by `ManagedNode.waiting_time` [s]
+        self._answered: int | None = None  # time of the last state answered [ns]
+        self._since = 0.0  # its arrival, as `_heard`; or since when one is waited for
+        self._stood: float | None = None  # simulated time at the last report [s]
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._age = 0  # of the state that is being answered, at its arrival [ns]
         self._then: Callable[[], None] | None = None
@@ -113,7 +116,8 @@ class StateStream:
         """Begin to answer."""
         self.responses.reset()
         self._times.reset()
-        self._last = self._answered = None
+        self._last = None
+        self.wait_anew()
         self.open = True
         self._before = self.statistics.answered
         self._say_waiting()
@@ -129,31 +133,35 @@ class StateStream:
         """
         if self._answered is None or not self._times.timeout:
             return self._answered is not None
-        stamp, arrival = self._answered
-        oldest = share * self._times.timeout
-        return (perf_counter() - arrival) * 1e9 <= oldest and self._node.ros_time() - stamp <= oldest
+        oldest, node = share * self._times.timeout, self._node
+        return (node.waiting_time() - self._since) * 1e9 <= oldest and node.ros_time() - self._answered <= oldest
 
     def hears(self) -> bool:
         """Tell whether states come, where they are to be answered."""
-        return not self.open or self._is_recent(self._last)
+        return not self.open or (self._last is not None and self._is_recent(self._heard, diagnostics.PERIOD))
 
-    def silence(self) -> str:
-        """Tell why no state has been answered for as long as `hears` waits; empty where one has."""
-        if self._is_recent(None if self._answered is None else self._answered[1]):
+    def silence(self, longest: float) -> str:
+        """Tell why no state has been answered for longer than some time [s], and `STATE_TIMEOUT`; empty where one has.
+
+        Silence lasts as long as `ManagedNode.waiting_time` tells; where both are 0, none is too long.
+        """
+        if not max(self._node.settings["state_timeout"], longest):
             return ""
-        if not self.hears():
+        if self._is_recent(self._since, longest):
+            return ""
+        if self._last is None or not self._is_recent(self._heard, longest):
             return "joint states have ceased"
         return f"joint states cannot be answered: {self.statistics.problem or 'some joints are in none'}"
 
-    def _is_recent(self, moment: float | None) -> bool:
-        longest = max(self._node.settings["state_timeout"], diagnostics.PERIOD)
-        return moment is not None and perf_counter() - moment <= longest
+    def _is_recent(self, moment: float, longest: float) -> bool:
+        return self._node.waiting_time() - moment <= max(self._node.settings["state_timeout"], longest)
 
     def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""
         if not self.open:
             return
         begin = self._last = perf_counter()
+        heard = self._heard = self._node.waiting_time()
         statistics, times = self.statistics, self._times
         try:
             # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
@@ -167,7 +175,7 @@ class StateStream:
             measured = now - age
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()
-            self._answered = measured, begin
+            self._answered, self._since = measured, heard
         except WaitingError:
             times.answered()
             return
@@ -203,8 +211,7 @@ class StateStream:
 
     def require_fresh(self) -> None:
         """Raise MessageError where the state has become stale meanwhile, as where the process was frozen."""
-        assert self._last is not None
-        age, timeout = self._age * 1e-9 + perf_counter() - self._last, self._times.timeout * 1e-9
+        age, timeout = self._age * 1e-9 + self._node.waiting_time() - self._heard, self._times.timeout * 1e-9
         if timeout and age > timeout:
             raise MessageError(
                 STALE, f"a state was {age:.3f} s old when its answer was ready; state_timeout is {timeout:.3f} s"
@@ -225,8 +232,7 @@ class StateStream:
 
         Where states are held against the system's clock, an old one is but late: the robot is where it was.
         """
-        simulated = self._node.get_parameter("use_sim_time").value
-        return self._times.went_back > AGAIN and (simulated or not self._times.timeout)
+        return self._times.went_back > AGAIN and (self._node.simulated_time or not self._times.timeout)
 
     def accept(self, take: Callable[[], None]) -> bool:
         """Take in a message that is not a state; whatever is wrong with it is counted. Tells whether it was taken."""
@@ -247,9 +253,14 @@ class StateStream:
         self.statistics.reject("unexpected error", text)
         self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
 
+    def wait_anew(self) -> None:
+        """Count silence from now on."""
+        self._answered = None
+        self._since = self._heard = self._node.waiting_time()
+
     def _on_time_jump(self, _: TimeJump) -> None:
         self._times.reset()
-        self._answered = None
+        self.wait_anew()
         self._restart()
 
     def describe(self, report: Report, period: float) -> None:
@@ -272,11 +283,14 @@ class StateStream:
             text = f"{rejected} messages dropped: {self.statistics.problem}"
             report.add(diagnostics.ERROR, text)
             log.error(text, throttle_duration_sec=SAY_AGAIN)
+        before, self._stood = self._stood, self._node.waiting_time() if self._node.simulated_time else None
+        if self._stood is not None and self._stood == before:
+            text = f"simulated time stands still at {self._stood:.3f} s"
+            report.add(diagnostics.WARN, f"{text}: the simulator is paused, or nobody publishes /clock")
         if self._last is None:
             report.add(diagnostics.WARN, self._say_waiting())
-            return
-        if not self.hears():
-            text = f"stale: no {self._what} received on {topic} for {perf_counter() - self._last:.1f} s"
+        elif not self.hears():
+            text = f"stale: no {self._what} received on {topic} for {self._node.waiting_time() - self._heard:.1f} s"
             report.add(diagnostics.ERROR, text)
             log.error(text, throttle_duration_sec=SAY_AGAIN)
 

@@ -140,6 +140,11 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         """Return the state in a message; raises MessageError where it holds none."""
         return self.inputs.read(message, time, now, age)
 
+    def time_source_changed(self) -> None:
+        """Wait for states anew."""
+        super().time_source_changed()
+        self.stream.wait_anew()
+
     def hears(self) -> bool:
         """Tell whether the node hears what it works on, as far as it needs to hear anything."""
         return super().hears() and self.stream.hears()

@@ -59,6 +59,9 @@ START_DELAY = 0.01
 MOST_NAMED = 10
 """Unknown parameters that the log names."""
 
+LONGEST_REST = 4.0
+"""Longest steady time that rest is waited for where simulated time goes slower, or stands still [s]."""
+
 LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
 """Longest wait at the end for what was published to reach its subscribers [s]: answers, and the rest."""
 
@@ -92,8 +95,13 @@ class ManagedNode(LifecycleNode):
     ----------
     ros_time : callable
         Returns the time [ns] of the node's clock.
+    waiting_time : callable
+        Returns the time [s] by which silence and waiting are measured: simulated time where the node uses it, so that a
+        simulator that is paused or slow lets nothing run out; else steady time.
     watchdog : ConnectivityWatchdog or None
         Tells whether the process can be reached, while it spins.
+    simulated_time : bool
+        Whether the node uses simulated time.
     told_to_end : callable
         Tells whether the process is to end, for what waits in a transition.
     """
@@ -103,6 +111,7 @@ class ManagedNode(LifecycleNode):
         self.failure = ""
         self.watchdog: ConnectivityWatchdog | None = None
         self.told_to_end: Callable[[], bool] = lambda: False
+        self.simulated_time: bool | None = None
         super().__init__(name, **kwargs)
         refuse_impossible_transitions(self)
         self.settings = Settings(
@@ -112,7 +121,7 @@ class ManagedNode(LifecycleNode):
         self.add_post_set_parameters_callback(lambda _: self._follow_time())
         self._start_pending: bool = self.settings["autostart"]
         self._put_off: Callable[[], None] | None = None  # a transition that waits for rest
-        self._rest_until = 0.0  # steady time [s]
+        self._rest_until = 0.0, 0.0  # by `waiting_time`, and at the latest, steady [s]
         self._rest_timer = self.create_timer(
             REST_CHECK, self._check_rest, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -154,6 +163,9 @@ class ManagedNode(LifecycleNode):
     def settings_changed(self, names: set[str]) -> None:
         """React to parameters that have changed."""
 
+    def time_source_changed(self) -> None:
+        """React to another `use_sim_time`: times of `waiting_time` before and after cannot be compared."""
+
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds; what takes long is left as a part of it."""
 
@@ -178,11 +190,24 @@ class ManagedNode(LifecycleNode):
 
     def _follow_time(self) -> None:
         # Asking the node's clock costs fifty times as much, and matters only where time is simulated.
-        simulated = self.get_parameter("use_sim_time").value
+        simulated = bool(self.get_parameter("use_sim_time").value)
+        before, self.simulated_time = self.simulated_time, simulated
+        if simulated is before:
+            return
         self.ros_time: Callable[[], int] = self._clock_time if simulated else time.time_ns
+        self.waiting_time: Callable[[], float] = self._clock_seconds if simulated else time.perf_counter
+        if before is not None:
+            self.time_source_changed()
 
     def _clock_time(self) -> int:
         return int(self.get_clock().now().nanoseconds)
+
+    def _clock_seconds(self) -> float:
+        return self._clock_time() * 1e-9
+
+    def waiting_clock(self) -> Clock:
+        """Return the clock of timers whose work belongs to the robot's time, see `waiting_time`."""
+        return self.get_clock() if self.simulated_time else Clock(clock_type=ClockType.STEADY_TIME)
 
     def start(self) -> None:
         """Configure and activate now, if autostart is still to do so and everything needed is there."""
@@ -327,7 +352,13 @@ class ManagedNode(LifecycleNode):
         if self.state != "active" or self.at_rest():
             return False
         self.brake()
+        self._rest_until = self.waiting_time() + REST_TIME, time.perf_counter() + LONGEST_REST
         return True
+
+    def rest_awaited(self) -> bool:
+        """Tell whether rest, which `brake_to_end` began, is still to be waited for."""
+        due, latest = self._rest_until
+        return not self.at_rest() and self.waiting_time() <= due and time.perf_counter() <= latest
 
     def _on_transition(self, request: Any, make: Callable[[], None]) -> None:
         """Make a transition that was asked for, out of the active state once what the node commands is at rest."""
@@ -335,13 +366,13 @@ class ManagedNode(LifecycleNode):
         transition = request.transition
         leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVES_ACTIVE
         if leaves and self.brake_to_end():
-            self._put_off, self._rest_until = make, time.monotonic() + REST_TIME
+            self._put_off = make
             self._rest_timer.reset()
         else:
             make()
 
     def _check_rest(self) -> None:
-        if self.state != "active" or self.at_rest() or time.monotonic() > self._rest_until:
+        if self.state != "active" or not self.rest_awaited():
             self._make_put_off()
 
     def _make_put_off(self) -> None:

@@ -6,7 +6,6 @@ import faulthandler
 import gc
 import os
 import sys
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -163,11 +162,8 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
 
 def _come_to_rest(nodes: Sequence[Node], executor: Executor, signals: EndSignals) -> None:
     """Go on until what the nodes command is at rest: `REST_TIME` at most, and no longer than until told again."""
-    until = time.monotonic() + REST_TIME
     moving = [node for node in nodes if getattr(node, "brake_to_end", bool)()]
-    while rclpy.ok() and not signals.hurry and any(not node.at_rest() for node in moving):
-        if time.monotonic() > until:
-            break
+    while rclpy.ok() and not signals.hurry and any(node.rest_awaited() for node in moving):
         executor.spin_once(timeout_sec=REST_CHECK)
 
 

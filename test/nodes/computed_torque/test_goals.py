@@ -201,17 +201,63 @@ def test_whatever_ends_a_trajectory_ends_its_goal_with_the_reason(loop, event):
         loop.change(mode="passivity_based")
         loop.step()
     elif event == "gap":
-        loop.k += 300
+        loop.k += 1300
         loop.step()
     elif event == "robot":
         loop.core = type(core)(panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), core.options)
         loop.core.succeed(core)
     else:
         getattr(core, event)()
-    expected = {"hold": "hold", "stop": "somebody said so", "mode": "mode", "gap": "no state for 0.3",
+    expected = {"hold": "hold", "stop": "somebody said so", "mode": "mode", "gap": "no state for 1.3",
                 "forget": "time", "end": "not active", "robot": "description"}[event]  # fmt: skip
     code, text, canceled = result(loop, goal)
     assert code == PATH_TOLERANCE_VIOLATED and expected in text and not canceled
+
+
+@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based", "adaptive"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])  # of its speed that the robot kept meanwhile
+def test_a_short_silence_of_states_pauses_a_goal(mode, share):
+    loop = Loop(rate=1000.0, mode=mode)
+    loop.run(0.05)
+    goal = pursue(loop, moved([1.0], SWING))
+    loop.run(0.5)
+    before = loop.answers[-1].desired
+    loop.k += 300  # the robot is where it was
+    loop.arm.qd *= share
+    first = loop.step()
+    assert "0.301 s: motions paused" in loop.core.note
+    np.testing.assert_array_equal(first.desired.position, before.position)
+    np.testing.assert_allclose(first.desired.velocity, share * before.velocity, atol=0.02)
+    begun = len(loop.answers)
+    loop.run(1.1)
+    assert result(loop, goal)[:2] == (SUCCESSFUL, "")
+    again = loop.answers[begun:]
+    steps = np.abs(np.diff([a.total for a in again], axis=0)) / loop.core.limit
+    assert steps.max() < 0.01  # of the limits, at 1 kHz
+    assert max(np.abs(a.error).max() for a in again) < 0.01
+
+
+def test_a_robot_that_has_moved_off_in_a_silence_goes_on_with_nothing(loop):
+    goal = pursue(loop, moved([1.0], SWING))
+    loop.run(0.5)
+    loop.k += 300
+    loop.arm.q[2] += 0.11
+    loop.step()
+    code, text, canceled = result(loop, goal)
+    assert code == PATH_TOLERANCE_VIOLATED and "panda_joint3 has moved 0.1" in text and not canceled
+    np.testing.assert_array_equal(loop.answers[-1].desired.position, loop.answers[-1].position)
+
+
+def test_silence_is_no_time_to_come_within_a_tolerance_in(loop):
+    goal = pursue(loop, moved([0.5], SWING), end=[Tolerance(NAMES[0], 1e-9, 0.0)], patience=1.0)
+    loop.run(0.6)
+    assert goal.ended is not None
+    for _ in range(3):
+        loop.k += 900
+        loop.run(0.1)
+    assert loop.core.goals.active == [goal]
+    loop.run(0.7)
+    assert result(loop, goal)[0] == GOAL_TOLERANCE_VIOLATED
 
 
 def test_a_change_of_gains_leaves_goals_alone(loop):

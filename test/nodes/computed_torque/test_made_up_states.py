@@ -58,7 +58,7 @@ def test_stops_where_a_joint_is_too_fast(bench):
 
 
 def test_a_gap_in_the_states_drops_the_trajectory(bench):
-    driver = Driver(bench, state_timeout=0.2)
+    driver = Driver(bench, state_timeout=0.2, silence_timeout=0.2)
     driver.ask(MIDDLE)
     publisher = bench.publisher(JointTrajectory, f"{driver.node}/joint_trajectory")
     publisher.publish(trajectory(ARM_JOINTS, [20.0], [MIDDLE + 0.5], [np.zeros(7)]))

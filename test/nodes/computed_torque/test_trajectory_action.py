@@ -264,10 +264,10 @@ def test_goals_do_not_wait_for_states_that_are_not_answered(world, silence):
     node.take()
     run(world, 0.1)
     node._action, node._answer, node._go_on = server, None, server.tell_results
-    node.stream = SimpleNamespace(hears=lambda: "ceased" not in silence, silence=lambda: "")
+    node.stream = SimpleNamespace(hears=lambda: "ceased" not in silence, silence=lambda longest: "")
     ComputedTorqueNode._on_timer(node)
     assert handle.result is None
-    node.stream.silence = lambda: silence
+    node.stream.silence = lambda longest: silence
     ComputedTorqueNode._on_timer(node)
     assert handle.status == "aborted" and handle.result.error_string == silence
 

@@ -20,7 +20,7 @@ class Ticks:
         assert self.node.trigger_configure().name == "SUCCESS", self.node.failure
         assert self.node.trigger_activate().name == "SUCCESS"
         self.core, self.now, self.period, self.sent = self.node.core, 0.0, 1.0 / rate, []
-        monkeypatch.setattr(module, "monotonic", lambda: self.now)
+        monkeypatch.setattr(self.node, "waiting_time", lambda: self.now)
         keep = lambda m: self.sent.append((m.position[:], m.velocity[:]))  # noqa: E731
         monkeypatch.setattr(self.node._outputs.commands, "send", keep)
         self.hear()
@@ -57,11 +57,9 @@ def ticks(bench, monkeypatch):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Let the clock of all parts of a node be that of its ticks, and plans be made as soon as they are asked for."""
+    """Let plans be made as soon as they are asked for."""
 
     def make(run):
-        for other in ("services", "planner"):
-            monkeypatch.setattr(f"lie_dynamics_ros.nodes.stewart_command.{other}.monotonic", lambda: run.now)
         monkeypatch.setattr(run.node.planner._background, "start", lambda job: job.run())
 
     return make

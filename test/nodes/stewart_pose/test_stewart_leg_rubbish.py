@@ -13,7 +13,6 @@ from sensor_msgs.msg import JointState
 from lie_dynamics_ros.core.errors import MessageError, WaitingError
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
-from lie_dynamics_ros.ros.inputs import leg_temperatures
 from lie_dynamics_ros.ros.inputs.leg_inputs import LegInputs
 from lie_dynamics_ros.ros.inputs.leg_temperatures import LegTemperatures
 
@@ -52,7 +51,7 @@ def test_good_readings_of_each_leg_make_states_after_any_rubbish(form, fusion):
         rng, time = np.random.default_rng(seed), 10**12
         inputs = LegInputs(LEGS, readings, fusion, [("wire", 1e6, 1.0)] if fusion else [])
         inputs.age_limit = 100 * MS
-        inputs.temperatures.take("", 2000.0)
+        inputs.temperatures.take("", 2000.0, 0.0)
         for _ in range(60):
             time += MS
             with contextlib.suppress(MessageError, WaitingError):
@@ -83,13 +82,9 @@ def test_a_leg_is_heard_alone_that_was_heard_among_others(size):
         inputs.read(JointState(name=[LEGS[5]], position=[0.5]), 2 * MS, 0, 0.0)
 
 
-def test_temperatures_that_nobody_tells_any_more_are_named(monkeypatch):
-    now = 1000.0
-    monkeypatch.setattr(leg_temperatures, "perf_counter", lambda: now)
+def test_temperatures_that_nobody_tells_any_more_are_named():
     temperatures = LegTemperatures(tuple(LEGS))
-    temperatures.take("", 30.0)
-    now += 50.0
-    temperatures.take(LEGS[3], 31.0)
-    assert not temperatures.old()
-    now += 20.0
-    assert temperatures.old() == [leg for leg in LEGS if leg != LEGS[3]]
+    temperatures.take("", 30.0, 1000.0)
+    temperatures.take(LEGS[3], 31.0, 1050.0)
+    assert not temperatures.old(1050.0)
+    assert temperatures.old(1070.0) == [leg for leg in LEGS if leg != LEGS[3]]

@@ -82,10 +82,10 @@ def test_values_that_cannot_be_used_are_named(values, words):
 def test_temperatures_by_leg_and_of_all():
     legs = tuple("abcdef")
     temperatures = LegTemperatures(legs)
-    temperatures.take("", 21.0)
-    temperatures.take("c", 30.0)
+    temperatures.take("", 21.0, 0.0)
+    temperatures.take("c", 30.0, 0.0)
     assert temperatures.values.tolist() == [21.0, 21.0, 30.0, 21.0, 21.0, 21.0]
     for leg, value in (("x", 20.0), ("a", float("nan")), ("a", float("inf")), ("", -300.0)):
         with pytest.raises(MessageError):
-            temperatures.take(leg, value)
+            temperatures.take(leg, value, 0.0)
     assert temperatures.values.tolist() == [21.0, 21.0, 30.0, 21.0, 21.0, 21.0]

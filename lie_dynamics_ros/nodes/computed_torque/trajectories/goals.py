@@ -156,6 +156,12 @@ class Goals:
         for goal in list(self.active):
             self.finish(goal, code, reason, goal.canceling)
 
+    def wait(self, time: int) -> None:
+        """Let a time [ns] in which motions paused not count."""
+        for goal in self.active:
+            if goal.ended is not None:
+                goal.ended += time
+
     def update(self, stamp: int, player: TrajectoryPlayer, error: Array, rate: Array) -> list[Goal]:
         """Go on after a state.
 

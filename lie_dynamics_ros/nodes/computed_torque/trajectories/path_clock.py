@@ -41,6 +41,12 @@ class PathClock:
         """Show time itself from the next time on, at the rate it has."""
         self._stamp = None
 
+    def pause(self, stamp: int, share: float, within: float) -> None:
+        """Let nothing have passed on it until a time [ns], from a share of its rate rise again, as by `follow`."""
+        if self._stamp is not None:
+            self._stamp, self.rate, self.slope = stamp, share * self.rate, 0.0
+            self.follow(self.wanted, within)
+
     @property
     def steady(self) -> bool:
         """Whether it is as fast as time, and stays so."""
