@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import rclpy
 import yaml
@@ -75,10 +78,12 @@ def test_a_number_for_a_list_is_told_as_a_list():
     assert setting.valid(100.0) == setting.valid(100) == "a valid value of kp: [100.0]"
 
 
-def test_a_file_with_a_number_for_a_list_is_refused_with_the_list(capfd):
-    main = __import__("lie_dynamics_ros.nodes.computed_torque.node", fromlist=["main"]).main
-    assert main(["--ros-args", "-p", "kp:=100.0"]) == 1
-    assert "a valid value of kp: [100.0]" in capfd.readouterr().err
+def test_a_file_with_a_number_for_a_list_is_refused_with_the_list():
+    code = "import sys; from lie_dynamics_ros.nodes.computed_torque.node import main; sys.exit(main(sys.argv[1:]))"
+    arguments = [sys.executable, "-c", code, "--ros-args", "-p", "kp:=100.0"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "a valid value of kp: [100.0]" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ DESCRIBED = [kind for kind in NODE_CLASSES if hasattr(NODE_CLASSES[kind], "_say_
 def test_a_volatile_publisher_of_the_description_is_named_with_the_remedy(bench, kind, durability):
     quality = QoSProfile(depth=1, durability=DurabilityPolicy[durability])
     topic = f"{bench.namespace}/robot_description"
-    publisher = bench.node.create_publisher(String, topic, quality)
+    publisher = bench.publisher(String, topic, quality, heard=False)
     node = NODE_CLASSES[kind](
         namespace=bench.namespace, cli_args=["--ros-args", "-p", "autostart:=false"], context=bench.node.context
     )

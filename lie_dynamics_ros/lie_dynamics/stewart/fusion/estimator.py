@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import block_diag
 
 from ...engine.fastcall.status import taken
 from ...lie import se3
@@ -156,7 +155,9 @@ class StewartFusion:
         if self._late:
             x[last] = delay
             variances.append(np.zeros(1))
-        covariance = block_diag(np.diag(np.concatenate(variances)), errors)
+        known = np.concatenate(variances)
+        covariance = np.diag(np.append(known, np.zeros(len(errors))))
+        covariance[len(known) :, len(known) :] = errors
         if self._late:
             sign = np.append(-np.ones(len(self._points)), 1.0)
             part = slice(mk.E_DELAY, mk.E_DELAY + len(sign))
