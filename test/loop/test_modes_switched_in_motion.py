@@ -50,7 +50,9 @@ def judge(arm, loop, before, seconds=1.5):
 def switches():
     pairs = [(a, b) for a in PATHS for b in CONTROL_MODES if a != b]
     for k, (first, then) in enumerate(pairs):
-        yield ARMS[k % 4], first, then, *LOOPS[(k + k // 4) % 4], k
+        rate, delay = LOOPS[(k + k // 4) % 4]
+        marks = [pytest.mark.slow] if rate > 1000.0 and k > 3 else []  # the dearest ones
+        yield pytest.param(ARMS[k % 4], first, then, rate, delay, k, marks=marks)
 
 
 @pytest.mark.parametrize(("name", "first", "then", "rate", "delay", "seed"), switches())

@@ -82,7 +82,7 @@ def test_derivatives_against_differences(kind, free, rng):
     assert relative(point.values["effort"], tau) < 1e-9
 
 
-@pytest.mark.parametrize("kind", [*KINDS[:-1], pytest.param(KINDS[-1], marks=pytest.mark.slow)])  # a user's joint
+@pytest.mark.parametrize("kind", [*KINDS[:-2], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[-2:])])
 def test_rates_and_ends(kind, rng):
     """Rates are those of the configurations, accelerations those of the rates; both states are met."""
     _, model, task, goal, rates = asked(rng, kind)
