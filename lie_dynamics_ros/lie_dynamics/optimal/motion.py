@@ -21,7 +21,8 @@ from .chart import to_chart
 from .interior_point import CENTRAL, FIRST, Found, predicted_gain, solve
 from .loops import ClosedLoops
 from .modes import Conditions, Terms, shapes_at
-from .problem import Obstacles, Problem, Task
+from .problem import Problem
+from .task import Obstacles, Task
 
 Array = npt.NDArray[np.float64]
 
