@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..lie._arrays import as_numbers, count_of, number_of
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import by_name, require_finite, require_result
 from ..model.model import Model
 from .constraint_set import ConstraintSet
@@ -55,7 +55,7 @@ class Assembly:
     iterations: int
 
 
-@of_model
+@validate_model
 def assemble(
     model: Model,
     constraints: ConstraintSet,
@@ -158,7 +158,7 @@ def constraint_rank(jacobian: Array) -> int:
     return int((values > RANK_CUT * values.max(initial=0.0)).sum())
 
 
-@of_model
+@validate_model
 def consistent_velocity(
     model: Model,
     constraints: ConstraintSet,
@@ -187,7 +187,7 @@ def consistent_velocity(
     return _nearest(model, constraints, q, qd, found._replace(bias=0.0 * found.bias), held, "qd")
 
 
-@of_model
+@validate_model
 def consistent_acceleration(
     model: Model,
     constraints: ConstraintSet,

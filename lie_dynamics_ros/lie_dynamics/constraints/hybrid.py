@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie._arrays import listed
-from ..model.arguments import zero_of
+from ..model.arguments import zero_velocity
 from ..model.layout import OK
 from ..model.model import Model
 from .constraint_set import ConstraintSet
@@ -81,7 +81,7 @@ def constrained_hybrid_dynamics(
     SingularityError, GroupError
         As `constrained_forward_dynamics`.
     """
-    zero_of(model)  # refuses what is no Model
+    zero_velocity(model)  # refuses what is no Model
     mask = as_mask(model, prescribed, "prescribed")
     if model._plain and f_ext is None and stabilization is None and resolution == "least_constraint_force":
         found = _quick(model, constraints, q, qd, qdd, tau, mask)

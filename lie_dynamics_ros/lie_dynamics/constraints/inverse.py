@@ -9,7 +9,7 @@ from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..engine.fastcall.status import taken
 from ..errors import InputError
 from ..lie._arrays import as_numbers, listed
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import require_finite
 from ..model.model import Model
 from .assembly import constraint_rank
@@ -23,7 +23,7 @@ from .resolution import PLAIN_CUT, Objective, objective, refuse_rank, resolve
 Array = npt.NDArray[np.float64]
 
 
-@of_model
+@validate_model
 def constrained_inverse_dynamics(
     model: Model,
     constraints: ConstraintSet,

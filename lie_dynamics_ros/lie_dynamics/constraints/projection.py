@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..errors import SingularityError
 from ..lie._arrays import count_of, number_of
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.layout import OK
 from ..model.model import Model
 from ..model.user_joints import extend
@@ -21,7 +21,7 @@ _NONE = np.zeros(0)
 _NO_MASK = np.zeros(0, np.bool_)
 
 
-@of_model
+@validate_model
 def project_to_constraints(
     model: Model,
     constraints: ConstraintSet,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..engine.fastcall.status import taken
 from ..errors import InputError
 from ..lie._arrays import as_numbers
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import require_result
 from ..model.model import Model
 from .constraint_set import ConstraintSet
@@ -41,7 +41,7 @@ class ConstraintQuantities(NamedTuple):
     bias: Array
 
 
-@of_model
+@validate_model
 def constraint_quantities(
     model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike
 ) -> ConstraintQuantities:
@@ -108,19 +108,19 @@ def loop_tables(
     return matrix, values, wrenches
 
 
-@of_model
+@validate_model
 def constraint_jacobian(model: Model, constraints: ConstraintSet, q: npt.ArrayLike) -> Array:
     """Return A (..., m, nv), the derivative of the constraints along `Model.integrate`; errors as above."""
     return constraint_quantities(model, constraints, q, model._zero).jacobian
 
 
-@of_model
+@validate_model
 def constraint_bias(model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Return dA/dt qd (..., m); errors as above."""
     return constraint_quantities(model, constraints, q, qd).bias
 
 
-@of_model
+@validate_model
 def constraint_error(
     model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike | None = None
 ) -> Array | tuple[Array, Array]:
@@ -134,7 +134,7 @@ def constraint_error(
     return found.error if qd is None else (found.error, found.rate)
 
 
-@of_model
+@validate_model
 def loop_wrenches(
     model: Model, constraints: ConstraintSet, q: npt.ArrayLike, multipliers: npt.ArrayLike
 ) -> dict[str, Array]:

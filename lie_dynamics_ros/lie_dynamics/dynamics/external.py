@@ -10,14 +10,14 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..lie import se3
 from ..lie._arrays import as_numbers
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.model import Model
 from .kinematics import forward_kinematics
 
 Array = npt.NDArray[np.float64]
 
 
-@of_model
+@validate_model
 def external_wrench(
     model: Model,
     q: npt.ArrayLike,

@@ -139,7 +139,7 @@ def _general_forward(
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     one = _any_forward
-    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, explain=one, single=one)[0]
+    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, diagnose=one, single=one)[0]
 
 
 def _any_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:

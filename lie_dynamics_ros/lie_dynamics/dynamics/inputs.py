@@ -22,22 +22,22 @@ from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.coupling import Coupling
 from ..model.model import Model
 from ..model.user_joints import extend
-from .plain import NO_MASK, NO_WRENCH, evaluate_plain, output_shape
+from .plain import NO_MASK, NO_WRENCH, evaluate_contiguous, output_shape
 
 Array = npt.NDArray[np.float64]
 
 
 def evaluate(
     model: Model,
-    batched: Callable[..., int],
+    batch_kernel: Callable[..., int],
     inputs: dict[str, Any],
-    tails: list[str | tuple[int, ...]],
+    output_shapes: list[str | tuple[int, ...]],
     f_ext: npt.ArrayLike | None = None,
     given: npt.NDArray[np.bool_] = NO_MASK,
     threads: int = 1,
-    explain: Callable[..., int] | None = None,
+    diagnose: Callable[..., int] | None = None,
     single: Callable[..., int] | None = None,
-    more: Array | None = None,
+    parameters: Array | None = None,
     extension: Callable[..., Array] = extend,
 ) -> list[Array]:
     """Validate and broadcast the inputs, run a kernel over all states, and return its outputs.
@@ -46,11 +46,11 @@ def evaluate(
     ----------
     model : Model
         The model.
-    batched : callable
+    batch_kernel : callable
         Kernel made by `kernels.common.batch.make_batch`.
     inputs : dict
         "q" first (nq), then names and values of up to three arrays (nv), in the kernel's order.
-    tails : list
+    output_shapes : list
         Shape of each of the one or two outputs for one state; "force" (nv,), "matrix" (nv, nv) and "columns" (6, nv)
         are reduced to the independent coordinates where mimic joints are coupled.
     f_ext : array-like, shape (..., n_bodies, 6), optional
@@ -59,11 +59,11 @@ def evaluate(
         Mask, the same for all states.
     threads : int
         Number of threads that share a batch.
-    explain : callable, optional
-        Kernel for one state, same inputs, whose status tells more about a result that is not finite.
+    diagnose : callable, optional
+        Kernel for one state, same inputs, whose status says why a result is not finite.
     single : callable, optional
         Kernel for one state of any size, same inputs, which serves a state alone.
-    more : ndarray, shape (k,) or (states, k), optional
+    parameters : ndarray, shape (k,) or (states, k), optional
         One more array, the same for all states or one row for each, which the kernel takes after the others.
     extension : callable
         ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
@@ -71,8 +71,8 @@ def evaluate(
     require_model(model)
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
-    if more is None and threads == 1:
-        found = evaluate_plain(model, batched, inputs, tails, f_ext, given, single)
+    if parameters is None and threads == 1:
+        found = evaluate_contiguous(model, batch_kernel, inputs, output_shapes, f_ext, given, single)
         if found is not None:
             return found
     arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
@@ -100,38 +100,39 @@ def evaluate(
             _require_finite(model, name, array, given)
         q = extension(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
     n = int(model._rows[0, layout.N_V])
-    outputs = [np.empty((*batch, *output_shape(tail, n)), kind) for tail in tails]
+    outputs = [np.empty((*batch, *output_shape(tail, n)), kind) for tail in output_shapes]
     if count == 0:
-        return _for_caller(model, tails, outputs)
+        return _for_caller(model, output_shapes, outputs)
     none = np.empty((count, 0), kind)
     others = [array for name, array in flat.items() if name not in ("q", "f_ext")]
-    if more is not None:
-        others.append(_spread(more, (count,), kind))
+    if parameters is not None:
+        others.append(_spread(parameters, (count,), kind))
     own = [q, *others]
     others += [none] * (3 - len(others))
     data = [q, others[0], others[1], flat.get("f_ext", none), others[2]]
     targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
     if single is not None and batch == ():  # lanes for other states would be idle, and their memory slow
-        status = _run_one(model, single, own, flat.get("f_ext"), given, [t[0] for t in targets[: len(tails)]], 0)
+        results = [t[0] for t in targets[: len(output_shapes)]]
+        status = _run_one(model, single, own, flat.get("f_ext"), given, results, 0)
     else:
-        status = _run(model, batched, data, given, targets, threads)
+        status = _run(model, batch_kernel, data, given, targets, threads)
     if status != layout.OK:  # only now is it worth the time to look for what was wrong
         for name, array in flat.items():
             _require_finite(model, name, array, given)
         _check_quaternions(model, arrays[0])
-        if explain is not None:
+        if diagnose is not None:
             bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
-            results = [np.empty(t.shape[1], kind) for t in targets[: len(tails)]]
-            status = _run_one(model, explain, own, flat.get("f_ext"), given, results, bad)
+            results = [np.empty(t.shape[1], kind) for t in targets[: len(output_shapes)]]
+            status = _run_one(model, diagnose, own, flat.get("f_ext"), given, results, bad)
         _refuse(model, status)
-    return _for_caller(model, tails, outputs)
+    return _for_caller(model, output_shapes, outputs)
 
 
-def _for_caller(model: Model, tails: list[str | tuple[int, ...]], outputs: list[Array]) -> list[Array]:
+def _for_caller(model: Model, output_shapes: list[str | tuple[int, ...]], outputs: list[Array]) -> list[Array]:
     """Return the outputs in the independent coordinates."""
     if model._coupling is None:
         return outputs
-    return [_reduced(model._coupling, tail, output) for tail, output in zip(tails, outputs, strict=True)]
+    return [_reduced(model._coupling, tail, output) for tail, output in zip(output_shapes, outputs, strict=True)]
 
 
 def _expanded(coupling: Coupling, name: str, array: Array) -> Array:
@@ -161,7 +162,7 @@ def _spread(array: Array, batch: tuple[int, ...], kind: Any) -> Array:
 
 def _run(
     model: Model,
-    batched: Callable[..., int],
+    batch_kernel: Callable[..., int],
     data: list[Array],
     given: npt.NDArray[np.bool_],
     targets: list[Array],
@@ -169,10 +170,10 @@ def _run(
 ) -> int:
     count = data[0].shape[0]
     if threads == 1:
-        return int(batched(model._table, *data, given, *targets))
+        return int(batch_kernel(model._table, *data, given, *targets))
 
     def run(part: slice) -> int:
-        return int(batched(model._table, *(a[part] for a in data), given, *(t[part] for t in targets)))
+        return int(batch_kernel(model._table, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
     return int(max(_over_parts(threads, count, run)))
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..model import layout
-from ..model.arguments import of_model, require_model
+from ..model.arguments import require_model, validate_model
 from ..model.model import Model
 from .inputs import evaluate
 from .kernels.jacobians import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_batch
@@ -63,11 +63,11 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
     except (TypeError, ValueError):
         pass
     inputs: dict[str, Any] = {"q": q, "qd": model._zero}
-    (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, more=where)
+    (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, parameters=where)
     return matrix
 
 
-@of_model
+@validate_model
 def jacobian_rate(
     model: Model,
     q: npt.ArrayLike,
@@ -98,7 +98,7 @@ def jacobian_and_rate(
     except (TypeError, ValueError):
         pass
     inputs = {"q": q, "qd": qd}
-    parts = evaluate(model, jacobian_batch, inputs, ["columns", "columns"], threads=threads, more=where)
+    parts = evaluate(model, jacobian_batch, inputs, ["columns", "columns"], threads=threads, parameters=where)
     return np.concatenate(parts, axis=-2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..model.arguments import of_model, require_model
+from ..model.arguments import require_model, validate_model
 from ..model.model import Model
 from .inputs import evaluate
 from .kernels.kinematics import forward_kinematics as _single
@@ -48,7 +48,7 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
     return poses
 
 
-@of_model
+@validate_model
 def frame_pose(model: Model, q: npt.ArrayLike, frame: str | int) -> npt.NDArray[np.float64]:
     """Return the pose T_world_frame (..., 4, 4) of a body or of a frame fixed to one (or to the world) [m].
 

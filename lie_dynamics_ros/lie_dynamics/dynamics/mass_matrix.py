@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..model.arguments import require_model, zero_of
+from ..model.arguments import require_model, zero_velocity
 from ..model.model import Model
 from .inputs import evaluate
 from .inverse_dynamics import inverse_dynamics
@@ -62,7 +62,7 @@ def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: in
 
     Parameters and errors as `inverse_dynamics`; returns (..., nv) [N m, N].
     """
-    return inverse_dynamics(model, q, qd, zero_of(model), threads=threads)
+    return inverse_dynamics(model, q, qd, zero_velocity(model), threads=threads)
 
 
 def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:

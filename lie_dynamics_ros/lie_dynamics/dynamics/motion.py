@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import InputError, SingularityError
 from ..model import layout
-from ..model.arguments import of_model, require_model, zero_of
+from ..model.arguments import require_model, validate_model, zero_velocity
 from ..model.model import Model
 from .inputs import evaluate
 from .kernels.motion import (
@@ -31,7 +31,7 @@ from .kernels.motion import kinetic_energy as _energy
 Array = npt.NDArray[np.float64]
 
 
-@of_model
+@validate_model
 def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the twist of every body in its own frame. Kim (37).
 
@@ -59,7 +59,7 @@ def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, thread
     return _motion(model, {"q": q, "qd": qd, "qdd": model._zero}, threads)[0]
 
 
-@of_model
+@validate_model
 def body_accelerations(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, threads: int = 1
 ) -> Array:
@@ -95,7 +95,7 @@ def _require_mass(model: Model) -> None:
         raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
 
 
-@of_model
+@validate_model
 def total_mass(model: Model) -> float:
     """Return the mass of all bodies that move [kg]."""
     return float(model._rows[1:, layout.MASS].sum())
@@ -141,7 +141,7 @@ def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Arr
     It is -m g . c with the gravity vector g of the model, so it grows upwards for (0, 0, -9.81), and its derivative
     along q is `gravity_force`.
     """
-    sums = _sums(model, q, zero_of(model), threads)
+    sums = _sums(model, q, zero_velocity(model), threads)
     return np.asarray(-sums[..., SUM_MASS] * (sums[..., SUM_COM : SUM_COM + 3] @ model.gravity))
 
 
@@ -176,7 +176,7 @@ def momentum(
     return result
 
 
-@of_model
+@validate_model
 def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return A (..., 6, nv) with A qd the momentum about the centre of mass in the world's axes, angular part first.
 

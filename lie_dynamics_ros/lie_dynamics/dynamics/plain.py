@@ -26,11 +26,11 @@ NO_MASK = np.zeros(0, np.bool_)
 _FLOAT = np.dtype(np.float64)
 
 
-def evaluate_plain(
+def evaluate_contiguous(
     model: Model,
-    batched: Callable[..., int],
+    batch_kernel: Callable[..., int],
     inputs: dict[str, Any],
-    tails: list[str | tuple[int, ...]],
+    output_shapes: list[str | tuple[int, ...]],
     f_ext: Any,
     given: npt.NDArray[np.bool_],
     single: Callable[..., int] | None,
@@ -50,7 +50,7 @@ def evaluate_plain(
     if batch == ():
         if single is None:
             return None
-        outputs = [np.empty(output_shape(tail, model.nv)) for tail in tails]
+        outputs = [np.empty(output_shape(tail, model.nv)) for tail in output_shapes]
         state = list(inputs.values())
         state.insert(3, NO_WRENCH if f_ext is None else f_ext)
         mask = () if given is NO_MASK else (given,)
@@ -58,12 +58,12 @@ def evaluate_plain(
     if batch is None or batch == (0,):
         return None
     (count,) = batch
-    outputs = [np.empty((count, *output_shape(tail, model.nv))) for tail in tails]
+    outputs = [np.empty((count, *output_shape(tail, model.nv))) for tail in output_shapes]
     none = np.empty((count, 0))
     arrays = [*inputs.values(), none, none, none]
     load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
     targets = [*(o.reshape(count, o.size // count) for o in outputs), none]
-    status = batched(model._table, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
+    status = batch_kernel(model._table, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
     return outputs if status == layout.OK else None
 
 

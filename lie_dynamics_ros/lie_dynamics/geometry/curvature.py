@@ -12,7 +12,7 @@ from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
 from ..lie._arrays import listed
 from ..model import layout
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.coordinates import require_coordinates
 from ..model.model import Model
@@ -69,7 +69,7 @@ def _gram(bends: Array, metric: Array) -> Array:
 Array = npt.NDArray[np.float64]
 
 
-@of_model
+@validate_model
 def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     """Return the Riemann curvature of the mass metric, all indices lowered.
 
@@ -122,14 +122,14 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     return (out if model._coupling is None else coupled_curvature(model, flat, out)).reshape(shape)
 
 
-@of_model
+@validate_model
 def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
     """Return Ric_jl = M^ik R_ijkl (..., nv, nv), symmetric; errors as `curvature_tensor`."""
     tensor = curvature_tensor(model, q)
     return np.asarray(np.einsum("...ik,...ijkl->...jl", inverse_metric(model, q), tensor))
 
 
-@of_model
+@validate_model
 def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
     """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum over the planes of an orthonormal frame.
 
@@ -138,7 +138,7 @@ def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
     return np.asarray(np.einsum("...jl,...jl->...", inverse_metric(model, q), ricci_tensor(model, q)))
 
 
-@of_model
+@validate_model
 def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     """Return the sectional curvature (...) [1/(kg m^2)] of the planes that rates `u` and `v` (..., nv) span.
 

@@ -11,7 +11,7 @@ from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..lie._arrays import listed
 from ..model import layout
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.model import Model
 from .curvature import curvature_tensor
@@ -47,7 +47,7 @@ class Flatness:
         return self.flat
 
 
-@of_model
+@validate_model
 def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, seed: int = 0) -> Flatness:
     """Tell whether the mass metric is flat: whether coordinates exist in which M is constant and C vanishes.
 

@@ -24,7 +24,7 @@ from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import count_of, number_of, real_numbers
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.structure import Joint
@@ -231,7 +231,7 @@ def _across(screw: Array) -> list[tuple[str, Array]]:
     return [(f"across {k}", right[k]) for k in range(rank)]
 
 
-@of_model
+@validate_model
 def calibrate_kinematics(
     model: Model,
     frame: str,

@@ -21,7 +21,7 @@ def require_model(model: object) -> None:
         raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model, expected="a Model")
 
 
-def zero_of(model: Model) -> npt.NDArray[np.float64]:
+def zero_velocity(model: Model) -> npt.NDArray[np.float64]:
     """Return the model's rates at rest; raises InputError for what is no Model."""
     try:
         return model._zero
@@ -30,7 +30,7 @@ def zero_of(model: Model) -> npt.NDArray[np.float64]:
         raise
 
 
-def of_model(function: F) -> F:
+def validate_model(function: F) -> F:
     """Let a function refuse what is no Model; those that take but a few microseconds do so by themselves."""
 
     @wraps(function)

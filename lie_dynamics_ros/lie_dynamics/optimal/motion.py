@@ -12,7 +12,7 @@ from ..constraints.constraint_set import ConstraintSet
 from ..constraints.quantities import constraint_error, constraint_quantities
 from ..errors import DescriptionError, InputError, LieDynamicsError
 from ..lie._arrays import as_real, count_of, number_of
-from ..model.arguments import of_model
+from ..model.arguments import validate_model
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
@@ -118,7 +118,7 @@ class OptimalMotion:
         return a, b, c, d
 
 
-@of_model
+@validate_model
 def torque_optimal_motion(
     model: Model,
     start: npt.ArrayLike,
@@ -175,7 +175,7 @@ def torque_optimal_motion(
     )  # fmt: skip
 
 
-@of_model
+@validate_model
 def optimal_motion(
     model: Model,
     start: npt.ArrayLike,

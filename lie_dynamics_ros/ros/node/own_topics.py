@@ -22,7 +22,7 @@ def check_type(node: Node, type_: type, topic: str) -> None:
 
 
 def check_inputs(node: Node) -> None:
-    """Raise ConfigurationError where a remapping makes the node hear what it says itnode."""
+    """Raise ConfigurationError where a remapping makes the node hear what it says itself."""
     own = {one.topic_name for one in node.publishers} - SHARED_TOPICS
     for heard in node.subscriptions:
         if heard.topic_name in own:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ...dynamics.derivatives.regressor import torque_regressor
 from ...lie._arrays import listed
-from ...model.arguments import of_model
+from ...model.arguments import validate_model
 from ...model.configuration import require_result
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
@@ -38,7 +38,7 @@ from .loops import constraint_derivatives
 Array = npt.NDArray[np.float64]
 
 
-@of_model
+@validate_model
 def constrained_forward_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -60,7 +60,7 @@ def constrained_forward_derivatives(
     return _differentiate(model, constraints, q, qd, f_ext, problem)
 
 
-@of_model
+@validate_model
 def constrained_hybrid_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -98,7 +98,7 @@ def constrained_hybrid_derivatives(
     return _differentiate(model, constraints, q, qd, f_ext, problem)
 
 
-@of_model
+@validate_model
 def constrained_inverse_derivatives(
     model: Model,
     constraints: ConstraintSet,

@@ -15,7 +15,7 @@ from ...dynamics.derivatives.seeding import Seeding
 from ...dynamics.derivatives.sensitivity import Hold, Parameters, listed_parameters, run_seeded, with_direct
 from ...dynamics.mass_matrix import mass_matrix
 from ...lie._arrays import listed
-from ...model.arguments import of_model
+from ...model.arguments import validate_model
 from ...model.configuration import require_result
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
@@ -45,7 +45,7 @@ class ConstrainedSensitivity(NamedTuple):
     multipliers: Array
 
 
-@of_model
+@validate_model
 def constrained_forward_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -83,7 +83,7 @@ def constrained_forward_sensitivity(
     return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
 
 
-@of_model
+@validate_model
 def constrained_hybrid_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -124,7 +124,7 @@ def constrained_hybrid_sensitivity(
     return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
 
 
-@of_model
+@validate_model
 def constrained_inverse_sensitivity(
     model: Model,
     constraints: ConstraintSet,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...dynamics.jacobians import FrameKind, jacobian
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
-from ...model.arguments import of_model
+from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
@@ -55,7 +55,7 @@ class PlatformWrench:
         return np.asarray(spread @ spread.T)
 
 
-@of_model
+@validate_model
 def platform_wrench(
     model: Model,
     constraints: ConstraintSet,

@@ -243,9 +243,9 @@ def _general(
     if model._actuation_terms is not None:
         losses = joint_losses(model, shaped(inputs["qd"], n, "qd", model))
         inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
-    tails: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
-    explain = _explain_hybrid if given.size else _explain_forward
-    out = evaluate(model, _batch, inputs, tails, f_ext, given, threads, explain, extension=extend_twice)
+    output_shapes: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
+    diagnose = _explain_hybrid if given.size else _explain_forward
+    out = evaluate(model, _batch, inputs, output_shapes, f_ext, given, threads, diagnose, extension=extend_twice)
     found = HybridDynamicsDerivatives(out[0], out[-1])
     if model._actuation_terms is not None:
         _add_losses(found, given, model._actuation_terms[0])

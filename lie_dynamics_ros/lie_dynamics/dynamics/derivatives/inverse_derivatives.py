@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...model.arguments import require_model, zero_of
+from ...model.arguments import require_model, zero_velocity
 from ...model.model import Model
 from ..inputs import evaluate
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
@@ -114,7 +114,7 @@ def bias_force_derivatives(
 
     Parameters and errors as `inverse_dynamics_derivatives`.
     """
-    found = inverse_dynamics_derivatives(model, q, qd, zero_of(model), threads=threads)
+    found = inverse_dynamics_derivatives(model, q, qd, zero_velocity(model), threads=threads)
     return found.dq, found.dqd
 
 
@@ -124,5 +124,5 @@ def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 
     The Hessian of the potential energy, symmetric, for joints made of axes. Parameters and errors as
     `inverse_dynamics_derivatives`.
     """
-    still = zero_of(model)
+    still = zero_velocity(model)
     return inverse_dynamics_derivatives(model, q, still, still, threads=threads).dq

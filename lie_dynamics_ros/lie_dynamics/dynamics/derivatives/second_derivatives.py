@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie._arrays import as_numbers
-from ...model.arguments import of_model
+from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ..inputs import evaluate
@@ -45,7 +45,7 @@ class SecondDerivatives:
     dq_dqdd: Array
 
 
-@of_model
+@validate_model
 def inverse_dynamics_second_derivatives(
     model: Model,
     q: npt.ArrayLike,
@@ -135,7 +135,7 @@ class ForwardSecondDerivatives:
     dq_dtau: Array
 
 
-@of_model
+@validate_model
 def forward_dynamics_second_derivatives(
     model: Model,
     q: npt.ArrayLike,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
-from ...model.arguments import of_model
+from ...model.arguments import validate_model
 from ...model.configuration import checked, shaped
 from ...model.model import Model
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
@@ -33,7 +33,7 @@ Hold = Literal["body", "world", "aligned"]
 _HOLDS = {"body": seeds.HELD_BY_BODY, "world": seeds.HELD_BY_WORLD, "aligned": seeds.HELD_ALIGNED}
 
 
-@of_model
+@validate_model
 def inverse_dynamics_sensitivity(
     model: Model,
     q: npt.ArrayLike,
@@ -79,7 +79,7 @@ def inverse_dynamics_sensitivity(
     return np.asarray(change[0]) if single else change
 
 
-@of_model
+@validate_model
 def forward_dynamics_sensitivity(
     model: Model,
     q: npt.ArrayLike,
@@ -117,7 +117,7 @@ def forward_dynamics_sensitivity(
     return np.asarray(change[0]) if single else change
 
 
-@of_model
+@validate_model
 def hybrid_dynamics_sensitivity(
     model: Model,
     q: npt.ArrayLike,
@@ -236,7 +236,8 @@ def run_seeded(
 
     n = model._rows.shape[0] - 1
     inputs = {"q": np.broadcast_to(q, (*batch, model.nq)), "qd": qd, "qdd": qdd}
-    (change,) = evaluate(model, run, inputs, [(len(parameters), n + columns)], f_ext, threads=threads, more=values)
+    shape = (len(parameters), n + columns)
+    (change,) = evaluate(model, run, inputs, [shape], f_ext, threads=threads, parameters=values)
     return np.moveaxis(change, -2, 0), seeding
 
 
