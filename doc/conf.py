@@ -1,7 +1,7 @@
 """The documentation site, from the pages of this folder: ``make docs``.
 
-Sphinx with MyST for the pages, sphinx-gallery for examples/, and two small extensions in the folder site/: the pages of
-the API, and links to files that are not pages.
+Sphinx with MyST for the pages, sphinx-gallery for examples/, and three small extensions in the folder site/: the pages of
+the API, formulas, and links to files that are not pages.
 """
 
 import os
@@ -27,11 +27,14 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "api",
+    "formulas",
     "sources",
 ]
 exclude_patterns = ["_build", "site", "figures", "examples/*.md5", "examples/*.ipynb", "examples/*.py"]
 exclude_patterns += ["index.rst", "user_docs", "modules.rst", "lie_dynamics_ros*.rst", "__*"]  # of rosdoc2
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"  # of formulas.py
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False

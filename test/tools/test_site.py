@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path):
-    pytest.importorskip("sphinx_gallery", reason="what make docs installs is not installed")
+    for needed in ("sphinx_gallery", "latex2mathml"):
+        pytest.importorskip(needed, reason="what make docs installs is not installed")
     command = [
         sys.executable,
         "-m",

@@ -1,0 +1,20 @@
+"""Formulas as MathML, which browsers show without a script or a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+
+def _visit(self: Any, node: nodes.Element) -> None:
+    block = isinstance(node, nodes.math_block)
+    self.body.append(convert(node.astext().strip(), display="block" if block else "inline"))
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the renderer of conf.py."""
+    app.add_html_math_renderer("mathml", inline_renderers=(_visit, None), block_renderers=(_visit, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
