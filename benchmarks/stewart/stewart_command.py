@@ -48,7 +48,7 @@ def judge(paths: int) -> None:
     from test_stewart_command_rides import Rides, sway  # type: ignore[import-not-found]
     from test_stewart_command_shortest import compare  # type: ignore[import-not-found]
 
-    from lie_dynamics_ros.nodes.stewart_command.riding import RideTarget
+    from lie_dynamics_ros.nodes.stewart_command.motion_cueing import RideTarget
     from lie_dynamics_ros.nodes.stewart_command.targets import State
 
     ways = core_of(max_base_angle=0.6, max_platform_angle=0.6, mass=30.0, max_force=3000.0).ways
@@ -64,9 +64,9 @@ def judge(paths: int) -> None:
             rides.append(time.thread_time() - begin)
             return made
 
-    from lie_dynamics_ros.nodes.stewart_command import riding
+    from lie_dynamics_ros.nodes.stewart_command import motion_cueing
 
-    riding.RideTarget = Timed  # type: ignore[misc]
+    motion_cueing.RideTarget = Timed  # type: ignore[misc]
     run = Rides(max_rate=2.0, max_acceleration=20.0)
     run.go(3.0, sway)
     usual = {

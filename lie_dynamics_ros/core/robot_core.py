@@ -113,7 +113,7 @@ class RobotCore(ABC):
             self.base = self.base.with_options(options, model)
         return model if self._turned is None else model.with_gravity(self._turned)
 
-    def put_on(self, base: MovingBase) -> None:
+    def mount_on(self, base: MovingBase) -> None:
         """Let a base carry the robot from now on, as the states tell."""
         self.base = base.with_options(self.options, self.dynamics)
 
@@ -128,7 +128,7 @@ class RobotCore(ABC):
         self._turned = gravity
         self.dynamics = self.dynamics.with_gravity(gravity)
 
-    def ride(self, state: RobotState) -> None:
+    def update_base(self, state: RobotState) -> None:
         """Turn gravity as the base has turned at a state, and fill in how its motion pushes the joints."""
         base, measured = self.base, self.measured_gravity
         if base is None or state.base is None:

@@ -1,5 +1,5 @@
 """A demonstration: simulated drivers and nodes as separate processes, watched and checked."""
 
-from ..core.quiet_imports import end_quietly_while_importing
+from ..core.startup_signals import end_quietly_while_importing
 
 end_quietly_while_importing(("demo",))

@@ -123,9 +123,9 @@ def test_another_model_of_the_robot_in_motion():
         other = make_core(arm.model.with_payload("panda_link7", 0.2, [0, 0, 0.05]), mode=then)
         other.start()
         if mode == then:
-            other.succeed(loop.core)
+            other.take_over_from(loop.core)
         else:
             loop.core = loop.core.with_options(options(mode=mode))
-            other.succeed(loop.core)
+            other.take_over_from(loop.core)
         loop.core = other
         judge(arm, loop, before)

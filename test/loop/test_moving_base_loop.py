@@ -26,13 +26,13 @@ def errors(mode, told):
     model = Model.from_urdf(LEANING, base_link=LINK, locked=dict(zip(CARRIERS, BEGIN, strict=True)))
     core = cores.make_core(model, mode=mode, error_limit=0.0, velocity_tolerance=100.0)
     if told:
-        core.put_on(MovingBase(model, Model.from_urdf(LEANING, base_link=LINK, with_carriers=True), LINK))
+        core.mount_on(MovingBase(model, Model.from_urdf(LEANING, base_link=LINK, with_carriers=True), LINK))
     stamp, largest = 10**9, 0.0
     for tick in range(2600):
         q, qd = physics.q, physics.qd
         base = BaseState(q[:3], qd[:3], np.zeros(3)) if told else None
         state = RobotState(stamp, q[3:10], qd[3:10], base=base)
-        core.ride(state)
+        core.update_base(state)
         answer = core.answer(state)
         if tick == 500:  # until then it comes to rest beside the torso, which moves from the first state on
             core.follow(cores.sine(answer.desired.position, np.full(7, 0.25), np.linspace(0.5, 0.8, 7), 2.0), stamp)

@@ -9,7 +9,7 @@ from ...lie_dynamics.lie import quaternion, se3
 from ...lie_dynamics.texts import quoted
 from ..arrays import Array, all_finite
 from ..errors import MessageError
-from ..latest import Latest
+from ..expiring_value import ExpiringValue
 from ..poses import pose_on_root
 
 ODOMETRY = "odometry"
@@ -34,7 +34,7 @@ class Odometry:
         How far the times of a state and of the odometry for it may be apart [ns]; 0 for no limit.
     frame : str
         Expected frame of the poses; empty for any.
-    acceleration : Latest
+    acceleration : ExpiringValue
         Rate of the twist, shape (6,), that the root link is to have, in its frame [rad/s^2, m/s^2].
     problem : str
         Why the last message could not be used; empty where it could.
@@ -43,7 +43,7 @@ class Odometry:
     def __init__(self, model: Model) -> None:
         self._model = model
         self.timeout, self.frame = 0, ""
-        self.acceleration: Latest[Array] = Latest()
+        self.acceleration: ExpiringValue[Array] = ExpiringValue()
         self.forget()
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError, MessageError
-from ...core.latest import Latest
+from ...core.expiring_value import ExpiringValue
 from ...core.mechanism.following import MechanismFollower
 from ...core.mechanism.tracked_mechanism import TrackedMechanism, single_joints
 from ...core.robot_core import BRAKING_RATE, RESTING_SPEED, RobotCore
@@ -73,7 +73,7 @@ class ClosedLoopCore(RobotCore):
         All joints of one coordinate.
     positions, places : ndarray of int
         Where they stand in q and among rates.
-    command : Latest
+    command : ExpiringValue
         The `HybridCommand` last received, of the motors.
     """
 
@@ -106,7 +106,7 @@ class ClosedLoopCore(RobotCore):
         self.positions = np.array([joint.q_slice.start for joint in joints], dtype=np.intp)
         self.places = np.array([joint.v_slice.start for joint in joints], dtype=np.intp)
         self._motors = np.array([model.joint(name).v_slice.start for name in mechanism.motors], dtype=np.intp)
-        self.command: Latest[HybridCommand] = Latest()
+        self.command: ExpiringValue[HybridCommand] = ExpiringValue()
         self._follower = MechanismFollower(model, mechanism)
         self.set_options(options)
         self._check_motors()

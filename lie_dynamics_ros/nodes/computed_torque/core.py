@@ -228,13 +228,13 @@ class ComputedTorqueCore(Following):
         self.forget()
         self.phase, self._reason = OFF, "not active"
 
-    def succeed(self, other: ComputedTorqueCore) -> None:
+    def take_over_from(self, other: ComputedTorqueCore) -> None:
         """Go on in place of the controller of another description: its efforts pass over smoothly, its stop stays."""
         self.goals, self.clock = other.goals, other.clock
         self.goals.abort_all("the robot description has changed; the robot stays where it is")
         self.scale_speed(other._pace_factor)
         if other.model.joint_names == self.model.joint_names:
-            self._efforts.succeed(other._efforts)
+            self._efforts.take_over_from(other._efforts)
             self._effort_delay = other._effort_delay
             self._find_lead()
             self.phase, self._reason = other.phase, other._reason

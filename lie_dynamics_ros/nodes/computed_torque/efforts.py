@@ -74,7 +74,7 @@ class EffortStage:
         self.at_once()
         self.free = True
 
-    def succeed(self, other: EffortStage) -> None:
+    def take_over_from(self, other: EffortStage) -> None:
         """Take over the last efforts of another stage."""
         self._last = other._last
 

@@ -140,7 +140,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
             self.get_logger().info(f"{text}; tracking may be poor, see doc/drivers.md")
         self._answer = None
         if before is not None:
-            robot[1].succeed(before)
+            robot[1].take_over_from(before)
             self._action.tell_results(robot[1])
 
     def activate(self) -> None:

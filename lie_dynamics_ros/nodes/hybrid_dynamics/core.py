@@ -13,7 +13,7 @@ from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.dynamics_answer import DynamicsAnswer, pushes
 from ...core.errors import MessageError, ParameterError
-from ...core.latest import Latest
+from ...core.expiring_value import ExpiringValue
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
@@ -76,7 +76,7 @@ class HybridDynamicsCore(RobotCore):
 
     Attributes
     ----------
-    command : Latest
+    command : ExpiringValue
         The `HybridCommand` last received.
     """
 
@@ -85,7 +85,7 @@ class HybridDynamicsCore(RobotCore):
     def __init__(self, model: Model, options: HybridDynamicsOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
         n = len(model.joint_names)
-        self.command: Latest[HybridCommand] = Latest()
+        self.command: ExpiringValue[HybridCommand] = ExpiringValue()
         self._all: NDArray[np.bool_] = np.ones(n, dtype=bool)
         self._none: NDArray[np.bool_] = np.zeros(n, dtype=bool)
         self._any = np.full(n, np.finfo(float).max)

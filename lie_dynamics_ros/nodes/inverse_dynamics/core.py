@@ -11,7 +11,7 @@ import numpy as np
 from ...core.arrays import Array, all_finite
 from ...core.dynamics_answer import DynamicsAnswer, pushes
 from ...core.errors import MessageError, ParameterError
-from ...core.latest import Latest
+from ...core.expiring_value import ExpiringValue
 from ...core.robot_core import BRAKING_RATE, RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
@@ -69,7 +69,7 @@ class InverseDynamicsCore(RobotCore):
 
     Attributes
     ----------
-    desired : Latest
+    desired : ExpiringValue
         The acceleration last received, shape (n,) in model order [rad/s^2 or m/s^2], and the velocity that came with
         it [rad/s or m/s], or None.
     """
@@ -78,7 +78,7 @@ class InverseDynamicsCore(RobotCore):
 
     def __init__(self, model: Model, options: InverseDynamicsOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
-        self.desired: Latest[tuple[Array, Array | None]] = Latest()
+        self.desired: ExpiringValue[tuple[Array, Array | None]] = ExpiringValue()
         self.set_options(options)
 
     def set_options(self, options: InverseDynamicsOptions) -> None:

@@ -34,10 +34,10 @@ from ...ros.outputs.output import Output
 from ...ros.wire import qos
 from ...ros.wire.messages import fill_pose_from_matrix, read_field
 from .core import StewartCommandCore
+from .motion_cueing import CueingInput
 from .options import WASHOUT, StewartCommandOptions
 from .planner import Planner
 from .requests import TargetReader, check_time
-from .riding import Rider
 from .services import CommandServices
 from .targets import SHAPES, Target
 
@@ -234,7 +234,7 @@ class StewartCommandNode(ManagedNode):
         self.refused = ""
         self._reported = 0
         super().__init__("stewart_command", SETTINGS, **kwargs)
-        self.planner, self.rider = self.own(Planner(self._now)), Rider(self.get_logger())
+        self.planner, self.rider = self.own(Planner(self._now)), CueingInput(self.get_logger())
         self._outputs = SetpointOutputs(self, "~/leg_commands")
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.states = LegStates(self, self._on_lengths)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError, RequestError
+from ...core.expiring_value import ExpiringValue
 from ...core.last_link import last_link
-from ...core.latest import Latest
 from ...core.robot_core import RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, Model, frame_pose
@@ -71,7 +71,7 @@ class ToolWrenchCore(RobotCore):
 
     def __init__(self, model: Model, options: ToolWrenchOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
-        self.reading: Latest[Array] = Latest()
+        self.reading: ExpiringValue[Array] = ExpiringValue()
         self.poses: list[Pose] = []
         self.known: ForceSensorCalibration | None = None
         self.frame = ""

@@ -13,9 +13,9 @@ from ...core.base.gravity_sensor import GravitySensor
 from ...core.base.moving_base import MovingBase
 from ...core.base.odometry import Odometry, check_rates
 from ...core.errors import ConfigurationError, MessageError, WaitingError
+from ...core.expiring_value import ExpiringValue
 from ...core.external_wrenches import ExternalWrenches
 from ...core.joint_mapping import JointMapping, JointMatch
-from ...core.latest import Latest
 from ...core.robot_state import BaseState, RobotState
 from ...core.setting import Setting
 from ...core.turns import Turns, Unwinding
@@ -127,7 +127,7 @@ class RobotInputs:
         self._states, self.commands = JointMapping(self._names), JointMapping(names)
         self.unnamed = JointMapping(names).match(self.joints)
         self._carrying = JointMapping(self._names[: self._carriers])
-        self._told: Latest[Array] = Latest()  # accelerations of the joints that carry
+        self._told: ExpiringValue[Array] = ExpiringValue()  # accelerations of the joints that carry
         self.base_timeout = 0
         self.odometry = Odometry(whole) if base is not None and base.floating else None
         self.wrenches, self.wrench_timeout = ExternalWrenches(whole if self.odometry is not None else model), 0

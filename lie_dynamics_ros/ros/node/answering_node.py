@@ -149,7 +149,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         """Tell whether the node hears what it works on, as far as it needs to hear anything."""
         return super().hears() and self.stream.hears()
 
-    def between_states(self, do: Callable[[], None]) -> None:
+    def run_when_idle(self, do: Callable[[], None]) -> None:
         """Do something that takes long, when no state waits for it."""
         self.stream.after_next(do)
 

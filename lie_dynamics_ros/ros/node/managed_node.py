@@ -34,10 +34,10 @@ from ..wire.compatibility import (
 )
 from .connectivity import END_WHEN_DEAF, ConnectivityWatchdog
 from .garbage import freeze_gc, unfreeze_gc
-from .own_topics import check_inputs, check_type
 from .parameters import Settings
 from .real_time import REAL_TIME_SETTINGS
 from .spinning import EXECUTORS, REST_CHECK, REST_TIME
+from .topic_checks import check_inputs, check_type
 
 COMMON_SETTINGS = (
     Setting("autostart", True, "Configure and activate the node by itself as soon as it can be.", "at start"),
@@ -173,7 +173,7 @@ class ManagedNode(LifecycleNode):
         """Tell whether the node hears what it works on, as far as it needs to hear anything."""
         return True
 
-    def between_states(self, do: Callable[[], None]) -> None:
+    def run_when_idle(self, do: Callable[[], None]) -> None:
         """Do something that takes long, when no state waits for it."""
         do()
 

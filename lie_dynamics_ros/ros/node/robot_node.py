@@ -156,7 +156,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         core.forget()
         more = ", ..." if len(inputs.joints) > NAMED else ""
         self.get_logger().info(f"{len(inputs.joints)} joints: {', '.join(inputs.joints[:NAMED])}{more}")
-        self.between_states(self._count_payload)  # it may have been gripped while this robot was being made
+        self.run_when_idle(self._count_payload)  # it may have been gripped while this robot was being made
 
     def serve(self, inputs: Any, core: Core) -> None:
         """Answer by this core from now on."""
@@ -187,13 +187,13 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         assert self.core is not None and self.inputs is not None
         self.inputs.acceleration = self.core.acceleration
         state = self.inputs.read(message, time, now, age)
-        self.core.ride(state)
+        self.core.update_base(state)
         return state
 
     def _on_gripped(self, message: Bool) -> None:
         if message.data is not self._gripped:
             self._gripped = message.data
-            self.between_states(self._count_payload)
+            self.run_when_idle(self._count_payload)
 
     def _count_payload(self) -> None:
         """Go on with the payload as it is held or not."""

@@ -36,5 +36,5 @@ class TreeNode(RobotNode[Core]):
         core = self.make_core(model, options, friction)
         base = load_base(description, values, model) if check_base(values) else None
         if base is not None:
-            core.put_on(base)
+            core.mount_on(base)
         return RobotInputs(model, joints, base), core

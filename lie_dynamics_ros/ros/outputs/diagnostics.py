@@ -152,7 +152,7 @@ class DiagnosticsPublisher:
         self._last = self._steady.now().nanoseconds
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         self._steps: Iterator[None] = iter(())
-        self._timer = node.create_timer(PERIOD, lambda: node.between_states(self._begin), clock=self._steady)
+        self._timer = node.create_timer(PERIOD, lambda: node.run_when_idle(self._begin), clock=self._steady)
 
     def _begin(self) -> None:
         """Begin a report, after what is left of the last one, where no more states have come since."""
@@ -163,7 +163,7 @@ class DiagnosticsPublisher:
 
     def _go_on(self) -> None:
         for _ in self._steps:
-            return self._node.between_states(self._go_on)
+            return self._node.run_when_idle(self._go_on)
 
     def _make(self) -> Iterator[None]:
         """Make and publish a report; states may be answered at each yield."""

@@ -182,7 +182,7 @@ def test_another_model_takes_over_smoothly():
     last = loop.run(0.1)[-1].total
     other = ComputedTorqueCore(panda().with_payload("panda_link7", 3.0, [0, 0, 0.1]), options())
     other.start()
-    other.succeed(loop.core)
+    other.take_over_from(loop.core)
     np.testing.assert_allclose(other.answer(RobotState(loop.k * S, MIDDLE, ZERO)).total, last, atol=1e-6)
 
 

@@ -205,7 +205,7 @@ def test_whatever_ends_a_trajectory_ends_its_goal_with_the_reason(loop, event):
         loop.step()
     elif event == "robot":
         loop.core = type(core)(panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), core.options)
-        loop.core.succeed(core)
+        loop.core.take_over_from(core)
     else:
         getattr(core, event)()
     expected = {"hold": "hold", "stop": "somebody said so", "mode": "mode", "gap": "no state for 1.3",
@@ -314,13 +314,13 @@ def test_trajectories_without_goals_leave_nothing_behind(loop):
 def test_what_was_prepared_for_another_robot_is_refused(loop):
     prepared = loop.core.prepare(moved([1.0], SWING))
     other = type(loop.core)(panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), loop.core.options)
-    other.succeed(loop.core)
+    other.take_over_from(loop.core)
     loop.core = other
     loop.step()
     other.take(prepared)  # the same joints
     renamed = Model.from_urdf(PANDA.read_text().replace("panda_joint1", "shoulder"))
     loop.core = type(other)(renamed, other.options)
-    loop.core.succeed(other)
+    loop.core.take_over_from(other)
     loop.step()
     with pytest.raises(MessageError, match="another robot description"):
         loop.core.take(prepared)

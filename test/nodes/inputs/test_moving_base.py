@@ -47,7 +47,7 @@ def make(node, text, **given):
         kind, options = KINDS[node]
         core = kind(model, options.from_values(values))
     assert base_input.check_base(values)
-    core.put_on(load_base(text, values, model))
+    core.mount_on(load_base(text, values, model))
     return core
 
 
@@ -61,7 +61,7 @@ def some_state(core, rng, quiet=False):
     if quiet:
         told.velocity[:] = told.acceleration[:] = 0.0
     state = RobotState(10**9, *rng.uniform(-1.0, 1.0, (2, n)), base=told)
-    core.ride(state)
+    core.update_base(state)
     return state
 
 
@@ -105,7 +105,7 @@ def test_gravity_alone_and_what_drivers_add_of_it_follow_the_base(given, rng):
     at_rest = BaseState(state.base.position, *np.zeros((2, whole.base.v)))
     still = RobotState(10**9, state.position, np.zeros(whole.model.nv), base=at_rest)
     for core in (whole, only, without):
-        core.ride(state)
+        core.update_base(state)
     expected, _ = oracle(whole, LEANING, still, np.zeros(whole.model.nv))
     np.testing.assert_allclose(only.answer(state).effort, expected, atol=1e-10)
     np.testing.assert_allclose(without.answer(state).effort, whole.answer(state).effort - expected, atol=1e-10)
@@ -118,7 +118,7 @@ def test_a_payload_and_other_parameters_reach_what_carries_the_robot(rng):
     loaded = make("inverse_dynamics", LEANING, **ARM, **PAYLOAD, gravity=[0.0, 3.0, -9.0])
     later = core.with_options(loaded.options)
     for one in (loaded, later):
-        one.ride(state)
+        one.update_base(state)
     np.testing.assert_array_equal(later.answer(state).effort, loaded.answer(state).effort)
     text = LEANING.replace(
         "</robot>",
@@ -131,7 +131,7 @@ def test_a_payload_and_other_parameters_reach_what_carries_the_robot(rng):
     turned.move(CARRIERS, state.base.position, state.base.velocity, state.base.acceleration)
     turned.move(LEFT, state.position, state.velocity)
     np.testing.assert_allclose(later.answer(state).effort, turned.efforts(LEFT), atol=1e-6)
-    core.ride(state)
+    core.update_base(state)
     np.testing.assert_array_equal(core.answer(state).effort, before)
 
 
@@ -185,7 +185,7 @@ def test_an_imu_tells_gravity_in_the_axes_of_a_root_link_that_odometry_moves(rng
     truth = Rotation.from_quat(state.base.position[:4]).inv().apply([0.0, 0.0, -9.81])
     core.measure_gravity(truth)
     state.base.position[:4] = [0.0, 0.0, 0.0, 1.0]
-    core.ride(state)
+    core.update_base(state)
     np.testing.assert_allclose(core.answer(state).effort, expected, atol=1e-10)
     np.testing.assert_allclose(core.base_wrench(state, np.zeros(core.model.nv)), wrench, atol=1e-9)
 
@@ -199,7 +199,7 @@ def test_computed_torque_compensates_the_motion_of_its_base(given, mode, rng):
     core.start()
     first = some_state(core, rng)
     still = RobotState(first.stamp, first.position, np.zeros(core.model.nv), base=first.base)
-    core.ride(still)
+    core.update_base(still)
     effort = core.answer(still).effort
     expected, _ = oracle(core, LEANING, still, np.zeros(core.model.nv))
     np.testing.assert_allclose(effort, expected, atol=1e-9 * np.abs(expected).max())
@@ -251,7 +251,7 @@ def test_a_description_may_have_the_floating_joint_itself(rng):
         expected, _ = oracle(core, LEANING, state, np.zeros(core.model.nv))
         np.testing.assert_allclose(core.answer(state).effort, expected, atol=1e-11 * np.abs(expected).max())
         free = make("hybrid_dynamics", text, **FREE, base_link="stand", free_base=True)
-        free.ride(state)
+        free.update_base(state)
         fallen = free.answer(state)
         state.base.acceleration[:] = fallen.base_acceleration
         expected, nothing = oracle(core, LEANING, state, fallen.acceleration)

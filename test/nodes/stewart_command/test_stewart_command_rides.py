@@ -7,7 +7,7 @@ from stewart_command_runs import HOME, LEAD, Run, core_of, pose, to
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics.stewart.command import ClassicalWashout
-from lie_dynamics_ros.nodes.stewart_command.riding import RIDE_PERIOD, Ride
+from lie_dynamics_ros.nodes.stewart_command.motion_cueing import RIDE_PERIOD, MotionCueing
 
 G = 9.81
 REST, STILL = np.array([0.0, 0.0, G]), np.zeros(3)
@@ -19,7 +19,7 @@ class Rides(Run):
     def __init__(self, late=1, lead=LEAD, **values):
         super().__init__(core_of(rate=100.0, **values), late)
         self.now, self.lead = 0.0, lead
-        self.ride = Ride(self.core.options, 0.0)
+        self.ride = MotionCueing(self.core.options, 0.0)
 
     def ask(self, target):
         plan = self.core.ask(target, self.lead)
@@ -172,4 +172,4 @@ def test_no_ride_without_gravity_or_on_a_tool_that_leans():
     leaning[6] = float(np.sqrt(1.0 - 0.06**2 - 0.08**2))
     for values, word in (({"gravity": [0.0] * 3}, "gravity"), ({"tool_pose": leaning}, "leans by 0.12")):
         with pytest.raises(MessageError, match=word):
-            Ride(core_of(**values).options, 0.0)
+            MotionCueing(core_of(**values).options, 0.0)

@@ -77,7 +77,7 @@ def test_a_report_is_written_in_parts_with_room_for_states_between_them():
 
     node = SimpleNamespace(
         begin_report=begin_report,
-        between_states=waiting.append,
+        run_when_idle=waiting.append,
         create_publisher=lambda *_: SimpleNamespace(publish=published.append),
         create_timer=lambda _, callback, clock: setattr(node, "tick", callback),
         get_fully_qualified_name=lambda: "/arm/node",
@@ -95,7 +95,7 @@ def test_a_report_is_written_in_parts_with_room_for_states_between_them():
     node.tick()
     waiting.pop()()
     assert len(begun) == 2 and begun[1].parts and not published
-    node.between_states = lambda do: do()  # no more states
+    node.run_when_idle = lambda do: do()  # no more states
     node.tick()
     assert [len(message.status[0].values) for message in published] == [4, 4]
     assert not any(report.parts for report in begun)

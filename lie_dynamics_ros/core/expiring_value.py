@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 
-class Latest(Generic[Value]):
+class ExpiringValue(Generic[Value]):
     """Keeps one value, such as a command, and when it was received."""
 
     def __init__(self) -> None:

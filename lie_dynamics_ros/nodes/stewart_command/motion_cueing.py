@@ -33,7 +33,7 @@ from .targets import AT_GOAL, PathTarget, State, Ways, apart, as_far, leaving
 # Rides as the node has them: what the vehicle sends, the ride under way, and what is wrong with either.
 
 
-class Rider:
+class CueingInput:
     """The ride under way, if there is one.
 
     Parameters
@@ -43,7 +43,7 @@ class Rider:
 
     def __init__(self, logger: Any) -> None:
         self._logger = logger
-        self._ride: Ride | None = None
+        self._ride: MotionCueing | None = None
         self._bad, self._silent = "", False
 
     @property
@@ -56,7 +56,7 @@ class Rider:
         not_now = core.not_now()
         if not_now:
             raise MessageError("ride", not_now)
-        self._ride, self._bad, self._silent = Ride(core.options, now), "", False
+        self._ride, self._bad, self._silent = MotionCueing(core.options, now), "", False
 
     def end(self) -> None:
         """Follow the vehicle no more."""
@@ -102,7 +102,7 @@ class Rider:
             if target is not None:
                 planner.ask(core, target)
 
-    def _silence(self, ride: Ride) -> str:
+    def _silence(self, ride: MotionCueing) -> str:
         return f"nothing of the vehicle for {ride.timeout:g} s: the platform returns to its home pose"
 
     def describe(self, report: Report, now: float) -> None:
@@ -233,7 +233,7 @@ def _toward(ways: Ways, state: State, goal: Array) -> PlannedMotion | None:
     return None
 
 
-class Ride:
+class MotionCueing:
     """The filters of one ride, fed with what the vehicle feels.
 
     Parameters
