@@ -1,7 +1,7 @@
 """The documentation site, from the pages of this folder: ``make docs``.
 
-Sphinx with MyST for the pages, sphinx-gallery for examples/, and three small extensions in the folder site/: the pages of
-the API, formulas, and links to files that are not pages.
+Sphinx with MyST for the pages, sphinx-gallery for examples/, and three small extensions in the folder site/: the API,
+formulas, and links to files that are not pages.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The worked page doc/closed_form_2r.md: PBP (55)-(64) for two revolute joints, in symbols."""
+"""The two-link arm of doc/closed_form.md: PBP (55)-(64) for two revolute joints, in symbols."""
 
 import itertools
 from functools import cache
