@@ -27,7 +27,7 @@ from ..lie_dynamics.stewart import (
     poses_to_measure,
 )
 from ..lie_dynamics.stewart.calibration.measured import unmeasured
-from ..lie_dynamics.stewart.geometry.offset_platform import any_platform, points_of
+from ..lie_dynamics.stewart.geometry.any_platform import any_platform, points_of
 from ..lie_dynamics.texts import listed
 from .calibration_report import told, write_calibration
 from .command import check_output, ended

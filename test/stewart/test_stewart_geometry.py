@@ -293,7 +293,7 @@ def test_lengths_in_millimetres_are_refused_by_all_that_take_lengths(taker, plat
 
 
 #: Takers of lengths that only compare them, and say themselves how far beyond they are; and those of a driver.
-COMPARING = {"check_leg_limits", "leg_margins", "apply"}
+COMPARING = {"check_leg_limits", "leg_margins", "motor_margins", "apply"}
 
 
 def test_the_list_of_all_that_take_lengths_is_complete():

@@ -31,11 +31,15 @@ from .geometry.designs import dietmaier_platform as dietmaier_platform
 from .geometry.designs import griffis_duffy_platform as griffis_duffy_platform
 from .geometry.designs import reference_platform as reference_platform
 from .geometry.designs import semi_regular_platform as semi_regular_platform
+from .geometry.designs import semi_regular_rotary_platform as semi_regular_rotary_platform
 from .geometry.offset_platform import OffsetPlatform as OffsetPlatform
 from .geometry.platform import StewartPlatform as StewartPlatform
+from .geometry.point_patterns import horn_directions as horn_directions
+from .geometry.rotary_platform import RotaryPlatform as RotaryPlatform
 from .geometry.second_derivatives import leg_length_second_derivatives as leg_length_second_derivatives
 from .geometry.statics import holding_forces as holding_forces
 from .geometry.statics import leg_forces_for_wrench as leg_forces_for_wrench
+from .geometry.statics import stiffness as stiffness
 from .geometry.statics import weight_wrench as weight_wrench
 from .geometry.statics import wrench_of_leg_forces as wrench_of_leg_forces
 from .geometry.workspace import WorkspaceSlice as WorkspaceSlice

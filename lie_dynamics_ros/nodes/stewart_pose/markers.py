@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from ...core.arrays import Array
 from ...lie_dynamics.stewart import OffsetPlatform
-from ...lie_dynamics.stewart.geometry.offset_platform import points_of
+from ...lie_dynamics.stewart.geometry.any_platform import points_of
 from ...ros.wire import qos
 from .trackers import Platform
 

@@ -12,7 +12,7 @@ from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlatform
-from ...lie_dynamics.stewart.geometry.offset_platform import any_platform, points_of
+from ...lie_dynamics.stewart.geometry.any_platform import any_platform, points_of
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
 from .robot_description import locate

@@ -209,11 +209,11 @@ def add_universal(
     builder.add(body, f"{body}_cross", jt.revolute(axes[1]), shifted(z=offset), inertia, f"{joint}_2")
 
 
-def dimensions(signed: str = "", from_zero: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+def dimensions(signed: str = "", from_zero: str = "", per_leg: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function refuse, by a DescriptionError, what is no dimension: all are above zero but those named here.
 
-    What kind of thing is expected follows from what stands there when it is left out: a number, so many numbers, a
-    truth value. None says nothing.
+    Those named `per_leg` may be six numbers. What kind of thing is expected follows from what stands there when it is
+    left out: a number, so many numbers, a truth value. None says nothing.
     """
 
     def decorated(make: Callable[P, T]) -> Callable[P, T]:
@@ -230,7 +230,8 @@ def dimensions(signed: str = "", from_zero: str = "") -> Callable[[Callable[P, T
                     wanted = "" if isinstance(value, (bool, np.bool_)) else "True or False is"
                 elif isinstance(default, (float, tuple)) and key != "gravity":
                     least = -np.inf if key in signed.split() else 0.0
-                    wanted = _wanted(value, np.shape(default), least, key in from_zero.split())
+                    many = key in per_leg.split() and isinstance(value, (list, tuple, np.ndarray)) and np.shape(value)
+                    wanted = _wanted(value, (6,) if many else np.shape(default), least, key in from_zero.split())
                 else:
                     continue
                 if wanted:

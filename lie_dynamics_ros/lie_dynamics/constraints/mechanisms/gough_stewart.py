@@ -11,7 +11,7 @@ from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
-from ...stewart import reference_platform
+from ...stewart import RotaryPlatform, reference_platform
 from ..constraint_set import ConstraintSet
 from ..cut_joints import perpendicular
 from ..loop import Loop
@@ -79,7 +79,8 @@ def gough_stewart(
         For what is no dimension, and where there is no home pose.
     """
     geometry = reference_platform() if geometry is None else geometry
-    if not all(np.shape(getattr(geometry, key, 0.0)) == (6, 3) for key in ("base_points", "platform_points")):
+    points = all(np.shape(getattr(geometry, key, 0.0)) == (6, 3) for key in ("base_points", "platform_points"))
+    if isinstance(geometry, RotaryPlatform) or not points:
         raise DescriptionError(f"gough_stewart: geometry: a StewartPlatform is expected, got {geometry!r}")
     T = home_of(geometry, home, "gough_stewart")
     legs = geometry.platform_points @ T[:3, :3].T + T[:3, 3] - geometry.base_points

@@ -10,139 +10,154 @@ import numpy.typing as npt
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...stewart import RotaryPlatform, StewartError, horn_directions
+from ...stewart.geometry.checks import as_joint_centres
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates, six_legs
 from .base import DOWN, Array, about_z, add_universal, dimensions, disc, placed, require_reach, rod, shifted
-from .crossings import cosine_angle
 from .six_legs import PointLegs
 
 
 @dataclass(frozen=True, eq=False)
 class RotaryLegs(PointLegs):
-    """With cranks and rods; x and y of a leg's frame span the plane of its crank, y pointing up.
+    """With cranks and rods; x of a leg's frame points along the crank at angle 0, z is the motor's axis.
 
     Attributes
     ----------
-    crank, rod : float
-        Lengths [m].
+    geometry : RotaryPlatform
+        Cranks are its horns.
     """
 
-    crank: float
-    rod: float
+    geometry: RotaryPlatform
 
     def knees(self, positions: npt.ArrayLike) -> Array:
         """Return where cranks and rods meet (..., 6, 3) in the world, for cranks at (..., 6)."""
-        x = np.asarray(positions, dtype=float)
-        seen = self.crank * np.stack([np.cos(x), np.sin(x), 0.0 * x], axis=-1)
-        return np.asarray(self.geometry.base_points + (self.leg_frames @ seen[..., None])[..., 0])
+        return self.geometry.tips(positions)
 
     def _legs(self, T: Array) -> Array:
-        seen, home = self._seen(T), self._seen(self.pose(self.q))
-        sides = np.sign(np.sin(self.motors(self.q) - np.arctan2(home[:, 1], home[:, 0])))
-        cranks = self._cranks(seen, sides)
+        cranks = self.geometry.reached_angles(T)
         for k in range(6):
             require_reach(np.isfinite(cranks[..., k]), self.model.name, self.actuated[k])
-        return self._with_rods(cranks, seen)
-
-    def _cranks(self, seen: Array, sides: Array) -> Array:
-        value = ((seen**2).sum(axis=-1) + self.crank**2 - self.rod**2) / (2.0 * self.crank)
-        return np.asarray(np.angle(np.exp(1j * cosine_angle(seen[..., 0], seen[..., 1], value, sides))))
+        return self._with_rods(cranks, self._seen(T))
 
     def _with_rods(self, cranks: Array, seen: Array) -> Array:
         """Return the coordinates of legs (..., 6, 3): crank, and the rod's two hinges, the first parallel to it."""
         x, y, z = np.moveaxis(seen, -1, 0)
         c, s = np.cos(cranks), np.sin(cranks)
-        x, y = c * x + s * y - self.crank, c * y - s * x
+        x, y = c * x + s * y - self.geometry.horns, c * y - s * x
         return np.stack([cranks, np.arctan2(y, x), np.arctan2(-z, np.hypot(x, y))], axis=-1)
 
     def _place(self, name: str) -> int:
         return 0 if name.startswith("crank") else int(name[-1])
 
     def _candidates(self, positions: Array) -> Candidates:
-        poses, found = six_legs(self.knees(positions), self.geometry.platform_points, np.full(6, self.rod))
+        poses, found = six_legs(self.knees(positions), self.geometry.platform_points, self.geometry.rods)
         legs = self._with_rods(np.broadcast_to(positions, (len(poses), 6)), self._seen(poses))
         return replace(found, q=self._joints(poses, legs))
 
 
-@dimensions(signed="base_half_angle platform_half_angle angle")
+@dimensions(signed="base_half_angle platform_half_angle angle", per_leg="crank rod_length angle")
 def rotary_legs(
     base_radius: float = 0.15,
     platform_radius: float = 0.1,
     base_half_angle: float = 0.35,
     platform_half_angle: float = 0.2,
-    crank: float = 0.06,
-    rod_length: float = 0.2,
+    crank: npt.ArrayLike = 0.06,
+    rod_length: npt.ArrayLike = 0.2,
     crank_mass: float = 0.05,
     rod_mass: float = 0.05,
     platform_mass: float = 0.5,
-    angle: float = 0.2,
+    angle: npt.ArrayLike = 0.2,
     gravity: npt.ArrayLike = DOWN,
+    base_points: npt.ArrayLike | None = None,
+    platform_points: npt.ArrayLike | None = None,
+    motor_axes: npt.ArrayLike | None = None,
+    zero_directions: npt.ArrayLike | None = None,
+    pattern: str | None = None,
+    facing: str | None = None,
+    home: npt.ArrayLike | None = None,
+    geometry: RotaryPlatform | None = None,
 ) -> RotaryLegs:
     """Return a platform on six rotary legs (6-RUS), as hexapods with servos have them.
 
-    Motors ("crank_1" to "crank_6") stand in pairs on the base's circle and turn their cranks in upright planes
-    tangential to it, pointing away from the other motor of the pair; angles are above the horizontal. Rods stand on
-    universal joints (two hinges, "rod_1_1" and "rod_1_2", ..., the first parallel to the motor's axis) and carry the
-    platform, a free body, by ball joints: 24 coordinates, 18 constraints.
+    Motors ("crank_1" to "crank_6") turn cranks, rods stand on universal joints (two hinges, "rod_1_1" and "rod_1_2",
+    ..., the first parallel to the motor's axis) and carry the platform, a free body, by ball joints: 24 coordinates, 18
+    constraints. When nothing else is said the motors stand in pairs on the base's circle, and cranks are in upright
+    planes tangential to it, pointing away from the other motor of the pair; angles are above the horizontal.
 
     Parameters
     ----------
     base_radius, platform_radius : float
-        Of the circles of motors and of ball joints [m].
+        Of the circles of motors and of ball joints [m], where no points are given.
     base_half_angle, platform_half_angle : float
         Half the angle between the motors of a pair, about 0, 120 and 240 degrees, and between ball joints of a pair,
         about 60, 180 and 300 degrees [rad].
-    crank, rod_length : float
+    crank, rod_length : float or array-like, shape (6,)
         Lengths [m].
     crank_mass, rod_mass, platform_mass : float
         Of one crank, one rod (both slender), and of the platform, a disc [kg].
-    angle : float
-        Of the cranks in the home configuration, in which the platform is level and above them [rad].
+    angle : float or array-like, shape (6,)
+        Of the cranks in the home configuration, in which the platform is above them, level where it can be [rad].
     gravity : array-like, shape (3,)
         Acceleration of free fall.
+    base_points, platform_points : array-like, shape (6, 3), optional
+        Of the motors, in the planes of the cranks, and of the ball joints on the platform, in its frame [m].
+    motor_axes : array-like, shape (6, 3) or (3,), optional
+        Directions of the motors' axes; angles are positive by the right hand.
+    zero_directions : array-like, shape (6, 3) or (3,), optional
+        Where cranks point at angle 0; horizontal when left out.
+    pattern, facing : str, optional
+        In place of axes, how upright cranks stand: "coplanar" in pairs, "tangential" or "radial"; see
+        `stewart.horn_directions`.
+    home : array-like, shape (4, 4), optional
+        A pose of the platform in place of that which the angles give.
+    geometry : RotaryPlatform, optional
+        In place of all points, axes, lengths of cranks and rods, angles and home.
 
     Raises
     ------
     DescriptionError
         For what is no dimension, or rods that do not reach the platform.
+    StewartError
+        For points, axes or words that make no platform.
     """
-    geometry = _Points(*_pairs(base_radius, base_half_angle, platform_radius, platform_half_angle))
-    frames = np.empty((6, 3, 3))
+    given = (base_points, platform_points, motor_axes, zero_directions, pattern, facing, home)
+    if geometry is None:
+        circles = _pairs(base_radius, base_half_angle, platform_radius, platform_half_angle)
+        base, top = (own if x is None else x for own, x in zip(circles, (base_points, platform_points), strict=True))
+        axes, zero = motor_axes, zero_directions
+        if axes is None:
+            pattern = "tangential" if pattern is None else pattern
+            zero, axes = horn_directions(as_joint_centres(base, "base_points"), pattern, facing)
+            if zero_directions is not None:
+                raise DescriptionError("rotary_legs: zero_directions are there, and motor_axes are missing")
+        elif pattern is not None or facing is not None:
+            raise DescriptionError("rotary_legs: both motor_axes and a pattern are there, one of them is expected")
+        try:
+            geometry = RotaryPlatform(base, top, axes, crank, rod_length, zero, angle, None, home)
+        except StewartError as error:
+            if error.name != "home_angles":
+                raise
+            raise DescriptionError(f"rotary_legs: rods do not reach over to the platform: {error}") from error
+    elif not isinstance(geometry, RotaryPlatform) or any(x is not None for x in given):
+        raise DescriptionError("rotary_legs: geometry: a RotaryPlatform is expected, no points or directions besides")
     builder = ModelBuilder(gravity)
-    builder.add("platform", None, jt.free(), None, disc(platform_radius, platform_mass), "platform")
+    builder.add("platform", None, jt.free(), None, disc(geometry.characteristic_length, platform_mass), "platform")
     loops = []
     for k, point in enumerate(geometry.base_points):
-        sense = 1.0 if k % 2 == 0 else -1.0
-        along = sense * np.array([-point[1], point[0], 0.0]) / base_radius
-        up = np.array([0.0, 0.0, 1.0])
-        frames[k] = np.array([along, up, np.cross(along, up)]).T
+        horn, length = float(geometry.horns[k]), float(geometry.rods[k])
         arm, leg = f"crank_{k + 1}", f"rod_{k + 1}"
-        builder.add(arm, None, jt.revolute([0, 0, 1]), placed(frames[k], point), rod(crank, crank_mass))
-        axes = [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]
-        add_universal(builder, leg, arm, axes, shifted(crank), rod(rod_length, rod_mass), leg)
-        ends = {"first_placement": shifted(*geometry.platform_points[k]), "second_placement": shifted(rod_length)}
+        builder.add(arm, None, jt.revolute([0, 0, 1]), placed(geometry.frames[k], point), rod(horn, crank_mass))
+        hinges = [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]
+        add_universal(builder, leg, arm, hinges, shifted(horn), rod(length, rod_mass), leg)
+        ends = {"first_placement": shifted(*geometry.platform_points[k]), "second_placement": shifted(length)}
         loops.append(Loop.spherical("platform", leg, name=f"ball_{k + 1}", **ends))
     model = builder.build("6_rus")
     names = tuple(f"crank_{k}" for k in range(1, 7))
-    made = RotaryLegs(
-        model, ConstraintSet(model, loops), model.neutral(), names, "platform", frames, geometry, crank, rod_length
-    )
-    # Level, and not turned: by symmetry all rods reach it from cranks at one angle.
-    gap = geometry.platform_points[0] - made.knees(np.full(6, angle))[0]
-    square = rod_length**2 - gap[0] ** 2 - gap[1] ** 2
-    if not square > 0.0:
-        raise DescriptionError(
-            f"rotary_legs: rods of {rod_length} m do not reach over {np.hypot(gap[0], gap[1]):.6g} m"
-        )
-    T = shifted(0.0, 0.0, float(np.sqrt(square) - gap[2]))
-    return replace(made, q=made._joints(T, made._with_rods(np.full(6, float(angle)), made._seen(T))))
-
-
-@dataclass(frozen=True, eq=False)
-class _Points:
-    base_points: Array
-    platform_points: Array
+    made = RotaryLegs(model, ConstraintSet(model, loops), model.neutral(), names, "platform", geometry.frames, geometry)
+    T = geometry.home_pose
+    return replace(made, q=made._joints(T, made._with_rods(geometry.home_angles, made._seen(T))))
 
 
 def _pairs(base: float, base_half: float, platform: float, platform_half: float) -> tuple[Array, Array]:

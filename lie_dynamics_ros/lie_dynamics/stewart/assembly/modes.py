@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ...lie import se3, so3
 from ..errors import StewartError
-from ..geometry.platform import StewartPlatform, require_platform
+from ..geometry.any_platform import PointJointed, require_legs
+from ..geometry.platform import StewartPlatform
 from ..solvers.kernels import newton as nk
 from ..solvers.kernels.certificate import MAX_H
 from ..solvers.kernels.nearest import approach
@@ -309,8 +310,10 @@ class AssemblyModes:
         return text
 
 
-def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> AssemblyModes:
+def assembly_modes(platform: PointJointed, lengths: npt.ArrayLike) -> AssemblyModes:
     """Return every pose of {B} in {N} for leg lengths (6,) [m]; leg limits are not looked at.
+
+    For a `RotaryPlatform` they are angles of its motors [rad]; the result is that of the platform they leave, `locked`.
 
     The complex poses of a start system of the platform's class are carried along paths to those of the platform
     (doc/stewart_tracking.md, "All assembly modes"); real ones are refined and proven on the given geometry.
@@ -320,7 +323,8 @@ def assembly_modes(platform: StewartPlatform, lengths: npt.ArrayLike) -> Assembl
     StewartError : lengths of a wrong shape, not finite, not positive or far beyond the platform (millimetres); the
         message names the leg.
     """
-    require_platform(platform)
+    require_legs(platform)
+    platform, lengths = platform.locked(lengths)
     wanted = _checked(lengths, platform)
     form = canonical(platform.base_points, platform.platform_points)
     own, scaled = form.platform, wanted[form.order] / form.unit

@@ -14,9 +14,10 @@ from ...lie._arrays import number_of, real_numbers
 from ...texts import quoted
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
+from ..geometry.any_platform import points_of
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import Array
-from ..geometry.offset_platform import OffsetPlatform, points_of
+from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model
 from .fit import calibrate, identifiability_report

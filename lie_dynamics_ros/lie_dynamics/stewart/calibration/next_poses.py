@@ -12,8 +12,9 @@ from ...lie import se3
 from ...lie._arrays import count_of, number_of
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
+from ..geometry.any_platform import points_of
 from ..geometry.inverse_kinematics import Array, as_pose
-from ..geometry.offset_platform import OffsetPlatform, points_of
+from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model
 from .fit import at_nominal

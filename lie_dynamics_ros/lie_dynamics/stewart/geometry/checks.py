@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import quaternion, so3
+from ...lie._arrays import numbers
+from ...texts import LARGEST
 from ..errors import StewartError
 from .inverse_kinematics import Array
 
@@ -59,6 +61,21 @@ def as_leg_limits(limits: npt.ArrayLike | None) -> Array:
             raise StewartError(f"leg_limits of leg {leg} are ({low}, {high}), expected 0 <= min < max in metres")
     array.flags.writeable = False
     return array
+
+
+def as_directions(value: npt.ArrayLike, name: str) -> Array:
+    """Return directions, one for all legs or one a leg, as read-only unit vectors (6, 3); StewartError for none."""
+    array = numbers(value)
+    if array.shape not in ((3,), (N_LEGS, 3)) or not (np.abs(array) <= LARGEST).all():
+        raise StewartError(f"{name}: finite directions, six of x, y, z or one, are expected, got {value!r}", name=name)
+    array = np.broadcast_to(array, (N_LEGS, 3))
+    largest = np.abs(array).max(axis=1, keepdims=True)
+    if not (largest > 0.0).all():
+        raise StewartError(f"{name} of leg {int(np.argmin(largest)) + 1} has no direction", name=name, value=value)
+    array = array / largest
+    axes = np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
+    axes.flags.writeable = False
+    return axes
 
 
 def check_distinct_legs(base_points: Array, platform_points: Array) -> None:

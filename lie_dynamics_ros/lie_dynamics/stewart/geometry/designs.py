@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from .inverse_kinematics import Array
 from .platform import StewartPlatform
-from .point_patterns import semi_regular_points
+from .point_patterns import horn_directions, semi_regular_points
+from .rotary_platform import RotaryPlatform
 
 
 def reference_platform(leg_limits: npt.ArrayLike | None = None) -> StewartPlatform:
@@ -59,6 +60,35 @@ def semi_regular_platform(
     """
     base, platform = semi_regular_points(base_radius, platform_radius, base_half_angle, platform_half_angle)
     return StewartPlatform(base, platform, leg_limits, home_pose=None if height is None else _level(height))
+
+
+def semi_regular_rotary_platform(
+    base_radius: float,
+    platform_radius: float,
+    base_half_angle: float,
+    platform_half_angle: float,
+    horns: npt.ArrayLike,
+    rods: npt.ArrayLike,
+    *,
+    pattern: str = "coplanar",
+    facing: str | None = None,
+    home_angles: npt.ArrayLike = 0.0,
+    angle_limits: npt.ArrayLike | None = None,
+) -> RotaryPlatform:
+    """Three-fold symmetric platform on upright horns: the usual design of servo hexapods.
+
+    Parameters
+    ----------
+    base_radius, platform_radius, base_half_angle, platform_half_angle
+        Of motors and of balls on the platform, as of `semi_regular_platform`.
+    horns, rods, home_angles, angle_limits
+        As of `RotaryPlatform`; angles are above the horizontal.
+    pattern, facing : str
+        How the horns stand, see `point_patterns.horn_directions`.
+    """
+    base, platform = semi_regular_points(base_radius, platform_radius, base_half_angle, platform_half_angle)
+    zero, axes = horn_directions(base, pattern, facing)
+    return RotaryPlatform(base, platform, axes, horns, rods, zero, home_angles, angle_limits)
 
 
 def dietmaier_platform() -> tuple[StewartPlatform, Array]:

@@ -25,10 +25,10 @@ from ...lie._arrays import numbers
 from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
-from .checks import N_LEGS
+from .checks import N_LEGS, as_directions
 from .inverse_kinematics import Array, TwistFrame
 from .platform import StewartPlatform, require_platform
-from .yaml_files import UNIVERSAL_KEYS, has_universal_joints, read_yaml
+from .yaml_files import UNIVERSAL_KEYS, read_yaml
 
 #: Newton's method doubles the digits of the angles: after a step below the first number what is left is round-off.
 _SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
@@ -76,8 +76,8 @@ class OffsetPlatform:
     ) -> None:
         require_platform(points, "points")
         object.__setattr__(self, "points", points)
-        object.__setattr__(self, "base_axes", _axes(base_axes, "base_axes"))
-        object.__setattr__(self, "platform_axes", _axes(platform_axes, "platform_axes"))
+        object.__setattr__(self, "base_axes", as_directions(base_axes, "base_axes"))
+        object.__setattr__(self, "platform_axes", as_directions(platform_axes, "platform_axes"))
         object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
         object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
 
@@ -125,7 +125,7 @@ class OffsetPlatform:
             Unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a home pose
             as for `StewartPlatform.from_yaml`.
         """
-        arguments = read_yaml(source, universal_joints=True)
+        arguments = read_yaml(source, "universal_joints")
         joints = arguments.pop("universal_joints")
         platform = cls(StewartPlatform(**arguments), **joints)
         platform.points.check_home(platform)
@@ -215,6 +215,15 @@ class OffsetPlatform:
         """Return the distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
         return self.points.leg_margins(lengths)
 
+    # By the names that every kind of legs has, see `StewartPlatform`.
+    motor_units = "m", "N"
+    motor_positions, motor_margins, motor_rates = leg_lengths, leg_margins, leg_rates
+
+    @property
+    def motor_limits(self) -> Array:
+        """Shortest and longest length of each leg, (6, 2) [m]."""
+        return self.leg_limits
+
     def at(self, pose: npt.ArrayLike) -> StewartPlatform:
         """Return the platform on point joints at the feet of a pose (4, 4).
 
@@ -225,16 +234,6 @@ class OffsetPlatform:
             raise StewartError(f"pose has shape {np.shape(pose)}, expected (4, 4)")
         limits = self.points.leg_limits
         return StewartPlatform(C, D, limits, home_pose=self.points.home_pose, allow_singular=True)
-
-
-def any_platform(source: str | PathLike[str]) -> StewartPlatform | OffsetPlatform:
-    """Read a platform of either kind of joints, see `StewartPlatform.from_yaml`."""
-    return (OffsetPlatform if has_universal_joints(source) else StewartPlatform).from_yaml(source)
-
-
-def points_of(platform: StewartPlatform | OffsetPlatform) -> StewartPlatform:
-    """Return a platform, or that on the points of its joints."""
-    return platform.points if isinstance(platform, OffsetPlatform) else platform
 
 
 def _dot(x: Array, y: Array) -> Array:
@@ -253,20 +252,6 @@ def _towards(axis: Array, way: Array) -> Array:
     normal = normal - axis * _dot(axis, normal)
     length = np.linalg.norm(normal, axis=-1, keepdims=True)
     return np.asarray(normal / np.where(length > _ALONG * size, length, np.nan))
-
-
-def _axes(value: npt.ArrayLike, name: str) -> Array:
-    array = numbers(value)
-    if array.shape not in ((3,), (N_LEGS, 3)) or not (np.abs(array) <= LARGEST).all():
-        raise StewartError(f"{name}: finite directions, six of x, y, z or one, are expected, got {value!r}", name=name)
-    array = np.broadcast_to(array, (N_LEGS, 3))
-    largest = np.abs(array).max(axis=1, keepdims=True)
-    if not (largest > 0.0).all():
-        raise StewartError(f"{name} of leg {int(np.argmin(largest)) + 1} has no direction", name=name, value=value)
-    array = array / largest
-    axes = np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
-    axes.flags.writeable = False
-    return axes
 
 
 def _offsets(value: npt.ArrayLike, name: str) -> Array:

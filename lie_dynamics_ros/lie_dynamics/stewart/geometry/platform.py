@@ -82,9 +82,9 @@ class StewartPlatform:
         object.__setattr__(self, "home_pose", None if home_pose is None else _checked_home(home_pose))
         object.__setattr__(self, "allow_singular", bool(allow_singular))
         if not allow_singular:
-            self._check_design()
+            self.check_design()
 
-    def _check_design(self) -> None:
+    def check_design(self) -> None:
         """Refuse designs that cannot hold the platform, warn about those that hardly can."""
         check_distinct_legs(self.base_points, self.platform_points)
         report = self.architecture
@@ -208,6 +208,19 @@ class StewartPlatform:
         """Distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
         lengths = ik.as_vector(lengths, N_LEGS, "lengths")
         return np.minimum(lengths - self.leg_limits[:, 0], self.leg_limits[:, 1] - lengths)
+
+    # By these names every kind of legs has them: what its motors measure, and in which units, also of their efforts.
+    motor_units = "m", "N"
+    motor_positions, motor_margins, motor_rates = leg_lengths, leg_margins, leg_rates
+
+    @property
+    def motor_limits(self) -> Array:
+        """Shortest and longest length of each leg, (6, 2) [m]."""
+        return self.leg_limits
+
+    def locked(self, positions: npt.ArrayLike) -> tuple[StewartPlatform, Array]:
+        """Return itself and the lengths: what is left while motors stand; see `RotaryPlatform.locked`."""
+        return self, ik.as_vector(positions, N_LEGS, "lengths")
 
     def check_leg_limits(self, lengths: npt.ArrayLike) -> None:
         """Raise StewartError naming the first leg that is NaN or outside its limits."""

@@ -11,6 +11,9 @@ A wrench (m, f) [N m, N] is given in the frame that names the Jacobian's twist:
     spatial   about the origin of {N}, components in {N}
 
 A load on the platform is held by the legs with the opposite wrench: `holding_forces`.
+
+Of a `RotaryPlatform` everything holds for the torques of its motors [N m] in place of leg forces, J being that of the
+angles; positive as the angles are.
 """
 
 from __future__ import annotations
@@ -21,24 +24,26 @@ import numpy.typing as npt
 from ...errors import SingularityError
 from ..errors import StewartError
 from . import inverse_kinematics as ik
+from .any_platform import PointJointed, require_legs
+from .checks import N_LEGS
 from .inverse_kinematics import Array, TwistFrame
-from .platform import StewartPlatform, require_platform
+from .platform import StewartPlatform
 
 _SINGULAR_CONDITION = 1e12
 
 
 def wrench_of_leg_forces(
-    platform: StewartPlatform, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: PointJointed, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Wrench (..., 6) [N m, N] that leg forces (..., 6) [N] exert on the platform, see the module's text."""
-    require_platform(platform)
+    require_legs(platform)
     forces = ik.as_vector(leg_forces, 6, "leg_forces")
     jacobian = platform.jacobian(pose, frame)
     return np.asarray((np.swapaxes(jacobian, -1, -2) @ forces[..., None])[..., 0])
 
 
 def leg_forces_for_wrench(
-    platform: StewartPlatform, pose: npt.ArrayLike, wrench: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: PointJointed, pose: npt.ArrayLike, wrench: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Leg forces (..., 6) [N] that exert a wrench (..., 6) [N m, N] on the platform; inverse of `wrench_of_leg_forces`.
 
@@ -46,7 +51,7 @@ def leg_forces_for_wrench(
     ------
     SingularityError : the pose is singular, so some wrenches need leg forces without bound.
     """
-    require_platform(platform)
+    require_legs(platform)
     target = ik.as_vector(wrench, 6, "wrench")
     condition = platform.condition_number(pose)
     if not np.all(condition < _SINGULAR_CONDITION):
@@ -61,10 +66,41 @@ def leg_forces_for_wrench(
 
 
 def holding_forces(
-    platform: StewartPlatform, pose: npt.ArrayLike, load: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: PointJointed, pose: npt.ArrayLike, load: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Leg forces (..., 6) [N] in equilibrium with a load, a wrench (..., 6) that acts on the platform from outside."""
     return leg_forces_for_wrench(platform, pose, -ik.as_vector(load, 6, "load"), frame)
+
+
+def stiffness(
+    platform: PointJointed,
+    pose: npt.ArrayLike,
+    motors: npt.ArrayLike,
+    rods: npt.ArrayLike = np.inf,
+    frame: TwistFrame = "body",
+) -> Array:
+    """Stiffness of the platform without load, (..., 6, 6): wrench over the small twist that answers it, J^T K J.
+
+    Parameters
+    ----------
+    platform, pose, frame
+        As above.
+    motors : array-like, shape () or (6,)
+        Stiffness of the motors with their control [N/m, or N m/rad for rotary legs].
+    rods : array-like, shape () or (6,), optional
+        Of rods, or of legs, along themselves [N/m]; in series with the motors.
+    """  # fmt: skip
+    require_legs(platform)
+    given = []
+    for name, value in (("motors", motors), ("rods", rods)):
+        each = ik.real_numbers(value, name)
+        if each.shape not in ((), (N_LEGS,)) or not (each > 0.0).all():
+            raise StewartError(f"{name} is {value!r}, expected one stiffness above zero, or six")
+        given.append(each)
+    jacobian = platform.jacobian(pose, frame)
+    levers = 1.0 if isinstance(platform, StewartPlatform) else platform.levers(pose)
+    softness = 1.0 / given[0] + 1.0 / (levers**2 * given[1])
+    return np.asarray(np.swapaxes(jacobian, -1, -2) @ (jacobian / softness[..., None]))
 
 
 def weight_wrench(

@@ -1,7 +1,9 @@
-"""Platform geometry in YAML, metres and radians.
+"""Platform geometry in YAML, in metres and radians unless it says otherwise.
 
 Either the twelve joint centres, or the four numbers of a semi-regular design::
 
+    unit: mm                              # optional, of all lengths: m or mm
+    angle_unit: deg                       # optional, of all angles: rad or deg
     base_points:      [[x, y, z], ...]      # six, leg by leg
     platform_points:  [[x, y, z], ...]
     leg_limits: [min, max]                  # optional; or six such pairs
@@ -18,6 +20,18 @@ and for an `OffsetPlatform` what is at each end of its legs, for all or leg by l
       base_offsets: 0.03                    # distance of the two axes; or six
       platform_offsets: [0.03, ...]
 
+or for a `RotaryPlatform` its servos, whose circles have their centres at the base points::
+
+    rotary_legs:
+      pattern: coplanar                   # of upright horns: coplanar pairs, tangential, radial; or axes
+      facing: apart                       # optional: apart or together in pairs, radial ones outward or inward
+      axes: [[x, y, z], ...]              # in place of a pattern: directions of the motors' axes
+      zero_directions: [[x, y, z], ...]   # optional, with axes: where horns point at angle 0
+      horns: 20.0                         # from the axis to the ball; or six
+      rods: 110.0                         # from ball to ball; or six
+      home_angles: 0.0                    # optional; or six
+      angle_limits: [-60, 60]             # optional; or six such pairs
+
 What it says of sensors, `readings` and `sensors`, is read by `stewart.fusion.platform_sensors`.
 """
 
@@ -29,72 +43,127 @@ from typing import Any
 import numpy as np
 
 from ...lie import quaternion, se3
+from ...texts import quoted
 from ...yaml_sections import Section, read_section
 from ..errors import StewartError
 from .inverse_kinematics import Array
-from .point_patterns import semi_regular_points
+from .point_patterns import horn_directions, semi_regular_points
 
 POINT_KEYS = ("base_points", "platform_points")
 _DESIGN_KEYS = ("base_radius", "platform_radius", "base_half_angle", "platform_half_angle")
 _POSE_KEYS = ("position", "quaternion", "rotation")
 UNIVERSAL_KEYS = ("base_axes", "platform_axes", "base_offsets", "platform_offsets")
+ROTARY_KEYS = ("axes", "zero_directions", "horns", "rods", "home_angles", "angle_limits")
+_PATTERN_KEYS = ("pattern", "facing")
+_UNITS = {"unit": {"m": 1.0, "mm": 1e-3}, "angle_unit": {"rad": 1.0, "deg": np.pi / 180.0}}
 _SENSOR_KEYS = ("readings", "sensors")
+#: What stands at the ends of legs, and how to read it where something else is asked for.
+JOINT_KINDS = {
+    "universal_joints": (
+        "OffsetPlatform.from_yaml reads it, the node stewart_pose follows its poses, and the node closed_loop all its "
+        'joints: mechanism("6-UCU", geometry=...).write(folder)'
+    ),
+    "rotary_legs": "RotaryPlatform.from_yaml reads it",
+}
 #: What the file of a platform may hold.
 PLATFORM_KEYS = (
-    *POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", "universal_joints", *_SENSOR_KEYS
+    *POINT_KEYS, "semi_regular", "leg_limits", "home_pose", "allow_singular", *_UNITS, *JOINT_KINDS, *_SENSOR_KEYS
 )  # fmt: skip
 
 
-def read_yaml(source: str | PathLike[str], universal_joints: bool = False) -> dict[str, Any]:
+def read_yaml(source: str | PathLike[str], kind: str = "") -> dict[str, Any]:
     """Arguments of `StewartPlatform` from YAML text or the path of a YAML file; see `yaml_text` for its limits.
 
-    With ``universal_joints`` also those of an `OffsetPlatform`, as a mapping at that key; without, they are refused.
+    With a kind of joints also those of an `OffsetPlatform` ("universal_joints") or a `RotaryPlatform` ("rotary_legs"),
+    as a mapping at that key; without, they are refused.
 
     Raises
     ------
     StewartError : unreadable file, text that is no YAML, missing or unknown keys, values of the wrong kind.
     """
     top = read_section(source, PLATFORM_KEYS, StewartError)
-    arguments: dict[str, Any] = {"allow_singular": top.boolean("allow_singular", False)}
-    if universal_joints:
-        joints = top.need(("universal_joints",), "of an OffsetPlatform").section("universal_joints", UNIVERSAL_KEYS)
-        joints.need(UNIVERSAL_KEYS, "directions, metres")
-        arguments["universal_joints"] = {key: joints.numbers(key, None) for key in UNIVERSAL_KEYS}
-    elif "universal_joints" in top:
-        top.refuse(
-            "universal_joints are there, and what is asked for has point joints; OffsetPlatform.from_yaml reads it, "
-            "the node stewart_pose follows its poses, and the node closed_loop all its joints: "
-            'mechanism("6-UCU", geometry=...).write(folder)'
-        )
+    metre, radian = (_choice(top, key, next(iter(known)), known) for key, known in _UNITS.items())
+    if metre != 1.0 and any(key in top for key in _SENSOR_KEYS):
+        top.refuse("unit: sensors are described in metres, m is expected")
+    for other, reader in JOINT_KINDS.items():
+        if other in top and other != kind:
+            top.refuse(f"{other} are there, and what is asked for has {_NAMES[kind]}; {reader}")
+    arguments: dict[str, Any] = {}
+    if kind != "rotary_legs":
+        arguments["allow_singular"] = top.boolean("allow_singular", False)
     if "semi_regular" in top:
         if any(key in top for key in POINT_KEYS):
             top.refuse("both semi_regular and joint points are there, expected one of them")
-        arguments |= _semi_regular(top.section("semi_regular", _DESIGN_KEYS))
+        arguments |= _semi_regular(top.section("semi_regular", _DESIGN_KEYS), metre, radian)
     else:
-        top.need(POINT_KEYS, "six rows of x, y, z in metres; or semi_regular")
-        arguments |= {key: top.numbers(key, None) for key in POINT_KEYS}
+        top.need(POINT_KEYS, "six rows of x, y, z; or semi_regular")
+        arguments |= {key: metre * top.numbers(key, None) for key in POINT_KEYS}
+    if kind == "universal_joints":
+        joints = top.need((kind,), "of an OffsetPlatform").section(kind, UNIVERSAL_KEYS)
+        joints.need(UNIVERSAL_KEYS, "directions, lengths")
+        units = {"base_offsets": metre, "platform_offsets": metre}
+        arguments[kind] = {key: units.get(key, 1.0) * joints.numbers(key, None) for key in UNIVERSAL_KEYS}
+    elif kind == "rotary_legs":
+        legs = top.need((kind,), "of a RotaryPlatform").section(kind, (*_PATTERN_KEYS, *ROTARY_KEYS))
+        arguments[kind] = _rotary_legs(legs, arguments["base_points"], metre, radian)
+        for key in ("leg_limits", "allow_singular"):
+            if key in top:
+                top.refuse(f"{key} is there, and motors that turn have angle_limits, in rotary_legs")
     if "leg_limits" in top:
-        arguments["leg_limits"] = top.numbers("leg_limits", None, infinite=True)
+        arguments["leg_limits"] = metre * top.numbers("leg_limits", None, infinite=True)
     if "home_pose" in top:
-        arguments["home_pose"] = _pose(top.section("home_pose", _POSE_KEYS))
+        arguments["home_pose"] = _pose(top.section("home_pose", _POSE_KEYS), metre)
     return arguments
 
 
-def has_universal_joints(source: str | PathLike[str]) -> bool:
-    """Tell whether a platform's text or file is one of an `OffsetPlatform`; raises as `read_yaml`."""
-    return "universal_joints" in read_section(source, PLATFORM_KEYS, StewartError)
+_NAMES = {"": "point joints", "universal_joints": "universal joints", "rotary_legs": "rotary legs"}
 
 
-def _semi_regular(design: Section) -> dict[str, Any]:
+def joint_kind(source: str | PathLike[str]) -> str:
+    """Return the kind of joints, "" for points, that a platform's text or file has; raises as `read_yaml`."""
+    top = read_section(source, PLATFORM_KEYS, StewartError)
+    return next((kind for kind in JOINT_KINDS if kind in top), "")
+
+
+def _choice(section: Section, key: str, default: str, known: dict[str, Any]) -> Any:
+    """Return what a word stands for."""
+    word = section.text(key, default)
+    if word not in known:
+        section.refuse(f"{key} is {quoted(word)}, expected {' or '.join(known)}")
+    return known[word]
+
+
+def _rotary_legs(legs: Section, base_points: Array, metre: float, radian: float) -> dict[str, Any]:
+    """Arguments of a `RotaryPlatform` besides points and home pose."""
+    legs.need(("horns", "rods"), "lengths")
+    found: dict[str, Any] = {}
+    if "pattern" in legs:
+        if "axes" in legs or "zero_directions" in legs:
+            legs.refuse("both a pattern and directions are there, expected one of them")
+        words = {key: legs.text(key) for key in _PATTERN_KEYS if key in legs}
+        try:
+            found["zero_directions"], found["axes"] = horn_directions(base_points, **words)
+        except StewartError as error:
+            legs.refuse(str(error))
+    else:
+        if "facing" in legs:
+            legs.refuse("facing is there without a pattern")
+        legs.need(("axes",), "directions of the motors' axes; or a pattern")
+    units = {"horns": metre, "rods": metre, "home_angles": radian, "angle_limits": radian}
+    return found | {key: units.get(key, 1.0) * legs.numbers(key, None) for key in ROTARY_KEYS if key in legs}
+
+
+def _semi_regular(design: Section, metre: float, radian: float) -> dict[str, Any]:
     """Joint points of a semi-regular design."""
-    design.need(_DESIGN_KEYS, "metres, radians")
-    base, platform = semi_regular_points(**{key: design.number(key) for key in _DESIGN_KEYS})
+    design.need(_DESIGN_KEYS, "lengths, angles")
+    units = {key: metre if key.endswith("radius") else radian for key in _DESIGN_KEYS}
+    base, platform = semi_regular_points(**{key: units[key] * design.number(key) for key in _DESIGN_KEYS})
     return {"base_points": base, "platform_points": platform}
 
 
-def _pose(pose: Section) -> Array:
+def _pose(pose: Section, metre: float) -> Array:
     """Pose (4, 4) from position and quaternion (x, y, z, w) or rotation matrix."""
-    pose.need(("position",), "x, y, z in metres")
+    pose.need(("position",), "x, y, z")
     rotation: Array = np.eye(3)
     if "rotation" in pose and "quaternion" in pose:
         pose.refuse("rotation or quaternion is expected, not both")
@@ -105,4 +174,4 @@ def _pose(pose: Section) -> Array:
         if not x.any():
             pose.refuse("its quaternion has no direction, x, y, z, w other than zero expected")
         rotation = quaternion.to_matrix(quaternion.normalize(x))
-    return np.asarray(se3.from_parts(rotation, pose.numbers("position", (3,))))
+    return np.asarray(se3.from_parts(rotation, metre * pose.numbers("position", (3,))))

@@ -1,0 +1,33 @@
+"""Platforms of all kinds of legs: read from files, and what they have in common."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from ...texts import quoted
+from ..errors import StewartError
+from .offset_platform import OffsetPlatform
+from .platform import StewartPlatform
+from .rotary_platform import RotaryPlatform
+from .yaml_files import joint_kind
+
+Platform = StewartPlatform | OffsetPlatform
+#: Whose poses follow from those of platforms on point joints.
+PointJointed = StewartPlatform | RotaryPlatform
+
+def any_platform(source: str | PathLike[str]) -> Platform:
+    """Read a platform of any kind of sliding legs, see `StewartPlatform.from_yaml`."""
+    return (OffsetPlatform if joint_kind(source) == "universal_joints" else StewartPlatform).from_yaml(source)
+
+
+def points_of(platform: Platform) -> StewartPlatform:
+    """Return a platform, or that on the points of its joints or motors."""
+    return platform if isinstance(platform, StewartPlatform) else platform.points
+
+
+def require_legs(value: object, name: str = "platform") -> None:
+    """Raise StewartError unless a value is a platform on point joints, its legs sliding or rotary."""
+    if not isinstance(value, PointJointed):
+        raise StewartError(
+            f"{name}: a StewartPlatform is expected, or a RotaryPlatform, got {quoted(value)}", name=name
+        )
