@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import LieDynamicsError
 from ..lie import inertial_parameters
 from . import consistency
 from .newton import minimize
@@ -18,7 +19,13 @@ _STEP = 2.0
 
 
 def consistent_fit(
-    R: Array, z: Array, J0: Array, guess: Array, free: npt.NDArray[np.bool_], weight: float
+    R: Array,
+    z: Array,
+    J0: Array,
+    guess: Array,
+    free: npt.NDArray[np.bool_],
+    weight: float,
+    start: Array | None = None,
 ) -> tuple[Array, int]:
     """Minimise half of |R x - z|^2 plus weight times divergences; return the parameters and the number of steps.
 
@@ -34,6 +41,8 @@ def consistent_fit(
         Coefficients of either sign, which are drawn to zero; the others are positive.
     weight : float
         Of the divergences.
+    start : ndarray, shape (10 k + m,), optional
+        The answer to equations that are nearly the same; from the references on when left out.
     """
     size, divergence = 10 * len(J0), consistency.Divergence(J0)
     first = np.concatenate([inertial_parameters.from_pseudo_inertia(J0).ravel(), np.where(free, 0.0, guess)])
@@ -62,6 +71,11 @@ def consistent_fit(
         hessian[at, at] += weight * np.where(free, 1.0 / guess**2, 1.0 / np.where(free, 1.0, c) ** 2)
         return gradient, hessian
 
+    if start is not None and value(start, weight) < value(first, weight):
+        try:
+            return minimize(partial(value, weight=weight), partial(slopes, weight=weight), start)
+        except LieDynamicsError:  # too near to barriers
+            pass
     # From the references on, weights falling: where data want what no body has, this is the short way there.
     x, steps = first, 0
     for k, w in enumerate(reversed(weights), start=1):

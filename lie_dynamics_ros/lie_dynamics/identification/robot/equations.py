@@ -112,47 +112,62 @@ def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array
     """
     bend, load = before.bend.copy(), before.load.copy()
     for j in range(rest.shape[1]):
-        y = rest[:, j] * weight[:, j]
-        columns = drives[:, j] * weight[:, j, None]
-        plain = columns[:, [0, 1, 4, 5]]
-        errors = [_unseen_error(plain, y)[0]]
-        for b in samples.bends:
-            error, found = _unseen_error(np.column_stack([plain, b[:, j] * weight[:, j]]), y)
-            errors.append(error if found[4] <= MOST_STATIC * found[1] else np.inf)
+        offset, own, growth = drives[:, j, [5]], drives[:, j, [0, 1, 4]], drives[:, j, [3]]
+        told = _Told(np.column_stack([offset, own, samples.bends[:, :, j].T, growth, rest[:, j]]) * weight[:, j, None])
+        chosen = [1, 2, 3]
+        least, _ = told.unseen_error(chosen)
+        errors = []
+        for k in range(4, 4 + len(samples.bends)):
+            error, found = told.unseen_error([*chosen, k])
+            errors.append(error if found[3] <= MOST_STATIC * found[1] else np.inf)
         best = int(np.argmin(errors))
-        bend[j] = best - 1 if errors[best] < (1.0 - WORTH) * errors[0] else -1
-        if bend[j] >= 0:
-            plain = np.column_stack([plain, samples.bends[bend[j], :, j] * weight[:, j]])
+        bend[j] = -1
+        if errors[best] < (1.0 - WORTH) * least:
+            bend[j], least = best, errors[best]
+            chosen.append(4 + best)
         # Where bodies get next to nothing, any growth with it explains the same.
-        told = MOST_LOAD * columns[:, 3].std() > LEAST_LOAD * samples.source.effort[samples.at, j].std()
-        more = np.column_stack([plain, columns[:, 3]])
-        load[j] = bool(told) and _unseen_error(more, y)[0] < (1.0 - WORTH) * _unseen_error(plain, y)[0]
+        much = MOST_LOAD * (growth[:, 0] * weight[:, j]).std() > LEAST_LOAD * samples.source.effort[samples.at, j].std()
+        load[j] = bool(much) and told.unseen_error([*chosen, 4 + len(errors)])[0] < (1.0 - WORTH) * least
     return Structure(bend, load, before.gains)
 
 
-def _unseen_error(columns: Array, y: Array) -> tuple[float, Array]:
-    """Return the root mean square of y that coefficients, found without it, leave, and those found with all of it.
+class _Told:
+    """What equations of one joint tell of chosen columns: parts of the time, and all but these, as triangular factors.
 
-    Parts of the time take turns. Coefficients are not negative but for the fourth, the offset.
+    Parameters
+    ----------
+    rows : ndarray, shape (n, p)
+        Columns, weighed: the first has a coefficient of either sign, the last is what the others explain.
     """
+
+    def __init__(self, rows: Array) -> None:
+        self._count = max(len(rows), 1)
+        size = np.linalg.norm(rows, axis=0)
+        self._size = np.where(size > 0.0, size, 1.0)
+        parts = [np.asarray(np.linalg.qr(part, mode="r")) for part in np.array_split(rows / self._size, FOLDS)]
+        others = [np.concatenate(parts[:k] + parts[k + 1 :]) for k in range(FOLDS)]
+        self._rest = [
+            (part, np.asarray(np.linalg.qr(other, mode="r"))) for part, other in zip(parts, others, strict=True)
+        ]
+        self._all = np.asarray(np.linalg.qr(np.concatenate(parts), mode="r"))
+
+    def unseen_error(self, columns: list[int]) -> tuple[float, Array]:
+        """Return the root mean square that columns leave, of coefficients found without it, and those of all of it.
+
+        Parts of the time take turns. Coefficients are not negative but for that of column 0, which is always there.
+        """
+        total = 0.0
+        for part, other in self._rest:
+            x = _not_negative(other, columns)
+            total += float(((part[:, [0, *columns]] @ x - part[:, -1]) ** 2).sum())
+        found = _not_negative(self._all, columns)[1:] / self._size[columns]
+        return self._size[-1] * float(np.sqrt(total / self._count)), found * self._size[-1]
+
+
+def _not_negative(R: Array, columns: list[int]) -> Array:
+    """Return what makes the last column of column 0, times any number, and others; from a triangular factor."""
     from scipy.optimize import nnls
 
-    both = np.column_stack([columns, -columns[:, 3]])
-    size = np.linalg.norm(both, axis=0)
-    both = both / np.where(size > 0.0, size, 1.0)
-    total = 0.0
-    squares, mixed = [], []
-    parts = np.array_split(np.arange(len(y)), FOLDS)
-    for part in parts:
-        squares.append(both[part].T @ both[part])
-        mixed.append(both[part].T @ y[part])
-    H, g = np.sum(squares, axis=0), np.sum(mixed, axis=0)
-
-    def solved(square: Array, mix: Array) -> Array:
-        root = np.linalg.cholesky(square + 1e-9 * np.eye(len(square)))
-        return np.asarray(nnls(root.T, np.linalg.solve(root, mix))[0])
-
-    for part, square, mix in zip(parts, squares, mixed, strict=True):
-        total += float(((y[part] - both[part] @ solved(H - square, g - mix)) ** 2).sum())
-    all_of_it = solved(H, g) / np.where(size > 0.0, size, 1.0)
-    return float(np.sqrt(total / max(len(y), 1))), all_of_it[: columns.shape[1]]
+    x = nnls(R[1:, columns], R[1:, -1])[0] if len(R) > 1 else np.zeros(len(columns))
+    free = (R[0, -1] - R[0, columns] @ x) / R[0, 0] if R[0, 0] != 0.0 else 0.0
+    return np.append(free, x)

@@ -107,7 +107,7 @@ def fit_robot(
     seek, late = delay is None, start if delay is None else delay
     weight = samples.moving.astype(np.float64)
     scale = np.maximum(samples.effort(0.0).std(axis=0), 1e-9)
-    deviation = 0.1 * scale
+    deviation, x = 0.1 * scale, np.zeros(0)
     for k in range(rounds):
         tell(k / rounds)
         A = equations.matrix(structure, pi, gain)
@@ -116,15 +116,15 @@ def fit_robot(
         # About these gains and bodies, gains times bodies is linear in both.
         known = gain * equations.known if not gains else gain * (equations.known - rigid)
         active = np.concatenate([np.ones(size, dtype=bool), structure.active()])
-        rows = (A[..., active] * (weight / deviation)[..., None]).reshape(-1, int(active.sum()))
-        aim = ((effort - known) * weight / deviation).ravel()
-        R = np.asarray(np.linalg.qr(np.column_stack([rows, aim]), mode="r"))
+        A, aim = A[..., active], effort - known
+        R = triangle(A, aim, weight / deviation)
         guess = _guesses(equations.drive_columns(structure, rigid), scale, weight)
         free = np.repeat(np.array([term == "offset" for term in TERMS]), nv)
         wanted = structure.active()
+        before = np.append(x[:size], np.where(free | (x[size:] > 0.0), x[size:], guess))[active] if k else None
         x = np.zeros(size + len(TERMS) * nv)
-        x[active] = consistent_fit(R[:, :-1], R[:, -1], J0, guess[wanted], free[wanted], prior_weight)[0]
-        rest = effort - known - A[..., active] @ x[active]
+        x[active] = consistent_fit(R[:, :-1], R[:, -1], J0, guess[wanted], free[wanted], prior_weight, before)[0]
+        rest = aim - A @ x[active]
         pi = x[:size]
         last = k == rounds - 1
         if gains:
@@ -137,22 +137,52 @@ def fit_robot(
         if k >= rounds // 2:
             weight = weight * (far < FAR)
         if seek and k >= 1:
-            late = float(np.clip(late + _delay_step(samples, rows, aim, deviation, late), -most_delay, most_delay))
+            late += _delay_step(samples, A, aim, weight / deviation, late)
+            late = float(np.clip(late, -most_delay, most_delay))
         rigid = equations.rigid(pi)
         drives = equations.drive_columns(structure, rigid)
         if k < rounds - 2:
             structure = chosen_structure(samples.effort(late) - gain * rigid, drives, samples, weight, structure)
     own = x[size:].reshape(len(TERMS), nv)
     typical = np.concatenate([_typical(model, bodies), guess])[active]
-    shaped = rows.reshape(len(rest), nv, -1), rest * weight / deviation
-    scatter = _scatter(*shaped, R[: rows.shape[1], :-1] * typical, typical, weight)
+    R = R[:-1, :-1]
+    scatter = _scatter(A, rest, weight / deviation, R * typical, typical)
     coefficients = dict(zip(TERMS, own, strict=True))
     if not gains:
         coefficients["gain"] = gain
     used = samples.moving.any(axis=0)
     coefficients = {term: np.where(used, c, 1.0 if term == "gain" else 0.0) for term, c in coefficients.items()}
-    R = R[: rows.shape[1], :-1]
     return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scatter, active, rest)
+
+
+def triangle(A: Array, aim: Array, weight: Array) -> Array:
+    """Return the triangular factor (p + 1, p + 1) of equations A x = aim, weighed: all that there is to least squares.
+
+    Each joint's by itself first, without the columns that are no part of it: most are not, and small factors leave
+    little for the threads of a BLAS, which wait for each other at every column.
+
+    Parameters
+    ----------
+    A : ndarray, shape (n, nv, p)
+    aim, weight : ndarray, shape (n, nv)
+    """
+    size = A.shape[-1] + 1
+    parts = [np.zeros((size, size))]
+    for j in range(A.shape[1]):
+        rows = np.column_stack([A[:, j], aim[:, j]]) * weight[:, j, None]
+        used = np.flatnonzero(rows.any(axis=0))
+        R = np.linalg.qr(rows[:, used], mode="r")
+        part = np.zeros((len(R), size))
+        part[:, used] = R
+        parts.append(part)
+    return np.asarray(np.linalg.qr(np.concatenate(parts), mode="r"))
+
+
+def least_squares(R: Array) -> Array:
+    """Return the parameters (p,) that solve equations best, from their `triangle`; of least norm, scaled."""
+    size = np.linalg.norm(R[:, :-1], axis=0)
+    size = np.where(size > 0.0, size, 1.0)
+    return np.asarray(np.linalg.lstsq(R[:, :-1] / size, R[:, -1], rcond=1e-9)[0] / size)
 
 
 def robust_deviation(rest: Array, samples: Samples) -> Array:
@@ -176,16 +206,11 @@ def _guesses(drives: Array, scale: Array, weight: Array) -> Array:
     return np.asarray(guess.ravel())
 
 
-def _delay_step(samples: Samples, rows: Array, aim: Array, deviation: Array, late: float) -> float:
+def _delay_step(samples: Samples, A: Array, aim: Array, weight: Array, late: float) -> float:
     """Return by how much later efforts were recorded than was thought, from where joints keep their direction."""
-    ahead, behind = samples.effort(late + 1e-3), samples.effort(late - 1e-3)
-    slope = ((ahead - behind) / 2e-3 / deviation).ravel()
-    keep = samples.steady.ravel() & (np.abs(rows).max(axis=1) > 0.0)
-    B = np.column_stack([rows, -slope, aim])[keep]
-    size = np.linalg.norm(B, axis=0)
-    B = np.asarray(np.linalg.qr(B / np.where(size > 0.0, size, 1.0), mode="r"))
-    found = np.linalg.lstsq(B[:, :-1], B[:, -1], rcond=1e-9)[0]
-    return float(found[-1] * size[-1] / size[-2]) if size[-2] > 0.0 else 0.0
+    slope = (samples.effort(late + 1e-3) - samples.effort(late - 1e-3)) / 2e-3
+    R = triangle(np.concatenate([A, -slope[..., None]], axis=-1), aim, weight * samples.steady)
+    return float(least_squares(R)[-1])
 
 
 def _typical(model: Model, bodies: list[int]) -> Array:
@@ -198,7 +223,7 @@ def _typical(model: Model, bodies: list[int]) -> Array:
     return np.concatenate(found)
 
 
-def _scatter(A: Array, rest: Array, R: Array, typical: Array, weight: Array) -> Array:
+def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> Array:
     """Return the covariance (p, p) of A^T noise, noise of each joint as the residuals are, with memory of any kind.
 
     Spectra of residuals, averaged over neighbouring frequencies, weigh those of A. What the fit takes out of the noise
@@ -207,13 +232,13 @@ def _scatter(A: Array, rest: Array, R: Array, typical: Array, weight: Array) -> 
     Parameters
     ----------
     A : ndarray, shape (n, nv, p)
-        Equations, weighed.
+        Equations.
     rest : ndarray, shape (n, nv)
-        Residuals, weighed.
-    R : ndarray, shape (p, p)
-        Triangular factor of A, for parameters in units of ``typical`` (p,).
+        Residuals.
     weight : ndarray, shape (n, nv)
-        Zero where equations do not count.
+        Of both; zero where equations do not count.
+    R : ndarray, shape (p, p)
+        Triangular factor of A, weighed, for parameters in units of ``typical`` (p,).
     """
     from scipy.fft import next_fast_len, rfft
 
@@ -227,15 +252,16 @@ def _scatter(A: Array, rest: Array, R: Array, typical: Array, weight: Array) -> 
         kept = float((weight[:, j] > 0.0).sum())
         if not kept:
             continue
-        waves = rfft(A[:, j], length, axis=0)
-        power = np.abs(rfft(rest[:, j], length)) ** 2
-        left = np.maximum(1.0 - (np.abs(waves @ taker) ** 2).sum(axis=1) / kept, 0.0)
+        used = np.flatnonzero(A[:, j].any(axis=0))
+        waves = rfft(A[:, j, used] * weight[:, j, None], length, axis=0)
+        power = np.abs(rfft(rest[:, j] * weight[:, j], length)) ** 2
+        left = np.maximum(1.0 - (np.abs(waves @ taker[used]) ** 2).sum(axis=1) / kept, 0.0)
         spectrum = _averaged(power / kept) / np.maximum(_averaged(left), LEAST_LEFT)
         count = np.full(len(spectrum), 2.0)
         count[0] = 1.0
         count[-1] -= float(length % 2 == 0)
         weighed = waves * np.sqrt(count * spectrum / length)[:, None]
-        total += weighed.real.T @ weighed.real + weighed.imag.T @ weighed.imag
+        total[np.ix_(used, used)] += weighed.real.T @ weighed.real + weighed.imag.T @ weighed.imag
     return total
 
 

@@ -17,7 +17,7 @@ from ..consistent_fit import consistent_fit
 from ..estimation import chosen_bodies
 from ..recordings import even_times
 from .equations import TERMS, Equations
-from .fit import HUBER, Fit
+from .fit import HUBER, Fit, least_squares, triangle
 from .problems import Problem, RecordingError, judged_fit, stop_at
 from .samples import Samples, measured, samples_of
 from .signals import signals_of
@@ -189,14 +189,13 @@ def _fitted(
     deviation, active = fit.deviation, fit.active[10 * len(bodies) :]
     free = np.repeat(np.array([term == "offset" for term in TERMS]), model.nv)[active]
     guess = np.maximum(np.abs(np.concatenate([fit.coefficients[term] for term in TERMS])[active]), 1e-6)
-    J0, moving = consistency.references(model, bodies), weight
+    J0, moving, x = consistency.references(model, bodies), weight, np.zeros(0)
     for k in range(_ROUNDS):
         w = weight / deviation
-        A = (rows * w[..., None]).reshape(-1, rows.shape[-1])
-        R = np.asarray(np.linalg.qr(np.column_stack([A, (aim * w).ravel()]), mode="r"))
+        R = triangle(rows, aim, w)
         if k == 0:
             J0 = np.concatenate([_ball(R)[None], J0])
-        x, _ = consistent_fit(R[:, :-1], R[:, -1], J0, guess, free, prior_weight)
+        x, _ = consistent_fit(R[:, :-1], R[:, -1], J0, guess, free, prior_weight, x if k else None)
         rest = aim - rows @ x
         weight = moving * np.sqrt(np.minimum(1.0, HUBER * deviation / np.maximum(np.abs(rest), 1e-300)))
     size = 10 * len(J0)
@@ -218,8 +217,7 @@ def _fitted(
 
 def _ball(R: Array) -> Array:
     """Return the pseudo-inertia (4, 4) of a ball where plain least squares see the payload."""
-    size = np.maximum(np.linalg.norm(R[:, :-1], axis=0), 1e-12)
-    plain = np.linalg.lstsq(R[:, :-1] / size, R[:, -1], rcond=1e-9)[0][:10] / size[:10]
+    plain = least_squares(R)[:10]
     mass = float(plain[0])
     if not mass > 0.0:
         message = f"loaded: a payload that is heavier than nothing is expected, {mass:.3g} kg are seen"

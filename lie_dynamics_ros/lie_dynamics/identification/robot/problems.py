@@ -13,7 +13,7 @@ from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
 from ...model.model import Model
 from .equations import Equations, Structure
-from .fit import MOST_DELAY, Fit, fit_robot, robust_deviation
+from .fit import MOST_DELAY, Fit, fit_robot, least_squares, robust_deviation, triangle
 from .samples import Samples
 
 Array = npt.NDArray[np.float64]
@@ -267,16 +267,10 @@ def _least_error(model: Model, samples: Samples, bodies: list[int]) -> float:
     equations = Equations(model, samples, bodies)
     pi = np.array([model.inertia(b).parameters() for b in bodies]).ravel()
     A = equations.matrix(structure, pi, np.ones(model.nv))
-    active = np.concatenate([np.ones(len(pi), dtype=bool), structure.active()])
+    A = A[..., np.concatenate([np.ones(len(pi), dtype=bool), structure.active()])]
     effort = samples.effort(0.0)
-    size = Fit.sizes(effort)
-    weight = samples.moving / size
-    rows = (A[..., active] * weight[..., None]).reshape(-1, int(active.sum()))
-    length = np.linalg.norm(rows, axis=0)
-    rows = rows / np.where(length > 0.0, length, 1.0)
-    aim = ((effort - equations.known) * weight).ravel()
-    solution = np.linalg.lstsq(rows, aim, rcond=1e-9)[0]
-    rest = (aim - rows @ solution).reshape(effort.shape)
+    size, aim = Fit.sizes(effort), effort - equations.known
+    rest = (aim - A @ least_squares(triangle(A, aim, samples.moving / size))) / size
     return 0.5 * float(np.sqrt((robust_deviation(rest, samples) ** 2).mean()))
 
 
