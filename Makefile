@@ -31,7 +31,7 @@ setup:
 	@$(IN_ENV)
 
 VIEWED := $(filter-out 0,$(VIEW))
-GET_VIEWER := python -c "import viser" 2>/dev/null || python -m pip --disable-pip-version-check install -q "viser>=1.1,<2" || exit 1;
+GET_VIEWER := python -c "import viser, collada" 2>/dev/null || python -m pip --disable-pip-version-check install -q "viser>=1.1,<2" pycollada || exit 1;
 
 demo:
 	@FOR=demo $(IN_ENV) sh -c '$(if $(VIEWED),$(GET_VIEWER)) exec python -m lie_dynamics_ros.demo $${URDF:+--urdf "$$URDF"} $(if $(VIEWED),--view) $$DEMO_ARGS'

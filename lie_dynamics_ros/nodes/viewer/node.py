@@ -47,7 +47,7 @@ from .solids import Surface
 # Meshes that a robot description names, read by trimesh, which comes with the page's server.
 
 FORMATS = ("stl", "obj", "ply", "dae")
-"""Endings that are read; .dae where pycollada is installed, too. None of them leads to other files here."""
+"""Endings that are read; .dae, with its colour, where pycollada is installed. None of them leads to other files here."""
 MAX_SIZE = 64 * 2**20
 """Largest file [bytes]."""
 MOST_FACES = 100_000
@@ -88,13 +88,28 @@ class MeshReader:
         if ending not in FORMATS:
             raise ValueError(f"expected one of the endings {', '.join(FORMATS)}")
         # From the bytes alone: textures and further files are not looked for.
-        mesh = trimesh.load(io.BytesIO(read_file(path, MAX_SIZE)), file_type=ending, force="mesh")
+        content = read_file(path, MAX_SIZE)
+        mesh = trimesh.load(io.BytesIO(content), file_type=ending, force="mesh")
         if len(mesh.faces) > MOST_FACES:
             mesh = mesh.convex_hull
         vertices = np.array(mesh.vertices, dtype=float)
         if not len(mesh.faces) or not np.isfinite(vertices).all():
             raise ValueError("it holds no triangles, or numbers that are not finite")
-        return Surface(vertices, np.array(mesh.faces, dtype=np.int64))
+        # Other formats name their colours in further files, or have none.
+        color = (
+            _material(trimesh.load(io.BytesIO(content), file_type=ending, force="scene")) if ending == "dae" else None
+        )
+        return Surface(vertices, np.array(mesh.faces, dtype=np.int64), color)
+
+
+def _material(scene: Any) -> tuple[int, int, int] | None:
+    """Return the mean colour of a scene's materials, by their triangles; None where it has none."""
+    found = [(g, getattr(getattr(g.visual, "material", None), "main_color", None)) for g in scene.geometry.values()]
+    known = [(len(g.faces), np.asarray(color[:3], dtype=float)) for g, color in found if color is not None]
+    if not known:
+        return None
+    mean = np.average([color for _, color in known], axis=0, weights=[count for count, _ in known])
+    return tuple(round(part) for part in mean)  # type: ignore[return-value]
 
 
 SETTINGS = (

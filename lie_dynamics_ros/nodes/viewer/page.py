@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import html
+import ipaddress
 import logging
 import math
 import socket
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -165,7 +169,9 @@ class Page:
         # The node's log says where the page is; what strangers send is not to fill any log.
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
         rich.get_console().quiet = True
-        self._server = viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False)
+        self._server = _guarded(
+            lambda: viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False), address
+        )
         try:
             self._clients = _only_look(self._server)
         except (AttributeError, TypeError) as error:
@@ -312,6 +318,63 @@ def free_port(address: str, port: int) -> int:
         except OSError as error:
             reason = error.strerror or str(error)
     raise ConfigurationError(f"no page can be opened at {address!r}, port {port} and those after it: {reason}")
+
+
+def refusal(host: list[str], origin: list[str], address: str) -> str:
+    """Return why a request is not served, or nothing.
+
+    Other web pages in the same browser can send requests here, and by a name of theirs that leads to this machine (DNS
+    rebinding) read the answers. So the host that a request names must be a number, or a name of this machine, and what
+    a page sends must come from this page.
+
+    Parameters
+    ----------
+    host, origin : list of str
+        The headers of these names.
+    address : str
+        At which the page is opened.
+    """
+    if len(host) != 1 or len(origin) > 1:
+        return "one Host, and at most one Origin, is expected"
+    try:
+        name = urlsplit(f"//{host[0]}").hostname or ""
+    except ValueError:
+        return "this Host is no name"
+    if name not in {"localhost", address.lower(), socket.gethostname().lower(), socket.getfqdn().lower()}:
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return f"{name!r} is not a name of this machine"
+    if origin and origin[0].lower() not in {f"{scheme}://{host[0].lower()}" for scheme in ("http", "https")}:
+        return "another page asks"
+    return ""
+
+
+def _guarded(make: Callable[[], Any], address: str) -> Any:
+    """Return what makes a server by websockets, with a server that answers to this page's browsers alone."""
+    from websockets.asyncio import server as module
+
+    serve, made = module.serve, []
+
+    def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+        def first(connection: Any, request: Any) -> Any:
+            reason = refusal(request.headers.get_all("Host"), request.headers.get_all("Origin"), address)
+            if reason:
+                return connection.respond(HTTPStatus.FORBIDDEN, f"{reason}\n")
+            return process_request(connection, request) if process_request is not None else None
+
+        made.append(True)
+        return serve(*arguments, process_request=first, **options)
+
+    module.serve = guarded  # type: ignore[misc, assignment]
+    try:
+        server = make()
+    finally:
+        module.serve = serve  # type: ignore[misc]
+    if not made:
+        server.stop()
+        raise ConfigurationError(f"this version of viser is not known: it serves in another way; {MISSING}")
+    return server
 
 
 def _only_look(server: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a robot looks like: visuals of its description, else collisions, else sticks from joint to joint."""
+"""What a robot looks like: visuals of its description, else collisions, else links and joints made of its inertias."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics import Model, forward_kinematics
+from ...lie_dynamics import Model, forward_kinematics, total_mass
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import plain_number, quoted
 from .solids import Surface, box, capsule, cylinder, sphere
 
 Color = tuple[int, int, int]
 PLAIN: Color = (200, 205, 210)
-STICK: Color = (235, 125, 50)
+LINK: Color = (226, 229, 233)
+JOINT: Color = (235, 125, 50)
 LARGEST = 1e4
 """Beyond this [m] nothing is drawn."""
 MOST_SHAPES = 2000
 THICK = 0.12
-"""Radius of a stick as a share of the usual distance between joints."""
+"""Radius of a usual link as a share of the usual distance between joints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +66,11 @@ def shapes_of(description: str, model: Model, mesh: Callable[[str], Surface]) ->
             except ValueError as error:
                 problems.append(f"link {quoted(frame.name)}: a {element.tag} is not drawn: {error}")
             else:
-                shapes.append(Shape(frame.body, surface, _color(element.find("material"), colors) or PLAIN))
+                shapes.append(
+                    Shape(frame.body, surface, _color(element.find("material"), colors) or surface.color or PLAIN)
+                )
     drawn = {shape.body for shape in shapes}
-    shapes += [stick for stick in _sticks(model) if stick.body not in drawn]
+    shapes += [link for link in _links(model) if link.body not in drawn]
     return shapes[:MOST_SHAPES], problems
 
 
@@ -118,8 +121,11 @@ def _color(material: Element | None, known: dict[str, Color | None]) -> Color | 
     return tuple(int(255 * min(1.0, part)) for part in (red, green, blue))  # type: ignore[return-value]
 
 
-def _sticks(model: Model) -> Iterator[Shape]:
-    """Yield sticks from each joint to the next ones and to the links' other frames, as the joints are at zero."""
+def _links(model: Model) -> Iterator[Shape]:
+    """Yield a capsule from each joint to the next ones and to the links' other frames, and a drum about each axis.
+
+    As the joints are at zero; the heavier a link for its length, the thicker.
+    """
     poses = forward_kinematics(model, model.neutral())
     segments: list[tuple[int, Array]] = []
     for frame in model.frames.values():
@@ -131,11 +137,21 @@ def _sticks(model: Model) -> Iterator[Shape]:
     lengths = [float(np.linalg.norm(end)) for _, end in segments]
     usual = [length for length in lengths if 1e-6 < length < LARGEST]
     radius = THICK * float(np.median(usual)) if usual else 0.05
-    for body in range(model.n_bodies):
-        yield Shape(body, sphere(1.4 * radius), PLAIN)
+    thick = [radius * _share(model, body) for body in range(model.n_bodies)]
+    for joint, own in zip(model.joints, thick, strict=True):
+        axis = next((np.array(step.axis) for step in joint.type.steps if step.rotation), None)
+        drum = cylinder(1.3 * own, 2.8 * own).moved(_along(axis, np.zeros(3))) if axis is not None else sphere(own)
+        yield Shape(joint.index, drum, JOINT)
     for (body, end), length in zip(segments, lengths, strict=True):
-        if 0.1 * radius < length < LARGEST:
-            yield Shape(body, capsule(radius, length).moved(_along(end / length, 0.5 * end)), STICK)
+        own = thick[body] if body >= 0 else 1.2 * radius
+        if 0.1 * own < length < LARGEST:
+            yield Shape(body, capsule(own, length).moved(_along(end / length, 0.5 * end)), LINK)
+
+
+def _share(model: Model, body: int) -> float:
+    """Return how thick a link is drawn, in usual ones: by the cube root of its share of the mean mass."""
+    mean = total_mass(model) / model.n_bodies
+    return float(np.clip((model.inertia(body).mass / mean) ** (1.0 / 3.0), 0.6, 1.5)) if mean > 0.0 else 1.0
 
 
 def _along(direction: Array, center: Array) -> Array:

@@ -23,15 +23,18 @@ class Surface:
         [m]
     faces : ndarray of int, shape (m, 3)
         Corners of each triangle, among the vertices.
+    color : tuple of int, optional
+        Red, green and blue of its own material, 0 to 255.
     """
 
     vertices: Array
     faces: NDArray[np.int64]
+    color: tuple[int, int, int] | None = None
 
     def moved(self, pose: Array) -> Surface:
         """Return the surface where a homogeneous matrix (4, 4) takes it; a mirror turns the triangles back."""
         faces = self.faces if np.linalg.det(pose[:3, :3]) >= 0.0 else self.faces[:, ::-1]
-        return Surface(self.vertices @ pose[:3, :3].T + pose[:3, 3], faces)
+        return Surface(self.vertices @ pose[:3, :3].T + pose[:3, 3], faces, self.color)
 
 
 def box(size: Array) -> Surface:

@@ -13,7 +13,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 from lie_dynamics_ros.nodes.viewer.core import MOST_REPORTS, ViewerCore, ViewOptions
 from lie_dynamics_ros.nodes.viewer.node import MeshReader
 from lie_dynamics_ros.nodes.viewer.picture import Robot
-from lie_dynamics_ros.nodes.viewer.shapes import shapes_of
+from lie_dynamics_ros.nodes.viewer.shapes import JOINT, shapes_of
 
 POSITION = np.linspace(-0.5, 0.5, 7)
 SMALL = np.diag([4e-10, 1e-10, 9e-10])
@@ -295,9 +295,23 @@ def test_a_mesh_is_read_scaled_and_mirrored_the_right_way_round(tmp_path):
             reader(name)
 
 
-def test_without_shapes_there_are_sticks_from_joint_to_joint():
+def test_a_collada_mesh_has_the_colour_of_its_material_unless_the_description_gives_one(tmp_path):
+    trimesh = pytest.importorskip("trimesh", reason="trimesh, which comes with viser, is not installed")
+    pytest.importorskip("collada", reason="pycollada, which reads .dae, is not installed")
+    mesh = trimesh.creation.box((1.0, 2.0, 3.0))
+    material = trimesh.visual.material.PBRMaterial(baseColorFactor=[200, 30, 40, 255])
+    mesh.visual = trimesh.visual.TextureVisuals(material=material)
+    (tmp_path / "a.dae").write_bytes(trimesh.exchange.dae.export_collada(mesh))
+    (*_, shape), problems = dressed('<mesh filename="a.dae"/>', MeshReader(lambda uri: tmp_path / uri))
+    assert not problems and shape.color == (200, 30, 40) and volume(shape.surface) == pytest.approx(6.0)
+
+
+def test_without_shapes_there_are_links_from_joint_to_joint_and_drums_about_the_axes():
     robot = robot_of(ARM)
     assert not robot.problems and {shape.body for shape in robot.shapes} == set(range(-1, 7))
     ends = [shape.surface.vertices for shape in robot.shapes if shape.body == 2]  # link 3 carries joint 4 at x = 0.0825
     assert max(v[:, 0].max() for v in ends) > 0.0825
+    drums = [shape.surface.vertices for shape in robot.shapes if shape.color == JOINT]
+    assert len(drums) == 7
+    assert all(np.abs(v[:, 2]).max() > np.linalg.norm(v[:, :2], axis=1).max() for v in drums)  # long along z, the axis
     assert robot_of(NO_JOINTS).shapes is not None

@@ -11,16 +11,16 @@ from support.page.browser import Browser, needs_chromium
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 
 from lie_dynamics_ros.nodes.viewer.page import free_port
-from lie_dynamics_ros.nodes.viewer.shapes import STICK
+from lie_dynamics_ros.nodes.viewer.shapes import JOINT
 
 pytestmark = [needs_chromium, pytest.mark.slow]  # drawing without a graphics card takes a minute of a processor
 POSITION = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.6, 0.8])
 
 
 def robot_pixels(scene):
-    """Where something of the colour of the arm's sticks is: more red than green than blue, bright or in shadow."""
+    """Where something of the colour of the arm's joints is: more red than green than blue, bright or in shadow."""
     red, green, blue = np.moveaxis(scene, -1, 0)
-    assert STICK[0] > STICK[1] > STICK[2]
+    assert JOINT[0] > JOINT[1] > JOINT[2]
     return (red - green > 15) & (green - blue > 15)
 
 

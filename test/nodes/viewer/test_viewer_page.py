@@ -1,6 +1,7 @@
 """What a browser is sent: the whole scene, then what changes, finite numbers only; and there is no way back."""
 
 import contextlib
+import importlib.metadata
 import math
 import socket
 import sys
@@ -101,6 +102,39 @@ def test_sends_the_whole_scene_and_then_what_changes(shown):
     faded = [p["opacity"] for n, p in watcher.nodes.items() if n.startswith("/robot/") and "vertices" in p]
     assert faded and set(faded) == {0.35}
     assert not watcher.nodes["/contact"]["visible"]
+
+
+def asked(url, host, *origin, upgrade=False):
+    """The status with which a request with these headers is answered."""
+    port = int(url.rpartition(":")[2])
+    lines = [f"Host: {h}" for h in ([host] if isinstance(host, str) else host)]
+    lines += [f"Origin: {o}" for o in origin]
+    if upgrade:
+        version = importlib.metadata.version("viser")
+        lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+        lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", f"Sec-WebSocket-Protocol: viser-v{version}"]
+    with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as connection:
+        connection.sendall("\r\n".join(["GET / HTTP/1.1", *lines, "", ""]).encode())
+        return int(connection.recv(4096).split()[1])
+
+
+@pytest.mark.parametrize("upgrade", [False, True])
+def test_only_this_page_by_a_name_of_this_machine_is_answered(shown, upgrade):
+    port, good = shown.page.url.rpartition(":")[2], 101 if upgrade else 200
+
+    def status(host, *origin):
+        return asked(shown.page.url, host, *origin, upgrade=upgrade)
+
+    for host in ("127.0.0.1", "localhost", "[::1]", "192.0.2.7", socket.gethostname()):
+        assert status(f"{host}:{port}") == status(f"{host}:{port}", f"http://{host}:{port}") == good, host
+    assert status("localhost:9090", "http://localhost:9090") == good  # through ssh -L
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "", "[::1"):
+        assert status(f"{host}:{port}", f"http://{host}:{port}") == status(f"{host}:{port}") == 403, host
+    here = f"127.0.0.1:{port}"
+    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{int(port) + 1}", f"ftp://{here}", f"{here}", ""):
+        assert status(here, origin) == 403, origin
+    assert status(here, f"http://{here}", "http://evil.example") == 403
+    assert status([here, "evil.example"]) in (400, 403)
 
 
 def test_who_comes_later_or_comes_again_sees_the_same(shown):
