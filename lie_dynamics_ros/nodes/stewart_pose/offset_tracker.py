@@ -13,10 +13,9 @@ from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.lie import se3, so3
 from ...lie_dynamics.stewart import OffsetPlatform, TrackingStatus
 from ...lie_dynamics.stewart.geometry import inverse_kinematics as ik
+from ...lie_dynamics.stewart.geometry.rotary_platform import PLACES_AHEAD, first_crossing
 from ...lie_dynamics.stewart.tracking.tracker import as_leg_covariance
 
-PLACES_AHEAD = 33
-"""Number of places at which a singular pose ahead is looked for."""
 POSE_KEPT = "the pose is the last good one"
 
 
@@ -209,13 +208,7 @@ class TrackedOffsetPose:
         with np.errstate(invalid="ignore", divide="ignore"):
             volumes = np.where(good.all(axis=1), np.linalg.det(ik.jacobian(C, D, poses)), np.nan)
             volumes /= volumes[0]
-        beyond = ~(volumes > 0.0)
-        if not beyond.any():
-            return np.inf
-        k = int(beyond.argmax())
-        if k == 0 or np.isnan(volumes[k]):  # a leg has no length there
-            return float(times[max(k - 1, 0)])
-        return float(times[k - 1] + (times[k] - times[k - 1]) * volumes[k - 1] / (volumes[k - 1] - volumes[k]))
+        return first_crossing(times, volumes)  # NaN where a leg has no length
 
     @property
     def message(self) -> str:

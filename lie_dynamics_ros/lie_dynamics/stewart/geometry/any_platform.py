@@ -15,6 +15,7 @@ Platform = StewartPlatform | OffsetPlatform
 #: Whose poses follow from those of platforms on point joints.
 PointJointed = StewartPlatform | RotaryPlatform
 
+
 def any_platform(source: str | PathLike[str]) -> Platform:
     """Read a platform of any kind of sliding legs, see `StewartPlatform.from_yaml`."""
     return (OffsetPlatform if joint_kind(source) == "universal_joints" else StewartPlatform).from_yaml(source)

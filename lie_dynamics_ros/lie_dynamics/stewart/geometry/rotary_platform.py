@@ -40,6 +40,8 @@ from .yaml_files import ROTARY_KEYS, read_yaml
 HOME_SLACK = 0.2
 #: Corrections of Newton's method from a level pose to that of the home angles.
 _CORRECTIONS = 50
+#: Number of places at which a singular pose ahead is looked for.
+PLACES_AHEAD = 33
 #: All ways to bend six legs, (64, 6): 0 is the lower of a leg's two angles.
 BRANCHES = np.array(list(product((0, 1), repeat=N_LEGS)))
 
@@ -334,6 +336,25 @@ class RotaryPlatform:
         found = ik.condition_numbers(np.where(good[..., None, None], matrix, np.eye(6)), length)
         return np.where(good, found, np.inf)
 
+    def time_to_singularity(self, pose: Array, angles: Array, twist: Array, horizon: float = 1.0) -> float:
+        """Return when a platform at a pose (4, 4) and angles (6,) comes to a singular pose at a body twist [s].
+
+        Also to the end of what a motor reaches. Looked for at `PLACES_AHEAD` on the way, which proves nothing. Infinity
+        beyond the horizon [s] and at rest; NaN where the twist is.
+        """
+        if not np.isfinite(twist).all() or not twist.any():
+            return np.inf if np.isfinite(twist).all() else np.nan
+        times = np.linspace(0.0, horizon, PLACES_AHEAD)
+        poses = pose @ np.asarray(se3.exp(times[:, None] * twist))
+        both = self.leg_angles(poses)
+        gaps = np.abs(np.angle(np.exp(1j * (both[0] - angles))))
+        bends = np.nan_to_num(gaps, nan=np.inf).argmin(axis=0)
+        there = both[:, bends, np.arange(N_LEGS)]
+        reached = np.asarray(np.isfinite(there).all(axis=1))
+        tips = self.tips(np.where(reached[:, None], there, angles))
+        volumes = np.where(reached, np.linalg.det(ik.jacobian(tips, self.platform_points, poses)), np.nan)
+        return first_crossing(times, volumes / volumes[0])
+
     # Home.
 
     def _checked_angles(self, home: Array, wanted: Array) -> Array:
@@ -383,6 +404,20 @@ class RotaryPlatform:
                 "length or unit, other zero directions or home angles, or a home_pose are expected", name="home_angles",
             )  # fmt: skip
         return T
+
+
+def first_crossing(times: Array, volumes: Array) -> float:
+    """Return when numbers (n,) that begin at 1 come to zero, on straight lines between times (n,); inf for never.
+
+    Where they end (NaN) first, the time before.
+    """
+    beyond = ~(volumes > 0.0)
+    if not beyond.any():
+        return np.inf
+    k = int(beyond.argmax())
+    if k == 0 or np.isnan(volumes[k]):
+        return float(times[max(k - 1, 0)])
+    return float(times[k - 1] + (times[k] - times[k - 1]) * volumes[k - 1] / (volumes[k - 1] - volumes[k]))
 
 
 def _rounded(cosine: Array) -> Array:

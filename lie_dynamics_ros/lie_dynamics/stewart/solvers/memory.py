@@ -7,8 +7,11 @@ import numpy.typing as npt
 
 from ...lie import se3, so3
 from ..errors import StewartError
+from ..geometry.any_platform import PointJointed
+from ..geometry.checks import N_LEGS
 from ..geometry.platform import StewartPlatform
 from .kernels import newton as nk
+from .kernels import turning
 from .kernels.certificate import BALL_SHARE, settle
 from .reachability import check_place, longest_legs
 
@@ -19,13 +22,15 @@ _SINGULAR_BOUND = 1e6
 
 
 def new_memory(
-    platform: StewartPlatform,
+    platform: PointJointed,
     pose: npt.ArrayLike,
     max_steps: int,
     max_speed: tuple[float, float] | None = None,
     length_error: float = 0.0,
 ) -> Array:
     """Return the memory of a tracker at a pose (4, 4) of the platform, with a bound of its speed or without.
+
+    The error of a length is that of an angle [rad] for rotary legs.
 
     Raises
     ------
@@ -37,10 +42,21 @@ def new_memory(
     if max_speed is not None:
         memory[nk.BOUNDED] = 1.0
         memory[nk.MAX_SPEED : nk.MAX_SPEED + 2] = max_speed
-    memory[nk.LENGTH_ERROR] = length_error + nk.LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
-    check_place(platform, pose)
-    set_pose(memory, pose)
+    lever = 1.0 if isinstance(platform, StewartPlatform) else float(platform.horns.max())
+    rounding = nk.LENGTH_ROUNDING * float(np.abs(platform.base_points).max())
+    memory[nk.LENGTH_ERROR] = lever * length_error + rounding
+    put_at(memory, platform, pose)
     return memory
+
+
+def put_at(memory: Array, platform: PointJointed, pose: npt.ArrayLike) -> None:
+    """Put the memory at a pose that the platform is in, rotary legs bent as at home; errors as `new_memory`."""
+    if isinstance(platform, StewartPlatform):
+        check_place(platform, pose)
+    else:
+        matrix = se3.check(np.asarray(pose, dtype=np.float64), "pose")
+        turning.set_angles(memory, np.ascontiguousarray(platform.motor_positions(matrix)))
+    set_pose(memory, pose)
 
 
 def as_max_steps(max_steps: int) -> int:
@@ -50,18 +66,29 @@ def as_max_steps(max_steps: int) -> int:
     return max_steps
 
 
-def blank_memory(platform: StewartPlatform) -> Array:
+def blank_memory(platform: PointJointed) -> Array:
     """Return a memory with the geometry of a platform and no pose."""
-    memory = np.zeros(nk.SIZE)
+    memory = np.zeros(turning.SIZE)
     centroid = platform.platform_points.mean(axis=0)
     arms = platform.platform_points - centroid
     reaches = np.linalg.norm(arms, axis=1)
     radius = float(np.sqrt(np.mean(reaches**2)))
     memory[nk.BASE : nk.BASE + 18] = platform.base_points.ravel()
     memory[nk.PLATFORM : nk.PLATFORM + 18] = arms.ravel()
-    low, high = platform.leg_limits.T
-    # Legs without limits are limited by what can be metres, so that kernels have nothing more to compare.
-    memory[nk.LIMITS : nk.LIMITS + 12] = np.column_stack([low, np.minimum(high, longest_legs(platform))]).ravel()
+    limits = platform.motor_limits
+    if isinstance(platform, StewartPlatform):
+        # Legs without limits are limited by what can be metres, so that kernels have nothing more to compare.
+        limits = np.column_stack([limits[:, 0], np.minimum(limits[:, 1], longest_legs(platform))])
+    else:
+        turned = platform.horns[:, None, None] * platform.frames
+        for start, rows in (
+            (turning.CENTRES, platform.base_points), (turning.HORNS, turned[..., 0]), (turning.ACROSS, turned[..., 1]),
+            (turning.LONG, platform.horns), (turning.RODS, platform.rods),
+        ):  # fmt: skip
+            memory[start : start + rows.size] = rows.ravel()
+        memory[turning.ROTARY] = 1.0
+        memory[turning.ANGLES : turning.ANGLES + N_LEGS] = platform.home_angles
+    memory[nk.LIMITS : nk.LIMITS + 12] = limits.ravel()
     memory[nk.SHIFT : nk.SHIFT + 3] = centroid
     memory[nk.SHIFT_SIZE] = np.linalg.norm(centroid)
     memory[nk.DT] = np.nan

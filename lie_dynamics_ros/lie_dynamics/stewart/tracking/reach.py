@@ -56,7 +56,7 @@ def decide(
     `anchors` is where the platform may have been AGE ago, empty when that was the memory's anchor for certain. It is
     returned empty when the platform is at the memory's anchor, its age, ago.
     """
-    lengths = rows[i, tk.LENGTHS : tk.LENGTHS + 6].copy()
+    lengths = rows[i, tk.HELD : tk.HELD + 6].copy()
     age = float(memory[nk.AGE])
     anchors = [Anchor(a.pose, a.age + age, a.blur) for a in anchors] or [_anchor_of(memory)]
     found: list[Anchor] = []

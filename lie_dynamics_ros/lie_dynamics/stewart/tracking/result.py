@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...engine.fastcall.status import taken
 from ...lie import se3, so3
+from ..geometry.any_platform import PointJointed
 from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
 from .kernels.approach import time_to_singularity
@@ -31,7 +32,7 @@ class TrackedPath:
 
     __slots__ = ("_candidates", "_leg_covariance", "_platform", "_poses", "_rows")
 
-    def __init__(self, rows: Array, platform: StewartPlatform, leg_covariance: Array) -> None:
+    def __init__(self, rows: Array, platform: PointJointed, leg_covariance: Array) -> None:
         self._rows = rows
         self._platform = platform
         self._leg_covariance = leg_covariance
@@ -44,6 +45,15 @@ class TrackedPath:
 
     def _is_valid(self, row: int) -> bool:
         return bool(self._rows[row, tk.STATUS] == tk.TRACKED or self._rows[row, tk.CONTINUED] > 0.0)
+
+    def _held(self, row: int) -> tuple[StewartPlatform, Array]:
+        """Platform on point joints that a row's pose belongs to, and the covariance of its lengths (6, 6) [m^2]."""
+        platform = self._platform
+        if isinstance(platform, StewartPlatform):
+            return platform, self._leg_covariance
+        angles = self._rows[row, tk.TURNED : tk.TURNED + 6]
+        levers = platform.levers(self._poses[row], angles)
+        return platform.locked(angles)[0], np.ascontiguousarray(levers[:, None] * self._leg_covariance * levers)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -64,7 +74,7 @@ class TrackedPath:
 
     @property
     def lengths(self) -> Array:
-        """Lengths as given, (n, 6) [m]."""
+        """Lengths as given, (n, 6) [m]; angles of rotary legs [rad]."""
         return self._rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
 
     @property
@@ -127,12 +137,26 @@ class TrackedPath:
     @property
     def condition_numbers(self) -> Array:
         """Condition numbers of the Jacobian, its angular columns over the platform's characteristic length, (n,)."""
-        return self._platform.condition_number(self._poses)
+        return self._condition_numbers(slice(None))
+
+    def _condition_numbers(self, rows: slice) -> Array:
+        """Those of some rows."""
+        poses, platform = self._poses[rows], self._platform
+        if isinstance(platform, StewartPlatform):
+            return platform.condition_number(poses)
+        return platform.condition_number(poses, angles=self._rows[rows, tk.TURNED : tk.TURNED + 6])
 
     @property
     def covariances(self) -> Array:
         """Covariances of the poses from the leg noise, (n, 6, 6), as `TrackedPose.covariance`; NaN where not valid."""
-        covariance = _covariances(self._platform, self._rows, self._leg_covariance)
+        if isinstance(self._platform, StewartPlatform):
+            covariance = _covariances(self._platform, self._rows, self._leg_covariance)
+        else:
+            angles = self._rows[:, tk.TURNED : tk.TURNED + 6]
+            with np.errstate(all="ignore"):
+                gain = np.linalg.pinv(self._platform.jacobian(self._poses, "aligned", angles))
+            covariance = gain @ self._leg_covariance @ np.swapaxes(gain, -1, -2)
+            covariance[~(self.condition_numbers < 1e12)] = np.nan
         covariance[~self.valid] = np.nan
         return covariance
 
@@ -197,7 +221,7 @@ class TrackedPose:
         known = self._path._candidates.get(self._row)
         if known is None or self.certified:
             return self.pose[None] if self.valid else np.empty((0, 4, 4))
-        return known.all_known(self._path._platform, self.lengths).copy()
+        return known.all_known(*self._path._platform.locked(self.lengths)).copy()
 
     @property
     def candidates_complete(self) -> bool:
@@ -207,7 +231,7 @@ class TrackedPose:
 
     @property
     def lengths(self) -> Array:
-        """Lengths as given, (6,) [m]."""
+        """Lengths as given, (6,) [m]; angles of rotary legs [rad]."""
         return self._vector(tk.LENGTHS)
 
     @property
@@ -240,13 +264,14 @@ class TrackedPose:
 
     @property
     def residual(self) -> float:
-        """Largest difference between the lengths of ``pose`` and those given [m]."""
-        return float(np.max(np.abs(self._path._platform.leg_lengths(self.pose) - self.lengths)))
+        """Largest difference between the lengths of ``pose`` and those given, or those of the rods [m]."""
+        platform, lengths = self._path._platform.locked(self.lengths)
+        return float(np.max(np.abs(platform.leg_lengths(self.pose) - lengths)))
 
     @property
     def condition_number(self) -> float:
         """Condition number of the Jacobian at ``pose``, angular columns over the platform's characteristic length."""
-        return float(self._path._platform.condition_number(self.pose))
+        return float(self._path._condition_numbers(slice(self._row, self._row + 1))[0])
 
     @property
     def covariance(self) -> Array:
@@ -258,13 +283,15 @@ class TrackedPose:
         if not self.valid:
             return np.full((6, 6), np.nan)
         row = path._rows[self._row : self._row + 1]
-        covariance: Array = _covariances(path._platform, row, path._leg_covariance)[0]
+        platform, leg_covariance = path._held(self._row)
+        covariance: Array = _covariances(platform, row, leg_covariance)[0]
         return covariance
 
     def time_to_singularity(self, horizon: float = 1.0) -> float:
         """Return when the platform comes to a singular pose if it keeps its present twist [s].
 
-        The pose is proven regular until then (less 0.1 %). Infinity beyond the ``horizon`` [s] or while standing still;
+        The pose is proven regular until then (less 0.1 %); for rotary legs it is looked for at 33 places on the way,
+        which proves nothing. Infinity beyond the ``horizon`` [s] or while standing still;
         NaN when the speed is unknown: with neither leg rates nor, with a bound, a time since the last good sample.
         """
         path = self._path
@@ -272,6 +299,8 @@ class TrackedPose:
         if np.isnan(twist[0]) and self.valid:
             twist = path._mean_twist(self._row)
         platform = path._platform
+        if not isinstance(platform, StewartPlatform):
+            return platform.time_to_singularity(self.pose, self._vector(tk.TURNED), twist, horizon)
         scales = np.array([platform.characteristic_length, float(horizon)])
         return float(time_to_singularity(platform.all_points, self.pose.copy(), twist, scales))
 
@@ -291,8 +320,8 @@ class TrackedPose:
         order : int64 ndarray, shape (6,), which of the components of `covariance` each row and column is.
         """
         path, row = self._path, self._row
-        rows = path._rows[row : row + 1]
-        return covariances(path._platform.all_points, path._leg_covariance, order, rows, out) == 1
+        rows, (platform, leg_covariance) = path._rows[row : row + 1], path._held(row)
+        return covariances(platform.all_points, leg_covariance, order, rows, out) == 1
 
     @property
     def leg(self) -> int | None:
@@ -322,7 +351,7 @@ def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) 
 
 
 def _revived_path(
-    rows: Array, platform: StewartPlatform, leg_covariance: Array, candidates: dict[int, Candidates]
+    rows: Array, platform: PointJointed, leg_covariance: Array, candidates: dict[int, Candidates]
 ) -> TrackedPath:
     """Build a path from what `TrackedPath.__reduce__` tells."""
     path = TrackedPath(rows.copy(), platform, leg_covariance)
@@ -335,6 +364,9 @@ def _message_for(tracked: TrackedPose) -> str:
     status = tracked.status
     leg = int(tracked._number(tk.LEG))
     length = tracked.lengths[leg]
+    platform = tracked._path._platform
+    unit, _ = platform.motor_units
+    one = "length" if unit == "m" else "angle"
     error = tracked._number(tk.ERROR)
     last = "the pose is the last good one"
     if status is TrackingStatus.TRACKED:
@@ -343,35 +375,40 @@ def _message_for(tracked: TrackedPose) -> str:
     if status is TrackingStatus.AMBIGUOUS:
         return _ambiguity(tracked)
     if status is TrackingStatus.OUT_OF_REACH:
-        return f"no pose with these lengths was within reach at max_speed: check the lengths, dt and max_speed; {last}"
+        return f"no pose with these {one}s was within reach at max_speed: check the {one}s, dt and max_speed; {last}"
     if status is TrackingStatus.NOT_FINITE:
-        return f"length of leg {leg + 1} is {length}, expected a number: check its sensor; {last}"
+        return f"{one} of leg {leg + 1} is {length}, expected a number: check its sensor; {last}"
     if status is TrackingStatus.NOT_POSITIVE:
         return f"length of leg {leg + 1} is {length} m, expected a positive length; {last}"
     if status is TrackingStatus.LEG_LIMIT:
-        low, high = tracked._path._platform.leg_limits[leg]
+        low, high = platform.motor_limits[leg]
+        side = "above" if error > 0.0 else "below"
+        if unit != "m":
+            off = f"{abs(error):.3g} rad {side} its limits {low:.6g} to {high:.6g} rad"
+            return f"angle of leg {leg + 1} is {length:.6g} rad, {off}: degrees?; {last}"
         if np.isinf(high) and error > 0.0:
             return f"length of leg {leg + 1} is {length:.6g} m, far beyond this platform: millimetres?; {last}"
         return (
             f"length of leg {leg + 1} is {length:.6g} m, {1e3 * abs(error):.3g} mm "
-            f"{'above' if error > 0.0 else 'below'} its limits {low:.6g} to {high:.6g} m; {last}"
+            f"{side} its limits {low:.6g} to {high:.6g} m; {last}"
         )
-    covered = f"{100.0 * tracked._number(tk.COVERED):.4g}% of the way from the last good lengths"
+    covered = f"{100.0 * tracked._number(tk.COVERED):.4g}% of the way from the last good {one}s"
     if status is TrackingStatus.SINGULAR:
         return f"the platform would pass a singularity {covered}: which branch it takes there cannot be known; {last}"
     if status is TrackingStatus.NO_POSE:
         return (
-            f"no pose near has these lengths: the branch ends {covered}, and the best pose beyond misses leg "
+            f"no pose near has these {one}s: the branch ends {covered}, and the best pose beyond misses leg "
             f"{leg + 1} by {1e3 * error:.3g} mm; {last}"
         )
     if status is TrackingStatus.TOO_FAR:
-        return f"the lengths jumped too far: {tracked.steps} proven steps covered {covered}; {last}"
+        return f"the {one}s jumped too far: {tracked.steps} proven steps covered {covered}; {last}"
     raise AssertionError(f"no message for {status!r}")
 
 
 def _ambiguity(tracked: TrackedPose) -> str:
     count = len(tracked.candidates)
-    text = f"{count} pose{'s' if count > 1 else ''} with these lengths found within reach at max_speed"
+    one = "length" if tracked._path._platform.motor_units[0] == "m" else "angle"
+    text = f"{count} pose{'s' if count > 1 else ''} with these {one}s found within reach at max_speed"
     if not tracked.candidates_complete:
         text += ", and others cannot be excluded"
     if tracked.continued:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from ...lie._arrays import numbers
 from ..errors import StewartError
+from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.inverse_kinematics import as_vector
-from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.kernels import newton as nk
-from ..solvers.memory import as_max_steps, new_memory, read_pose, set_pose
-from ..solvers.reachability import check_place
+from ..solvers.kernels import turning
+from ..solvers.memory import as_max_steps, new_memory, put_at, read_pose
 from .kernels import tracker as tk
 from .kernels.tracker import update as _update
 from .reach import decide
@@ -32,7 +32,7 @@ _LENGTHS, _WITH_RATES, _WITH_ACCELERATIONS = np.zeros(1), np.ones(1), np.full(1,
 
 
 class StewartTracker:
-    """Follows the pose of a platform through its measured leg lengths.
+    """Follows the pose of a platform through its measured leg lengths, or through the angles of rotary legs.
 
     Each `update` follows the straight line in squared lengths from the last good sample to the new one, in steps that
     are proven to stay regular: the pose is then ``continued``. With ``max_speed`` it is also ``certified`` when no
@@ -42,9 +42,12 @@ class StewartTracker:
     goes on from it. After OUT_OF_REACH a length, the time or ``max_speed`` was wrong, nobody knows which: nothing is
     certified until `reset` tells a pose that is known.
 
+    For a `RotaryPlatform` all lengths, rates and accelerations are those of angles [rad], and the straight line is
+    that in the angles (doc/stewart_tracking.md, "Rotary legs").
+
     Parameters
     ----------
-    platform : the platform.
+    platform : StewartPlatform or RotaryPlatform, its legs bent as at home.
     pose : array-like, shape (4, 4), pose of {B} in {N} that the platform is known to be in.
     max_speed : largest speed of the origin of {B} [m/s] and largest angular speed [rad/s] that the platform can have;
         None: unknown, and nothing is ever certified.
@@ -65,7 +68,7 @@ class StewartTracker:
 
     def __init__(
         self,
-        platform: StewartPlatform,
+        platform: PointJointed,
         pose: npt.ArrayLike,
         max_speed: npt.ArrayLike | None = None,
         *,
@@ -73,7 +76,7 @@ class StewartTracker:
         leg_noise: npt.ArrayLike = 1e-5,
         max_steps: int = 1000,
     ) -> None:
-        require_platform(platform)
+        require_legs(platform)
         self.platform = platform
         self._leg_covariance = as_leg_covariance(leg_noise)
         speeds = None if max_speed is None else as_speeds(max_speed)
@@ -135,10 +138,9 @@ class StewartTracker:
 
     def reset(self, pose: npt.ArrayLike) -> None:
         """Start again from another pose (4, 4), which the platform is known to be in; errors as for the constructor."""
-        check_place(self.platform, pose)
         before = self._memory.copy()
         try:
-            set_pose(self._memory, pose)
+            put_at(self._memory, self.platform, pose)
         except ValueError:
             self._memory[:] = before
             raise
@@ -258,8 +260,15 @@ class StewartTracker:
         """Settle a row that the kernel leaves undecided; return whether its pose is valid."""
         first = _NONE if rates is None else rates
         second = _NONE if accelerations is None else accelerations
-        self._anchors, candidates = decide(self._memory, path._rows, row, first, second, self._anchors)
+        memory, turns = self._memory, self._memory[turning.ROTARY] > 0.0
+        out = path._rows[row]
+        if turns and not out[tk.CONTINUED]:  # no step went to these angles: their tips are looked at all the same
+            turning.set_angles(memory, out[tk.LENGTHS : tk.LENGTHS + 6].copy())
+        self._anchors, candidates = decide(memory, path._rows, row, first, second, self._anchors)
         path._candidates[row] = candidates
+        if turns and not path._is_valid(row):
+            turning.set_angles(memory, memory[turning.ANGLES_BEFORE : turning.ANGLES_BEFORE + 6].copy())
+        out[tk.TURNED : tk.TURNED + 6] = memory[turning.ANGLES : turning.ANGLES + 6]
         self._refuted |= bool(path._rows[row, tk.STATUS] == tk.OUT_OF_REACH)
         return path._is_valid(row)
 
@@ -316,7 +325,7 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
 
 
 def _revived(
-    platform: StewartPlatform, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor], refuted: bool
+    platform: PointJointed, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor], refuted: bool
 ) -> StewartTracker:
     """Build a tracker from what `StewartTracker.__reduce__` tells."""
     made = object.__new__(StewartTracker)

@@ -1,4 +1,7 @@
-"""Tracking the pose of a Stewart platform from one vector of leg lengths to the next."""
+"""Tracking the pose of a Stewart platform from one vector of motor positions to the next.
+
+They are leg lengths [m], or for rotary legs angles [rad].
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,28 @@ from ...solvers.kernels.newton import (
     SHIFT,
     TARGET,
     Array,
+    Vec,
     apply_inverse,
+    combine,
     cross,
     dot,
     misfit,
+    rotation,
     row,
     write_pose,
+)
+from ...solvers.kernels.turning import (
+    ACROSS,
+    ANGLES,
+    ANGLES_BEFORE,
+    GOAL,
+    HORNS,
+    RODS,
+    ROTARY,
+    place_tips,
+    settle_angles,
+    turn_core,
+    turned_step,
 )
 from .path_following import ARRIVED, AT_SINGULARITY, follow_core
 from .reach import drop_anchor, only_pose_in_reach
@@ -49,7 +68,8 @@ STATUS, N_CORRECTIONS, N_STEPS, H, LEG, ERROR, COVERED = 34, 35, 36, 37, 38, 39,
 PLACE, ORIENTATION = 41, 44  # of {B}, side by side; the quaternion is x, y, z, w
 CONTINUED, CERTIFIED = 48, 49
 SINCE, START = 50, 51  # time since the sample before [s], NaN without bound; BEFORE of the memory, 7
-WIDTH = 58
+HELD, TURNED = 58, 64  # lengths of legs or rods [m], 6; angles of the pose [rad], 6, of rotary legs
+WIDTH = 70
 
 # Status codes, see `tracker_result.TrackingStatus`.
 TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = range(9)
@@ -66,29 +86,31 @@ def refuse(m: Array, lengths: Array, out: Array, i: int) -> int:
     for k in range(6):
         length = lengths[k]
         low, high = m[LIMITS + 2 * k], m[LIMITS + 2 * k + 1]
-        if not (low <= length <= high and 0.0 < length < math.inf):
+        if not (low <= length <= high and (length > 0.0 or m[ROTARY] > 0.0) and abs(length) < math.inf):
             out[i, LEG] = k
             out[i, ERROR] = length - low if length < low else length - high
             if not math.isfinite(length):
                 return NOT_FINITE
-            return LEG_LIMIT if length > 0.0 else NOT_POSITIVE
+            return LEG_LIMIT if length > 0.0 or m[ROTARY] > 0.0 else NOT_POSITIVE
     return TRACKED
 
 
 @outline
 def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
     """Follow the line to `lengths` in several proven steps; on failure say why and go back to the last good pose."""
+    rotary = m[ROTARY] > 0.0
+    t0, t1, t2 = row(m, ANGLES, 0)
+    t3, t4, t5 = row(m, ANGLES, 1)
     q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
     p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-    code = follow_core(m, lengths)
+    code = turn_core(m, lengths) if rotary else follow_core(m, lengths)
     out[i, N_STEPS] = m[REPORT]
     out[i, N_CORRECTIONS] = m[REPORT + 1]
     out[i, COVERED] = m[REPORT + 2]
     out[i, H] = m[REPORT + 3]
     if code == ARRIVED:
         return TRACKED
-    for k in range(6):
-        m[TARGET + k] = 0.5 * lengths[k] * lengths[k]
+    set_target(m, lengths)
     error = approach_core(m)
     out[i, ERROR] = error
     for k in range(6):
@@ -101,8 +123,26 @@ def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
         status = SINGULAR
     m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
     m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-    settle_core(m)
+    if rotary:
+        m[ANGLES], m[ANGLES + 1], m[ANGLES + 2] = t0, t1, t2
+        m[ANGLES + 3], m[ANGLES + 4], m[ANGLES + 5] = t3, t4, t5
+        settle_angles(m)
+    else:
+        settle_core(m)
     return status
+
+
+@inline
+def set_target(m: Array, positions: Array) -> None:
+    """Let TARGET be what these motor positions want, and GOAL with the tips of rotary legs."""
+    if m[ROTARY] > 0.0:
+        for k in range(6):
+            m[GOAL + k] = positions[k]
+            m[TARGET + k] = 0.5 * m[RODS + k] * m[RODS + k]
+        place_tips(m, GOAL)
+    else:
+        for k in range(6):
+            m[TARGET + k] = 0.5 * positions[k] * positions[k]
 
 
 @outline
@@ -125,12 +165,13 @@ def track(m: Array, lengths: Array, out: Array, i: int) -> int:
         for k in range(7):
             m[BEFORE + k] = m[QUATERNION + k]
             out[i, START + k] = m[QUATERNION + k]
+        for k in range(6):
+            m[ANGLES_BEFORE + k] = m[ANGLES + k]
     if status == TRACKED:
         q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
         p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-        for k in range(6):
-            m[TARGET + k] = 0.5 * lengths[k] * lengths[k]
-        n = proven_step(m, True)
+        set_target(m, lengths)
+        n = turned_step(m, True) if m[ROTARY] > 0.0 else proven_step(m, True)
         if n > 0:
             out[i, N_CORRECTIONS] = n
             out[i, N_STEPS] = 1
@@ -140,14 +181,16 @@ def track(m: Array, lengths: Array, out: Array, i: int) -> int:
             if n < 0:
                 m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
                 m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-                settle_core(m)
+                if m[ROTARY] == 0.0:
+                    settle_core(m)
             status = track_in_steps(m, lengths, out, i)
     for k in range(6):
         out[i, LENGTHS + k] = lengths[k]
+        out[i, HELD + k] = m[RODS + k] if m[ROTARY] > 0.0 else lengths[k]
     write_place(m, out, i, status)
     out[i, CONTINUED] = 1.0 if status == TRACKED else 0.0
     if m[ANCHORED] > 0.0 and status == TRACKED:
-        blur = only_pose_in_reach(m, out, i, LENGTHS, PLACE, ORIENTATION)
+        blur = only_pose_in_reach(m, out, i, HELD, PLACE, ORIENTATION)
         if blur >= 0.0:
             drop_anchor(m, out, i, PLACE, ORIENTATION, blur)
             out[i, CERTIFIED] = 1.0
@@ -159,6 +202,8 @@ def write_place(m: Array, out: Array, i: int, status: int) -> None:
     """Write the status and all that depends on nothing but the pose."""
     out[i, STATUS] = status
     write_pose(m, out, i)
+    for k in range(6):
+        out[i, TURNED + k] = m[ANGLES + k]
     for k in range(4):
         out[i, ORIENTATION + k] = m[QUATERNION + k]
     for k in range(3):
@@ -225,6 +270,65 @@ def write_rates(m: Array, lengths: Array, rates: Array, accelerations: Array, ou
     shift_origin(m, out, i, TWIST)
 
 
+@outline
+def write_turning_rates(m: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
+    """Write as `write_rates` for rates and accelerations of angles, those of the state.
+
+    With a' and a'' of the tips, in the platform frame, in place of rates of lengths: J (w, v) = d . a', and
+    J (w', v') = d . a'' - |e - a'|^2 - d . (w x e).
+    """
+    misfit(m, True)
+    r0, r1, r2 = rotation_rows(m)
+    for k in range(6):
+        across = combine(tip_across(m, k, 1.0), r0, r1, r2)
+        m[TARGET + k] = rates[k] * dot(row(m, DIRECTION, k), across)
+    solve_rates(m, TARGET, out, i, TWIST)
+    w = (out[i, TWIST], out[i, TWIST + 1], out[i, TWIST + 2])
+    v = (out[i, TWIST + 3], out[i, TWIST + 4], out[i, TWIST + 5])
+    if accelerations.shape[0] == 6:
+        for k in range(6):
+            t, d = cross(w, row(m, PLATFORM, k)), row(m, DIRECTION, k)
+            e = (v[0] + t[0], v[1] + t[1], v[2] + t[2])
+            across = combine(tip_across(m, k, 1.0), r0, r1, r2)
+            along = combine(tip_across(m, k, 0.0), r0, r1, r2)
+            x, y = rates[k], accelerations[k]
+            gap = (e[0] - x * across[0], e[1] - x * across[1], e[2] - x * across[2])
+            bent = y * dot(d, across) - x * x * dot(d, along)
+            m[TARGET + k] = bent - dot(gap, gap) - dot(d, cross(w, e))
+        solve_rates(m, TARGET, out, i, ACCELERATION)
+        shift_origin(m, out, i, ACCELERATION)
+    else:
+        for k in range(6):
+            out[i, ACCELERATION + k] = math.nan
+    shift_origin(m, out, i, TWIST)
+
+
+@inline
+def tip_across(m: Array, i: int, derivative: float) -> Vec:
+    """Return the arm from a motor to the tip of its horn, or its derivative with the angle, in {N}."""
+    c, s = math.cos(m[ANGLES + i]), math.sin(m[ANGLES + i])
+    x, y = row(m, HORNS, i), row(m, ACROSS, i)
+    if derivative > 0.0:
+        c, s = -s, c
+    return (c * x[0] + s * y[0], c * x[1] + s * y[1], c * x[2] + s * y[2])
+
+
+@inline
+def rotation_rows(m: Array) -> tuple[Vec, Vec, Vec]:
+    """Return the rows of the state's rotation."""
+    R = rotation(m)
+    return (R[0], R[1], R[2]), (R[3], R[4], R[5]), (R[6], R[7], R[8])
+
+
+@inline
+def write_known_rates(m: Array, positions: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
+    """Write twist and acceleration for what is known of the motors."""
+    if m[ROTARY] > 0.0:
+        write_turning_rates(m, rates, accelerations, out, i)
+    else:
+        write_rates(m, positions, rates, accelerations, out, i)
+
+
 @inline
 def shift_origin(m: Array, out: Array, i: int, column: int) -> None:
     """Turn the linear part from the centroid's to that of the origin of {B}: v - w x s."""
@@ -271,7 +375,7 @@ def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: 
         code += out.shape[0]
         clear_rates(out, i)
     elif known[0] > 0.0:
-        write_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
+        write_known_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
     else:
         clear_rates(out, i)
     if undecided(m, out, i):
@@ -296,7 +400,7 @@ def update_many(
             m[DT] = dt[i]
         if track(m, lengths[i], out, i) == TRACKED and rates.shape[0] > 0:
             a = accelerations[i] if accelerations.shape[0] > 0 else nothing
-            write_rates(m, lengths[i], rates[i], a, out, i)
+            write_known_rates(m, lengths[i], rates[i], a, out, i)
         else:
             clear_rates(out, i)
         if undecided(m, out, i):
@@ -311,7 +415,7 @@ def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: A
     i = where[0]
     write_place(m, out, i, TRACKED)
     if rates.shape[0] == 6:
-        write_rates(m, lengths, rates, accelerations, out, i)
+        write_known_rates(m, lengths, rates, accelerations, out, i)
     else:
         clear_rates(out, i)
 
