@@ -30,6 +30,7 @@ def errors(kind, T1, T2, axis, second_axis, length):
             "welded_in_plane": lambda: [p[:2], [Q[1, 0]]],  # for the axis z
             "point_on_line": lambda: [line],
             "point_in_plane": lambda: [[axis @ p]],
+            "perpendicular": lambda: [[axis @ Q @ second_axis]],
             "distance": lambda: [[0.5 * (p @ p / length - length)]],
         }[kind]()
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...lie_dynamics import Model
+from ...lie_dynamics.constraints.idle import IdleFreedom
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ..arrays import Array
 from ..robot_state import RobotState
@@ -50,6 +51,11 @@ class MechanismFollower:
     def begun(self) -> bool:
         """Whether a state could be followed since the start."""
         return self._since is not None
+
+    @property
+    def idle(self) -> tuple[IdleFreedom, ...]:
+        """What the measured joints do not tell, see the tracker."""
+        return self._tracker.idle
 
     @property
     def refuted(self) -> bool:

@@ -19,6 +19,12 @@ MECHANISM_SETTINGS = (
     ),
     Setting("motors", [""], "Joints with motors. [''] stands for the measured ones.", "while unconfigured"),
     Setting(
+        "idle_joints",
+        [""],
+        "Joints that the measured ones need not determine, besides rods that spin between ball joints. ['']: none.",
+        "while unconfigured",
+    ),
+    Setting(
         "start_joints",
         [""],
         "Joints whose positions when tracking starts are start_positions. [''] stands for all, in model order.",

@@ -33,6 +33,8 @@ class TrackedMechanism:
     noise, error : tuple of float
         Of the measured joints, one for all or one for each [rad, m].
     max_steps : int
+    idle : tuple of str
+        Joints that the measured ones need not determine.
     """
 
     constraints: ConstraintSet
@@ -44,6 +46,7 @@ class TrackedMechanism:
     noise: tuple[float, ...]
     error: tuple[float, ...]
     max_steps: int
+    idle: tuple[str, ...] = ()
 
     @staticmethod
     def from_values(
@@ -71,6 +74,7 @@ class TrackedMechanism:
             each["sensor_noise"],
             each["sensor_error"],
             values["max_steps"],
+            _named(model, values, "idle_joints", model.joint_names, constraints),
         )
 
     def tracker(self, model: Model, bounded: bool, most: int | None = None) -> ClosedLoopTracker:
@@ -85,6 +89,7 @@ class TrackedMechanism:
             sensor_error=error,
             sensor_noise=noise,
             max_steps=min(self.max_steps, most or self.max_steps),
+            idle=self.idle,
         )
 
 
@@ -94,14 +99,21 @@ def single_joints(model: Model) -> tuple[str, ...]:
 
 
 def _joints(model: Model, values: Mapping[str, Any], key: str, constraints: ConstraintSet) -> tuple[str, ...]:
+    return _named(model, values, key, single_joints(model), constraints)
+
+
+def _named(
+    model: Model, values: Mapping[str, Any], key: str, there: Sequence[str], constraints: ConstraintSet
+) -> tuple[str, ...]:
+    """Return the joints that a parameter names, which must be some of those that are `there`."""
     names = tuple(values["joint_prefix"] + name for name in values[key] if name)
-    unknown = [name for name in names if name not in single_joints(model)]
+    unknown = [name for name in names if name not in there]
     if unknown:
         cut = [name for name in unknown if name.removeprefix(values["joint_prefix"]) in constraints.names]
         hint = f"; {', '.join(cut)} closes a loop, another joint of it is to be cut (doc/models.md)" if cut else ""
+        single = "" if key == "idle_joints" else " of one coordinate"
         raise ConfigurationError(
-            f"parameter {key}: the robot has no joint {', '.join(unknown)} of one coordinate; it has "
-            f"{', '.join(single_joints(model))}{hint}"
+            f"parameter {key}: the robot has no joint {', '.join(unknown)}{single}; it has {', '.join(there)}{hint}"
         )
     if len(set(names)) != len(names):
         raise ConfigurationError(f"parameter {key} names a joint twice: {', '.join(names)}")

@@ -81,6 +81,7 @@ class ConstraintSet:
         self.size: int = ends[-1] if ends else 0
         self._joints, self._structure = model.joints, _structure(model)
         self._made_of = model, given
+        self._spins: dict[bytes, tuple[int, npt.NDArray[np.bool_]]] = {}  # known to `idle`
         self._pack(model)
         self._frozen = True
 
@@ -244,7 +245,7 @@ class ConstraintSet:
             return self._fixed, self._fixed_values
         k = len(self.couplings)
         values = np.zeros((len(q), k + self._user_size, 2))
-        values[:, :k, 0] = q @ self._coupling_q.T - self._offsets
+        values[:, :k, 0] = (q[:, None] * self._coupling_q).sum(axis=2) - self._offsets  # the same in batches
         if not self.user:
             return self._fixed, values
         matrix = np.zeros((len(q), k + self._user_size, model.nv))

@@ -23,12 +23,13 @@ SIZES = {
     "welded_in_plane": 3,
     "point_on_line": 2,
     "point_in_plane": 1,
+    "perpendicular": 1,
     "distance": 1,
 }
 
 #: Cut joints that have an axis in the first frame, and those with one in the second frame too.
 WITH_AXIS = frozenset(SIZES) - {"welded", "spherical", "distance"}
-WITH_SECOND_AXIS = frozenset({"revolute", "cylindrical", "planar", "universal"})
+WITH_SECOND_AXIS = frozenset({"revolute", "cylindrical", "planar", "universal", "perpendicular"})
 
 _X, _Y, _Z = np.eye(3)
 
@@ -68,6 +69,7 @@ def scalars(kind: str, axis: Array | None, second_axis: Array | None, length: fl
         "welded_in_plane": [*line, _scalar(lk.ANGLE, e2, e1)],
         "point_on_line": line,
         "point_in_plane": [_scalar(lk.ALONG, axis)],
+        "perpendicular": [_scalar(lk.ANGLE, axis, second_axis)],
         "distance": [_scalar(lk.DISTANCE, offset=length or 1.0)],
     }
     return np.array(made[kind])

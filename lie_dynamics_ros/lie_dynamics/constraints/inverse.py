@@ -6,19 +6,20 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.mass_matrix import mass_matrix
 from ..engine.fastcall.status import taken
 from ..errors import InputError
 from ..lie._arrays import as_numbers, listed
 from ..model.arguments import validate_model
 from ..model.configuration import require_finite
 from ..model.model import Model
-from .assembly import constraint_rank
 from .constraint_set import ConstraintSet
 from .forward import as_mask
+from .idle import idle_motion, refuse_rank
 from .inputs import ConstrainedDynamics, States, read_states
 from .kernels.sharing import share
 from .quantities import tables_of
-from .resolution import PLAIN_CUT, Objective, objective, refuse_rank, resolve
+from .resolution import PLAIN_CUT, Objective, objective, resolve
 
 Array = npt.NDArray[np.float64]
 
@@ -79,6 +80,12 @@ def constrained_inverse_dynamics(
         the limits do it; for wrong shapes and NaN.
     SingularityError
         If the configuration is one where the constraints do not hold all passive coordinates.
+
+    Notes
+    -----
+    Passive coordinates that no constraint holds do no harm where the motion takes no force along them, nor where they
+    are spins of rods between ball joints: spins then accelerate by themselves, not as `qdd` says, and the result's
+    `qdd` has what they do.
     """
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
@@ -136,16 +143,25 @@ def distribute(
             A = matrix[s, 1:].T
             active, held = A[:, mask], A[:, ~mask]
             torque, force, rank = resolve(active, held, load[s, mask], load[s, ~mask] - passive[s, ~mask], goal, bounds)
+            felt, motion = load[s], qdd[s]
             if strict and rank < held.shape[1]:
-                refuse_rank(model.name, constraint_rank(A), held.shape[1], rank)
+                given = passive[s] - felt
+                freely = idle_motion(model, constraints, q[s], A, mask, given)
+                if freely is None:
+                    refuse_rank(model, constraints, q[s], A, mask, rank)
+                elif freely.any():
+                    felt, motion = felt + mass_matrix(model, q[s]) @ freely, motion + freely
+                    torque, force, rank = resolve(
+                        active, held, felt[mask], felt[~mask] - passive[s, ~mask], goal, bounds
+                    )
             tau = np.where(mask, 0.0, passive[s])
             tau[mask] = torque
-            rest = np.abs(load[s] - tau - A.T @ force)
-            terms = np.abs(load[s]) + np.abs(tau) + np.abs(A.T) @ np.abs(force)
+            rest = np.abs(felt - tau - A.T @ force)
+            terms = np.abs(felt) + np.abs(tau) + np.abs(A.T) @ np.abs(force)
             parts = (constraints.slices[loop.name] for loop in constraints.loops)
             wrenches = [force[part] @ unit[s, part] for part in parts]
             residual = rest.max(initial=0.0) / max(terms.max(initial=0.0), 1e-300)
-            out[s] = np.concatenate([qdd[s], force, *wrenches, [rank, residual], tau])
+            out[s] = np.concatenate([motion, force, *wrenches, [rank, residual], tau])
     packed = np.ascontiguousarray(out[:, :size])
     return ConstrainedDynamics(
         packed.reshape(*states.batch, size), constraints, out[:, size:].reshape(*states.batch, n)

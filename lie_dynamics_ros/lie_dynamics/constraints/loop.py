@@ -31,15 +31,17 @@ class Loop:
         in the plane normal to `axis`, and turns about it. "welded_in_plane": the frames coincide as seen along `axis`,
         for mechanisms that cannot leave a plane anyway and have no use for the other three. "point_in_plane": its
         origin stays in the plane through the origin of frame 1 normal to `axis`. "point_on_line": its origin stays on
-        the axis. "distance": the origins stay `length` apart.
+        the axis. "perpendicular": `axis` and `second_axis` are perpendicular, wherever the origins are. "distance": the
+        origins stay `length` apart.
     first, second : str
         Names of bodies or frames of the model; the name of the inertial frame stands for the world.
     name : str, optional
         Name in reports; "first-second" when left out.
     axis : array-like, shape (3,)
-        Axis or normal, in frame 1, of any length but zero; z when left out.
+        Axis or normal, in frame 1, of any length but zero; z when left out, x for "universal" and "perpendicular".
     second_axis : array-like, shape (3,), optional
-        Axis in frame 2. When left out, the same numbers as `axis`; for "universal" y.
+        Axis in frame 2. When left out, the same numbers as `axis`; for "universal" and "perpendicular"
+        y.
     length : float, optional
         Distance [m], above zero.
     first_placement, second_placement : array-like, shape (4, 4), optional
@@ -71,7 +73,7 @@ class Loop:
         for key, allowed in (("axis", WITH_AXIS), ("second_axis", WITH_SECOND_AXIS)):
             if getattr(self, key) is not None and self.kind not in allowed:
                 self._refuse(f"a {self.kind} cut joint has no {key}", getattr(self, key))
-        universal = self.kind == "universal"
+        universal = self.kind in ("universal", "perpendicular")
         if self.kind in WITH_AXIS:
             default = [1.0, 0.0, 0.0] if universal else [0.0, 0.0, 1.0]
             object.__setattr__(self, "axis", self._unit("axis", default if self.axis is None else self.axis))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError, SingularityError
+from ..errors import InputError
 from ..lie._arrays import as_numbers
 
 Array = npt.NDArray[np.float64]
@@ -136,30 +136,3 @@ def _check_bounds(torque: Array, bounds: tuple[Array, Array], slack: float = 1e-
             name="torque_limits",
             value=float(torque[worst]),
         )
-
-
-def refuse_rank(model_name: str, independent: int, n_p: int, rank: int) -> None:
-    """Raise where the constraints cannot hold the passive coordinates: m < n_p, or A_p singular.
-
-    `independent` is the rank of A, `rank` that of A_p.
-    """
-    if rank >= n_p:
-        return
-    way_out = (
-        "give accelerations to the actuated coordinates only, and let the others move as they do: "
-        "constrained_hybrid_dynamics"
-    )
-    if independent < n_p:
-        raise InputError(
-            f"model {model_name!r}: {independent} independent constraints cannot hold {n_p} passive coordinates, so no "
-            f"forces of the actuated ones make this motion exactly; actuate {n_p - independent} more, or {way_out}",
-            name="actuated",
-            value=independent,
-            expected=f"at least {n_p} independent constraints",
-        )
-    raise SingularityError(
-        f"model {model_name!r}: at this configuration the constraints hold only {rank} of {n_p} passive coordinates "
-        f"(rank of A_p), so no forces of the actuated ones make this motion; actuate more, or {way_out}",
-        name="actuated",
-        value=rank,
-    )

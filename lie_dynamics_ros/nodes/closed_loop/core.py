@@ -24,6 +24,7 @@ from ...lie_dynamics import (
     constrained_inverse_dynamics,
     platform_wrench,
 )
+from ...lie_dynamics.constraints.idle import IdleFreedom
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.stewart import TrackingStatus
 from .options import ClosedLoopOptions
@@ -121,6 +122,9 @@ class ClosedLoopCore(RobotCore):
             named = HybridCommand(~none, prescribed, np.zeros(count))
             state = RobotState(0, y, np.zeros(len(y)), np.zeros((self.model.n_bodies, 6)))
             answer = self._answer(state, named)
+            if self._platform and answer.tracked.valid and not answer.tracked.told(self._platform):
+                lost = "; ".join(str(one) for one in self.idle)
+                raise ConfigurationError(f"platform_frame {self._platform} is not told by the measured joints ({lost})")
             if prescribed.all() and answer.problem is not None:
                 raise ConfigurationError(f"motors {', '.join(self.mechanism.motors)}: {answer.problem}")
         self.time_to_singularity(1.0)
@@ -163,6 +167,11 @@ class ClosedLoopCore(RobotCore):
     def refuted(self) -> bool:
         """Whether states were out of reach since the start, so that nothing is certified."""
         return self._follower.refuted
+
+    @property
+    def idle(self) -> tuple[IdleFreedom, ...]:
+        """What the measured joints do not tell, see the tracker."""
+        return self._follower.idle
 
     def withheld(self, tracked: TrackedState) -> bool:
         """Tell whether a configuration is not to be published."""

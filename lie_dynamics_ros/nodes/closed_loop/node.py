@@ -192,6 +192,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         values["measured joints"] = ", ".join(mechanism.measured)
         values["motors"] = ", ".join(mechanism.motors)
         values["starts from"] = core.start_from
+        if core.idle:
+            values["idle"] = "; ".join(str(one) for one in core.idle)
         values["TF"] = "published" if self._poses.tf and self.settings["platform_frame"] else "not published"
         if self.answering is None:
             return

@@ -236,6 +236,7 @@ def test_a_mechanism_without_its_loops_is_not_controlled_as_a_tree(bench):
     given = {
         "measured_joints": ["left_motor"],
         "motors": ["left_motor"],
+        "idle_joints": ["left_motor"],
         "start_joints": ["left_motor"],
         "start_positions": [2.2],
         "sensor_noise": [1e-4],

@@ -151,11 +151,8 @@ def _differentiate(
     n = model.nv
 
     def turned(z: Array) -> Array:
-        varied = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
-        zero = np.zeros_like(z)
-        found = constraint_derivatives(model, constraints, varied, zero, np.zeros((len(z), constraints.size)))
         out = np.zeros_like(terms.target)
-        out[..., :n] = found.rate_dq
+        out[..., :n] = _rate_along_q(model, constraints, states, z)
         return out
 
     found = solve(model, problem, terms, turned)
@@ -165,6 +162,13 @@ def _differentiate(
     for k, part in enumerate(results_in(found.reshape(*states.batch, *found.shape[1:]), n)):
         parts.append(Sensitivity(part[..., :n], part[..., n : 2 * n], part[..., 2 * n :], partial(along.part, k)))
     return ConstrainedDerivatives(*parts)
+
+
+def _rate_along_q(model: Model, constraints: ConstraintSet, states: States, z: Array) -> Array:
+    """Return the derivatives (B, m, nv) of A z along q, for rates z (B, nv) that do not change."""
+    varied = read_states(model, constraints, {"q": states.arrays["q"], "qd": z})
+    none = np.zeros((len(z), constraints.size))
+    return constraint_derivatives(model, constraints, varied, np.zeros_like(z), none).rate_dq
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +223,9 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, matrix: Arr
     load[..., n : 2 * n] = tree[1]
     if not problem.inverse:
         target[..., :n], target[..., n : 2 * n] = along_q, along_qd
+    elif problem.freely is not None:
+        target[...] = 0.0
+        target[..., :n] = _rate_along_q(model, constraints, states, problem.freely)
     if problem.inverse:
         load[..., 2 * n :] = mass
         motion.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = 1.0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ...dynamics.inputs import in_parts
 from ...engine.fastcall.status import taken
 from ...errors import SingularityError
+from ...lie._arrays import listed
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
@@ -82,6 +83,9 @@ class Problem:
     stabilization: Baumgarte | None
     inverse: bool  # all accelerations are given
     known: tuple[States, tuple[Array, Array, Array]] | None = None  # with tables, where the solution needed them too
+    freely: Array | None = (
+        None  # how passive coordinates move beyond the given motion, where constraints leave some free
+    )
 
 
 def forward_problem(
@@ -136,7 +140,11 @@ def inverse_problem(
     goal = objective(n_a=int(np.count_nonzero(mask)), m=constraints.size, **sharing)
     passive, tables = passive_forces(model, states, passive_torque), tables_of(model, constraints, states)
     found = distribute(model, constraints, states, tables, mask, passive, goal, None, True)
-    return Problem(found, mask, goal, None, True, (states, tables))
+    freely = None
+    if np.min(found.rank, initial=model.nv) < np.count_nonzero(~mask):
+        freely = listed(found.qdd) - states.arrays["qdd"]
+        states = states._replace(arrays={**states.arrays, "qdd": np.ascontiguousarray(listed(found.qdd))})
+    return Problem(found, mask, goal, None, True, (states, tables), freely)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +158,7 @@ class Terms:
     mass: Array  # M (B, nv, nv)
     matrix: Array  # A transposed, one row ahead (B, nv + 1, m)
     load: Array  # of inverse dynamics less A^T lambda (B, nv, c)
-    target: Array  # of A qdd + dA/dt qd + stabilisation (B, m, c); not read in inverse dynamics
+    target: Array  # of A qdd + dA/dt qd + stabilisation (B, m, c); in inverse dynamics of A x, x moving `freely`
     qdd: Array  # of accelerations that are given (B, nv, c)
     tau: Array  # of joint forces that are given (B, nv, c)
     found_tau: Array  # the solution (B, nv)
@@ -173,16 +181,16 @@ def solve(model: Model, problem: Problem, terms: Terms, turned: Callable[[Array]
             threads, partial(_free, model, free, terms.forces), terms.mass, matrix, right, -terms.target
         )
         return np.concatenate([dtau, found], axis=1)
-    unique = _unique(problem, terms)
+    unique = _unique(problem, terms) if problem.freely is None else None
     if unique is not None:
         return unique
-    if free.any() and not problem.inverse:
+    if free.any() and (problem.freely is not None or not problem.inverse):
         places = np.flatnonzero(free)  # to take rows by these is faster
         sides = (dtau - load).take(places, 1), -terms.target
         (found,) = in_parts(threads, partial(_free, model, free, False), terms.mass, matrix, *sides)
         x = found[:, : len(places)]
         qdd, load = qdd.copy(), load + terms.mass.take(places, 2) @ x
-        qdd[:, places] = x
+        qdd[:, places] += x
     A = _transposed(matrix[:, 1:])
     (z,) = in_parts(threads, partial(_costates, mask, goal), A, terms.found_tau, terms.found_force)
     dtau, dforce = in_parts(threads, partial(_share, mask, goal), A, load, dtau, turned(z))
@@ -251,7 +259,8 @@ def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:
     """Return A_p with columns of unit length, for the rank must not depend on the unit of length, and the factors."""
     A_p = A[..., ~mask]
     size = np.linalg.norm(A_p, axis=1)
-    unit = 1.0 / np.where(size > 0.0, size, 1.0)
+    some = size > RANK_CUT * size.max(axis=1, initial=0.0)[:, None]  # spins that move nothing have round-off
+    A_p, unit = A_p * some[:, None], 1.0 / np.where(some, size, 1.0)
     return A_p * unit[:, None], unit
 
 

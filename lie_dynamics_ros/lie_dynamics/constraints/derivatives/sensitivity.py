@@ -237,6 +237,8 @@ def _sensitivity(
             out += constraint_derivatives(model, constraints, there, np.zeros_like(z), nothing, False).rate_dq @ dq
         return out
 
+    if problem.freely is not None:
+        target = turned(problem.freely)
     given = np.zeros_like(dtau) if problem.inverse else np.where(problem.mask[:, None], 0.0, dtau)
     M = mass_matrix(model, states.arrays["q"], threads=threads)
     result = listed(spread(found.tau)), listed(spread(found.multipliers))

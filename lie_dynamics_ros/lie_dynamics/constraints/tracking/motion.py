@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
+from ..idle import HELD
 from ..inputs import refuse_upside_down
 from ..quantities import constraint_quantities
 from ..resolution import RANK_CUT
@@ -27,8 +28,6 @@ class ClosedMotion:
     Attributes
     ----------
     q : ndarray, shape (nq,)
-    residuals : ndarray, shape (m,)
-        Errors of the constraints there [m, rad].
 
     Raises
     ------
@@ -39,7 +38,6 @@ class ClosedMotion:
     def __init__(self, model: Model, constraints: ConstraintSet, q: Array) -> None:
         self._model, self._constraints, self.q = model, constraints, q
         found = constraint_quantities(model, constraints, q, model._zero)
-        self.residuals = found.error
         refuse_upside_down(model, constraints, found.error[None])
         self._u, self._s, vt = np.linalg.svd(found.jacobian)
         rank = int((self._s > RANK_CUT * self._s.max(initial=0.0)).sum())
@@ -53,14 +51,21 @@ class ClosedMotion:
 
     def held_by(self, places: npt.NDArray[np.intp]) -> int:
         """Return how many of them joints at places hold."""
-        return int(np.linalg.matrix_rank(self._free[places], 1e-6))
+        return int(np.linalg.matrix_rank(self._free[places], HELD))
+
+    def left_by(self, places: npt.NDArray[np.intp]) -> Array:
+        """Return a basis (nv, k) of the motions that joints at places leave."""
+        _, s, vt = np.linalg.svd(self._free[places])
+        return np.asarray(self._free @ vt[int((s > HELD).sum()) :].T)
 
     def gain(self, places: npt.NDArray[np.intp], noise: Array) -> Array:
         """Return the rates (nv, k) that unit rates at places make, by least squares weighted by their noise (k,)."""
-        return np.asarray(self._free @ np.linalg.pinv(self._free[places] / noise[:, None]) / noise)
+        return np.asarray(
+            self._free @ np.linalg.pinv(self._free[places] / noise[:, None], HELD * noise.min() / noise.max()) / noise
+        )
 
     def accelerations(self, rates: Array, places: npt.NDArray[np.intp], given: Array) -> Array:
         """Return accelerations (nv,) at rates (nv,) that come nearest to those given at places (k,)."""
         bias = constraint_quantities(self._model, self._constraints, self.q, rates).bias
         found = -self._held.T @ ((self._u.T @ bias) / self._s)
-        return np.asarray(found + self._free @ (np.linalg.pinv(self._free[places]) @ (given - found[places])))
+        return np.asarray(found + self._free @ (np.linalg.pinv(self._free[places], HELD) @ (given - found[places])))

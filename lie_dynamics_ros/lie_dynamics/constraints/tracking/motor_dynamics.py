@@ -18,12 +18,15 @@ from ...lie._arrays import as_real
 from ...model.model import Model
 from ...model.structure import Frame, Joint, JointLimits
 from ..constraint_set import ConstraintSet
+from ..idle import HELD
 from ..quantities import constraint_quantities
 from .result import TrackedMotion
 from .tracker import ClosedLoopTracker
 
 Array = npt.NDArray[np.float64]
 _KEPT = 8
+#: Inertias of idle freedoms that are smaller, relative to the largest of all, are none.
+_NO_INERTIA = 1e-14
 _SAME = 1e-9
 #: Proven steps of a way to one y, as controllers ask for them, and to each of a batch.
 _QUICK_STEPS, _STEPS = 1000, 100_000
@@ -35,6 +38,7 @@ class _Maps(NamedTuple):
     q: Array  # (..., nq)
     T: Array  # (..., nv, f)
     passive: Array  # A of the joints without motors (..., m, nv - f)
+    idle: int = 0  # freedoms that the motors leave
 
 
 class _Place:
@@ -54,6 +58,9 @@ class MotorDynamics:
     (doc/closed_loops.md). Which of the configurations for y is meant is told by continuation from where the mechanism
     `stands`: the end of the regular straight line in y from there, see `ClosedLoopTracker`.
 
+    Idle freedoms N, such as rods that spin between ball joints, move freely: T is the one with N^T M T = 0, which the
+    motors make where nothing else moves them.
+
     Parameters
     ----------
     model : Model
@@ -63,7 +70,9 @@ class MotorDynamics:
     q : array-like, shape (nq,)
         Closed configuration to begin with.
     motors : sequence of str
-        Joints of one coordinate with motors, as many as freedoms.
+        Joints of one coordinate with motors, as many as freedoms, idle ones apart.
+    idle : sequence of str
+        As for `ClosedLoopTracker`.
 
     Raises
     ------
@@ -82,13 +91,23 @@ class MotorDynamics:
         Their number.
     limits : JointLimits
         Of the motors.
+    idle : tuple of IdleFreedom
+        What the motors leave.
 
     Results for one y are found once and kept; they belong to one thread at a time. Batches (..., f) are found afresh,
     one row after another along straight lines, and may be asked for in any thread.
     """
 
-    def __init__(self, model: Model, constraints: ConstraintSet, q: npt.ArrayLike, motors: Sequence[str]) -> None:
-        tracker = ClosedLoopTracker(model, constraints, q, motors)
+    def __init__(
+        self,
+        model: Model,
+        constraints: ConstraintSet,
+        q: npt.ArrayLike,
+        motors: Sequence[str],
+        *,
+        idle: Sequence[str] = (),
+    ) -> None:
+        tracker = ClosedLoopTracker(model, constraints, q, motors, idle=idle)
         start, setup, freedoms = tracker.q, tracker.setup, tracker._freedoms
         if len(setup.names) != freedoms:
             raise InputError(
@@ -98,6 +117,7 @@ class MotorDynamics:
             )
         self.tree, self.constraints, self.joint_names = model, constraints, setup.names
         self.nv = self.nq = freedoms
+        self.idle = tracker.idle
         self._places, self._positions = setup.places, setup.positions
         self._others = np.setdiff1d(np.arange(model.nv), self._places)
         at = {name: self._positions if name in ("lower", "upper") else self._places for name in _LIMITS}
@@ -232,8 +252,17 @@ class MotorDynamics:
         passive = A[..., self._others]
         T = np.empty((*q.shape[:-1], self.tree.nv, self.nv))
         T[..., self._places, :] = np.eye(self.nv)
-        T[..., self._others, :] = _solved(passive, -A[..., self._places])
-        return _Maps(q, T, passive)
+        count = sum(one.count for one in self.idle)
+        T[..., self._others, :] = _solved(passive, -A[..., self._places], count)
+        if count:
+            N = np.zeros((*q.shape[:-1], self.tree.nv, count))
+            N[..., self._others, :] = np.swapaxes(np.linalg.svd(passive)[2][..., -count:, :], -1, -2)
+            M = mass_matrix(self.tree, q)
+            w, v = np.linalg.eigh(np.swapaxes(N, -1, -2) @ M @ N)
+            some = w > _NO_INERTIA * np.abs(M).max(axis=(-1, -2))[..., None]
+            N = np.where(some[..., None, :], N @ v, 0.0)
+            T -= N @ (np.swapaxes(N, -1, -2) @ M @ T / np.where(some, w, 1.0)[..., None])
+        return _Maps(q, T, passive, count)
 
     # Motion.
 
@@ -250,7 +279,7 @@ class MotorDynamics:
         found = _times(maps.T, ydd)
         if rates.any():
             bias = constraint_quantities(self.tree, self.constraints, maps.q, rates).bias
-            found[..., self._others] -= _solved(maps.passive, bias[..., None])[..., 0]
+            found[..., self._others] -= _solved(maps.passive, bias[..., None], maps.idle)[..., 0]
         return found
 
     def jacobian(self, y: npt.ArrayLike, frame: str, axes: FrameKind = "body") -> Array:
@@ -298,11 +327,11 @@ def _felt(T: Array, load: Array) -> Array:
     return np.asarray((load[..., None, :] @ T)[..., 0, :])
 
 
-def _solved(A: Array, b: Array) -> Array:
-    """Return the solution of A x = b, by least squares where there are more equations than unknowns."""
+def _solved(A: Array, b: Array, idle: int = 0) -> Array:
+    """Return the solution of A x = b, by least squares; the shortest where some are idle."""
     try:
-        if A.shape[-2] == A.shape[-1]:
+        if A.shape[-2] == A.shape[-1] and not idle:
             return np.asarray(np.linalg.solve(A, b))
-        return np.asarray(np.linalg.pinv(A) @ b)
+        return np.asarray(np.linalg.pinv(A, HELD if idle else 1e-15) @ b)
     except np.linalg.LinAlgError as error:
         raise SingularityError(f"the motors do not hold the mechanism at this configuration: {error}") from error

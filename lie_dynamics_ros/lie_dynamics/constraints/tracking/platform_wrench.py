@@ -15,6 +15,7 @@ from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
+from ..idle import HELD, idle_freedoms, listed_joints
 from ..inputs import require_constraints
 from .joints import single_places
 from .motion import ClosedMotion
@@ -95,7 +96,7 @@ def platform_wrench(
     InputError
         For more components than freedoms, which efforts cannot tell; for wrong shapes and names.
     SingularityError
-        Where some component moves no motor, or the motors do not hold the mechanism.
+        Where some component moves no motor, or the motors do not hold the frame.
     """
     names = tuple(components) if isinstance(components, Iterable) else ()
     if not names or not all(name in COMPONENTS for name in names) or len(set(names)) < len(names):
@@ -110,10 +111,14 @@ def platform_wrench(
         raise InputError(f"q: one configuration is expected, of shape ({model.nq},), got {closed.shape}", name="q")
     motion = ClosedMotion(model, constraints, closed)
     freedoms = motion.held_by(places)
+    J = jacobian(model, motion.q, frame, axes)
     if freedoms < motion.freedoms:
-        raise SingularityError(
-            f"model {model.name!r}: the motors {list(motors)} hold {freedoms} of {motion.freedoms} freedoms here"
-        )
+        left = motion.left_by(places)
+        if np.abs(J @ left).max() > HELD:  # what they leave is not idle
+            raise SingularityError(
+                f"model {model.name!r}: the motors {list(motors)} hold {freedoms} of {motion.freedoms} freedoms here; "
+                f"{listed_joints(idle_freedoms(model, constraints, motion.q, left))} can still move {frame!r}"
+            )
     if len(names) > freedoms:
         raise InputError(
             f"components: the efforts of a mechanism with {freedoms} freedoms tell {freedoms} components at most, "
@@ -121,7 +126,7 @@ def platform_wrench(
             name="components",
         )
     at = [COMPONENTS.index(name) for name in names]
-    felt = (jacobian(model, motion.q, frame, axes) @ motion.gain(places, np.ones(len(places))))[at].T  # (k, n)
+    felt = (J @ motion.gain(places, np.ones(len(places))))[at].T  # (k, n)
     sizes = np.linalg.norm(felt, axis=0)
     u, s, vt = np.linalg.svd(felt / np.where(sizes > 0.0, sizes, 1.0), full_matrices=False)
     if not (sizes > 0.0).all() or s[-1] <= _SINGULAR * s[0]:

@@ -15,7 +15,9 @@ from ...lie._arrays import as_real
 from ...model.model import Model
 from ...stewart.tracking.status import TrackingStatus
 from ..constraint_set import ConstraintSet
+from ..idle import HELD, IdleFreedom, free_motions
 from ..kernels import tracking as tk
+from ..quantities import constraint_error, constraint_jacobian
 from .joints import single_places
 from .motion import ClosedMotion
 
@@ -24,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What all results of a tracker share: which joints are measured, their places in rates and in q, their noise."""
+    """What results of a tracker share: which joints are measured, their places in rates and in q, what is idle."""
 
     model: Model
     constraints: ConstraintSet
@@ -32,19 +34,21 @@ class Setup:
     places: npt.NDArray[np.intp]
     positions: npt.NDArray[np.intp]
     noise: Array
+    given: ConstraintSet  # without what holds idle freedoms
+    idle: tuple[IdleFreedom, ...] = ()
 
 
 class TrackedMotion:
     """Configurations tracked for one sample after another, as arrays with one row each. ``motion[i]`` is one state."""
 
-    def __init__(self, setup: Setup, rows: Array) -> None:
-        self._setup, self._rows = setup, rows
+    def __init__(self, setup: Setup, rows: Array, setups: Sequence[Setup] = ()) -> None:
+        self._setup, self._rows, self._setups = setup, rows, setups
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> TrackedState:
-        return TrackedState(self._setup, self._rows[index])
+        return TrackedState(self._setups[index] if self._setups else self._setup, self._rows[index])
 
     @property
     def q(self) -> Array:
@@ -140,9 +144,25 @@ class TrackedState:
         return self._known
 
     @property
+    def idle(self) -> tuple[IdleFreedom, ...]:
+        """What the measured joints do not tell: `q`, rates and accelerations are those with these freedoms held."""
+        return self._setup.idle
+
+    def told(self, name: str) -> bool:
+        """Whether the measured joints tell a joint's position, or the pose of a body or frame, here."""
+        setup = self._setup
+        motions = free_motions(constraint_jacobian(setup.model, setup.given, self.q), setup.places)
+        part = (
+            motions[setup.model.joint(name).v_slice]
+            if name in setup.model.joint_names
+            else jacobian(setup.model, self.q, name, "aligned") @ motions
+        )
+        return bool(np.abs(part).max(initial=0.0) < HELD)
+
+    @property
     def residuals(self) -> Array:
         """Errors of the constraints at `q` (m,) [m, rad]."""
-        return self._motion()[0].residuals.copy()
+        return np.asarray(constraint_error(self._setup.model, self._setup.given, self.q))
 
     @property
     def amplification(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ..assembly import constraint_rank
+from ..assembly import assemble
 from ..constraint_set import ConstraintSet
+from ..idle import IdleFreedom, bends, free_motions, holding, idle_freedoms, listed_joints
 from ..inputs import require_constraints
 from ..kernels import tracking as tk
-from ..quantities import constraint_jacobian, constraint_quantities
+from ..quantities import constraint_error, constraint_jacobian, constraint_quantities
 from .chains import coordinate_groups, largest_rates, loop_chains
 from .joints import single_names
 from .result import Setup, TrackedMotion, TrackedState
@@ -28,8 +30,9 @@ _NO_TIMES = np.zeros(0)
 
 #: Redundant sensors weigh so little beside closed loops that they open them by a millionth of their contradictions.
 _WEIGHT = 1e-3
-#: Singular values of constraints and sensors together that are smaller, relative to the largest, determine nothing.
-_DETERMINED = 1e-6
+#: How often one update may choose anew what holds idle freedoms.
+_HOLDS = 16
+_HELD_BADLY = (tk.SINGULAR, tk.TOO_FAR)
 #: Looking ahead, a piece of the way that takes more steps is cut, down to this part of the way.
 _STEPS_OF_A_PIECE, _SMALLEST_PIECE = 40, 0.004
 #: Errors of constraints that the first configuration may have [m, rad].
@@ -67,6 +70,13 @@ class ClosedLoopTracker:
         Their standard deviations, above zero.
     max_steps : int
         Proven steps that one update may take.
+    idle : sequence of str
+        Joints that the measured ones need not determine. Spins of rods between ball joints are found without.
+
+    Attributes
+    ----------
+    idle : tuple of IdleFreedom
+        What the measured joints do not tell, and how it is held (doc/closed_loop_tracking.md).
 
     Raises
     ------
@@ -89,6 +99,7 @@ class ClosedLoopTracker:
         sensor_error: npt.ArrayLike = 0.0,
         sensor_noise: npt.ArrayLike = 1e-5,
         max_steps: int = 1000,
+        idle: Sequence[str] = (),
     ) -> None:
         require_model(model)
         require_constraints(model, constraints)
@@ -104,24 +115,42 @@ class ClosedLoopTracker:
         noise = _each(sensor_noise, count, "sensor_noise", least=1e-300)
         errors = _each(sensor_error, count, "sensor_error", least=0.0)
         start = np.array(shaped(q, model.nq, "q", model), dtype=float)
-        rows = np.array([joint.v_slice.start + 1 for joint in joints])
-        self._freedoms = _check(model, constraints, start, rows - 1, names)
-        rates = largest_rates(model, max_speed)
-        redundant = count > self._freedoms
+        self._rows = np.array([joint.v_slice.start + 1 for joint in joints])
+        self._rates = largest_rates(model, max_speed)
         self._bounded = max_speed is not None
-        self.setup = Setup(model, constraints, names, rows - 1, np.array([j.q_slice.start for j in joints]), noise)
-        others = np.arange(1, model.nv + 1) if redundant else np.setdiff1d(np.arange(1, model.nv + 1), rows)
-        weights = _WEIGHT * noise.min() / noise if redundant else np.zeros(0)
-        chains, links = loop_chains(model, constraints, rates)
-        self._memory = np.zeros(tk.MEMORY + 2 * model.nq + count)
-        self._space = tk.tracking_space(
-            model.nv, model.nq, len(links), len(others), constraints.size + len(weights), count
+        self._given = constraints
+        self._may_idle = tuple(idle)
+        for name in self._may_idle:
+            model.joint(name)
+        self.setup = Setup(
+            model, constraints, names, self._rows - 1, np.array([j.q_slice.start for j in joints]), noise, constraints
         )
         self._settings = np.array([self._bounded, max_steps, *errors], float)
-        groups = coordinate_groups(model, rates)
+        self._memory = np.zeros(tk.MEMORY + 2 * model.nq + count)
+        self._track = tk.tracking_kernel()
+        self._width = tk.RESULT + model.nq + count
+        self._shape = (count,)
+        self._time = np.zeros(1) if self._bounded else _NO_TIMES
+        self.reset(start)
+
+    def _hold(self, q: Array) -> None:
+        """Hold what the measured joints do not tell as it is at a closed configuration; lay out what kernels take."""
+        setup, rows = self.setup, self._rows
+        model = setup.model
+        constraints, self.idle, self._freedoms = _held(model, self._given, q, setup.places, setup.names, self._may_idle)
+        self.setup = setup = replace(setup, constraints=constraints, idle=self.idle)
+        redundant = len(setup.names) > self._freedoms
+        others = np.arange(1, model.nv + 1) if redundant else np.setdiff1d(np.arange(1, model.nv + 1), rows)
+        weights = _WEIGHT * setup.noise.min() / setup.noise if redundant else np.zeros(0)
+        chains, links = loop_chains(model, constraints, self._rates)
+        self._space = tk.tracking_space(
+            model.nv, model.nq, len(links), len(others), constraints.size + len(weights), len(setup.names)
+        )
+        self._held_at = q.copy()
+        groups = coordinate_groups(model, self._rates)
         unknown = np.flatnonzero(np.isin(groups[:, 0], others))
         # Coordinates of few constraints first, for the inverse of their Jacobian.
-        touched = np.count_nonzero(constraint_jacobian(model, constraints, start), axis=0)
+        touched = np.count_nonzero(constraint_jacobian(model, constraints, q), axis=0)
         unknown = unknown[np.argsort(touched[groups[unknown, 0].astype(int) - 1], kind="stable")]
         others = np.concatenate([np.zeros(0), *(first + np.arange(size) for first, size in groups[unknown, :2])])
         order = unknown, np.searchsorted(groups[:, 0], rows)
@@ -129,11 +158,6 @@ class ClosedLoopTracker:
             model._table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
             others, rows.astype(float), weights, self._settings, self._memory,
         )  # fmt: skip
-        self._track = tk.tracking_kernel()
-        self._width = tk.RESULT + model.nq + count
-        self._shape = (count,)
-        self._time = np.zeros(1) if self._bounded else _NO_TIMES
-        self.reset(start)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a ClosedLoopTracker is not copied: make another one from the last q")
@@ -157,7 +181,7 @@ class ClosedLoopTracker:
         """Start again from another configuration (nq,), which the mechanism is known to be in; errors as above."""
         setup = self.setup
         start = np.array(shaped(q, setup.model.nq, "q", setup.model), dtype=float)
-        _check(setup.model, setup.constraints, start, setup.places, setup.names)
+        self._hold(start)
         self._stand(start)
 
     def _stand(self, q: Array) -> None:
@@ -174,8 +198,38 @@ class ClosedLoopTracker:
         other._memory, other._space, other._settings = self._memory.copy(), self._space.copy(), self._settings.copy()
         other._settings[tk.MAX_STEPS] = max_steps
         other._fixed = (*self._fixed[:-2], other._settings, other._memory)
+        if self.idle and np.abs(constraint_error(self.setup.model, self.setup.constraints, q)).max() > _CLOSED:
+            other._hold(q)  # in another turn than idle freedoms are held here
         other._stand(q)
         return other
+
+    def _again(self, out: Array, y: Array) -> None:
+        """Try a sample again where what holds idle freedoms may be singular, not the mechanism: hold them anew."""
+        first, count = tk.MEMORY + self.setup.model.nq, len(self.setup.names)
+        memory = self._memory
+        for k in range(_HOLDS):
+            covered, old = out[tk.COVERED], memory[first : first + count]
+            failed = out[tk.STATUS] in _HELD_BADLY if k == 0 else out[tk.STATUS] == tk.SINGULAR
+            if not failed or (covered == 0.0 and np.array_equal(self._held_at, self.q)):
+                return
+            if covered > 0.0:  # most of the way that was proven
+                trial, settings, there = memory.copy(), self._settings.copy(), np.empty(self._width)
+                settings[tk.BOUNDED] = 0.0
+                middle = old + 0.9 * covered * (y - old)
+                self._track(*self._fixed[:-2], settings, trial, middle, _NO_TIMES, self._space, there)
+                if not there[tk.CONTINUED]:
+                    return
+                memory[tk.MEMORY : first + count] = trial[tk.MEMORY : first + count]
+            try:
+                self._hold(self.q)
+            except (InputError, SingularityError):
+                return
+            if self._bounded:  # the last certified configuration, in a turn that is held now
+                setup = self.setup
+                turned = assemble(setup.model, setup.constraints, memory[first + count :], held=list(setup.names))
+                if turned.converged:
+                    memory[first + count :] = turned.q
+            self._track(*self._fixed, y, np.zeros(len(self._time)), self._space, out)
 
     def update(self, positions: npt.ArrayLike, *, dt: float | None = None) -> TrackedState:
         """Go to the configuration for new positions (k,) of the measured joints.
@@ -201,6 +255,8 @@ class ClosedLoopTracker:
                 good = good and isinstance(dt, (float, int)) and 0.0 <= dt < np.inf
                 self._time[0] = dt
             if good and self._track(*self._fixed, y, self._time, self._space, out) == layout.OK:
+                if self.idle and out[tk.STATUS] in _HELD_BADLY:
+                    self._again(out, y)
                 self._latch(out[None])
                 return TrackedState(self.setup, out)
         except (TypeError, ValueError, OverflowError):
@@ -231,14 +287,27 @@ class ClosedLoopTracker:
         first = tk.MEMORY + self.setup.model.nq
         memory, settings, out = self._memory.copy(), self._settings.copy(), np.empty(self._width)
         settings[tk.BOUNDED], settings[tk.MAX_STEPS] = 0.0, _STEPS_OF_A_PIECE
-        start, space = memory[first : first + len(given)].copy(), self._space.copy()
+        start, space, fixed, held = (
+            memory[first : first + len(given)].copy(),
+            self._space.copy(),
+            self._fixed,
+            self._held_at,
+        )
         done, piece = 0.0, time
         while done < time:
             piece = min(piece, time - done)
             trial, ahead = memory.copy(), start + (done + piece) * given
-            self._track(*self._fixed[:-2], settings, trial, ahead, _NO_TIMES, space, out)
+            self._track(*fixed[:-2], settings, trial, ahead, _NO_TIMES, space, out)
+            here = memory[tk.MEMORY : first]
             if out[tk.CONTINUED] > 0.0:
                 memory, done, piece = trial, done + piece, 2.0 * piece
+            elif piece <= _SMALLEST_PIECE * time and self.idle and not np.array_equal(here, held):
+                other = self._twin(here.copy(), _STEPS_OF_A_PIECE)
+                try:
+                    other._hold(here.copy())
+                except (InputError, SingularityError):
+                    return done
+                fixed, space, held = other._fixed, other._space, here.copy()
             elif piece <= _SMALLEST_PIECE * time:
                 return done
             else:
@@ -268,9 +337,18 @@ class ClosedLoopTracker:
             if not ((times >= 0.0) & (times < np.inf)).all():
                 raise InputError("dt: finite times of at least 0 s are expected", name="dt", value=dt)
         out = np.empty((len(samples), self._width))
-        self._track(*self._fixed, samples.reshape(-1), times, self._space, out.reshape(-1))
+        if not self.idle:
+            self._track(*self._fixed, samples.reshape(-1), times, self._space, out.reshape(-1))
+            self._latch(out)
+            return TrackedMotion(self.setup, out)
+        setups = []
+        for k, (y, row) in enumerate(zip(samples, out, strict=True)):
+            self._track(*self._fixed, y, times[k : k + 1], self._space, row)
+            if row[tk.STATUS] in _HELD_BADLY:
+                self._again(row, y)
+            setups.append(self.setup)
         self._latch(out)
-        return TrackedMotion(self.setup, out)
+        return TrackedMotion(self.setup, out, setups)
 
     def _latch(self, rows: Array) -> None:
         """Certify nothing from the first sample on that contradicts what certificates rest on."""
@@ -280,34 +358,46 @@ class ClosedLoopTracker:
             self._refuted = True
 
 
-def _check(
-    model: Model, constraints: ConstraintSet, q: Array, places: npt.NDArray[np.intp], names: tuple[str, ...]
-) -> int:
-    """Return the number of freedoms; refuse open loops, and joints that do not determine the rest."""
+def _held(
+    model: Model,
+    constraints: ConstraintSet,
+    q: Array,
+    places: npt.NDArray[np.intp],
+    names: tuple[str, ...],
+    may_idle: tuple[str, ...],
+) -> tuple[ConstraintSet, tuple[IdleFreedom, ...], int]:
+    """Return constraints that hold idle freedoms too, those, and how many others there are; refuse the rest."""
     found = constraint_quantities(model, constraints, q, model._zero)
     worst = float(np.abs(found.error).max(initial=0.0))
     if not worst <= _CLOSED:
         raise InputError(
             f"q: a closed configuration is expected, constraints are off by up to {worst:.3g}; see assemble", name="q"
         )
-    A = found.jacobian
-    freedoms = model.nv - constraint_rank(A)
-    if len(names) < freedoms:
+    motions = free_motions(found.jacobian, places)
+    idle = tuple(idle_freedoms(model, constraints, q, motions))
+    held, freedoms = constraints, int(free_motions(found.jacobian, places[:0]).shape[1]) - motions.shape[1]
+    lost = [one for one in idle if not one.spins and not set(one.joints) <= set(may_idle)]
+    if lost or sum(one.count for one in idle) < motions.shape[1]:
+        joint = lost[0].joints[0] if lost and lost[0].joints else names[0]
+        moves = listed_joints(lost or idle)
+        if bends(model, constraints, q, motions, places):
+            raise SingularityError(
+                f"measured: with the joints {list(names)} held, {moves} can still move at this configuration, which is "
+                "singular for them",
+                name=joint,
+            )
         raise InputError(
-            f"measured: {len(names)} joints cannot tell the configuration of a mechanism of {freedoms} freedoms",
+            f"measured: {len(names)} joints, {', '.join(names)}, cannot tell the configuration of a mechanism of "
+            f"{freedoms + motions.shape[1]} freedoms: {moves} can still move; measure more joints, or name these as "
+            "idle if nothing that is asked for depends on them",
             name="measured",
-            expected=f"at least {freedoms} joints",
+            value=joint,
         )
-    _, s, vt = np.linalg.svd(np.concatenate([A, np.eye(model.nv)[places]]))
-    if len(s) < model.nv or s[-1] <= _DETERMINED * s[0]:
-        at = int(np.argmax(np.abs(vt[-1])))
-        joint = next(j.name for j in model.joints if j.v_slice.start <= at < j.v_slice.stop)
-        raise SingularityError(
-            f"measured: with the joints {list(names)} held, joint {joint!r} can still move at this configuration: it "
-            "is singular for them, or they never determine the rest",
-            name=joint,
-        )
-    return freedoms
+    if idle:
+        held, idle = holding(model, constraints, q, idle)
+        if free_motions(constraint_jacobian(model, held, q), places).shape[1]:
+            raise SingularityError(f"measured: nothing holds the idle freedoms of {listed_joints(idle)} here")
+    return held, idle, freedoms
 
 
 def _each(value: npt.ArrayLike, count: int, name: str, least: float) -> Array:

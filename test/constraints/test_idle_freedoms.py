@@ -1,0 +1,262 @@
+"""Rods that spin between ball joints: what does not depend on their spins is told, what does is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.mechanisms.ball_rods import ROBOTS, at
+
+from lie_dynamics_ros.lie_dynamics import (
+    ClosedLoopTracker,
+    ConstraintSet,
+    InputError,
+    Loop,
+    ModelBuilder,
+    MotorDynamics,
+    Parameter,
+    SingularityError,
+    SpatialInertia,
+    assemble,
+    constrained_forward_dynamics,
+    constrained_hybrid_dynamics,
+    constrained_inverse_derivatives,
+    constrained_inverse_dynamics,
+    constrained_inverse_sensitivity,
+    mechanism,
+    platform_wrench,
+)
+from lie_dynamics_ros.lie_dynamics import joint_types as jt
+from lie_dynamics_ros.lie_dynamics.constraints import idle
+from lie_dynamics_ros.lie_dynamics.stewart import TrackingStatus
+
+BALLS = [(name, "spherical") for name in ROBOTS] + [(name, "hinges") for name in ("rssr", "slider_crank", "ankle")]
+
+
+def places(model, motors):
+    return [model.joint(name).v_slice.start for name in motors]
+
+
+def nearby(robot, rng):
+    part = 0.015 if robot.name == "sliding_table" else 0.08
+    return robot.y0 + part * rng.uniform(-1.0, 1.0, len(robot.y0))
+
+
+@pytest.mark.parametrize(("name", "ball"), BALLS)
+def test_poses_and_efforts_are_those_of_lengths_alone(name, ball, rng):
+    """The judge knows no rods, only distances: their spins can play no part in it."""
+    robot = ROBOTS[name](ball=ball)
+    model, constraints, q, motors = robot.build()
+    tracker, reduced = ClosedLoopTracker(model, constraints, q, motors), MotorDynamics(model, constraints, q, motors)
+    assert sum(one.count for one in tracker.idle) == len(robot.ends) and all(one.spins for one in tracker.idle)
+    at_motors, zero = places(model, motors), np.zeros(model.nv)
+    for again in range(2):
+        y, yd, ydd = nearby(robot, rng), *rng.normal(size=(2, len(motors)))
+        state, x = tracker.update(y), robot.solve(y)
+        R, p = robot.output(x)
+        centre = np.zeros(3) if robot.output_kind == "free" or robot.steps[-1][1] is None else robot.steps[-1][1]
+        assert state.valid and state.told("output") and not state.told("rod_1")
+        assert np.abs(state.pose("output") - at(R @ np.asarray(centre) + p, R)).max() < 1e-13
+        expected = robot.efforts_at_rest(y, x)
+        still = constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=motors)
+        assert np.abs(still.tau[at_motors] - expected).max() < 1e-10
+        assert np.abs(reduced.gravity_force(y) - expected).max() < 1e-10
+        M = robot.mass_matrix(y, x)
+        assert np.abs(reduced.mass_matrix(y) - M).max() < 1e-10 * np.abs(M).max()
+        if again and len(motors) > 3:
+            continue
+        qd = state.rates(yd)
+        qdd = state.accelerations(qd, ydd)
+        expected = robot.efforts(y, yd, ydd, x)
+        found = constrained_inverse_dynamics(model, constraints, state.q, qd, qdd, actuated=motors)
+        for efforts in (found.tau[at_motors], reduced.inverse_dynamics(y, yd, ydd)):
+            assert np.abs(efforts - expected).max() < 1e-6 * (1.0 + np.abs(expected).max())  # of its differences
+        forward = constrained_forward_dynamics(model, constraints, state.q, qd, found.tau)
+        assert np.abs(forward.qdd - found.qdd).max() < 1e-7 * (1.0 + np.abs(found.qdd).max())
+        assert np.abs(found.qdd[at_motors] - ydd).max() < 1e-9
+        hybrid = constrained_hybrid_dynamics(model, constraints, state.q, qd, qdd, zero, motors)
+        assert np.abs(hybrid.tau[at_motors] - found.tau[at_motors]).max() < 1e-8
+
+
+@pytest.mark.parametrize("name", ["rssr", "delta", "table"])
+def test_rates_and_accelerations_are_those_of_what_is_tracked(name, rng):
+    robot = ROBOTS[name]()
+    model, constraints, q, motors = robot.build()
+    tracker = ClosedLoopTracker(model, constraints, q, motors)
+    h, yd = 1e-4, rng.normal(size=len(motors))
+    ways = tracker.update_many(robot.y0 + h * np.array([-1.0, 0.0, 1.0])[:, None] * yd)
+    before, here, after = (ways[k].q for k in range(3))
+    qd = ways[1].rates(yd)
+    there, back = model.difference(here, after), model.difference(here, before)
+    assert np.abs(qd - (there - back) / (2 * h)).max() < 1e-6 * np.abs(qd).max()
+    qdd = ways[1].accelerations(qd, np.zeros(len(motors)))
+    assert np.abs(qdd - (there + back) / h**2).max() < 1e-5 * (1.0 + np.abs(qdd).max())
+
+
+def test_spins_move_no_effort_but_their_own(rng):
+    """However rods spin and are told to spin, motors exert the same on robots of thin rods, and rods go on."""
+    robot = ROBOTS["delta"]()
+    model, constraints, q, motors = robot.build()
+    state = ClosedLoopTracker(model, constraints, q, motors).update(robot.y0)
+    qd = state.rates(rng.normal(size=3))
+    qdd = state.accelerations(qd, rng.normal(size=3))
+    first = constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=motors)
+    spin = np.hstack([one.motions for one in state.idle]) @ rng.normal(size=6)
+    other = constrained_inverse_dynamics(model, constraints, q, qd, qdd + spin, actuated=motors)
+    assert np.abs(other.tau - first.tau).max() < 1e-9 and np.abs(other.qdd - first.qdd).max() < 1e-9
+    assert other.residual < 1e-12
+
+
+@pytest.mark.parametrize("name", ["rssr", "table"])
+def test_derivatives(name, rng):
+    """Of all that motion, command and inertia change, by central differences of the function itself."""
+    robot = ROBOTS[name]()
+    model, constraints, q, motors = robot.build(spin=0.2)
+    mask = np.zeros(model.nv, bool)
+    mask[places(model, motors)] = True
+    qd, qdd = rng.normal(size=(2, model.nv))
+    arguments = {"actuated": mask, "resolution": "least_torque"}
+    found = constrained_inverse_derivatives(model, constraints, q, qd, qdd, **arguments)
+    h = 1e-5
+    for along, part in (("q", "dq"), ("qd", "dqd"), ("qdd", "dgiven")):
+        for i in rng.choice(model.nv, 4, replace=False):
+            ends = []
+            for step in (h, -h):
+                e = step * np.eye(model.nv)[i]
+                given = {"q": q, "qd": qd, "qdd": qdd}
+                given[along] = model.integrate(q, e) if along == "q" else given[along] + e
+                ends.append(constrained_inverse_dynamics(model, constraints, *given.values(), **arguments))
+            for what in ("tau", "qdd"):
+                expected = (getattr(ends[0], what) - getattr(ends[1], what)) / (2 * h)
+                got = getattr(getattr(found, what), part)[:, i]
+                assert np.abs(got - expected).max() < 1e-6 * (1.0 + np.abs(expected).max()), (along, what, i)
+    at_mass = 10 * model.frame("output").body
+    for made, expected in (
+        (Parameter.q(2), [found.tau.dq[:, 2], found.qdd.dq[:, 2]]),
+        (Parameter.inertia("output", "m"), [found.tau.dparameters[:, at_mass], found.qdd.dparameters[:, at_mass]]),
+    ):
+        sensitivity = constrained_inverse_sensitivity(model, constraints, q, qd, qdd, made, **arguments)
+        for got, wanted in zip((sensitivity.tau, sensitivity.qdd), expected, strict=True):
+            assert np.abs(got - wanted).max() < 1e-9 * (1.0 + np.abs(wanted).max())
+
+
+def test_wrenches_at_a_platform_that_rods_hold(rng):
+    robot = ROBOTS["hexapod"]()
+    model, constraints, q, motors = robot.build()
+    wrench, at_motors = rng.normal(size=6), places(model, motors)
+    f_ext = np.zeros((model.n_bodies, 6))
+    f_ext[model.frame("output").body] = wrench
+    zero = np.zeros(model.nv)
+    loaded, bare = (
+        constrained_inverse_dynamics(model, constraints, q, zero, zero, f, actuated=motors).tau[at_motors]
+        for f in (f_ext, None)
+    )
+    found = platform_wrench(model, constraints, q, loaded - bare, motors, "output")
+    assert np.abs(found.wrench - wrench).max() < 1e-9
+    with pytest.raises(SingularityError, match=r"'rod_2'.* can still move 'rod_2'"):
+        platform_wrench(model, constraints, q, loaded, motors, "rod_2", components=["force_x"])
+
+
+def test_turns_without_end(monkeypatch):
+    """What holds a spin may become singular where the mechanism is not: then it is held anew, and nothing jumps."""
+    robot = ROBOTS["slider_crank"](side=0.0)
+    model, constraints, q, motors = robot.build()
+    held = idle._held
+
+    def in_plane(model, q, name, axis, title):
+        loop = held(model, q, name, axis, title)
+        T, P = (idle.frame_pose(model, q, body)[:3, :3] for body in (loop.second, loop.first))
+        across = T.T @ [0.0, 1.0, 0.0]  # so that the rod comes to lie along the other axis
+        return Loop(
+            "perpendicular", loop.first, loop.second, title, axis=P.T @ T @ np.cross(axis, across), second_axis=across
+        )
+
+    monkeypatch.setattr(idle, "_held", in_plane)
+    tracker = ClosedLoopTracker(model, constraints, q, motors)
+    x, setups = robot.x0, set()
+    for k in range(1, 160):
+        y = robot.y0 + 0.04 * k
+        state, x = tracker.update(y), robot.solve(y, x)
+        assert state.valid and abs(float(state.q[model.joint("output").q_slice][0]) - x[0]) < 1e-12
+        setups.add(id(tracker.setup))
+    tracker.reset(q)
+    assert tracker.update_many(robot.y0 + 0.05 * np.arange(130)[:, None]).valid.all()
+    assert len(setups) > 1
+
+
+def test_certified_with_rods(rng):
+    robot = ROBOTS["table"]()
+    model, constraints, q, motors = robot.build()
+    tracker = ClosedLoopTracker(model, constraints, q, motors, np.full(model.nv, 2.0), sensor_error=1e-7)
+    for k in range(1, 30):
+        y = robot.y0 + 0.0005 * k
+        state = tracker.update(y, dt=1e-3)
+        assert state.status is TrackingStatus.TRACKED and state.certified
+    R, _ = robot.output(robot.solve(y))
+    assert np.abs(state.pose("output")[:3, :3] - R).max() < 1e-12
+
+
+def leg(kind):
+    """A lever that a motor moves through a rod between balls, in halves that turn in each other, or with a pendulum."""
+    half = SpatialInertia(0.2, [0.1, 0, 0], np.diag([1e-4, 1e-3, 1e-3]))
+    b = ModelBuilder()
+    b.add("motor", None, jt.revolute([0, 1, 0]), None, SpatialInertia(0.3, [0.05, 0, 0], 1e-3 * np.eye(3)))
+    b.add(
+        "lever", None, jt.revolute([0, 1, 0]), at([0.45, 0.03, 0]), SpatialInertia(0.3, [0, 0, 0.05], 1e-3 * np.eye(3))
+    )
+    if kind == "halves":
+        b.add("lower", "motor", jt.spherical(), at([0.1, 0, 0]), half)
+        b.add("rod", "lower", jt.revolute([1, 0, 0]), at([0.2, 0, 0]), half)
+        tip = at([0.2, 0, 0])
+    else:
+        b.add("rod", "motor", jt.spherical(), at([0.1, 0, 0]), half)
+        tip = at([0.4, 0, 0])
+    if kind == "pendulum":
+        b.add(
+            "pendulum",
+            "lever",
+            jt.revolute([1, 0, 0]),
+            at([0, 0, 0.1]),
+            SpatialInertia(0.1, [0, 0, -0.1], 1e-4 * np.eye(3)),
+        )
+    model = b.build(kind)
+    constraints = ConstraintSet(
+        model, [Loop.spherical("rod", "lever", first_placement=tip, second_placement=at([0, 0, 0.1]))]
+    )
+    found = assemble(model, constraints, model.neutral())
+    assert found.converged
+    return model, constraints, found.q
+
+
+def test_what_is_idle_and_what_is_not():
+    model, constraints, q = leg("halves")
+    tracker = ClosedLoopTracker(model, constraints, q, ["motor"])
+    (one,) = tracker.idle
+    assert (one.count, one.spins, set(one.bodies)) == (2, True, {"lower", "rod"}) and set(one.held) == {"lower", "rod"}
+    model, constraints, q = leg("pendulum")
+    with pytest.raises(InputError, match="'pendulum'"):
+        ClosedLoopTracker(model, constraints, q, ["motor"])
+    with pytest.raises(InputError, match=r"'pendulum'.*actuate"):
+        zero = np.zeros(model.nv)
+        constrained_inverse_dynamics(model, constraints, q, zero, zero + 1.0, actuated=["motor"])
+    tracker = ClosedLoopTracker(model, constraints, q, ["motor"], idle=["pendulum"])
+    state = tracker.update(q[:1] + 0.01)
+    assert state.told("lever") and not state.told("pendulum") and tracker.idle[-1].held
+    made = mechanism("five-bar")
+    for names in (made.actuated[:1], made.actuated[1:]):
+        with pytest.raises(InputError, match="2 freedoms: 'joint_"):
+            ClosedLoopTracker(made.model, made.constraints, made.q, names)
+
+
+def test_the_lever_at_its_dead_point_is_singular():
+    """A rod that is in line with the lever lets it move for a moment: no idle freedom, and no spin hides it."""
+    b = ModelBuilder()
+    b.add("motor", None, jt.revolute([0, 1, 0]), None, SpatialInertia(0.3, [0.05, 0, 0], 1e-3 * np.eye(3)))
+    b.add("lever", None, jt.revolute([0, 1, 0]), at([0.5, 0, 0]), SpatialInertia(0.3, [0.05, 0, 0], 1e-3 * np.eye(3)))
+    b.add("rod", "motor", jt.spherical(), at([0.1, 0, 0]), SpatialInertia(0.2, [0.1, 0, 0], 1e-3 * np.eye(3)))
+    straight = b.build("straight")
+    closed = ConstraintSet(
+        straight, [Loop.spherical("rod", "lever", first_placement=at([0.3, 0, 0]), second_placement=at([-0.1, 0, 0]))]
+    )
+    q = assemble(straight, closed, straight.neutral()).q
+    with pytest.raises(SingularityError, match="can still move"):
+        ClosedLoopTracker(straight, closed, q, ["motor"])
