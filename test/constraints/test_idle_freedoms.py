@@ -196,7 +196,7 @@ def test_certified_with_rods(rng):
 
 
 def leg(kind):
-    """A lever that a motor moves through a rod between balls, in halves that turn in each other, or with a pendulum."""
+    """A lever that a motor moves by a rod between balls, in halves that turn in each other, or with a pendulum."""
     half = SpatialInertia(0.2, [0.1, 0, 0], np.diag([1e-4, 1e-3, 1e-3]))
     b = ModelBuilder()
     b.add("motor", None, jt.revolute([0, 1, 0]), None, SpatialInertia(0.3, [0.05, 0, 0], 1e-3 * np.eye(3)))

@@ -74,7 +74,7 @@ class TrackedMechanism:
             each["sensor_noise"],
             each["sensor_error"],
             values["max_steps"],
-            _named(model, values, "idle_joints", model.joint_names, constraints),
+            _named(values, "idle_joints", model.joint_names, constraints),
         )
 
     def tracker(self, model: Model, bounded: bool, most: int | None = None) -> ClosedLoopTracker:
@@ -99,12 +99,10 @@ def single_joints(model: Model) -> tuple[str, ...]:
 
 
 def _joints(model: Model, values: Mapping[str, Any], key: str, constraints: ConstraintSet) -> tuple[str, ...]:
-    return _named(model, values, key, single_joints(model), constraints)
+    return _named(values, key, single_joints(model), constraints)
 
 
-def _named(
-    model: Model, values: Mapping[str, Any], key: str, there: Sequence[str], constraints: ConstraintSet
-) -> tuple[str, ...]:
+def _named(values: Mapping[str, Any], key: str, there: Sequence[str], constraints: ConstraintSet) -> tuple[str, ...]:
     """Return the joints that a parameter names, which must be some of those that are `there`."""
     names = tuple(values["joint_prefix"] + name for name in values[key] if name)
     unknown = [name for name in names if name not in there]
