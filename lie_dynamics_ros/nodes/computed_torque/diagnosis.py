@@ -17,6 +17,24 @@ LIGHT = 0.01
 """A joint is light where its links' inertia over its effort limit is less [kg m^2 / (N m)], as geared rotors have."""
 
 
+SLOW = 0.5
+"""States that come at less than so much of the declared rate are told."""
+SLOWEST = 50.0
+"""Where no rate is declared, states are expected to come this often at least [Hz]."""
+
+
+def too_slow(declared: float, measured: float) -> str:
+    """Tell that states come far less often than is declared (0: nothing is), and the remedies; empty where not [Hz]."""
+    if measured >= (SLOW * declared or SLOWEST):
+        return ""
+    expected = f"the parameter rate declares {declared:g}" if declared else f"at least {SLOWEST:g} are expected"
+    return (
+        f"{measured:.3g} joint states a second, {expected}: they may be an aggregate of several drivers; name the "
+        "topic of the driver itself in joint_state_topics or remap joint_states to it, raise the update_rate of its "
+        f"controller manager, or set rate to {measured:.3g}, and gains that it carries"
+    )
+
+
 def rotors_not_given(core: ComputedTorqueCore) -> str:
     """Tell the light joints whose rotors neither the parameter ``rotors`` nor the URDF gives; empty where none is."""
     model = core.dynamics  # with the rotors that are given
@@ -48,6 +66,8 @@ def describe_loop(core: ComputedTorqueCore, report: Report) -> None:
     """Write down how the loop stands while states are answered, and what is to be warned of."""
     gains, values = core.gains, report.values
     values["loop period [ms]"] = f"{gains.usual * 1e3:.3f}"
+    if slow := too_slow(core.options.rate, 1.0 / gains.usual):
+        report.add(diagnostics.WARN, slow)
     values["loop: gains suit a period of [ms]"] = f"{gains.period * 1e3:.3f}"
     values["loop delay [periods]"] = f"{gains.delay:g}"
     values["loop: effort acts after [ms]"] = f"{core.lead * 1e-6:.3f}"

@@ -25,7 +25,7 @@ def describe_temperatures(inputs: LegInputs, report: Report, active: bool, now: 
     """Tell the temperatures at a time [s], and of which legs there is none yet, or an old one."""
     known = inputs.temperatures.values
     report.values["leg temperatures [deg C]"] = ", ".join(f"{value:.1f}" for value in known)
-    missing = [leg for leg, value in zip(inputs.names, known, strict=False) if np.isnan(value)]
+    missing = [leg for leg, value in zip(inputs.measured, known, strict=False) if np.isnan(value)]
     if active and missing:
         report.add(diagnostics.WARN, f"no temperature of {', '.join(missing)} yet: that of reference is taken")
     old = inputs.temperatures.old(now)

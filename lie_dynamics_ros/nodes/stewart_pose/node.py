@@ -242,7 +242,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if self.settings["use_leg_temperatures"]:
             describe_temperatures(self.inputs, report, self.stream.open, self.waiting_time())
         if isinstance(core, FusingCore):
-            describe_fusion(core, self.inputs.names, report, self.stream.open)
+            describe_fusion(core, self.inputs.measured, report, self.stream.open)
             return
         report.parts.append(lambda: describe_tracking(core, self.settings, report))
         if not self.stream.open:

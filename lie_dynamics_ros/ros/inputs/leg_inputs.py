@@ -42,8 +42,8 @@ class LegInputs:
 
     Attributes
     ----------
-    names : tuple of str
-        Of the legs, then of further sensors.
+    measured : tuple of str
+        Names of the legs, then of further sensors.
     temperatures : LegTemperatures
     age_limit : int
         Largest difference of the times of readings that are put together [ns]; 0 for no limit.
@@ -56,16 +56,16 @@ class LegInputs:
         partial: bool = False,
         further: Sequence[tuple[str, float, float]] = (),
     ) -> None:
-        self.names = (*legs, *(name for name, _, _ in further))
+        self.measured = (*legs, *(name for name, _, _ in further))
         self.temperatures = LegTemperatures(tuple(legs))
         self._readings = None if readings.plain else readings
-        self._legs = JointMapping(self.names)
+        self._legs = JointMapping(self.measured)
         self._scales, self._offsets = np.array([(s, o) for _, s, o in further]).reshape(-1, 2).T
-        self._sets = LegSets(len(self.names))
+        self._sets = LegSets(len(self.measured))
         self._parts, self.age_limit = PartialStates(tuple(legs), np.zeros(LEGS, dtype=np.bool_)), 0
         self._parts.time = FILTER_TIME
-        self._told, self._none = np.zeros(LEGS, dtype=np.bool_), np.full(len(self.names), np.nan)
-        JointGroup(self._legs.match(legs[:1]), np.zeros(len(self.names), dtype=np.bool_))  # compiles what it needs
+        self._told, self._none = np.zeros(LEGS, dtype=np.bool_), np.full(len(self.measured), np.nan)
+        JointGroup(self._legs.match(legs[:1]), np.zeros(len(self.measured), dtype=np.bool_))  # compiles what it needs
         self._fields = StateFields(LEGS)
         self._largest = np.full(LEGS, LARGEST)
         within(self._largest, self._largest)  # what needs compiling is compiled now
@@ -102,7 +102,7 @@ class LegInputs:
         NaN: not measured.
         """
         for name, reading in zip(message.name, message.position, strict=False):
-            if name in self.names and not abs(reading) <= LARGEST:
+            if name in self.measured and not abs(reading) <= LARGEST:
                 raise MessageError("not finite", f"{name}: its reading is {reading}")
         self._parts.age_limit = self.age_limit
         self._parts.take(message, match, stamp, None, "auto", False)
@@ -122,7 +122,7 @@ class LegInputs:
             raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
         if len(message.position) != match.size:
             raise MessageError("malformed", f"{len(message.position)} positions for {match.size} names")
-        values = np.full(len(self.names), np.nan)
+        values = np.full(len(self.measured), np.nan)
         values[present] = np.asarray(message.position)[match.indices[present]]
         if self._readings is not None:
             self._readings.apply(values[:LEGS], None, self.temperatures.values)

@@ -40,8 +40,8 @@ class LegTopics:
 
         def listen(message: bytes, publisher: bytes) -> None:
             inputs = node.inputs
-            if inputs is not None and node.stream.open and place < len(inputs.names):
-                state.name[0] = inputs.names[place]
+            if inputs is not None and node.stream.open and place < len(inputs.measured):
+                state.name[0] = inputs.measured[place]
                 node.stream.accept(lambda: take(message, publisher))
 
         return listen

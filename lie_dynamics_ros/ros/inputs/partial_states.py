@@ -14,6 +14,7 @@ from ...core.setting import Setting
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import read_efforts
+from .publishers import RATIO
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -47,17 +48,37 @@ class JointGroup:
         Their velocity limits, by which states that no motion explains are refused [rad/s, m/s].
     names : sequence of str
         Joints of the robot.
+    whole : tuple of JointStateReader and VelocityFilter, optional
+        What reads states of all joints, for a list that names them all.
+
+    Attributes
+    ----------
+    joints : ndarray of int
+        Places of these joints among the robot's.
+    reads_all : bool
+        Whether it reads by `whole`.
+    stamp, period : int
+        Time of the last state, and between the last two [ns].
     """
 
     def __init__(
-        self, match: JointMatch, turns: NDArray[np.bool_], fastest: Array | None = None, names: Sequence[str] = ()
+        self,
+        match: JointMatch,
+        turns: NDArray[np.bool_],
+        fastest: Array | None = None,
+        names: Sequence[str] = (),
+        whole: tuple[JointStateReader, VelocityFilter] | None = None,
     ) -> None:
         self.joints = np.flatnonzero(match.indices >= 0)
-        self._match = JointMatch(match.indices[self.joints], match.size, False, (), (), match.unknown)
-        check = None if fastest is None else StateCheck(fastest[self.joints], turns[self.joints])
-        self._reader = JointStateReader(len(self.joints), check, [names[k] for k in self.joints] if names else ())
-        self.velocities = VelocityFilter(len(self.joints), 1.0, turns[self.joints])
-        self.stamp, self.filled = 0, False
+        self.reads_all = whole is not None and not match.missing
+        if whole is not None and self.reads_all:
+            self._match, (self._reader, self.velocities) = match, whole
+        else:
+            self._match = JointMatch(match.indices[self.joints], match.size, False, (), (), match.unknown)
+            check = None if fastest is None else StateCheck(fastest[self.joints], turns[self.joints])
+            self._reader = JointStateReader(len(self.joints), check, [names[k] for k in self.joints] if names else ())
+            self.velocities = VelocityFilter(len(self.joints), 1.0, turns[self.joints])
+        self.stamp, self.period, self.filled = 0, 0, False
 
     def read(self, message: JointState, stamp: int, acceleration: Array | None, source: str, effort: bool) -> set[str]:
         """Take in a state of a time [ns]; return what was absent in it and taken as zero, or "filter"."""
@@ -77,6 +98,7 @@ class JointGroup:
             self.effort, assumed = read_efforts(message, self._match)
             if assumed:
                 told.add("measured efforts")
+        self.period = stamp - self.stamp if self.stamp else 0
         self.stamp, self.position, self.velocity = stamp, position, velocity
         return told
 
@@ -85,7 +107,9 @@ class PartialStates:
     """Puts states together: what a message does not name is taken from the last one that did, moved on to its time.
 
     Messages of one publisher lead: each of them makes a state. Another one leads as soon as it sends two in a row, so
-    the fastest does, whatever came first.
+    the fastest does, whatever came first; where both know the same joints, only if it is the faster of the two, or the
+    other has fallen silent. What several know is taken from the one that leads, then from the last heard. Joints that
+    mimic others follow them where no state names them.
 
     Parameters
     ----------
@@ -95,17 +119,33 @@ class PartialStates:
         Those whose position may jump by a turn.
     fastest : ndarray, shape (n,), optional
         Velocity limits, by which states that no motion explains are refused [rad/s, m/s].
+    mimics : sequence of (int, int, float, float)
+        Joints that follow another one: their place, its place, multiplier and offset; what is followed before what
+        follows it.
+    whole : tuple of JointStateReader and VelocityFilter, optional
+        What reads states of all joints.
 
     Attributes
     ----------
+    followers : tuple of str
+        Joints that last followed another one, for no state named them.
     age_limit : int
         Largest difference of the times that are put together [ns]; 0 for no limit.
     time : float
         Time constant of velocities that are found in positions [s].
     """
 
-    def __init__(self, names: tuple[str, ...], turns: NDArray[np.bool_], fastest: Array | None = None) -> None:
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        turns: NDArray[np.bool_],
+        fastest: Array | None = None,
+        mimics: Sequence[tuple[int, int, float, float]] = (),
+        whole: tuple[JointStateReader, VelocityFilter] | None = None,
+    ) -> None:
         self._names, self._turns, self._fastest = names, turns, fastest
+        self._mimics, self._whole = tuple(mimics), whole
+        self.followers: tuple[str, ...] = ()
         self.age_limit, self.time = 0, 1.0
         self._parts: dict[bytes, JointGroup] = {}
         self.forget()
@@ -119,6 +159,11 @@ class PartialStates:
     def filled(self) -> bool:
         """Whether velocities of any joint were last found in its positions."""
         return any(part.filled for part in self._parts.values())
+
+    @property
+    def led(self) -> bool:
+        """Whether messages of any publisher lead."""
+        return bool(self._lead)
 
     @property
     def patience(self) -> int:
@@ -149,12 +194,20 @@ class PartialStates:
             The message holds no state of some of the joints, or those of others are missing or too old.
         """
         told, key = self.take(message, match, stamp, acceleration, source, effort)
-        if key != self._lead and self._lead and key not in self._others:
+        if key != self._lead and self._lead and (key not in self._others or not self._may_lead(key)):
             self._others.add(key)
             raise WaitingError(f"kept for the states of {len(match.missing)} other joints")
         self._lead = key
         self._others.clear()
         return *self.at(stamp), told
+
+    def _may_lead(self, key: bytes) -> bool:
+        """Tell whether a list that was heard twice in a row may lead in place of the one that does."""
+        lead, part = self._parts.get(self._lead), self._parts[key]
+        if lead is None or not np.intersect1d(lead.joints, part.joints).size:
+            return True
+        silent = abs(part.stamp - lead.stamp)
+        return silent > LONGEST_WAIT or lead.period <= 0 or 0 < RATIO * part.period <= lead.period
 
     def take(
         self,
@@ -173,7 +226,9 @@ class PartialStates:
                 raise MessageError("missing joints" if match.missing else "ambiguous joints", match.problem)
             if len(self._parts) >= MOST_PARTS:
                 self.forget()
-            part = JointGroup(match, self._turns, self._fastest, self._names)
+            taken = any(other.reads_all for other in self._parts.values())
+            whole = None if taken else self._whole
+            part = JointGroup(match, self._turns, self._fastest, self._names, whole)
         part.velocities.time = self.time
         told = part.read(message, stamp, acceleration, source, effort)
         self._parts.pop(key, None)
@@ -197,6 +252,9 @@ class PartialStates:
             velocity[part.joints], effort[part.joints], times[part.joints] = part.velocity, part.effort, late
         missing = np.isnan(position)
         if missing.any():
+            self._follow(position, velocity, effort, times)
+            missing = np.isnan(position)
+        if missing.any():
             where = "the message" if len(self._parts) == 1 else "all messages"
             raise MessageError("missing joints", f"joints missing from {where}: {self._of(missing)}")
         old = np.abs(times) * 1e9 > (self.age_limit or np.inf)
@@ -208,6 +266,16 @@ class PartialStates:
                 f"joint_age_limit is {self.age_limit * 1e-9:g} s",
             )
         return position, velocity, effort
+
+    def _follow(self, position: Array, velocity: Array, effort: Array, times: Array) -> None:
+        """Put joints that no state names where those that they mimic have them; these bear their efforts, too."""
+        followers = []
+        for joint, leader, multiplier, offset in self._mimics:
+            if np.isnan(position[joint]) and not np.isnan(position[leader]):
+                position[joint] = multiplier * position[leader] + offset
+                velocity[joint], effort[joint], times[joint] = multiplier * velocity[leader], 0.0, times[leader]
+                followers.append(self._names[joint])
+        self.followers = tuple(followers)
 
     def _of(self, some: NDArray[np.bool_]) -> str:
         return ", ".join(name for name, is_one in zip(self._names, some.tolist(), strict=True) if is_one)

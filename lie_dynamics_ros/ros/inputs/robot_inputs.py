@@ -138,10 +138,13 @@ class RobotInputs:
         self.velocity_source, self.velocities = VELOCITY_SOURCES[0], VelocityFilter(len(turns), USUAL_TIME, turns)
         self.acceleration: Array | None = None
         fastest = np.array([whole.limits.velocity[whole.joint(name).v_slice.start] for name in self._names])
-        self.partial = PartialStates(self._names, turns, fastest)
         self._estimates = False
         self._read_at: int | None = None  # arrival of the last state [ns]
+        self._part_at: int | None = None  # of the last one that did not name all joints
         self._reader = JointStateReader(len(turns), StateCheck(fastest, turns), self._names)
+        self.partial = PartialStates(
+            self._names, turns, fastest, _mimics(whole, self._names), (self._reader, self.velocities)
+        )
         self._assumed: set[str] = set()
 
     @property
@@ -173,7 +176,7 @@ class RobotInputs:
             The message does not hold a state of the robot.
         """
         match = self._states.match(message.name)
-        if match.missing:
+        if match.missing or (self._part_at is not None and self._mixes(now)):
             return self._read_part(message, match, stamp, now, age)
         position, velocity, unknown = self._reader.read(message, match, stamp)
         source, filter_ = self.velocity_source, self.velocities
@@ -193,15 +196,32 @@ class RobotInputs:
 
     def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
         """Return the state that a message completes; raises WaitingError where others do."""
-        served = self._read_at is not None and now - self._read_at <= self.partial.patience
+        served = self._serves(now)
         if served and message.name and len(match.missing) == len(self._names):
             raise WaitingError("it names no joint of this robot, whose states come from others")
+        if match.missing:
+            self._part_at = now
+            if served and not self.partial.led:  # those that name all joints are put together from the next one on
+                self.partial.take(message, match, stamp, self._expected(), self.velocity_source, self.with_effort)
+                raise WaitingError("kept for states of all joints")
         position, velocity, effort, told = self.partial.read(
             message, match, stamp, self._expected(), self.velocity_source, self.with_effort
         )
         self._estimates |= "filter" in told
         self._lacks(told - {"filter"})
         return self._make(stamp, position, velocity, effort if self.with_effort else None, now, age, self.partial.time)
+
+    def _serves(self, now: int) -> bool:
+        """Tell whether a state has been made lately."""
+        return self._read_at is not None and now - self._read_at <= self.partial.patience
+
+    def _mixes(self, now: int) -> bool:
+        """Tell whether states that do not name all joints come beside those that do, and both are answered."""
+        assert self._part_at is not None
+        if now - self._part_at > self.partial.patience or not self._serves(now):
+            self._part_at = None
+            self.partial.forget()
+        return self._part_at is not None
 
     def _lacks(self, what: set[str]) -> None:
         """Take note of what a state lacks and is taken as zero; raises MessageError where that may not be."""
@@ -253,13 +273,17 @@ class RobotInputs:
         self.velocities.forget()
         self._unwinding.forget()
         self.partial.forget()
-        self._read_at = None
+        self._read_at = self._part_at = None
         self._estimates = False
 
     def describe(self, values: dict[str, Any]) -> None:
         """Write into a diagnostic report how states came since the last one, and where velocities came from."""
         _describe(values, "", self._names, self.velocities)
+        if self.partial.followers:
+            values["joints that follow those they mimic"] = ", ".join(self.partial.followers[:NAMED])
         for part in self.partial.parts:
+            if part.reads_all:
+                continue
             names = [self._names[k] for k in part.joints]
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             _describe(values, f" of {names[0]}{more}", names, part.velocities)
@@ -290,6 +314,21 @@ def _describe(values: dict[str, Any], whose: str, names: Sequence[str], velociti
         if filled
         else "none"
     )
+
+
+def _mimics(model: Model, names: Sequence[str]) -> list[tuple[int, int, float, float]]:
+    """Return the joints, by place among the names, that follow another of these; what is followed comes first."""
+    place, found = {name: k for k, name in enumerate(names)}, dict[str, tuple[int, int, float, float]]()
+    waiting = {name: model.joint(name).mimic for name in names}
+    count = -1
+    while count != len(found):
+        count = len(found)
+        for name, mimic in waiting.items():
+            if mimic is not None and name not in found and mimic[0] in place:
+                leader = waiting[mimic[0]]
+                if leader is None or leader[0] not in place or mimic[0] in found:
+                    found[name] = (place[name], place[mimic[0]], *mimic[1:])
+    return list(found.values())
 
 
 def _check_joints(names: Sequence[str], joints: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,7 @@ class StateStream:
         self._answered: int | None = None  # time of the last state answered [ns]
         self._since = 0.0  # its arrival, as `_heard`; or since when one is waited for
         self._stood: float | None = None  # simulated time at the last report [s]
+        self._said_shared = False  # whether the log has told of publishers that share joints
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._age = 0  # of the state that is being answered, at its arrival [ns]
         self._then: Callable[[], None] | None = None
@@ -106,6 +107,10 @@ class StateStream:
     def check_topics(self) -> None:
         """Raise ConfigurationError where a topic cannot be heard, or is that of something else."""
         self._topics.check()
+
+    def tell_joints(self, names: Collection[str]) -> None:
+        """Say which joints matter in states of several publishers; others are not looked at."""
+        self._publishers.joints = frozenset(names)
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""
@@ -162,7 +167,7 @@ class StateStream:
             return
         begin = self._last = perf_counter()
         heard = self._heard = self._node.waiting_time()
-        statistics, times = self.statistics, self._times
+        statistics, times, publishers = self.statistics, self._times, self._publishers
         try:
             # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
             now = self._node.ros_time()
@@ -173,11 +178,17 @@ class StateStream:
                 time = nanoseconds(stamp)
             age = self._age = times.check(time, now, publisher, message.name)
             measured = now - age
+            if publishers.slower and publishers.passes_over(publisher, message.name, heard):
+                raise WaitingError("faster publishers tell the same joints")
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()
             self._answered, self._since = measured, heard
+            if publishers.several:
+                publishers.count(publisher, message.name, heard)
         except WaitingError:
             times.answered()
+            if publishers.several and not isinstance(message, bytes):
+                publishers.count(publisher, message.name, heard)
             return
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
@@ -193,8 +204,8 @@ class StateStream:
             return
         finally:
             statistics.received += 1
-            if publisher != self._publishers.latest:
-                self._publishers.heard(publisher, () if isinstance(message, bytes) else message.name)
+            if publisher != publishers.latest:
+                publishers.heard(publisher, () if isinstance(message, bytes) else message.name)
         statistics.answered += 1
         duration = perf_counter() - begin
         statistics.callback.add(duration)
@@ -267,7 +278,7 @@ class StateStream:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
         self.responses.describe(report, self._node.settings["state_timeout"])
-        several = self._publishers.take_several()
+        several, shared = self._publishers.take_several(), self._publishers.take_shared()
         if not self.open:
             return
         topic, log = self._subscription.topic_name, self._node.get_logger()
@@ -279,6 +290,11 @@ class StateStream:
             text = f"{who}, one is expected: {', '.join(several)}"
             report.add(diagnostics.ERROR, text)
             log.error(text, throttle_duration_sec=SAY_AGAIN)
+        for text in shared:
+            report.add(diagnostics.WARN, text)
+        if shared and not self._said_shared:
+            log.warning(f"{'; '.join(shared)}. Leave one out, or remap it to another topic, if that is not meant")
+            self._said_shared = True
         if rejected:
             text = f"{rejected} messages dropped: {self.statistics.problem}"
             report.add(diagnostics.ERROR, text)

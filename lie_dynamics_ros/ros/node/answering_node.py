@@ -92,6 +92,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def serve(self, inputs: Any, core: Core) -> None:
         """Answer by this core from now on."""
         self.inputs, self.core, self._prepared = inputs, core, None
+        self.stream.tell_joints(inputs.measured)
 
     @property
     def answering(self) -> Core | None:

@@ -68,3 +68,35 @@ def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, i
         bench.states.publish(case.state(bench))
 
     bench.send_until(send, lambda: bench.reported(node, named), "an error that names both")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.module)
+def test_a_slower_publisher_of_the_same_joints_is_passed_over_and_named(bench, intruder, case):
+    """As an aggregate of all drivers' states is: a fifth of the messages, with the joints of others beside."""
+    side = f"qos_overrides.{bench.namespace}/joint_states.subscription"
+    reliable = {f"{side}.reliability": "reliable", f"{side}.depth": 100}
+    bench.drive(qos=100)
+    node, answers = case.start(bench, state_timeout=TIMEOUT, **reliable)
+    bench.ask(lambda: case.state(bench), answers)
+    bench.wait(lambda: intruder.get_subscription_count() == 1, "the intruder to be heard")
+    theirs: list[int] = []
+
+    def send() -> None:
+        for _ in range(4):
+            bench.states.publish(case.state(bench))
+        slow = case.state(bench)
+        slow.name, slow.position = ["stranger", *slow.name], [0.0, *slow.position]
+        slow.effort = [0.0, *slow.effort] if slow.effort else []
+        theirs.append(stamp_of(slow))
+        intruder.publish(slow)
+
+    def named(status, _):
+        who = not TOLD_APART or f"{bench.namespace}/intruder (" in status.message
+        return status.level == b"\x01" and "passed over" in status.message and who
+
+    bench.send_until(send, lambda: bench.reported(node, named), "a warning that names who is passed over")
+    known = len(theirs)
+    for _ in range(20):
+        send()
+    bench.ask(lambda: case.state(bench), answers)
+    assert not {stamp_of(answer) for answer in answers} & set(theirs[known:])

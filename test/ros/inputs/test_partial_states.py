@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,6 +158,134 @@ def test_rubbish_takes_no_memory(inputs, rng):
         with suppress(WaitingError, MessageError):
             send(inputs, part, BEGIN + k * MS)
     assert len(inputs.partial.parts) <= 16
+
+
+def gripper(name, mimic=""):
+    """A slide at the end of the arm."""
+    return (
+        f'<link name="{name}_link"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" '
+        f'ixz="0" iyz="0"/></inertial></link><joint name="{name}" type="prismatic"><parent link="panda_link7"/>'
+        f'<child link="{name}_link"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="20" velocity="2"/>{mimic}'
+        "</joint>"
+    )
+
+
+def with_hand():
+    """The arm with fingers, of which the second follows the first, and a lever that follows the second."""
+    second = '<mimic joint="finger1" multiplier="-2" offset="0.01"/>'
+    lever = '<mimic joint="finger2" multiplier="0.5" offset="0.1"/>'
+    more = gripper("lever", lever) + gripper("finger2", second) + gripper("finger1")
+    return RobotInputs(Model.from_urdf(Path(arms.OWN).read_text().replace("</robot>", f"{more}</robot>")), ())
+
+
+def message(names, time, q=None):
+    """A state of joints; arms as `at`, fingers where they are told or at 0.02 m."""
+    where = {**dict(zip(ARM_JOINTS, at(time), strict=True)), "finger1": 0.02, **(q or {})}
+    rates = dict(zip(ARM_JOINTS, QD, strict=True))
+    return JointState(name=[*names], position=[where[k] for k in names], velocity=[rates.get(k, 0.0) for k in names])
+
+
+@pytest.mark.parametrize("named", ["finger1", "finger1 finger2", "finger1 lever"])
+def test_mimics_that_no_state_names_follow(named):
+    inputs = with_hand()
+    names, told = [*ARM_JOINTS, *named.split()], {"finger2": 0.3, "lever": 0.7}
+    state = inputs.read(message(names, BEGIN, told), BEGIN, BEGIN, 0.0)
+    found = dict(zip(inputs.measured, state.position, strict=True))
+    second = 0.3 if "finger2" in named else 0.01 - 2 * 0.02
+    assert found["finger2"] == pytest.approx(second, abs=1e-15)
+    assert found["lever"] == pytest.approx(0.7 if "lever" in named else 0.1 + 0.5 * second, abs=1e-15)
+    values: dict[str, str] = {}
+    inputs.describe(values)
+    followers = [name for name in inputs.measured if name in ("finger2", "lever") and name not in named]
+    assert set(values["joints that follow those they mimic"].split(", ")) == set(followers)
+    with pytest.raises(MessageError, match="finger1"):  # what is followed must be told
+        with_hand().read(message(ARM_JOINTS, BEGIN), BEGIN, BEGIN, 0.0)
+
+
+@pytest.mark.parametrize("first", ["fast", "slow"])
+@pytest.mark.parametrize("gap", [0, 70])
+def test_a_fast_driver_of_the_arm_beside_an_aggregate_of_all(first, gap):
+    """As Franka's: 1 kHz for the arm, 30 Hz for all, whose positions are a period old; with a gap of the former."""
+    inputs, answered = with_hand(), []
+    inputs.partial.age_limit = 100 * MS
+    aggregate = [*ARM_JOINTS, "finger1", "finger2", "lever"]
+    for k in range(1000):
+        time = BEGIN + k * MS
+        told = []
+        if (k >= 500 if first == "slow" else k >= 0) and not 700 <= k < 700 + gap:
+            told.append(message(ARM_JOINTS, time))
+        if k % 33 == 5:
+            old = dict(zip(ARM_JOINTS, at(time - 33 * MS), strict=True))
+            told.append(message(aggregate, time, {**old, "finger2": -0.5, "lever": 0.5}))
+        for one in told:
+            with suppress(WaitingError):
+                try:
+                    answered.append((k, inputs.read(one, time, time, 0.0)))
+                except MessageError as error:
+                    assert error.kind == "missing joints" and k < 10
+    late = [(k, state) for k, state in answered if k >= 540]
+    assert len(late) >= 458 - gap and len({k for k, _ in late}) == len(late)
+    for _, state in late:
+        found = dict(zip(inputs.measured, state.position, strict=True))
+        np.testing.assert_allclose([found[k] for k in ARM_JOINTS], at(state.stamp), atol=1e-12)
+        assert (found["finger1"], found["finger2"], found["lever"]) == (0.02, -0.5, 0.5)
+
+
+def test_a_driver_of_some_joints_beside_one_of_all_disturbs_nothing():
+    """Velocities are found in positions: the filter goes on while states of fingers come and cease."""
+    inputs, plain = with_hand(), with_hand()
+    for one in (inputs, plain):
+        one.velocities.time = one.partial.time = 0.004
+        one.partial.age_limit = 50 * MS
+    whole = [*ARM_JOINTS, "finger1", "finger2", "lever"]
+    for k in range(400):
+        time = BEGIN + 2 * k * MS
+        state = message(whole, time, {"finger2": -0.5, "lever": 0.5})
+        state.velocity = []
+        found, expected = inputs.read(state, time, time, 0.0), plain.read(state, time, time, 0.0)
+        np.testing.assert_allclose(found.velocity, expected.velocity, atol=1e-12)
+        np.testing.assert_allclose(found.position, expected.position, atol=1e-12)
+        if 50 <= k < 200 and k % 10 == 0:
+            with pytest.raises(WaitingError):
+                inputs.read(message(["finger1"], time + MS, {"finger1": 0.5}), time + MS, time + MS, 0.0)
+
+
+def rated(duration, *drivers, joints=()):
+    """What is said of publishers of rates [Hz] and joints; how many messages of each were passed over."""
+    publishers, passed = Publishers(NoNode(), [NoNode()]), [0] * len(drivers)
+    publishers.joints = frozenset(joints)
+    events = sorted((k / rate, who) for who, (_, _, rate) in enumerate(drivers) for k in range(int(duration * rate)))
+    for time, who in events:
+        name, names, _ = drivers[who]
+        gid = name.encode() * 4
+        passed[who] += publishers.passes_over(gid, list(names), time)
+        publishers.heard(gid, list(names))
+        publishers.count(gid, list(names), time)
+    return publishers, passed
+
+
+@pytest.mark.parametrize("rates", [(1000, 30), (1000, 4), (500, 250), (30, 10)])
+def test_the_slower_of_two_publishers_of_the_same_joints_is_passed_over(rates):
+    fast, slow = rates
+    publishers, passed = rated(10.0, ("arm_", "abcx", fast), ("hand", "ybca", slow), joints="abc")
+    assert passed[0] == 0 and passed[1] >= 0.6 * 10 * slow
+    assert publishers.take_several() == ()
+    (said,) = publishers.take_shared()
+    assert "/hand" in said and "/arm_" in said and f"({fast} Hz)" in said and "passed over" in said
+    gid = b"hand" * 4
+    assert publishers.passes_over(gid, list("ybca"), 10.5)
+    assert not publishers.passes_over(gid, list("ybca"), 11.1)  # the faster one has ceased
+
+
+def test_publishers_that_know_more_or_are_as_fast_are_heard():
+    publishers, passed = rated(5.0, ("arm_", "abc", 1000), ("hand", "abcd", 30))
+    assert passed == [0, 0] and "taken from the faster" in publishers.take_shared()[0]
+    publishers, passed = rated(5.0, ("arm_", "abc", 1000), ("hand", "abcd", 30), ("arm2", "d", 100))
+    assert passed[0] == passed[2] == 0 and passed[1] > 100
+    publishers, passed = rated(5.0, ("arm_", "abc", 500), ("hand", "cab", 500))
+    assert passed == [0, 0] and publishers.take_several() == ("/arm_", "/hand") and not publishers.take_shared()
+    publishers, passed = rated(5.0, ("arm_", "abc", 1000), ("hand", "de", 30))
+    assert passed == [0, 0] and not publishers.take_shared() and not publishers.take_several()
 
 
 class NoNode:
