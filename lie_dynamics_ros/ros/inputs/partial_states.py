@@ -14,7 +14,7 @@ from ...core.setting import Setting
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import read_efforts
-from .publishers import RATIO
+from .publishers import RATE_RATIO
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class PartialStates:
         if lead is None or not np.intersect1d(lead.joints, part.joints).size:
             return True
         silent = abs(part.stamp - lead.stamp)
-        return silent > LONGEST_WAIT or lead.period <= 0 or 0 < RATIO * part.period <= lead.period
+        return silent > LONGEST_WAIT or lead.period <= 0 or 0 < RATE_RATIO * part.period <= lead.period
 
     def take(
         self,

@@ -14,11 +14,11 @@ from ..wire.compatibility import GID, MOST_COUNTED, UNKNOWN, tell_message_info, 
 
 MOST_NAMES = 1000
 """Joints that are kept of each publisher."""
-RATIO = 1.7
+RATE_RATIO = 1.7
 """A publisher that sends so many times as often as another is the faster of the two."""
-WINDOW = 64
+RATE_COUNT = 64
 """Messages, at least, from which rates are compared."""
-PERIOD = 1.0
+RATE_TIME = 1.0
 """Time [s] in which they are compared again; also, for how long a faster publisher that is silent is waited for."""
 
 Source = tuple[bytes, tuple[str, ...]]
@@ -110,8 +110,8 @@ class Publishers:
             self._begin = now
             return
         self._counts[source] += 1
-        compared = PERIOD if self._rates else 0.0
-        if self._counts.total() >= WINDOW and now - self._begin >= compared:
+        compared = RATE_TIME if self._rates else 0.0
+        if self._counts.total() >= RATE_COUNT and now - self._begin >= compared:
             self._compare(now)
 
     def _compare(self, now: float) -> None:
@@ -140,13 +140,13 @@ class Publishers:
         return tuple(
             other
             for other, rate in rates.items()
-            if other[0] != source[0] and rate >= RATIO * rates[source] and joints & self._wanted(other)
+            if other[0] != source[0] and rate >= RATE_RATIO * rates[source] and joints & self._wanted(other)
         )
 
     def passes_over(self, publisher: bytes, names: Sequence[str], now: float) -> bool:
         """Tell whether a message at a time [s] says what faster publishers say, which are still heard."""
         faster = self.slower.get((publisher, tuple(names[:MOST_NAMES])))
-        return faster is not None and all(now - self._last.get(one, now) <= PERIOD for one in faster)
+        return faster is not None and all(now - self._last.get(one, now) <= RATE_TIME for one in faster)
 
     def take_shared(self) -> tuple[str, ...]:
         """Sentences on publishers of different rates that tell of the same joints; empty where there are none."""
@@ -171,7 +171,7 @@ class Publishers:
     def _alike(self, one: bytes, other: bytes) -> bool:
         """Tell whether two publishers send about equally often, as far as that is known."""
         a, b = (sum(rate for source, rate in self._rates.items() if source[0] == who) for who in (one, other))
-        return not (a and b) or max(a, b) < RATIO * min(a, b)
+        return not (a and b) or max(a, b) < RATE_RATIO * min(a, b)
 
     def _known(self) -> dict[bytes, str]:
         """Return the names of those that publish now."""
