@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import StewartError
 from .kernels.filter import INFORMATION, SUPPORT
+from .no_fault import TOO_FAR, NoFault
 from .result import DISAGREES, NOT_FINITE, STUCK, Fault
 from .samples import ROOMS, Belief, Mask, Model, Sample
 from .sensors import Array
 
 #: A reading within so many standard deviations of what is expected agrees.
 _AGREES = 3.0
-#: Readings fit together when their chi-square is within so many standard deviations of its mean.
-_TOO_FAR = 6.0
 #: A fault and a disturbance at once are that much less likely than one of them: twice a logarithm.
 _BOTH = 20.0
+#: Times `recovery` after which a disturbance that has not passed is none.
+_LONGEST = 50
 #: Agreement counts where the expected reading is known to so many times its noise, or so many times sharper than the
 #: reading was off before: else a wrong reading would agree as soon as the rest has become vague enough.
 _SURE, _SHARPER = 3.0, 10.0
@@ -64,11 +66,13 @@ class Judge:
         self.left_out: dict[str, Fault] = {}
         n, m = len(belief.covariance), len(repeats)
         self._time = 0.0
-        self._history: deque[tuple[Belief, Sample]] = deque(maxlen=window)
+        self._history: deque[tuple[Belief, Sample, float]] = deque(maxlen=window)
+        self._spent = 0.0
+        self._no_fault: NoFault | None = None
         self._bank = np.zeros((window, m, n)), np.zeros((window, m, 2))
         self._count, self._begun = 0, np.zeros(window, dtype=np.int64)
         self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
-        self._furthest = np.zeros(m)
+        self._furthest, self._judged = np.zeros(m), np.zeros((3, m))
         self._streak = dict.fromkeys(channels, 0)
 
     def take(self, values: Array, there: Mask, dt: float, age: Array) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
@@ -80,21 +84,54 @@ class Judge:
         before = set(self.left_out)
         self._name_lifeless(values, there, dt)
         self._process(Sample(dt, self._time, values, self._in_use(), age))
-        disturbed = False
+        disturbed = self._acquit(Sample(dt, self._time, values, self._in_use(freed=True), age))
         for _ in range(len(self._channels) + 2):
             since = self._alarm()
             if not since:
                 break
             disturbed |= self._diagnose(since)
-        returned = self._take_in(there)
+        self._take_in(there)
+        returned = tuple(name for name in before if name not in self.left_out)
         return tuple(name for name in self.left_out if name not in before), returned, disturbed
 
-    def _in_use(self) -> Mask:
-        """Return which readings (m,) are of sensors that are not left out."""
+    def _in_use(self, freed: bool = False) -> Mask:
+        """Return which readings (m,) are of sensors that are not left out, or that are used as if none had failed."""
         use = np.ones(len(self._model.variances), dtype=np.bool_)
-        for name in self.left_out:
-            use[self._channels[name]] = False
+        for name, fault in self.left_out.items():
+            if not (freed and self._no_fault and name in self._no_fault.freed and fault.reason == DISAGREES):
+                use[self._channels[name]] = False
         return use
+
+    def _acquit(self, sample: Sample) -> bool:
+        """Go on as if no sensor had failed; return whether that explains all that was better, and is now believed.
+
+        That is asked once the disturbance has passed. Each sensor beyond the first makes faults less likely.
+        """
+        other = self._no_fault
+        if other is None:
+            return False
+        out = [name for name in other.freed if name in self.left_out and self.left_out[name].reason == DISAGREES]
+        if not out or not other.take([sample]) or other.taken > _LONGEST * self._recovery:
+            self._no_fault = None
+            return False
+        if other.calm < self._recovery:
+            return False
+        self._no_fault = None
+        faults = self._spent - other.spent + _BOTH * (len(out) - 1)
+        if not other.cost + _BOTH < faults:
+            return False
+        for name in out:
+            del self.left_out[name]
+        self.belief, self._history, self._judged = other.belief, other.history, self._model.judged.copy()
+        self._spent += other.cost - faults
+        self._begin_evidence()
+        return True
+
+    def _begin_evidence(self) -> None:
+        """Forget what spoke against sensors."""
+        for table in self._bank:
+            table[:] = 0.0
+        self._begun[:] = self._count
 
     def _name_lifeless(self, values: Array, there: Mask, dt: float) -> None:
         """Leave out sensors whose readings are no numbers, or stay the same for longer than their noise allows."""
@@ -125,10 +162,15 @@ class Judge:
             table[slot] = 0.0
         self._begun[slot] = self._count
         self._count += 1
-        self._history.append((self.belief.copy(), sample))
-        if math.isnan(self._model.step(self.belief, sample, self._bank)):
-            self.belief = self._history.pop()[0]
+        before = self.belief.copy()
+        cost = self._model.step(self.belief, sample, self._bank)
+        if math.isnan(cost):
+            self.belief = before
             raise StewartError("the estimate has become too uncertain to calculate with: reset the fusion")
+        cost = self._model.neutral(cost)
+        self._history.append((before, sample, cost))
+        self._spent += cost
+        self._judged = self._model.judged.copy()
 
     def _statistics(self) -> Array:
         """Return how well a constant error of each reading since each slot began explains the innovations, squared."""
@@ -162,45 +204,56 @@ class Judge:
             best = min(tries, key=lambda one: one[0])
         _, _, name, part, room = best
         if name:
+            self._doubt(age, name)
             self.left_out[name] = Fault(DISAGREES, self._history[-age][1].time)
         self._replay(age, part, room)
         return room > 1.0
+
+    def _doubt(self, age: int, name: str) -> None:
+        """Go on beside it as if a sensor that is left out had not failed the last samples."""
+        if self._no_fault is None:
+            past = list(self._history)[-age:]
+            spent = self._spent - sum(cost for _, _, cost in past)
+            self._no_fault = NoFault(self._model, past[0][0], spent, self._window)
+            if not self._no_fault.take(replace(sample, room=1.0) for _, sample, _ in past):
+                self._no_fault = None
+                return
+        self._no_fault.freed.add(name)
 
     def _try(self, age: int, part: slice, room: float) -> tuple[float, bool]:
         """Return the cost of the last samples without a sensor, a motion given room, and whether they fit together."""
         belief, cost = self._history[-age][0].copy(), 0.0
         misfit, count = 0.0, 0
-        for _, past in list(self._history)[-age:]:
+        for _, past, _ in list(self._history)[-age:]:
             sample = past.without(part, room)
             cost += self._model.step(belief, sample, self._model.no_bank)
             misfit += self._model.misfit
             count += int((sample.use & np.isfinite(sample.readings)).sum())
-        return (math.inf, False) if math.isnan(cost) else (cost, misfit < count + _TOO_FAR * math.sqrt(2.0 * count))
+        return (math.inf, False) if math.isnan(cost) else (cost, misfit < count + TOO_FAR * math.sqrt(2.0 * count))
 
     def _replay(self, age: int, part: slice, room: float) -> None:
         """Take the last samples again without a sensor, or with a motion that is given room; evidence starts afresh."""
-        for table in self._bank:
-            table[:] = 0.0
+        self._begin_evidence()
         past = [self._history.pop() for _ in range(age)][::-1]
         if past:
             self.belief = past[0][0]
-        for _, sample in past:
+        self._spent -= sum(cost for _, _, cost in past)
+        for _, sample, _ in past:
             self._process(sample.without(part, room))
 
-    def _take_in(self, there: Mask) -> tuple[str, ...]:
-        """Take in what has agreed for long enough with an estimate sure enough to judge it; return its names.
+    def _take_in(self, there: Mask) -> None:
+        """Take in what has agreed for long enough with an estimate sure enough to judge it.
 
         Legs tell accelerations too vaguely to be ever sure of an IMU. Its bias counts as unknown again instead, as far
         as at the start and as vague as the agreement was: what this forgives is not believed.
         """
-        innovations, variances, shares = self._model.judged
+        innovations, variances, shares = self._judged
         agree = innovations**2 <= _AGREES**2 * variances
         agree &= (self._repeats == 0) | (self._same < self._repeats)
         off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)
         self._furthest = np.where(self._in_use(), 0.0, np.maximum(self._furthest, off))
         sure = shares <= _SURE**2 * self._model.variances
         sharper = _SHARPER * _AGREES * np.sqrt(variances) <= self._furthest
-        returned = []
         for name, fault in list(self.left_out.items()):
             part = self._channels[name]
             judge = fault.reason != DISAGREES or name in self._biases or sure[part].all() or sharper[part].any()
@@ -212,5 +265,3 @@ class Judge:
                 if name in self._biases:
                     place, unknown = self._biases[name]
                     self.belief.covariance[place, place] += np.diag(unknown + shares[part])
-                returned.append(name)
-        return tuple(returned)

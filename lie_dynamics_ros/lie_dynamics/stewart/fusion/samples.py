@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -67,7 +68,7 @@ class Model:
         self.constants, self.geometry, self.variances = constants, geometry, variances
         self.judged = np.zeros((3, len(variances)))
         self._jerk = constants[[ANGULAR, LINEAR]]
-        self.misfit, self._report = 0.0, np.zeros(2)
+        self.misfit, self._report, self._counts = 0.0, np.zeros(2), (0, 0)
         self.no_bank = np.empty((0, len(variances), 0)), np.empty((0, len(variances), 2))
 
     def step(self, belief: Belief, sample: Sample, bank: tuple[Array, Array]) -> float:
@@ -95,5 +96,16 @@ class Model:
             return float("nan")
         self.misfit = float(self._report[MISFIT])
         left = np.isfinite(sample.readings) & ~chosen
+        self._counts = int(chosen.sum()), int(left.sum())
         cost = float((np.log(self.judged[1, left]) + _COST).sum())
         return self.misfit + float(self._report[LOG_DETERMINANT]) + cost
+
+    def fits(self, limit: float) -> bool:
+        """Return whether the last step's chi-square is within `limit` standard deviations of its mean."""
+        used, _ = self._counts
+        return self.misfit < used + limit * math.sqrt(2.0 * used)
+
+    def neutral(self, cost: float) -> float:
+        """Return the last step's cost where a reading left out costs as much as a good one: neither for nor against."""
+        _, left = self._counts
+        return cost - (_COST - 1.0) * left
