@@ -10,11 +10,18 @@ from numpy.typing import NDArray
 from .arrays import Array
 
 LEGS = 6
+POSITIONS = {"m": "leg lengths", "rad": "motor angles"}
+"""What motors of legs measure, by its unit."""
+
+
+def said(position: float, unit: str) -> str:
+    """Return where the motor of a leg is, after "is"."""
+    return f"{position:.6g} m long" if unit == "m" else f"at {position:.6g} rad"
 
 
 @dataclass(eq=False, slots=True)
 class LegState:
-    """Lengths of the legs at one moment, in the order of the platform.
+    """Lengths of the legs at one moment, or angles of their motors [rad], in the order of the platform.
 
     Attributes
     ----------

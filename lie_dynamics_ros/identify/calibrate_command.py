@@ -20,6 +20,7 @@ from ..lie_dynamics.stewart import (
     OffsetPlatform,
     PlannedPoses,
     PlatformSensors,
+    RotaryPlatform,
     StewartPlatform,
     StewartWarning,
     calibrate_measured,
@@ -89,6 +90,8 @@ def run(given: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StewartWarning)
         platform = any_platform(given.platform)
+        if isinstance(platform, RotaryPlatform):
+            raise InputError("--platform: rotary_legs are in its file, and legs that slide are calibrated")
         sensors = PlatformSensors.from_yaml(given.platform, points_of(platform))
     for name in ("still", "rest"):
         if not 0.0 < getattr(given, name) < np.inf:

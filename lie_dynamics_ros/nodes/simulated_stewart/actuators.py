@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics.stewart import StewartPlatform, StewartTracker
+from ...lie_dynamics.stewart import StewartTracker
 from ...lie_dynamics.stewart.command import PlatformLoad, leg_forces
+from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from .core import LONGEST_STEP
 
 SUBSTEP = 1e-3
@@ -28,7 +29,7 @@ class ActuatorOptions:
     Attributes
     ----------
     max_rate, max_acceleration, max_force : float
-        Of each leg [m/s, m/s^2, N]; infinite where there is none.
+        Of each leg [m/s, m/s^2, N], or motor [rad/s, rad/s^2, N m]; infinite where there is none.
     backlash : float
         Way that a motor turns back before its leg follows [m].
     delay : float
@@ -53,7 +54,7 @@ class LegActuators:
 
     Parameters
     ----------
-    platform : StewartPlatform
+    platform : StewartPlatform or RotaryPlatform
     home : ndarray, shape (4, 4)
         Where it starts, at rest.
     options : ActuatorOptions
@@ -68,11 +69,11 @@ class LegActuators:
         What the actuators could not do in the last step; empty where they could all.
     """
 
-    def __init__(self, platform: StewartPlatform, home: Array, options: ActuatorOptions) -> None:
+    def __init__(self, platform: PointJointed, home: Array, options: ActuatorOptions) -> None:
         self._platform, self.options = platform, options
         self._tracker = StewartTracker(platform, home)
         self.pose, self.twist = np.array(home), np.zeros(6)
-        self.lengths, self.rates = platform.leg_lengths(home), np.zeros(6)
+        self.lengths, self.rates = platform.motor_positions(home), np.zeros(6)
         self._legs = self.lengths.copy()  # behind the backlash
         self._wanted, self._wanted_rates = self.lengths.copy(), np.zeros(6)
         self._waiting: deque[tuple[float, Array, Array]] = deque(maxlen=MOST_WAITING)
@@ -104,7 +105,7 @@ class LegActuators:
         rates = self.rates + change
         self._stall(rates, change / h)
         lengths = self.lengths + h * rates
-        low, high = self._platform.leg_limits.T
+        low, high = self._platform.motor_limits.T
         beyond = (lengths < low) | (lengths > high)
         if beyond.any():
             self.held = f"leg {int(np.argmax(beyond)) + 1} is at the end of its stroke"
@@ -113,7 +114,8 @@ class LegActuators:
         legs = np.clip(self._legs, lengths - half, lengths + half)
         tracked = self._tracker.update(legs, (legs - self._legs) / h)
         if not tracked.continued:
-            self.held = f"the legs cannot be so long: {tracked.status.name.lower().replace('_', ' ')}"
+            so = "so long" if self._platform.motor_units[0] == "m" else "at these angles"
+            self.held = f"the legs cannot be {so}: {tracked.status.name.lower().replace('_', ' ')}"
             self.rates, self.twist = np.zeros(6), np.zeros(6)
             return
         self.lengths, self.rates, self._legs = lengths, rates, legs
@@ -125,11 +127,12 @@ class LegActuators:
         if not math.isfinite(options.max_force):
             return
         jacobian = self._platform.jacobian(self.pose)
-        drift = self._platform.leg_accelerations(self.pose, self.twist, np.zeros(6))
+        drift = self._platform.motor_accelerations(self.pose, self.twist, np.zeros(6))
         acceleration = np.linalg.solve(jacobian, accelerations - drift)
         needed = leg_forces(self._platform, self.pose, self.twist, acceleration, options.load)
         weak = np.abs(needed) > options.max_force
         if weak.any():
             leg = int(np.argmax(np.abs(needed)))
             rates[weak] = 0.0
-            self.held = f"leg {leg + 1} needs {needed[leg]:.4g} N, and has {options.max_force:g} N: it stalls"
+            unit = self._platform.motor_units[1]
+            self.held = f"leg {leg + 1} needs {needed[leg]:.4g} {unit}, and has {options.max_force:g} {unit}: it stalls"

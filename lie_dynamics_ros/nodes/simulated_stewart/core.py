@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.leg_state import said
 from ...lie_dynamics.lie import so3
-from ...lie_dynamics.stewart import OffsetPlatform, StewartError, StewartPlatform
+from ...lie_dynamics.stewart import StewartError
+from ...lie_dynamics.stewart.geometry.any_platform import Platform
 
 LONGEST_STEP = 0.1
 """Longest step in time [s]: a simulation that was held up goes on where it was."""
@@ -45,7 +47,7 @@ class PlatformMotion:
 
     Parameters
     ----------
-    platform : StewartPlatform or OffsetPlatform
+    platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     home : ndarray, shape (4, 4)
         Where it starts, at rest, and about which it moves by itself.
     options : MotionOptions
@@ -57,12 +59,12 @@ class PlatformMotion:
     twist : ndarray, shape (6,)
         Body twist (angular, linear) [rad/s, m/s].
     lengths, rates : ndarray, shape (6,)
-        Of the legs [m, m/s].
+        Of the legs [m, m/s], or of rotary ones' motors [rad, rad/s].
     held : str
         What the platform waits before; empty where it moves freely.
     """
 
-    def __init__(self, platform: StewartPlatform | OffsetPlatform, home: Array, options: MotionOptions) -> None:
+    def __init__(self, platform: Platform, home: Array, options: MotionOptions) -> None:
         self._platform, self._home = platform, np.array(home)
         self.options = options
         self._time = 0.0
@@ -118,18 +120,18 @@ class PlatformMotion:
         pose[:3, 3] = self._home[:3, 3] + self._x[3:]
         self.pose = pose
         self.twist = np.concatenate((so3.right_jacobian(turn) @ rate, pose[:3, :3].T @ self._v[3:]))
-        self.lengths = self._platform.leg_lengths(pose)
+        self.lengths = self._platform.motor_positions(pose)
         jacobian = self._platform.jacobian(pose)
         self.rates = jacobian @ self.twist
         self._determinant = float(np.linalg.det(jacobian))
 
     def _obstacle(self) -> str:
         """Say what is wrong with the pose; empty where nothing is."""
-        margins = self._platform.leg_margins(self.lengths)
+        margins = self._platform.motor_margins(self.lengths)
         leg = int(margins.argmin())
         if margins[leg] < 0.0:
-            low, high = self._platform.leg_limits[leg]
-            return f"leg {leg + 1} would be {self.lengths[leg]:.6g} m long, limits {low:.6g} to {high:.6g} m"
+            (low, high), unit = self._platform.motor_limits[leg], self._platform.motor_units[0]
+            return f"leg {leg + 1} would be {said(self.lengths[leg], unit)}, limits {low:.6g} to {high:.6g} {unit}"
         if not self._determinant / self._home_determinant > LEAST_DETERMINANT:
             return "a singular pose is near"
         return ""

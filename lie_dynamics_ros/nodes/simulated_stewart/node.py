@@ -21,7 +21,7 @@ from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
-from ...lie_dynamics.stewart import OffsetPlatform, StewartError, StewartPlatform
+from ...lie_dynamics.stewart import OffsetPlatform, StewartError
 from ...ros.model.platform_loading import (
     PLATFORM_SETTINGS,
     check_platform_settings,
@@ -171,7 +171,7 @@ class SimulatedStewart(ManagedNode):
         if self._motion.held:
             self._motion = None
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
-        if settings["mode"] == ACTUATORS and isinstance(platform, StewartPlatform):
+        if settings["mode"] == ACTUATORS and not isinstance(platform, OffsetPlatform):
             self._motion = LegActuators(platform, home, self._actuator_options())
         self._mapping = JointMapping(legs_of(settings))
         self._noise = np.random.default_rng(settings["seed"] or None)
@@ -273,11 +273,12 @@ class SimulatedStewart(ManagedNode):
         if frame.removeprefix("/") not in ("", expected):
             raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
         pose = pose_to_matrix(message.pose)
-        margins = self._platform.leg_margins(self._platform.leg_lengths(pose))
+        margins = self._platform.motor_margins(self._platform.motor_positions(pose))
         leg = int(margins.argmin())
         if margins[leg] < 0.0:
             name = legs_of(self.settings)[leg]
-            raise MessageError("limits", f"{name} would be {-margins[leg]:.4g} m beyond its limits")
+            unit = self._platform.motor_units[0]
+            raise MessageError("limits", f"{name} would be {-margins[leg]:.4g} {unit} beyond its limits")
         return pose
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

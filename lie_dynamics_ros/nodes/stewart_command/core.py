@@ -11,6 +11,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD
 from ...core.errors import MessageError
+from ...core.leg_state import POSITIONS, said
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import solve_from_home
 from ...lie_dynamics.stewart.command import LegSetpoints, PlannedMotion, stopped
@@ -99,17 +100,17 @@ class StewartCommandCore:
     def begin(self, lengths: Array, rates: Array | None) -> bool:
         """Begin to hold the platform where its legs are; return whether it can be held there, or say why not."""
         found = ""
-        stroke = self.options.limits.stroke
+        stroke, unit = self.options.limits.stroke, self.options.platform.motor_units[0]
         beyond = (lengths < stroke[:, 0]) | (lengths > stroke[:, 1])
-        if not (np.isfinite(lengths).all() and (lengths > 0.0).all()):
-            found = "leg lengths that are not positive numbers"
+        if not (np.isfinite(lengths).all() and (unit != "m" or (lengths > 0.0).all())):
+            found = f"{POSITIONS[unit]} that are not{' positive' if unit == 'm' else ''} numbers"
         elif beyond.any():
             leg = int(np.argmax(beyond))
             low, high = stroke[leg]
-            found = f"{self.legs[leg]} is {lengths[leg]:.6g} m long, limits {low:.6g} to {high:.6g} m"
+            found = f"{self.legs[leg]} is {said(lengths[leg], unit)}, limits {low:.6g} to {high:.6g} {unit}"
         elif rates is not None and np.abs(rates).max() > self.options.rest_speed:
             leg = int(np.abs(rates).argmax())
-            found = f"{self.legs[leg]} moves at {rates[leg]:.3g} m/s; waiting for rest"
+            found = f"{self.legs[leg]} moves at {rates[leg]:.3g} {unit}/s; waiting for rest"
         else:
             try:
                 start = solve_from_home(self.options.platform, lengths)
@@ -121,7 +122,7 @@ class StewartCommandCore:
                     self._forget()
                     self._enter(HOLDING, "holding the platform where it was found")
                     return True
-                found = f"no pose is known for the leg lengths: {start.message}"
+                found = f"no pose is known for the {POSITIONS[unit]}: {start.message}"
         self.reason = found
         return False
 
@@ -318,4 +319,5 @@ class StewartCommandCore:
         gap = np.abs(lengths - self._chunk.lengths[at])
         if not (gap <= tolerance).all():
             leg = int(np.argmax(np.nan_to_num(gap, nan=np.inf)))
-            self.stop(f"{self.legs[leg]} is {gap[leg]:.4g} m off its set point, tolerance {tolerance:g} m")
+            unit = self.options.platform.motor_units[0]
+            self.stop(f"{self.legs[leg]} is {gap[leg]:.4g} {unit} off its set point, tolerance {tolerance:g} {unit}")

@@ -201,8 +201,11 @@ class RideTarget:
         """Tell whether a leg is farther from where it is to be than its acceleration carries it."""
         limits = ways.limits
         platform = limits.platform
-        lengths = platform.leg_lengths(pose @ se3.inverse(ways.frames.tool))
-        gap = lengths - platform.leg_lengths(state.pose) - time * platform.leg_rates(state.pose, state.twist)
+        try:
+            there = platform.motor_positions(pose @ se3.inverse(ways.frames.tool))
+        except StewartError:  # a rotary leg does not reach
+            return True
+        gap = there - platform.motor_positions(state.pose) - time * platform.motor_rates(state.pose, state.twist)
         return bool((np.abs(gap) > 0.5 * time**2 * limits.acceleration).any())
 
 

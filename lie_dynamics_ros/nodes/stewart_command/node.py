@@ -22,10 +22,10 @@ from ...core.commanding.platform_load import LOAD_SETTINGS
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.setting import Setting
-from ...lie_dynamics.stewart import StewartPlatform
 from ...lie_dynamics.stewart.command import LegSetpoints
+from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from ...ros.inputs.publishers import Publishers, subscribe
-from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, legs_of, load_platform
+from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, legs_of, load_legs
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -227,7 +227,7 @@ class StewartCommandNode(ManagedNode):
 
     def __init__(self, **kwargs: Any) -> None:
         self.core: StewartCommandCore | None = None
-        self._platform: StewartPlatform | None = None
+        self._platform: PointJointed | None = None
         self._timer = None
         self.heard = self._ticked = -np.inf
         self._told: tuple[str, str] = ("", "")
@@ -264,7 +264,7 @@ class StewartCommandNode(ManagedNode):
     def configure(self) -> None:
         """Read the platform."""
         settings = self.settings
-        platform = load_platform(settings["platform"], self.get_logger())
+        platform = load_legs(settings["platform"], self.get_logger())
         if platform.home_pose is None:
             raise ConfigurationError("the platform has no home_pose, from which its pose is found")
         options = StewartCommandOptions.from_values(platform, settings)

@@ -13,8 +13,8 @@ from ...core.commanding.platform_load import numbers_of, read_load
 from ...core.errors import MessageError, ParameterError
 from ...core.poses import numbers_to_matrix
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import StewartPlatform
 from ...lie_dynamics.stewart.command import ClassicalWashout, CommandFrames, CommandLimits, PlatformLoad
+from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from .targets import Ways
 
 STEPS = 150
@@ -27,7 +27,7 @@ WASHOUT = "washout_"
 class StewartCommandOptions:
     """Platform, limits and frames; see the parameters of the node."""
 
-    platform: StewartPlatform
+    platform: PointJointed
     limits: CommandLimits
     load: PlatformLoad
     frames: CommandFrames
@@ -41,12 +41,13 @@ class StewartCommandOptions:
     washout: Mapping[str, Any]
 
     @classmethod
-    def from_values(cls, platform: StewartPlatform, values: Mapping[str, Any]) -> StewartCommandOptions:
+    def from_values(cls, platform: PointJointed, values: Mapping[str, Any]) -> StewartCommandOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         margin = values["stroke_reserve"]
-        stroke = platform.leg_limits + np.array([margin, -margin])
+        stroke = platform.motor_limits + np.array([margin, -margin])
         if not (stroke[:, 0] < stroke[:, 1]).all():
-            raise ParameterError(f"stroke_reserve is {margin:g} m; it leaves nothing of the stroke of a leg")
+            unit = platform.motor_units[0]
+            raise ParameterError(f"stroke_reserve is {margin:g} {unit}; it leaves nothing of the stroke of a leg")
         try:
             limits = CommandLimits(
                 platform,

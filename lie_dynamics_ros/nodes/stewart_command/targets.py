@@ -92,7 +92,7 @@ class Ways:
         """Return the set points of a pose (4, 4) at rest."""
         platform, zero = self.limits.platform, np.zeros(6)
         forces = leg_forces(platform, pose, zero, zero, self.load)
-        return LegSetpoints(pose, zero, zero, platform.leg_lengths(pose), zero, zero, forces)
+        return LegSetpoints(pose, zero, zero, platform.motor_positions(pose), zero, zero, forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ class TwistTarget:
         origin = np.concatenate([wanted[:3], wanted[3:] - np.cross(wanted[:3], arm)])
         limits = ways.limits
         speed, turn = float(np.linalg.norm(wanted[3:])), float(np.linalg.norm(wanted[:3]))
-        rates = np.abs(limits.platform.leg_rates(state.pose, origin, "aligned")) / limits.rate
+        rates = np.abs(limits.platform.motor_rates(state.pose, origin, "aligned")) / limits.rate
         part = max(rates.max(), speed / limits.speed, turn / limits.angular_speed, turn * ways.twist_timeout / WIDEST)
         return np.asarray(wanted / max(1.0, part / KEPT))
 

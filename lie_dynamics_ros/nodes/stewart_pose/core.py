@@ -86,7 +86,7 @@ class StewartPoseCore:
 
     Parameters
     ----------
-    platform : StewartPlatform or OffsetPlatform
+    platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     legs : sequence of str
         Names of the legs, leg by leg, for errors.
     options : Options
@@ -202,7 +202,7 @@ class StewartPoseCore:
             points = np.concatenate((self.platform.base_points, self.platform.platform_points))
             pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
         tracker = self._tracker_at(pose)
-        lengths = self.platform.leg_lengths(pose)
+        lengths = self.platform.motor_positions(pose)
         for rates in (None, np.zeros(LEGS)):
             tracked = tracker.update(lengths, rates, dt=1e-3)
         _ = tracked.covariance
@@ -210,7 +210,7 @@ class StewartPoseCore:
         if self.options.max_speed is not None:  # the slow way, too
             moved = pose.copy()
             moved[2, 3] += 2e-3 * self.options.max_speed[0]
-            tracker.update(self.platform.leg_lengths(moved), dt=1e-3)
+            tracker.update(self.platform.motor_positions(moved), dt=1e-3)
 
     # Following.
 

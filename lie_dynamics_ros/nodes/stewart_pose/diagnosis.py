@@ -80,10 +80,10 @@ def describe_tracking(core: StewartPoseCore, settings: Mapping[str, Any], report
         values["step h"] = f"{tracked.largest_h:.3g}"
     values["residual [m]"] = f"{tracked.residual:.3g}"
     values["condition number"] = f"{condition:.4g}"
-    margins = core.platform.leg_margins(tracked.lengths)
+    margins, unit = core.platform.motor_margins(tracked.lengths), core.platform.motor_units[0]
     leg = int(margins.argmin())
     if margins[leg] < float("inf"):
-        values["nearest leg limit [m]"] = f"{margins[leg]:.4g} at {core.legs[leg]}"
+        values[f"nearest leg limit [{unit}]"] = f"{margins[leg]:.4g} at {core.legs[leg]}"
     left = tracked.time_to_singularity(horizon)
     values["time to singularity [s]"] = f"{left:.3g}" if left < math.inf else "none ahead"
     if left < settings["singularity_warning"]:

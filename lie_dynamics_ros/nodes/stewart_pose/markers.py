@@ -11,10 +11,9 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 
 from ...core.arrays import Array
-from ...lie_dynamics.stewart import OffsetPlatform
-from ...lie_dynamics.stewart.geometry.any_platform import points_of
+from ...lie_dynamics.stewart import OffsetPlatform, RotaryPlatform
+from ...lie_dynamics.stewart.geometry.any_platform import Platform, points_of
 from ...ros.wire import qos
-from .trackers import Platform
 
 try:
     from visualization_msgs.msg import Marker, MarkerArray
@@ -72,7 +71,14 @@ class StewartMarkers:
             D = D @ pose[:3, :3].T + pose[:3, 3]
             feet = [_point(c) if there else p for c, there, p in zip(C, good, feet, strict=True)]
             heads = [_point(d) if there else p for d, there, p in zip(D, good, heads, strict=True)]
-        self._legs.points = [point for pair in zip(feet, heads, strict=True) for point in pair]
+        pairs = list(zip(feet, heads, strict=True))
+        if isinstance(self._platform, RotaryPlatform):  # horns, then rods
+            angles = self._platform.reached_angles(pose)
+            there = np.isfinite(angles)
+            tips = self._platform.tips(np.where(there, angles, 0.0))
+            knees = [_point(tip) if good else foot for tip, good, foot in zip(tips, there, feet, strict=True)]
+            pairs = [*zip(feet, knees, strict=True), *zip(knees, heads, strict=True)]
+        self._legs.points = [point for pair in pairs for point in pair]
         self._top.points = tops
         # Around the centre in the platform's plane, whatever the order of the legs.
         arms = self._points.platform_points - self._points.platform_points.mean(axis=0)

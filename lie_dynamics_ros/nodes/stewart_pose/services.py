@@ -13,15 +13,18 @@ from geometry_msgs.msg import Pose
 from ...core.arrays import Array
 from ...core.errors import MessageError, RequestError
 from ...core.joint_mapping import JointMapping
+from ...core.leg_state import LEGS, said
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import (
     OffsetPlatform,
+    RotaryPlatform,
     StewartTracker,
     assembly_modes,
     solve_forward_kinematics,
     solve_from_home,
 )
+from ...lie_dynamics.stewart.geometry.inverse_kinematics import leg_vectors, norms
 from ...ros.requests.batches import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
 from .offset_services import followed, iterated, modes_of_offset_joints
@@ -40,7 +43,7 @@ class Knowledge:
 
     Attributes
     ----------
-    platform : StewartPlatform or OffsetPlatform
+    platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     legs : tuple of str
         Names of the legs.
     pose : ndarray, shape (4, 4), or None
@@ -65,8 +68,10 @@ class Knowledge:
         return Batch(JointMapping(self.legs), names, count, numbers, self.max_batch, "leg")
 
     def lengths(self, batch: Batch, values: array[float]) -> Array:
-        """Leg lengths of a request, shape (count, 6) [m]; raises RequestError where one is not positive."""
+        """Lengths of a request, (count, 6) [m], or angles [rad]; raises RequestError for no positive length."""
         rows = batch.read("lengths", values)
+        if isinstance(self.platform, RotaryPlatform):
+            return rows
         bad = np.argwhere(rows <= 0.0)
         if bad.size:
             state, leg = (int(i) for i in bad[0])
@@ -89,14 +94,14 @@ def warm_up(platform: Platform, log: Logger) -> None:
     """Load what the services need, so that the first call does not disturb the stream."""
     if platform.home_pose is None:
         return
-    lengths = platform.leg_lengths(platform.home_pose)
+    lengths = platform.motor_positions(platform.home_pose)
     try:
         if isinstance(platform, OffsetPlatform):
             modes_of_offset_joints(platform, platform.home_pose, lengths)
             return
         for compute in (assembly_modes, solve_from_home):
             compute(platform, lengths)
-        solve_forward_kinematics(platform, lengths, platform.home_pose)
+        solve_forward_kinematics(*platform.locked(lengths), platform.home_pose)
     except LieDynamicsError as error:
         log.warning(f"the home pose makes trouble: {error}")
 
@@ -118,9 +123,8 @@ def forward_kinematics(known: Knowledge, request: Any, response: Any) -> None:
     response.count = batch.count
     response.valid, response.reasons = found.valid, found.reasons
     response.poses = [_pose(matrix) for matrix in found.poses]
-    errors = np.abs(known.platform.leg_lengths(found.poses) - lengths).max(axis=1)
-    response.residuals = to_field(errors)
-    response.condition_numbers = _conditions(known, found.poses)
+    response.residuals = to_field(_residuals(known.platform, found.poses, lengths))
+    response.condition_numbers = _conditions(known, found.poses, lengths)
     response.success = all(found.valid)
     if not response.success:
         state = found.valid.index(False)
@@ -166,11 +170,16 @@ def _from_guess(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found
     start = np.broadcast_to(np.array(guesses), (len(lengths), 4, 4))
     if isinstance(known.platform, OffsetPlatform):
         return Found(*iterated(known.platform, lengths, start))
-    result = solve_forward_kinematics(known.platform, lengths, start)
-    poses, valid = np.array(result.pose), np.array(result.converged)
+    if isinstance(known.platform, RotaryPlatform):
+        each = [known.platform.locked(row) for row in lengths]
+        results = [solve_forward_kinematics(*held, guess) for held, guess in zip(each, start, strict=True)]
+    else:
+        results = [solve_forward_kinematics(known.platform, lengths, start)]
+    poses = np.concatenate([np.reshape(result.pose, (-1, 4, 4)) for result in results])
+    valid = np.concatenate([np.ravel(result.converged) for result in results])
     usable = np.isfinite(poses).all(axis=(1, 2))
     poses[~usable] = start[~usable]
-    reasons = [str(reason) or "converged" for reason in np.atleast_1d(result.reason)]
+    reasons = [str(reason) or "converged" for result in results for reason in np.atleast_1d(result.reason)]
     return Found(poses, (valid & usable).tolist(), reasons)
 
 
@@ -190,7 +199,7 @@ def all_assembly_modes(known: Knowledge, request: Any, response: Any) -> None:
     response.poses = [_pose(matrix) for matrix in modes.poses]
     response.proven = modes.proven.tolist()
     response.residuals = to_field(modes.residuals)
-    response.condition_numbers = _conditions(known, modes.poses)
+    response.condition_numbers = _conditions(known, modes.poses, lengths)
     response.complex_count, response.class_count = int(modes.complex_count), int(modes.class_count)
     response.certain, response.self_motion = bool(modes.certain), bool(modes.self_motion)
 
@@ -206,7 +215,7 @@ def inverse_kinematics(known: Knowledge, request: Any, response: Any) -> None:
     if batch.columns != len(known.legs):
         raise RequestError(f"leg_names has {batch.columns} names; expected each of {', '.join(known.legs)} once")
     platform, poses = known.platform, np.array(_matrices("poses", request.poses))
-    lengths = platform.leg_lengths(poses)
+    lengths = platform.motor_positions(poses)
     response.leg_names = list(batch.names)
     response.count = count
     response.lengths = batch.write(lengths)
@@ -215,8 +224,8 @@ def inverse_kinematics(known: Knowledge, request: Any, response: Any) -> None:
         if not np.isfinite(twists).all():
             raise RequestError("twists holds numbers that are not finite")
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            response.rates = batch.write(platform.leg_rates(poses, twists, "aligned"))
-    margins = platform.leg_margins(lengths)
+            response.rates = batch.write(platform.motor_rates(poses, twists, "aligned"))
+    margins = platform.motor_margins(lengths)
     response.within_limits = (margins >= 0.0).all(axis=1).tolist()
     response.reasons = [_beyond(known, *row) for row in zip(lengths, margins, strict=True)]
     response.condition_numbers = _conditions(known, poses)
@@ -224,9 +233,10 @@ def inverse_kinematics(known: Knowledge, request: Any, response: Any) -> None:
 
 def _beyond(known: Knowledge, lengths: Array, margins: Array) -> str:
     """Which legs are beyond their limits; empty where none is."""
+    unit = known.platform.motor_units[0]
     return "; ".join(
-        f"{known.legs[leg]} is {lengths[leg]:.6g} m long, limits {low:.6g} to {high:.6g} m"
-        for leg, (low, high) in enumerate(known.platform.leg_limits)
+        f"{known.legs[leg]} is {said(lengths[leg], unit)}, limits {low:.6g} to {high:.6g} {unit}"
+        for leg, (low, high) in enumerate(known.platform.motor_limits)
         if margins[leg] < 0.0
     )
 
@@ -249,7 +259,22 @@ def _pose(matrix: Array) -> Pose:
     return pose
 
 
-def _conditions(known: Knowledge, poses: Array) -> array[float]:
+def _residuals(platform: Platform, poses: Array, lengths: Array) -> Array:
+    """Largest errors (count,) of the lengths of legs, or of rods, in poses for lengths, or angles [m]."""
+    if not isinstance(platform, RotaryPlatform):
+        return np.asarray(np.abs(platform.leg_lengths(poses) - lengths).max(axis=1))
+    rods = leg_vectors(platform.tips(lengths), platform.platform_points, poses)
+    return np.asarray(np.abs(norms(rods) - platform.rods).max(axis=1))
+
+
+def _conditions(known: Knowledge, poses: Array, lengths: Array | None = None) -> array[float]:
+    platform = known.platform
     with np.errstate(invalid="ignore", divide="ignore"):
-        numbers = known.platform.condition_number(poses) if len(poses) else np.empty(0)
+        if not len(poses):
+            numbers = np.empty(0)
+        elif isinstance(platform, RotaryPlatform):
+            angles = None if lengths is None else np.broadcast_to(lengths, (len(poses), LEGS))
+            numbers = platform.condition_number(poses, angles=angles)
+        else:
+            numbers = platform.condition_number(poses)
     return to_field(np.nan_to_num(numbers, nan=INFINITE, posinf=INFINITE))

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError, ParameterError
 from ...core.tracking import Tracked
-from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, StewartTracker
+from ...lie_dynamics.stewart import OffsetPlatform, RotaryPlatform, StewartTracker
+from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from .offset_tracker import OffsetTracker
-
-Platform = StewartPlatform | OffsetPlatform
 
 
 class FollowedPose(Tracked, Protocol):
@@ -30,7 +29,7 @@ class FollowedPose(Tracked, Protocol):
 
     @property
     def lengths(self) -> Array:
-        """As given, (6,) [m]."""
+        """As given, (6,) [m, or rad for rotary legs]."""
 
     @property
     def twist(self) -> Array:
@@ -109,7 +108,12 @@ def tracker_at(
 
 
 def check_offset_joints(platform: Platform, settings: Any) -> None:
-    """Raise ConfigurationError where parameters want what legs on offset universal joints do not have."""
+    """Raise ConfigurationError where parameters want what other legs than sliding ones on point joints do not have."""
+    if isinstance(platform, RotaryPlatform) and settings["fusion"]:
+        raise ConfigurationError(
+            "fusion: takes lengths of sliding legs, and rotary_legs are in the platform's file; expected false, which "
+            "answers as long as all six angles are right"
+        )
     if isinstance(platform, OffsetPlatform) and settings["fusion"]:
         raise ConfigurationError(
             "fusion: takes legs on point joints, and universal_joints are in the platform's file; expected false, "

@@ -12,7 +12,7 @@ from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlatform
-from ...lie_dynamics.stewart.geometry.any_platform import any_platform, points_of
+from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed, any_platform, points_of
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
 from .robot_description import locate
@@ -103,9 +103,15 @@ def load_platform(source: str, logger: Logger) -> StewartPlatform:
     return _load(source, logger, StewartPlatform.from_yaml)
 
 
-def load_any_platform(source: str, logger: Logger) -> StewartPlatform | OffsetPlatform:
-    """Read a platform on joints of either kind; else as `load_platform`."""
+def load_any_platform(source: str, logger: Logger) -> Platform:
+    """Read a platform on legs of any kind; else as `load_platform`."""
     return _load(source, logger, any_platform)
+
+
+def load_legs(source: str, logger: Logger) -> PointJointed:
+    """Read a platform on point joints, its legs sliding or rotary; else as `load_platform`."""
+    platform = load_any_platform(source, logger)
+    return load_platform(source, logger) if isinstance(platform, OffsetPlatform) else platform
 
 
 def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
@@ -122,6 +128,6 @@ def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
     return platform
 
 
-def load_sensors(source: str, platform: StewartPlatform | OffsetPlatform) -> PlatformSensors:
+def load_sensors(source: str, platform: Platform) -> PlatformSensors:
     """Read what the file of a platform, which has been read, says of its sensors; raises StewartError."""
     return PlatformSensors.from_yaml(source if is_yaml_text(source) else locate(source), points_of(platform))

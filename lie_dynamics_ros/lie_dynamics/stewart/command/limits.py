@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from ...lie._arrays import as_real
 from ..errors import StewartError
+from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.checks import N_LEGS, as_leg_limits
-from ..geometry.inverse_kinematics import Array, as_pose
-from ..geometry.platform import StewartPlatform, require_platform
+from ..geometry.inverse_kinematics import Array, as_pose, leg_vectors, norms, platform_arms
+from ..geometry.rotary_platform import RotaryPlatform, as_angle_limits
 from .kernels.joint_angles import joint_angles
 
 
@@ -21,11 +22,14 @@ from .kernels.joint_angles import joint_angles
 class CommandLimits:
     """Limits of a platform that is commanded; infinite where there is none. Numbers are for all legs, or one a leg.
 
+    For a `RotaryPlatform` those of legs are of the angles of its motors [rad, rad/s, rad/s^2] and their torques [N m],
+    and cones are about the rods; axes on the base are those at home, and turn with the horns.
+
     Attributes
     ----------
-    platform : StewartPlatform
+    platform : StewartPlatform or RotaryPlatform
     stroke : array-like, shape (2,) or (6, 2), optional
-        Shortest and longest leg [m]; the platform's ``leg_limits`` when left out.
+        Shortest and longest leg [m]; those of the platform when left out.
     rate, acceleration, force : array-like, shape () or (6,)
         Largest absolute values of leg rates [m/s], leg accelerations [m/s^2] and leg forces [N].
     base_cone, platform_cone : array-like, shape () or (6,)
@@ -45,7 +49,7 @@ class CommandLimits:
         For shapes, and for limits that are not positive; for cones without axes and home pose.
     """
 
-    platform: StewartPlatform
+    platform: PointJointed
     stroke: Array
     rate: Array
     acceleration: Array
@@ -60,7 +64,7 @@ class CommandLimits:
 
     def __init__(
         self,
-        platform: StewartPlatform,
+        platform: PointJointed,
         stroke: npt.ArrayLike | None = None,
         rate: npt.ArrayLike = np.inf,
         acceleration: npt.ArrayLike = np.inf,
@@ -73,11 +77,12 @@ class CommandLimits:
         speed: float = np.inf,
         angular_speed: float = np.inf,
     ) -> None:
-        require_platform(platform)
+        require_legs(platform)
+        as_limits = as_angle_limits if isinstance(platform, RotaryPlatform) else as_leg_limits
         cones = _per_leg(base_cone, "base_cone"), _per_leg(platform_cone, "platform_cone")
         found = {
             "platform": platform,
-            "stroke": platform.leg_limits if stroke is None else as_leg_limits(stroke),
+            "stroke": platform.motor_limits if stroke is None else as_limits(stroke),
             "rate": _per_leg(rate, "rate"),
             "acceleration": _per_leg(acceleration, "acceleration"),
             "force": _per_leg(force, "force"),
@@ -94,7 +99,16 @@ class CommandLimits:
 
     def kept(self, pose: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether strokes, angles of joints and the condition number are kept in poses (..., 4, 4)."""
-        lengths, (base, platform) = self.platform.leg_lengths(pose), self.joint_angles(pose)
+        poses = as_pose(pose)
+        if isinstance(self.platform, RotaryPlatform):
+            there = np.asarray(np.isfinite(self.platform.reached_angles(poses)).all(axis=-1))
+            found = np.zeros(there.shape, dtype=bool)
+            found[there] = self._kept(poses[there])
+            return found
+        return self._kept(poses)
+
+    def _kept(self, pose: Array) -> npt.NDArray[np.bool_]:
+        lengths, (base, platform) = self.platform.motor_positions(pose), self.joint_angles(pose)
         legs = (lengths >= self.stroke[:, 0]) & (lengths <= self.stroke[:, 1])
         legs &= (base <= self.base_cone) & (platform <= self.platform_cone)
         return np.asarray(legs.all(axis=-1) & (self.platform.condition_number(pose) <= self.condition))
@@ -102,24 +116,37 @@ class CommandLimits:
     def joint_angles(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
         """Angles (..., 6) between legs and the axes of their joints on base and platform [rad]."""
         poses = as_pose(pose)
+        if isinstance(self.platform, RotaryPlatform):
+            return self._rod_angles(self.platform, poses)
         flat = np.ascontiguousarray(poses).reshape(-1, 16)
         out = np.empty((2, len(flat), N_LEGS))
         joint_angles(self.platform.all_points, self._joint_axes, flat, out)
         base, platform = out.reshape(2, *poses.shape[:-2], N_LEGS)
         return base, platform
 
+    def _rod_angles(self, platform: RotaryPlatform, T: Array) -> tuple[Array, Array]:
+        """Return `joint_angles` of rods."""
+        t = platform.reached_angles(T)
+        rods = leg_vectors(platform.tips(t), platform.platform_points, T)
+        axes = platform.turned(self.base_axes, t - platform.home_angles)
+        on_platform = platform_arms(self.platform_axes, T)
+        angles = (np.arctan2(norms(np.cross(rods, x)), (rods * x).sum(axis=-1)) for x in (axes, on_platform))
+        base, top = (np.asarray(x) for x in angles)
+        return base, top
+
     @cached_property
     def _joint_axes(self) -> Array:
         return np.concatenate([self.base_axes, self.platform_axes])
 
 
-def _axes(platform: StewartPlatform, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
+def _axes(platform: PointJointed, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
     """Return unit axes (6, 3) of the joints of one side."""
     if given is not None:
         axes = as_real(given, (N_LEGS, 3), f"{side}_axes").reshape(N_LEGS, 3)
     elif platform.home_pose is not None:
         home = platform.home_pose
-        axes = platform.leg_vectors(home) @ (home[:3, :3] if side == "platform" else np.eye(3))
+        held = platform.locked(platform.motor_positions(home))[0]
+        axes = held.leg_vectors(home) @ (home[:3, :3] if side == "platform" else np.eye(3))
     elif np.isfinite(cone).any():
         raise StewartError(f"{side}_cone is limited, but neither {side}_axes nor a home pose is given")
     else:

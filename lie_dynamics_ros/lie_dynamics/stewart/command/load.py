@@ -12,8 +12,8 @@ from ...errors import InputError
 from ...lie import se3
 from ...lie._arrays import as_real
 from ...lie.inertia import SpatialInertia
+from ..geometry.any_platform import PointJointed
 from ..geometry.inverse_kinematics import Array
-from ..geometry.platform import StewartPlatform
 from ..geometry.statics import leg_forces_for_wrench
 from .kernels import leg_samples
 
@@ -76,13 +76,15 @@ class PlatformLoad:
 
 
 def leg_forces(
-    platform: StewartPlatform,
+    platform: PointJointed,
     pose: npt.ArrayLike,
     twist: npt.ArrayLike,
     acceleration: npt.ArrayLike,
     load: PlatformLoad,
 ) -> Array:
     """Leg forces (..., 6) [N] that move the platform, positive where a leg pushes; the legs themselves have no mass.
+
+    For a `RotaryPlatform` torques of its motors [N m].
 
     Parameters
     ----------

@@ -21,7 +21,6 @@ from .samples import PathSamples
 
 SLACK = 1e-9
 """Part of a limit, and length [m], by which round-off may exceed it."""
-UNITS = {"stroke": "m", "base joint": "rad", "platform joint": "rad", "force": "N", "speed at the start": ""}
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class PathFault:
     leg : int
         1 to 6; 0 where it is not about a single one.
     value, limit : float
-        [m, rad, N or 1].
+        [m, rad, N, N m or 1].
     fraction : float
         Of the path, 0 to 1.
     parameter : float
@@ -50,6 +49,7 @@ class PathFault:
     fraction: float
     parameter: float
     timed: bool
+    units: tuple[str, str] = ("m", "N")
 
     def __str__(self) -> str:
         where = f"at {100.0 * self.fraction:.3g} % of the path"
@@ -61,9 +61,11 @@ class PathFault:
             return f"{where} the condition number of the leg Jacobian is {self.value:.4g}, limit {self.limit:.4g}"
         if self.kind == "speed at the start":
             return f"the motion at the start is {self.value:.3g} times as fast as limits allow on this path"
-        unit = UNITS[self.kind]
+        if np.isnan(self.value):
+            return f"{where} leg {self.leg} does not reach its platform point"
+        unit = {"stroke": self.units[0], "force": self.units[1]}.get(self.kind, "rad")
         said = {
-            "stroke": "is {0:.6g} {2} long, limit {1:.6g} {2}",
+            "stroke": "is {0:.6g} m long, limit {1:.6g} m" if unit == "m" else "is at {0:.6g} rad, limit {1:.6g} rad",
             "force": "needs {0:.4g} {2} at rest, limit {1:.4g} {2}",
         }.get(self.kind, f"is {{0:.4g}} {{2}} off the axis of its {self.kind}, limit {{1:.4g}} {{2}}")
         return f"{where} leg {self.leg} " + said.format(self.value, self.limit, unit)
@@ -101,7 +103,7 @@ def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
         if first is None or found.s[k] - begin < first.parameter:
             way, number = float(found.s[k]) - begin, 0 if kind == "condition" else leg + 1
             numbers = float(value[k, leg]), float(np.broadcast_to(limit, value.shape)[k, leg]), way / path.length, way
-            first = PathFault(kind, number, *numbers, path.timed)
+            first = PathFault(kind, number, *numbers, path.timed, limits.platform.motor_units)
     return first
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..geometry import inverse_kinematics as ik
 from ..geometry.inverse_kinematics import Array, leg_of_no_length
+from ..geometry.rotary_platform import RotaryPlatform
 from .kernels import leg_samples as legs
 from .kernels import path_points
 from .limits import CommandLimits
@@ -53,6 +55,13 @@ class PathSamples:
         """
         platform = limits.platform
         s, segment = path.places(s, segment)
+        if isinstance(platform, RotaryPlatform):
+            table = np.zeros((len(s), legs.N_SAMPLE))
+            rows = np.empty((len(s), path_points.N_POINT))
+            path_points.points(path.segments, path.frame, s, segment, rows)
+            table[:, : path_points.N_POINT] = rows
+            write_rotary(platform, load, table)
+            return cls(limits, s, table)
         table, work = np.empty((len(s), legs.N_SAMPLE)), np.empty((6, legs.N_WORK))
         size = platform.characteristic_length
         numbers = np.concatenate([platform.all_points.ravel(), [size, SINGULAR * size**3]])
@@ -106,6 +115,8 @@ class PathSamples:
     def condition(self) -> Array:
         """Condition number of the leg Jacobian (k,), or a larger number where that is below its limit."""
         bound = self.table[:, legs.CONDITION]
+        if isinstance(self.limits.platform, RotaryPlatform):
+            return bound
         near = ~(bound <= self.limits.condition)
         if not near.any():
             return bound
@@ -133,3 +144,35 @@ class PathSamples:
         finite = np.isfinite(np.concatenate([limits.acceleration, most]))
         a, b, rest = a[:, finite], b[:, finite], rest[:, finite]
         return np.concatenate([a, -a], axis=-1), np.concatenate([b, -b], axis=-1), np.hstack([1.0 - rest, 1.0 + rest])
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def write_rotary(platform: RotaryPlatform, load: PlatformLoad | None, table: Array) -> None:
+    """Fill in the table of `PathSamples`, which holds the path, for rotary legs: angles and torques.
+
+    Where a leg does not reach, its angle is NaN, and what follows from it zero, the condition number infinite.
+    """
+    T, slope, bend = PathPoints.of(table)
+    count, size = len(T), platform.characteristic_length
+    angles = platform.reached_angles(T)
+    there = np.asarray(np.isfinite(angles).all(axis=1))
+    held = np.where(np.isfinite(angles), angles, 0.0)
+    first, second = platform.derivatives(T, held, slope, bend)
+    rods = ik.leg_vectors(platform.tips(held), platform.platform_points, T) / platform.rods[:, None]
+    levers = (rods * platform.tip_rates(held)).sum(axis=-1)
+    units = rods @ T[:, :3, :3]
+    J = np.concatenate([np.cross(platform.platform_points, units), units], axis=-1) / levers[..., None]
+    good = there & np.isfinite(J).all(axis=(1, 2))
+    J = np.where(good[:, None, None], J, np.eye(6))
+    values = np.linalg.svd(J / np.repeat((size, 1.0), 3), compute_uv=False)
+    condition = np.where(good, values[:, 0] / values[:, -1], np.inf)
+    good &= condition < 1.0 / SINGULAR
+    table[:, legs.LENGTHS : legs.SLOPE] = angles
+    table[:, legs.SLOPE : legs.BEND] = np.where(good[:, None], first, 0.0)
+    table[:, legs.BEND : legs.DETERMINANT] = np.where(good[:, None], second, 0.0)
+    table[:, legs.DETERMINANT] = np.linalg.det(J)
+    table[:, legs.CONDITION] = condition
+    if load is not None:
+        turned = np.swapaxes(np.where(good[:, None, None], J, np.eye(6)), 1, 2)
+        torques = np.linalg.solve(turned, load.needed_wrenches(T, slope, bend))
+        table[:, legs.FORCES :] = np.where(good[:, None, None], torques, 0.0).reshape(count, 18)

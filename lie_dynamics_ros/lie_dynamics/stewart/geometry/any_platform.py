@@ -11,14 +11,20 @@ from .platform import StewartPlatform
 from .rotary_platform import RotaryPlatform
 from .yaml_files import joint_kind
 
-Platform = StewartPlatform | OffsetPlatform
+Platform = StewartPlatform | OffsetPlatform | RotaryPlatform
 #: Whose poses follow from those of platforms on point joints.
 PointJointed = StewartPlatform | RotaryPlatform
 
+_KINDS: dict[str, type[StewartPlatform] | type[OffsetPlatform] | type[RotaryPlatform]] = {
+    "": StewartPlatform,
+    "universal_joints": OffsetPlatform,
+    "rotary_legs": RotaryPlatform,
+}
+
 
 def any_platform(source: str | PathLike[str]) -> Platform:
-    """Read a platform of any kind of sliding legs, see `StewartPlatform.from_yaml`."""
-    return (OffsetPlatform if joint_kind(source) == "universal_joints" else StewartPlatform).from_yaml(source)
+    """Read a platform of any kind of legs, see `StewartPlatform.from_yaml`."""
+    return _KINDS[joint_kind(source)].from_yaml(source)
 
 
 def points_of(platform: Platform) -> StewartPlatform:

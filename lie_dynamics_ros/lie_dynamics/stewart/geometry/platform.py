@@ -212,6 +212,7 @@ class StewartPlatform:
     # By these names every kind of legs has them: what its motors measure, and in which units, also of their efforts.
     motor_units = "m", "N"
     motor_positions, motor_margins, motor_rates = leg_lengths, leg_margins, leg_rates
+    motor_accelerations = leg_accelerations
 
     @property
     def motor_limits(self) -> Array:
@@ -221,6 +222,10 @@ class StewartPlatform:
     def locked(self, positions: npt.ArrayLike) -> tuple[StewartPlatform, Array]:
         """Return itself and the lengths: what is left while motors stand; see `RotaryPlatform.locked`."""
         return self, ik.as_vector(positions, N_LEGS, "lengths")
+
+    def check_motor_limits(self, positions: npt.ArrayLike) -> None:
+        """Run `check_leg_limits`."""
+        self.check_leg_limits(positions)
 
     def check_leg_limits(self, lengths: npt.ArrayLike) -> None:
         """Raise StewartError naming the first leg that is NaN or outside its limits."""

@@ -112,7 +112,7 @@ class RotaryPlatform:
         put(self, "frames", _frames(as_directions(axes, "axes"), zero_directions))
         put(self, "horns", _six(horns, "horns", 0.0, "lengths above zero [m]"))
         put(self, "rods", _six(rods, "rods", 0.0, "lengths above zero [m]"))
-        put(self, "angle_limits", _limits(angle_limits))
+        put(self, "angle_limits", as_angle_limits(angle_limits))
         wanted = _six(home_angles, "home_angles", -LARGEST, "angles [rad]")
         put(self, "home_angles", wanted)
         home = self.points.home_pose
@@ -181,6 +181,16 @@ class RotaryPlatform:
         angles = ik.as_vector(angles, N_LEGS, "angles")
         return np.minimum(angles - self.angle_limits[:, 0], self.angle_limits[:, 1] - angles)
 
+    def check_motor_limits(self, angles: npt.ArrayLike) -> None:
+        """Raise StewartError naming the first motor whose angle is NaN or outside its limits."""
+        angles = ik.as_vector(angles, N_LEGS, "angles")
+        bad = np.argwhere(~(self.motor_margins(angles) >= 0.0))
+        if bad.size:
+            leg = int(bad[0][-1])
+            low, high = self.angle_limits[leg]
+            text = f"leg {leg + 1} has the angle {angles[tuple(bad[0])]} rad, expected {low:.6g} to {high:.6g} rad"
+            raise StewartError(text, name=f"leg {leg + 1}")
+
     def motor_positions(self, pose: npt.ArrayLike) -> Array:
         """Return the angles of the motors for poses, legs bent as at home: (..., 4, 4) -> (..., 6) [rad].
 
@@ -205,6 +215,12 @@ class RotaryPlatform:
         t = ik.as_vector(angles, N_LEGS, "angles")[..., None]
         arms = np.cos(t) * self.frames[..., 0] + np.sin(t) * self.frames[..., 1]
         return np.asarray(self.base_points + self.horns[:, None] * arms)
+
+    def turned(self, vectors: Array, angles: Array) -> Array:
+        """Return vectors (6, 3) in {N}, one a horn, turned with it by angles, (..., 6) -> (..., 6, 3)."""
+        z, c, s = self.axes, np.cos(angles)[..., None], np.sin(angles)[..., None]
+        along = z * (z * vectors).sum(axis=-1, keepdims=True)
+        return np.asarray(along + c * (vectors - along) + s * np.cross(z, vectors))
 
     def locked(self, angles: npt.ArrayLike) -> tuple[StewartPlatform, Array]:
         """Return the platform on point joints that is left while the motors stand at angles (6,), and its lengths [m].
@@ -454,7 +470,8 @@ def _six(value: npt.ArrayLike, name: str, least: float, what: str) -> Array:
     return array
 
 
-def _limits(value: npt.ArrayLike | None) -> Array:
+def as_angle_limits(value: npt.ArrayLike | None) -> Array:
+    """Return limits of angles as a read-only array (6, 2) [rad]; None means a whole turn."""
     array = numbers((-np.pi, np.pi) if value is None else value)
     if array.shape not in ((2,), (N_LEGS, 2)) or not (array[..., 0] < array[..., 1]).all():
         raise StewartError(

@@ -63,7 +63,7 @@ JOINT_KINDS = {
         "OffsetPlatform.from_yaml reads it, the node stewart_pose follows its poses, and the node closed_loop all its "
         'joints: mechanism("6-UCU", geometry=...).write(folder)'
     ),
-    "rotary_legs": "RotaryPlatform.from_yaml reads it",
+    "rotary_legs": "RotaryPlatform.from_yaml reads it, the nodes stewart_pose and stewart_command take it",
 }
 #: What the file of a platform may hold.
 PLATFORM_KEYS = (

@@ -12,8 +12,13 @@ import numpy.typing as npt
 from ...lie import se3
 from ..assembly.modes import AssemblyModes, assembly_modes
 from ..errors import StewartError
+from ..geometry.any_platform import PointJointed, require_legs
+from ..geometry.checks import N_LEGS
+from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform, require_platform
+from ..geometry.rotary_platform import RotaryPlatform
 from ..solvers.kernels import newton as nk
+from ..solvers.kernels.turning import turn
 from ..solvers.memory import new_memory, read_pose
 from ..solvers.reachability import check_lengths
 from .kernels.path_following import ARRIVED, AT_SINGULARITY, follow
@@ -51,7 +56,7 @@ class ColdStart:
     lengths : the lengths asked for, (6,) [m].
     """
 
-    platform: StewartPlatform
+    platform: PointJointed
     pose: Array
     reason: StopReason
     fraction: float
@@ -81,11 +86,15 @@ class ColdStart:
         return found[np.argsort((gaps * gaps).sum(axis=(-2, -1)))]
 
     @property
+    def _line(self) -> str:
+        return "angles" if isinstance(self.platform, RotaryPlatform) else "squared lengths"
+
+    @property
     def message(self) -> str:
         """What happened, in a sentence."""
         if self.converged:
             return (
-                f"arrived in {self.steps} proven steps: continued from the home pose, straight in squared lengths; "
+                f"arrived in {self.steps} proven steps: continued from the home pose, straight in {self._line}; "
                 "not certified, as the platform may have gone another way"
             )
         covered = f"{100.0 * self.fraction:.4g}% of the way from the home pose"
@@ -106,7 +115,7 @@ class ColdStart:
 
 
 def solve_from_home(
-    platform: StewartPlatform,
+    platform: PointJointed,
     lengths: npt.ArrayLike,
     home_pose: npt.ArrayLike | None = None,
     *,
@@ -116,6 +125,8 @@ def solve_from_home(
 
     The steps are as long as they can be proven to stay regular. At a singularity the path stops, and the result lists
     the candidates. Nothing is proven about the way that the platform itself has gone.
+
+    For a `RotaryPlatform` lengths are the angles of its motors [rad], and the line is straight in them.
 
     Parameters
     ----------
@@ -129,16 +140,22 @@ def solve_from_home(
     StewartError : lengths that are not six finite positive numbers, outside the leg limits or far beyond the platform
         (millimetres); a singular home pose.
     """
-    require_platform(platform)
-    wanted = np.array(check_lengths(lengths, platform))
+    require_legs(platform)
+    rotary = isinstance(platform, RotaryPlatform)
+    if isinstance(platform, RotaryPlatform):
+        wanted = np.array(as_vector(lengths, N_LEGS, "angles"))
+    else:
+        wanted = np.array(check_lengths(lengths, platform))
     if wanted.shape != (6,):
         raise StewartError(f"lengths has shape {wanted.shape}, expected (6,): one for each leg", name="lengths")
-    platform.check_leg_limits(wanted)
+    platform.check_motor_limits(wanted)
     if home_pose is None:
-        home_pose = level_home(platform, wanted) if platform.home_pose is None else platform.home_pose
+        home_pose = platform.home_pose
+    if home_pose is None:
+        home_pose = level_home(platform.locked(wanted)[0], wanted)
     home = se3.check(np.asarray(home_pose, dtype=np.float64), "home_pose")
     memory = new_memory(platform, home, max_steps)
-    code = follow(memory, wanted)
+    code = (turn if rotary else follow)(memory, wanted)
     steps, iterations, fraction = memory[nk.REPORT : nk.REPORT + 3]
     modes = None if code == ARRIVED else assembly_modes(platform, wanted)
     reason = StopReason.ARRIVED
