@@ -19,3 +19,8 @@ def __getattr__(name: str) -> object:
         globals()[name] = Controller
         return Controller
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return all names, those not imported yet included, for completion."""
+    return sorted({*globals(), *__all__})

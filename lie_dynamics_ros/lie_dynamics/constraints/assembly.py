@@ -13,6 +13,7 @@ from ..lie._arrays import as_numbers, count_of, number_of
 from ..model.arguments import validate_model
 from ..model.configuration import by_name, require_finite, require_result
 from ..model.model import Model
+from ..shown import shown
 from .constraint_set import ConstraintSet
 from .forward import as_mask
 from .inputs import read_states, refuse_upside_down
@@ -24,6 +25,7 @@ Array = npt.NDArray[np.float64]
 RANK_CUT = 1e-10
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """What `assemble` found.

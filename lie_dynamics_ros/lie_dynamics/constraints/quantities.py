@@ -13,6 +13,7 @@ from ..lie._arrays import as_numbers
 from ..model.arguments import validate_model
 from ..model.configuration import require_result
 from ..model.model import Model
+from ..shown import shown
 from .constraint_set import ConstraintSet
 from .inputs import States, read_states, refuse_upside_down
 from .kernels import loops as lk
@@ -20,6 +21,7 @@ from .kernels import loops as lk
 Array = npt.NDArray[np.float64]
 
 
+@shown
 class ConstraintQuantities(NamedTuple):
     """Constraints f(q) = 0 at a state.
 

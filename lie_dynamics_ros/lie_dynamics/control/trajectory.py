@@ -12,11 +12,13 @@ from ..lie import se3, so3
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
+from ..shown import shown
 from .hermite import hermite, powers
 
 Array = npt.NDArray[np.float64]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class TrajectoryPoint:
     """Desired motion at one time: `q` (nq,), `qd` (nv,), `qdd` (nv,)."""
@@ -78,6 +80,10 @@ class Trajectory:
         self._coefficients = np.zeros((max(count - 1, 0), 6, model.nv))  # of u in powers of t - t0
         for k in range(count - 1):
             self._coefficients[k] = self._segment(k, *(None if x is None else x[k : k + 2] for x in ends))
+
+    def __repr__(self) -> str:
+        kind = {1: "linear", 3: "cubic", 5: "quintic"}[self.order]
+        return f"<Trajectory of {self.model.name!r}: {len(self.times)} points in {self.duration:.6g} s, {kind}>"
 
     @property
     def duration(self) -> float:

@@ -19,6 +19,7 @@ from ..model.arguments import require_model
 from ..model.coordinates import require_single_coordinates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
+from ..shown import shown
 from ..texts import LARGEST, listed, quoted
 from ..yaml_sections import Section, read_section
 from .kernels import friction as kernels
@@ -33,6 +34,7 @@ MOST_LOAD = 0.9
 _KEYS = ("damping", "friction", "static_friction", "stribeck_speed", "load_friction", "smoothing_speed")
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class JointFriction:
     """What the drive of each joint loses, by coordinate; numbers stand for all coordinates.

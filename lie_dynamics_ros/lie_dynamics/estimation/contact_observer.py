@@ -15,6 +15,7 @@ from ..dynamics.joint_friction import SMOOTHING_SPEED, JointFriction
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.model import Model
+from ..shown import shown
 from .drift import Drift
 from .kernels import windows as wk
 from .sensor_noise import WINDOWS, SensorNoise, _positive
@@ -35,6 +36,7 @@ _SURE = 1.25
 """By how much friction at rest is covered beyond what would reach the threshold: noise comes on top."""
 
 
+@shown
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactState:
     """What is known of contacts at a state.

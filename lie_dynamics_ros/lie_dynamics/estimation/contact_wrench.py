@@ -14,6 +14,7 @@ from ..lie._arrays import numbers
 from ..model.arguments import require_model
 from ..model.configuration import by_name
 from ..model.model import Model
+from ..shown import shown
 
 Array = npt.NDArray[np.float64]
 
@@ -21,6 +22,7 @@ REACH = 0.1
 """Length by which moments and forces are compared [m]: a moment counts as a force with this lever."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ContactWrench:
     """A wrench at a frame, moment first, in the axes of the frame.

@@ -17,6 +17,7 @@ from ..lie._arrays import numbers
 from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
+from ..shown import shown
 
 Array = npt.NDArray[np.float64]
 
@@ -24,6 +25,7 @@ DIRECTIONS = np.array([x for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x)]
 """In which gravity may point next, by the axes of the sensor."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ForceSensorCalibration:
     """What a force-torque sensor reads without contact; wrenches moment first, at the sensor and in its axes.

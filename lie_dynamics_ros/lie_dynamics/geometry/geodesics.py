@@ -18,6 +18,7 @@ from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.coordinates import require_coordinates, require_independent
 from ..model.model import Model
+from ..shown import shown
 from .curvature import curvature_tensor
 
 # Moves a path downhill in energy, with the exact gradient: a guess from which a boundary-value solver converges.
@@ -147,6 +148,7 @@ class GeodesicError(LieDynamicsError):
     """No geodesic was found between two configurations."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Geodesic:
     """A geodesic of the mass metric between two configurations, run through in the time from 0 to `duration`.

@@ -14,6 +14,7 @@ from ..lie._arrays import number_of
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
+from ..shown import shown
 from .base_parameters import BaseParameters, reduce_columns
 from .consistency import references
 from .consistent_fit import consistent_fit
@@ -22,6 +23,7 @@ from .regression import TERMS, JointTerms, Recorded, chunks, compressed, paramet
 Array = npt.NDArray[np.float64]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Identification:
     """What was identified.

@@ -17,6 +17,7 @@ from ..lie._arrays import count_of, number_of, numbers
 from ..model.arguments import require_model
 from ..model.coordinates import require_single_coordinates
 from ..model.model import Model
+from ..shown import shown
 from .base_parameters import base_parameters
 from .capsules import Capsule, CapsulePairs
 
@@ -40,6 +41,7 @@ class Plane(NamedTuple):
     offset: float
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ExcitingMotion:
     """A motion, k points.

@@ -28,6 +28,7 @@ from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.structure import Joint
+from ..shown import shown
 
 Array = npt.NDArray[np.float64]
 
@@ -38,6 +39,7 @@ _SHOWN = 1e-3
 _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class KinematicCalibration:
     """What measurements of a tool tell about the placements of an arm's joints.

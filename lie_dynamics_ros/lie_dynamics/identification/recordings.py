@@ -13,10 +13,12 @@ from ..lie._arrays import as_numbers, count_of, number_of
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
+from ..shown import shown
 
 Array = npt.NDArray[np.float64]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Recording:
     """A filtered recording of n samples.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..lie import SpatialInertia
+from ..shown import table, value_text
 from . import layout
 from .coupling import Coupling
 from .pack import get_inertia, with_columns
@@ -107,6 +108,18 @@ class ModelData:
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.n_bodies} bodies, nq={self.nq}, nv={self.nv}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tree as a table for notebooks: joints with their limits, bodies with their masses [kg]."""
+        rows = []
+        for joint in self.joints:
+            q, v = joint.q_slice, joint.v_slice
+            position = f"{value_text(self.limits.lower[q])} to {value_text(self.limits.upper[q])}"
+            most = [value_text(limit[v]) for limit in (self.limits.velocity, self.limits.effort)]
+            mass = f"{self.inertia(joint.body).mass:.4g}"
+            rows.append((joint.name, joint.type.kind, joint.parent_body, joint.body, mass, position, *most))
+        head = ("joint", "type", "from", "body", "mass", "position", "velocity", "effort")
+        return table(repr(self)[1:-1], head, rows)
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from ..model.arguments import validate_model
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
+from ..shown import shown
 from .bounds import Bound, MotionCost, make_bounds, rate_bound, require_within
 from .chart import to_chart
 from .interior_point import CENTRAL, FIRST, Found, predicted_gain, solve
@@ -40,6 +41,7 @@ class OptimalMotionError(LieDynamicsError):
     """No motion was found that keeps the limits, or in double precision."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class OptimalMotion:
     """A motion whose cost is least among its neighbours, as far as `residual` tells.

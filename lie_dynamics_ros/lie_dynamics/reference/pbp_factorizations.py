@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..lie import se3
+from ..shown import shown
 from .pbp_exponentials import local_transforms, transport, world_products
 from .screw_tree import ScrewTree
 
 Array = npt.NDArray[Any]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class MassFactors:
     """Factors of the mass matrix, all seen from the world at home (A, L, D) and from the bodies (S, G, J).

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..lie import se3, so3
 from ..lie._arrays import as_array
+from ..shown import shown
 from .pbp_exponentials import local_transforms
 from .pbp_factorizations import block_diagonal, mass_factors
 from .screw_tree import ScrewTree
@@ -35,6 +36,7 @@ def body_coriolis(inertia: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     return np.asarray(np.concatenate([top, np.concatenate([-w @ moment, mass @ w], axis=-1)], axis=-2))
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class PloenMatrices:
     """Block matrices of Ploen (19)-(26) and (37) at one state; N nodes.

@@ -17,10 +17,12 @@ from ..model.coordinates import require_independent, require_screws
 from ..model.joint_types import JointType, Step, free, spherical
 from ..model.model import Model
 from ..model.pack import get_placement
+from ..shown import shown
 
 Array = npt.NDArray[np.float64]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ScrewTree:
     """A tree of nodes, one for each step of a joint: a screw, a home pose, and the inertia that moves with it.

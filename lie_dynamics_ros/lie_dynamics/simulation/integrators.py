@@ -14,11 +14,13 @@ from ..lie import se3, so3
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
+from ..shown import shown
 
 Array = npt.NDArray[np.float64]
 Acceleration = Callable[[float, Array, Array], npt.ArrayLike]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Motion:
     """States of a motion: `time` (n + 1) [s], `q` (n + 1, nq), `qd` (n + 1, nv)."""

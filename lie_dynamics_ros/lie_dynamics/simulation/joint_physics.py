@@ -17,6 +17,7 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name, rates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
+from ..shown import shown
 from .kernels import joint_physics as columns
 
 Array = npt.NDArray[np.float64]
@@ -28,6 +29,7 @@ STOP_DEPTH = 0.01
 STOP_FREQUENCY = 100.0
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class JointPhysics:
     """Damping, dry friction and stops of the joints, each an array (nv,).

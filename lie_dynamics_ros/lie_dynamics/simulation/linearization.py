@@ -18,6 +18,7 @@ from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.pack import copied
+from ..shown import shown
 from .joint_physics import JointPhysics, joint_forces
 
 # Forces of damping and stops, and their slopes, as the steps of `linearize` want them.
@@ -130,6 +131,7 @@ _TINY = 1e-30
 _STAGES = ((0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0))
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """One step of an integrator and its derivative: d(next) = A d(now) + B dtau.

@@ -17,6 +17,7 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name, checked, require_finite
 from ..model.model import Model
 from ..model.pack import copied
+from ..shown import shown
 from .integrators import integrate_motion
 from .joint_physics import JointPhysics, drive_forces, joint_forces
 from .kernels import simulation as kernels
@@ -28,6 +29,7 @@ Control = Callable[[float, Array, Array], npt.ArrayLike]
 _METHODS = {"semi_implicit": kernels.SEMI_IMPLICIT, "rkmk4": kernels.RKMK4, "variational": kernels.VARIATIONAL}
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """A simulated motion.

@@ -47,7 +47,7 @@ from .solids import Surface
 # Meshes that a robot description names, read by trimesh, which comes with the page's server.
 
 FORMATS = ("stl", "obj", "ply", "dae")
-"""Endings that are read; .dae, with its colour, where pycollada is installed. None of them leads to other files here."""
+"""Endings that are read; .dae, with its colour, where pycollada is installed. None leads to other files here."""
 MAX_SIZE = 64 * 2**20
 """Largest file [bytes]."""
 MOST_FACES = 100_000

@@ -15,6 +15,7 @@ from ...engine.fastcall.status import taken
 from ...errors import SingularityError
 from ...lie._arrays import listed
 from ...model.model import Model
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
 from ..hybrid import constrained_hybrid_dynamics
@@ -56,6 +57,7 @@ class Sensitivity:
         return self._of_parameters()
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ConstrainedDerivatives:
     """Derivatives of constrained dynamics.

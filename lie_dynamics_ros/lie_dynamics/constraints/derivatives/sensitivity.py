@@ -18,6 +18,7 @@ from ...lie._arrays import listed
 from ...model.arguments import validate_model
 from ...model.configuration import require_result
 from ...model.model import Model
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..forward import Baumgarte
 from ..inputs import read_states
@@ -29,6 +30,7 @@ from .loops import constraint_derivatives
 Array = npt.NDArray[np.float64]
 
 
+@shown
 class ConstrainedSensitivity(NamedTuple):
     """Derivatives of constrained dynamics along one parameter, or along each of k with one more axis (k, ...).
 

@@ -11,6 +11,7 @@ from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
@@ -21,6 +22,7 @@ from .crossings import Points, circles, side_of
 _UP = [0.0, -1.0, 0.0]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class FourBarArm(Mechanism):
     """The arm with its dimensions.

@@ -23,6 +23,7 @@ from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...model.model import Model
+from ...shown import shown
 from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
@@ -37,6 +38,7 @@ STROKE = 0.5, 1.5
 DOWN = (0.0, 0.0, -9.81)
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """A tree with the constraints that close it.

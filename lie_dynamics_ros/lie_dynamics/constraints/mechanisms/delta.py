@@ -13,6 +13,7 @@ from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates, six_legs
@@ -35,6 +36,7 @@ from .crossings import cosine_angle
 _TURNS = np.array(thirds())
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Delta(Mechanism, ABC):
     """A delta robot with its dimensions; legs are seen in frames turned by 0, 120 and 240 degrees about z.
@@ -116,6 +118,7 @@ class Delta(Mechanism, ABC):
         return q
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class RotaryDelta(Delta):
     """With arms on hinges.
@@ -145,6 +148,7 @@ class RotaryDelta(Delta):
         return np.stack([c * x - s * z, y, s * x + c * z], axis=-1)
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class LinearDelta(Delta):
     """With carriages on rails.

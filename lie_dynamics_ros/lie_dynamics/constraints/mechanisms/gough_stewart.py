@@ -11,6 +11,7 @@ from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ...stewart import RotaryPlatform, reference_platform
 from ..constraint_set import ConstraintSet
 from ..cut_joints import perpendicular
@@ -20,6 +21,7 @@ from .base import DOWN, Array, dimensions, placed, require_reach, shifted
 from .six_legs import Geometry, PointLegs, add_sliding_leg, home_of, plate_of
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class GoughStewart(PointLegs):
     """With sliding legs; z of a leg's frame points along the leg in the home configuration."""

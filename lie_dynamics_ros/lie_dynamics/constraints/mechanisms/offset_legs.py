@@ -11,6 +11,7 @@ from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ...stewart import OffsetPlatform, StewartPlatform, reference_platform
 from ...stewart.solvers.offset_legs import carried, distinct, found_from
 from ...stewart.solvers.reachability import longest_legs
@@ -21,6 +22,7 @@ from .base import DOWN, Array, dimensions, placed, require_reach, shifted
 from .six_legs import SixLegs, add_sliding_leg, home_of, plate_of
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class OffsetLegs(SixLegs):
     """Its output is the pose; x of a leg's frames is the first axis, z points to the other end at home.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
@@ -72,6 +73,7 @@ def four_bar(
     return Mechanism(model, ConstraintSet(model, [pin]), q, ("crank",), "coupler_tip")
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class FiveBar(Mechanism):
     """The five-bar linkage with its dimensions.

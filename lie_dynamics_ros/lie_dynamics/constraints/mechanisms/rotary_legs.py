@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ...stewart import RotaryPlatform, StewartError, horn_directions
 from ...stewart.geometry.checks import as_joint_centres
 from ..constraint_set import ConstraintSet
@@ -19,6 +20,7 @@ from .base import DOWN, Array, about_z, add_universal, dimensions, disc, placed,
 from .six_legs import PointLegs
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class RotaryLegs(PointLegs):
     """With cranks and rods; x of a leg's frame points along the crank at angle 0, z is the motor's axis.

@@ -14,6 +14,7 @@ from ...lie import SpatialInertia, se3
 from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from .base import STROKE, Array, Mechanism, add_universal, disc, real_pose, rod
 
 #: Length [m] and mass [kg] of a leg's cylinder, and of its piston.
@@ -32,6 +33,7 @@ class Geometry(Protocol):
         """Joint centres on the platform."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class SixLegs(Mechanism, ABC):
     """A free platform on six legs; its output is the pose.
@@ -69,6 +71,7 @@ class SixLegs(Mechanism, ABC):
         """Return which of a leg's coordinates a joint has."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class PointLegs(SixLegs, ABC):
     """On joints with a centre.

@@ -12,6 +12,7 @@ from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
@@ -35,6 +36,7 @@ _TURNS = np.array(thirds())
 _IN_PLANE = 1e-9
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ThreeRps(Mechanism):
     """The 3-RPS platform with its dimensions; its output is the pose, of which three numbers are free.

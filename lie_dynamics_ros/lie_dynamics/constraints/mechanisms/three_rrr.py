@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
@@ -30,6 +31,7 @@ from .crossings import Points, circles, real_roots, side_of
 _TURNS = np.array(thirds())
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class PlanarThreeRrr(Mechanism):
     """The planar 3-RRR platform with its dimensions.

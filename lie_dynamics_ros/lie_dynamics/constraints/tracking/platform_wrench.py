@@ -14,6 +14,7 @@ from ...lie._arrays import as_real
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..idle import HELD, idle_freedoms, listed_joints
 from ..inputs import require_constraints
@@ -28,6 +29,7 @@ COMPONENTS = ("moment_x", "moment_y", "moment_z", "force_x", "force_y", "force_z
 _SINGULAR = 1e-6
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class PlatformWrench:
     """A wrench that efforts of motors tell.

@@ -11,6 +11,7 @@ from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...shown import shown
 from ..forward_dynamics import _mask
 from ..inputs import evaluate
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives as _single
@@ -29,6 +30,7 @@ _NONE = np.zeros(0)
 _NO_TABLE = np.zeros((0, 0))
 
 
+@shown
 class ForwardDynamicsDerivatives(NamedTuple):
     """Derivatives of the accelerations that joint forces cause, each (..., nv, nv): [i, k] is that of qdd_i along k.
 

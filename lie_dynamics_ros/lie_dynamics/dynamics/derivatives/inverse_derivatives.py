@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...model.arguments import require_model, zero_velocity
 from ...model.model import Model
+from ...shown import shown
 from ..inputs import evaluate
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
@@ -20,6 +21,7 @@ _empty = np.empty
 _new = tuple.__new__
 
 
+@shown
 class InverseDynamicsDerivatives(NamedTuple):
     """Derivatives of the joint forces of a motion, each (..., nv, nv): entry [i, k] is that of tau_i along k.
 

@@ -11,6 +11,7 @@ from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...shown import shown
 from ..inputs import evaluate
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
 from .forward_derivatives import forward_dynamics_derivatives
@@ -19,6 +20,7 @@ from .user_second_derivatives import user_second_derivatives
 Array = npt.NDArray[np.float64]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class SecondDerivatives:
     """Second derivatives of joint forces: of one number, (..., nv, nv), or of all, (..., nv, nv, nv), the force first.

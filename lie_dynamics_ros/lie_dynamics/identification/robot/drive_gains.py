@@ -22,6 +22,7 @@ from ...errors import InputError
 from ...lie import SpatialInertia
 from ...model.arguments import require_model
 from ...model.model import Model
+from ...shown import shown
 from ..recordings import even_times
 from .payload import Arrays, friction_as, three_of, transfer
 from .problems import RecordingError, stop_at
@@ -38,6 +39,7 @@ _CUT = 1e-7
 _BLOCK = 1.0
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class DriveGains:
     """Gains of drives, and how well they are known.

@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...lie import SpatialInertia, inertial_parameters
 from ...model.arguments import require_model
 from ...model.model import Model
+from ...shown import shown
 from .. import consistency
 from ..consistent_fit import consistent_fit
 from ..estimation import chosen_bodies
@@ -32,6 +33,7 @@ LEAST_MASS = 1e-2
 _ROUNDS = 3
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
     """A payload, and how well it is known.

@@ -16,6 +16,7 @@ from ...dynamics.mass_matrix_solution import solve_mass_matrix
 from ...files import write_file
 from ...model.model import Model
 from ...model.urdf_inertias import LOSSES, with_inertias
+from ...shown import shown
 from ..base_parameters import BaseParameters
 from .problems import Problem
 from .samples import Measured, measured, moving_of
@@ -23,6 +24,7 @@ from .samples import Measured, measured, moving_of
 Array = npt.NDArray[np.float64]
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """Efforts of a motion, measured and predicted, n samples.
@@ -76,6 +78,7 @@ class Prediction:
         return before, after
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class IdentifiedRobot:
     """What was identified.

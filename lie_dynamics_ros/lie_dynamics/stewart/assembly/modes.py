@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
+from ...shown import shown
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.platform import StewartPlatform
@@ -250,6 +251,7 @@ _NOISE = 1e-14
 _HARMLESS = 1.0
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class AssemblyModes:
     """All poses of a platform for given lengths.

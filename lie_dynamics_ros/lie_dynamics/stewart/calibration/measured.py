@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...lie import se3, so3
 from ...lie._arrays import number_of, real_numbers
+from ...shown import shown
 from ...texts import quoted
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
@@ -43,6 +44,7 @@ _FOLDS = 5
 _TOO_FAR = 0.5
 
 
+@shown
 @dataclass(frozen=True)
 class MeasuredCalibration:
     """Outcome of `calibrate_measured`.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...lie import se3
 from ...lie._arrays import count_of, number_of
+from ...shown import shown
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import points_of
@@ -27,6 +28,7 @@ _WORST_CONDITION = 5.0
 _STEPS = 9
 
 
+@shown
 @dataclass(frozen=True)
 class PlannedPoses:
     """Poses that are worth measuring.

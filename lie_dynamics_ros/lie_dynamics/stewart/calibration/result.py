@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...lie import se3, so3
+from ...shown import shown
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import Array
@@ -32,6 +33,7 @@ class DesignFrames:
     further: tuple[DisplacementSensor, ...] = ()
 
 
+@shown
 @dataclass(frozen=True)
 class CalibrationResult:
     """Outcome of `calibrate`.

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from ...lie import se3, so3
 from ...lie._arrays import numbers
+from ...shown import shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
@@ -36,6 +37,7 @@ _SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
 _ALONG = 1e-9
 
 
+@shown
 @dataclass(frozen=True, eq=False, init=False)
 class OffsetPlatform:
     """A Gough-Stewart platform with offset universal (Cardan) joints at both ends of its legs (6-UCU).

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...shown import shown
 from ...texts import quoted
 from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
 from . import inverse_kinematics as ik
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _SUSPICIOUS_SIZE = 50.0
 
 
+@shown
 @dataclass(frozen=True, eq=False, init=False)
 class StewartPlatform:
     """Geometry of a Gough-Stewart platform; immutable, compared by identity.

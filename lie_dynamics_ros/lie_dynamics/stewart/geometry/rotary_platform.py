@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from ...lie import se3
 from ...lie._arrays import numbers
+from ...shown import shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
@@ -46,6 +47,7 @@ PLACES_AHEAD = 33
 BRANCHES = np.array(list(product((0, 1), repeat=N_LEGS)))
 
 
+@shown
 @dataclass(frozen=True, eq=False, init=False)
 class RotaryPlatform:
     """Geometry of a platform on six rotary legs; immutable, compared by identity.

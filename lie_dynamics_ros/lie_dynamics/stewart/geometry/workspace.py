@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
+from ...shown import shown
 from ..errors import StewartError
 from .inverse_kinematics import Array, as_pose
 from .platform import StewartPlatform, require_platform
@@ -18,6 +19,7 @@ _COORDINATES = get_args(Coordinate)
 _N_POSITIONS = 3
 
 
+@shown
 @dataclass(frozen=True)
 class WorkspaceSlice:
     """Poses over a grid of two coordinates, the other four fixed.

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3, so3
+from ...shown import shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
@@ -131,6 +132,7 @@ _SINGULAR_CONDITION = 1e7
 _RELATIVE_TOLERANCE = 1e-10
 
 
+@shown
 @dataclass(frozen=True)
 class ForwardKinematicsResult:
     """Outcome of `solve_forward_kinematics`; scalars for one problem, arrays (...) for a batch.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...lie import se3
+from ...shown import shown
 from ..assembly.modes import AssemblyModes, assembly_modes
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
@@ -39,6 +40,7 @@ class StopReason(Enum):
     """More steps would have been needed than ``max_steps`` allows."""
 
 
+@shown
 @dataclass(frozen=True, eq=False)
 class ColdStart:
     """Result of `solve_from_home`.

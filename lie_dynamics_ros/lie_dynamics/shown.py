@@ -1,0 +1,58 @@
+"""How models and results show themselves: `repr` on a few lines, and tables in notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+MOST_NUMBERS = 8
+"""Larger arrays are shown by their shapes."""
+LONGEST = 160
+"""Characters of what else there is."""
+_Class = TypeVar("_Class", bound=type)
+
+
+def shown(cls: _Class) -> _Class:
+    """Give a dataclass or named tuple a short `repr`, large arrays by their shapes, and a table in notebooks."""
+    cls.__repr__ = _text  # type: ignore[method-assign, assignment]
+    cls._repr_html_ = _table  # type: ignore[attr-defined]
+    return cls
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in HTML; all texts are escaped."""
+    top = "".join(f"<th>{html.escape(word)}</th>" for word in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{html.escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def value_text(value: Any) -> str:
+    """Return a value on one line: small arrays with four digits, large ones by their shapes."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        if value.size > MOST_NUMBERS:
+            return f"array {value.shape}"
+        return np.array2string(value, precision=4, separator=", ", max_line_width=10**6).replace("\n", "")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    words = " ".join(repr(value).split())
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
+
+
+def _parts(result: Any) -> Iterator[tuple[str, str]]:
+    names = getattr(result, "_fields", None) or [f.name for f in fields(result) if f.repr]
+    for name in names:
+        if not name.startswith("_"):
+            yield name, value_text(getattr(result, name))
+
+
+def _text(self: Any) -> str:
+    inner = ",\n    ".join(f"{name}={value}" for name, value in _parts(self))
+    return f"{type(self).__name__}(\n    {inner})"
+
+
+def _table(self: Any) -> str:
+    return table(type(self).__name__, ("", "value"), _parts(self))
