@@ -136,6 +136,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             self.settings["singularity_warning"],
             core.time_to_singularity,
             lambda: residuals(core, answer),
+            core.refuted,
         )
         if answer.refusal is not None:
             raise answer.refusal

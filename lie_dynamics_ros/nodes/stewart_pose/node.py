@@ -169,7 +169,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if not (stamp.sec or stamp.nanosec):
             stamp = Time(nanoseconds=answer.state.stamp).to_msg()
         outputs, tracked = self._outputs, answer.tracked
-        self._certainty.report(tracked, stamp, self.settings["singularity_warning"], tracked.time_to_singularity)
+        warning, ahead = self.settings["singularity_warning"], tracked.time_to_singularity
+        self._certainty.report(tracked, stamp, warning, ahead, refuted=core.refuted)
         if answer.refusal is not None:
             raise answer.refusal
         if not tracked.write_covariance(outputs.covariance_matrix, LINEAR_FIRST):

@@ -60,13 +60,16 @@ class Certainty:
         warning: float,
         time_to_singularity: Callable[[float], float],
         more: Callable[[], Mapping[str, str]] = dict,
+        refuted: bool = False,
     ) -> None:
         """Say what became of the sample of a time, with more values, and warn of a singularity ahead.
+
+        A start that samples have ``refuted`` makes all wrong that is followed from it: that is said with each.
 
         That is one less than ``warning`` seconds ahead; ``time_to_singularity(horizon)`` tells when [s].
         """
         if self._output.heard:
-            self._say(tracked, stamp, more())
+            self._say(tracked, stamp, more(), refuted)
         now = nanoseconds(stamp)
         if not tracked.valid or abs(now - self._looked) < self.look_every or warning <= 0.0:
             return
@@ -88,17 +91,18 @@ class Certainty:
         values = {"status": word.upper(), "certified": "false", "continued": "false", "message": message}
         self._send(level, f"{word}, {message}" if lost or faults else word, values | {"left_out": faults}, stamp)
 
-    def _say(self, tracked: Tracked, stamp: Time, more: Mapping[str, str]) -> None:
-        word = word_for(tracked, self._what)
+    def _say(self, tracked: Tracked, stamp: Time, more: Mapping[str, str], refuted: bool) -> None:
+        word = word_for(tracked, self._what) + (", refuted" if refuted else "")
         level = DiagnosticStatus.WARN
         if tracked.certified:
             level = DiagnosticStatus.OK
-        elif not tracked.valid or tracked.status is TrackingStatus.AMBIGUOUS:
+        elif refuted or not tracked.valid or tracked.status is TrackingStatus.AMBIGUOUS:
             level = DiagnosticStatus.ERROR
         values = {
             "status": tracked.status.name,
             "certified": str(tracked.certified).lower(),
             "continued": str(tracked.continued).lower(),
+            "refuted": str(refuted).lower(),
             "message": tracked.message,
             **more,
         }

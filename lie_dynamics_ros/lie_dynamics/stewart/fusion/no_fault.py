@@ -6,10 +6,12 @@ import math
 from collections import deque
 from collections.abc import Iterable
 
-from .samples import ROOMS, Belief, Model, Sample
+from .samples import Belief, Model, Sample
 
 #: Readings fit together when their chi-square is within so many standard deviations of its mean.
 TOO_FAR = 6.0
+#: How many times the jerk of its model a disturbed motion may have, in small steps: more than it needs is unlikely.
+_ROOMS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 
 
 class NoFault:
@@ -43,7 +45,7 @@ class NoFault:
         """Take samples, whose `use` are the readings that count here; return whether the numbers still hold."""
         for sample in samples:
             tries = []
-            for room in (1.0, *ROOMS):
+            for room in (1.0, *_ROOMS):
                 belief, given = self.belief.copy(), sample.without(slice(0), room)
                 cost = self._model.step(belief, given, self._model.no_bank)
                 if not math.isnan(cost):
