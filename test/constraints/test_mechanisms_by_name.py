@@ -309,3 +309,57 @@ def test_no_configuration_is_an_answer():
         made = mechanism(name)
         with pytest.raises(InputError, match=r"above zero|longer than zero"):
             made.assembly_modes(-made.motors(made.q))
+
+
+#: Dimensions of each leg, as they come out of a workshop.
+UNEQUAL = {
+    "delta": {
+        "base_radius": [0.2, 0.199, 0.2015],
+        "platform_radius": (0.05, 0.051, 0.049),
+        "arm": [0.3, 0.299, 0.3005],
+        "forearm": [0.8, 0.802, 0.797],
+        "rod_spacing": [0.1, 0.11, 0.1],
+        "angle": [0.3, 0.25, 0.35],
+        "tower_angles": (0.01, 2.1, 4.18),
+    },
+    "linear delta": {
+        "base_radius": [0.25, 0.248, 0.2515],
+        "platform_radius": [0.05, 0.052, 0.05],
+        "forearm": np.array([0.35, 0.3485, 0.351]),
+        "rail_angle": [1.57, 1.56, 1.58],
+        "slide": [0.6, 0.61, 0.59],
+        "tower_angles": (0.0, 2.1, 4.2),
+    },
+    "3-RPS": {"base_radius": [0.3, 0.29, 0.31], "platform_radius": [0.15, 0.16, 0.145]},
+    "6-RUS": {"crank": [0.06, 0.061, 0.059, 0.06, 0.062, 0.06], "rod_length": [0.2, 0.201, 0.199, 0.2, 0.2, 0.202]},
+}
+
+
+@pytest.mark.parametrize("name", UNEQUAL)
+def test_legs_that_differ(name, rng):
+    """Loops close, inverse kinematics find what `assemble` found, and what random starts find is among all modes."""
+    made = mechanism(name, **UNEQUAL[name])
+    assert np.abs(constraint_error(made.model, made.constraints, made.q)).max() < 1e-12
+    for q in (made.q, *(moved(made, rng, 0.01) for _ in range(2))):
+        found = made.configuration(made.output(q))
+        assert apart(made, q, found) < 1e-9
+    modes, _ = every_mode_is_found(made, made.motors(q), 6)
+    assert modes.complete and min(apart(made, q, x) for x in modes.q) < 1e-8
+    key = next(iter(UNEQUAL[name]))
+    for wrong, words in (([*UNEQUAL[name][key][:-2], -1.0, 1.0], r"leg [25] is none"), ([0.2, 0.2], r"numbers above")):
+        with pytest.raises(DescriptionError, match=f"{key}: .*{words}"):
+            mechanism(name, **{key: wrong})
+
+
+def test_a_delta_whose_legs_differ_stands_where_spheres_cross():
+    """Each rod ends on a sphere about its carriage: Pythagoras in the plane of its tower."""
+    radius, rods, end = UNEQUAL["linear delta"]["base_radius"], UNEQUAL["linear delta"]["forearm"], 0.05
+    made = mechanism("linear delta", base_radius=radius, forearm=rods)
+    place, expected = np.array([0.02, -0.01, 0.3]), []
+    for k, a in enumerate(np.radians([0, 120, 240])):
+        x, y = np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) @ place[:2]
+        expected.append(place[2] + np.sqrt(rods[k] ** 2 - (x + end - radius[k]) ** 2 - y**2))
+    assert np.abs(made.inverse_kinematics(place) - expected).max() < 1e-14
+    with pytest.raises(InputError, match="slide_2"):
+        short = mechanism("linear delta", forearm=[0.35, 0.2, 0.35], base_radius=[0.25, 0.2, 0.25])
+        short.inverse_kinematics([0.1, -0.2, 0.3])

@@ -188,6 +188,11 @@ def about_z(angle: float) -> Array:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
+def for_legs(value: npt.ArrayLike, legs: int = 3) -> Array:
+    """Return a dimension for each leg (legs,), which may be one number for all."""
+    return np.array(np.broadcast_to(np.asarray(value, dtype=float), (legs,)))
+
+
 def thirds() -> list[Array]:
     """Return the rotations about z by 0, 120 and 240 degrees, of three legs."""
     return [about_z(2.0 * np.pi * k / 3.0) for k in range(3)]
@@ -211,11 +216,13 @@ def add_universal(
     builder.add(body, f"{body}_cross", jt.revolute(axes[1]), shifted(z=offset), inertia, f"{joint}_2")
 
 
-def dimensions(signed: str = "", from_zero: str = "", per_leg: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+def dimensions(
+    signed: str = "", from_zero: str = "", per_leg: str = "", legs: int = 6
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function refuse, by a DescriptionError, what is no dimension: all are above zero but those named here.
 
-    Those named `per_leg` may be six numbers. What kind of thing is expected follows from what stands there when it is
-    left out: a number, so many numbers, a truth value. None says nothing.
+    Those named `per_leg` may be one number for each of so many `legs`. What kind of thing is expected follows from what
+    stands there when it is left out: a number, so many numbers, a truth value. None says nothing.
     """
 
     def decorated(make: Callable[P, T]) -> Callable[P, T]:
@@ -232,12 +239,17 @@ def dimensions(signed: str = "", from_zero: str = "", per_leg: str = "") -> Call
                     wanted = "" if isinstance(value, (bool, np.bool_)) else "True or False is"
                 elif isinstance(default, (float, tuple)) and key != "gravity":
                     least = -np.inf if key in signed.split() else 0.0
-                    many = key in per_leg.split() and isinstance(value, (list, tuple, np.ndarray)) and np.shape(value)
-                    wanted = _wanted(value, (6,) if many else np.shape(default), least, key in from_zero.split())
+                    many = key in per_leg.split() and (isinstance(value, (list, tuple)) or np.ndim(value) > 0)
+                    wanted = _wanted(value, (legs,) if many else np.shape(default), least, key in from_zero.split())
                 else:
                     continue
                 if wanted:
                     text = f"{make.__name__}: {key}: {wanted} expected, got {value!r}"
+                    each = list(value) if key in per_leg.split() and isinstance(value, (list, tuple)) else []
+                    least, zero = -np.inf if key in signed.split() else 0.0, key in from_zero.split()
+                    bad = [k for k, one in enumerate(each, start=1) if _wanted(one, (), least, zero)]
+                    if len(each) == legs and bad:
+                        text += f"; that of leg {bad[0]} is none"
                     raise DescriptionError(text, name=key, value=value)
             return make(*args, **named)
 
