@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...lie._arrays import number_of
 from ..errors import StewartError
 from ..geometry.inverse_kinematics import Array
+from ..geometry.rotary_platform import RotaryPlatform
 from .kernels import time_law
 from .limits import CommandLimits
 from .load import PlatformLoad
@@ -216,7 +217,9 @@ def time_path(
     start_rate = number_of("start_rate", start_rate, "a number of at least 0", lambda x: 0.0 <= x < 1e9)
     begin, span = float(path.knots[0]), path.length
     found: PlannedMotion | float | None = None
-    for finer in FINER if fault is None or fault.kind != "force" else ():
+    # Where a rotary leg ends to reach, rates are without bound: of such paths nothing is said of times.
+    hopeless = fault is not None and (fault.kind == "force" or isinstance(limits.platform, RotaryPlatform))
+    for finer in () if hopeless else FINER:
         found = _TimeLaw.of(path, limits, load, *_grid(path, finer * steps)).fastest(start_rate**2)
         if found is not None:
             break

@@ -60,7 +60,7 @@ class PathSamples:
             rows = np.empty((len(s), path_points.N_POINT))
             path_points.points(path.segments, path.frame, s, segment, rows)
             table[:, : path_points.N_POINT] = rows
-            write_rotary(platform, load, table)
+            write_rotary(platform, load, limits.condition, table)
             return cls(limits, s, table)
         table, work = np.empty((len(s), legs.N_SAMPLE)), np.empty((6, legs.N_WORK))
         size = platform.characteristic_length
@@ -147,32 +147,35 @@ class PathSamples:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def write_rotary(platform: RotaryPlatform, load: PlatformLoad | None, table: Array) -> None:
+def write_rotary(platform: RotaryPlatform, load: PlatformLoad | None, most: float, table: Array) -> None:
     """Fill in the table of `PathSamples`, which holds the path, for rotary legs: angles and torques.
 
-    Where a leg does not reach, its angle is NaN, and what follows from it zero, the condition number infinite.
+    Where a leg does not reach, its angle is NaN, what follows from it zero, and the condition number infinite; that is
+    exact where it may be above a limit.
     """
     T, slope, bend = PathPoints.of(table)
-    count, size = len(T), platform.characteristic_length
+    count, size = len(T), np.repeat((platform.characteristic_length, 1.0), 3)
     angles = platform.reached_angles(T)
-    there = np.asarray(np.isfinite(angles).all(axis=1))
+    good = np.asarray(np.isfinite(angles).all(axis=1))
     held = np.where(np.isfinite(angles), angles, 0.0)
     first, second = platform.derivatives(T, held, slope, bend)
-    rods = ik.leg_vectors(platform.tips(held), platform.platform_points, T) / platform.rods[:, None]
-    levers = (rods * platform.tip_rates(held)).sum(axis=-1)
-    units = rods @ T[:, :3, :3]
-    J = np.concatenate([np.cross(platform.platform_points, units), units], axis=-1) / levers[..., None]
-    good = there & np.isfinite(J).all(axis=(1, 2))
+    J = platform.jacobian(T, angles=held)
+    good &= np.isfinite(J).all(axis=(1, 2))
     J = np.where(good[:, None, None], J, np.eye(6))
-    values = np.linalg.svd(J / np.repeat((size, 1.0), 3), compute_uv=False)
-    condition = np.where(good, values[:, 0] / values[:, -1], np.inf)
+    determinant = np.linalg.det(J)
+    good &= determinant != 0.0
+    J = np.where(good[:, None, None], J, np.eye(6))
+    inverse = np.linalg.inv(J)
+    condition = np.linalg.norm(J / size, axis=(1, 2)) * np.linalg.norm(inverse * size[:, None], axis=(1, 2))
+    near = good & ~(condition <= most)
+    condition[near] = ik.condition_numbers(J[near], platform.characteristic_length)
     good &= condition < 1.0 / SINGULAR
     table[:, legs.LENGTHS : legs.SLOPE] = angles
     table[:, legs.SLOPE : legs.BEND] = np.where(good[:, None], first, 0.0)
     table[:, legs.BEND : legs.DETERMINANT] = np.where(good[:, None], second, 0.0)
-    table[:, legs.DETERMINANT] = np.linalg.det(J)
-    table[:, legs.CONDITION] = condition
+    table[:, legs.DETERMINANT] = determinant
+    table[:, legs.CONDITION] = np.where(good, condition, np.inf)
+    table[:, legs.FORCES :] = 0.0
     if load is not None:
-        turned = np.swapaxes(np.where(good[:, None, None], J, np.eye(6)), 1, 2)
-        torques = np.linalg.solve(turned, load.needed_wrenches(T, slope, bend))
+        torques = np.swapaxes(inverse, 1, 2) @ load.needed_wrenches(T, slope, bend)
         table[:, legs.FORCES :] = np.where(good[:, None, None], torques, 0.0).reshape(count, 18)
