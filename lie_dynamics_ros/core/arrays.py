@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..lie_dynamics.arrays import Array as Array
+
 LARGEST_NORM = 1e154
 SHORT = 18
 """Length up to which ``math.hypot`` takes less time than BLAS."""

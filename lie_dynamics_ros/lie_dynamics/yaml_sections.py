@@ -8,10 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Array
 from .texts import LARGEST, MAX_NAME, listed, quoted, shortened
 from .yaml_text import MAX_SIZE, TEXT, MakeError, load_yaml
-
-Array = npt.NDArray[np.float64]
 
 _KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "a boolean", type(None): "nothing"}
 

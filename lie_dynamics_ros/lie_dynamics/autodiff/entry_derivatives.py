@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..lie import quaternion, so3
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 
 class Dynamics(NamedTuple):

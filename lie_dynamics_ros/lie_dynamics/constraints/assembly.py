@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..lie._arrays import as_numbers, count_of, number_of
@@ -18,8 +19,6 @@ from .constraint_set import ConstraintSet
 from .forward import as_mask
 from .inputs import read_states, refuse_upside_down
 from .quantities import ConstraintQuantities, constraint_quantities, loop_tables
-
-Array = npt.NDArray[np.float64]
 
 #: Singular values of A that are smaller, relative to the largest, count as zero.
 RANK_CUT = 1e-10

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array, Mask
 from ..engine.lanes import LANES
 from ..errors import DescriptionError, InputError
 from ..model import layout
@@ -20,7 +20,6 @@ from .kernels import loops as lk
 from .loop import Loop
 from .user import UserConstraint
 
-Array = npt.NDArray[np.float64]
 Constraint = Loop | Coupling | UserConstraint
 
 
@@ -81,7 +80,7 @@ class ConstraintSet:
         self.size: int = ends[-1] if ends else 0
         self._joints, self._structure = model.joints, _structure(model)
         self._made_of = model, given
-        self._spins: dict[bytes, tuple[int, npt.NDArray[np.bool_]]] = {}  # known to `idle`
+        self._spins: dict[bytes, tuple[int, Mask]] = {}  # known to `idle`
         self._pack(model)
         self._frozen = True
 

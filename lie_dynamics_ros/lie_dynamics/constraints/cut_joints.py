@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from .kernels import loops as lk
-
-Array = npt.NDArray[np.float64]
 
 #: Number of scalar constraints of each cut joint.
 SIZES = {

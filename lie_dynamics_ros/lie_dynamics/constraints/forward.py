@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..model.layout import OK
@@ -15,7 +16,6 @@ from .constraint_set import ConstraintSet
 from .inputs import ConstrainedDynamics, States, read_states, refuse
 from .kernels import constrained_dynamics as ck
 
-Array = npt.NDArray[np.float64]
 _NO_MASK = np.zeros(0, np.bool_)
 _EMPTY = np.zeros(0)
 _kernel = ck.constrained_dynamics

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..lie._arrays import listed
+from ..lie._arrays import flatten_batch
 from ..model.arguments import zero_velocity
 from ..model.layout import OK
 from ..model.model import Model
@@ -19,8 +19,6 @@ from .inverse import distribute
 from .kernels import constrained_dynamics as ck
 from .quantities import quantities_of, tables_of
 from .resolution import objective
-
-Array = npt.NDArray[np.float64]
 
 _NONE = np.zeros(0)
 
@@ -97,7 +95,7 @@ def constrained_hybrid_dynamics(
     full = States(
         states.batch,
         states.extended,
-        {**states.arrays, "qdd": listed(found.qdd)},
+        {**states.arrays, "qdd": flatten_batch(found.qdd)},
         states.f_ext,
     )
     tables = tables_of(model, constraints, full)
@@ -155,7 +153,7 @@ def _refuse(
     if stabilization is not None:
         f, z = stabilization.frequency, stabilization.damping_ratio
         target = target + 2.0 * z * f * quantities.rate[at] + f * f * quantities.error[at]
-    rest = np.abs(quantities.jacobian[at] @ listed(found.qdd)[at] + target)
+    rest = np.abs(quantities.jacobian[at] @ flatten_batch(found.qdd)[at] + target)
     name = max(constraints.slices, key=lambda key: float(rest[constraints.slices[key]].max()))
     worst = float(rest[constraints.slices[name]].max())
     rank = int(np.atleast_1d(found.rank).flat[at])

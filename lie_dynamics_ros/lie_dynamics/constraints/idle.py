@@ -16,6 +16,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.jacobians import jacobian
 from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..dynamics.mass_matrix import mass_matrix
@@ -28,7 +29,6 @@ from .loop import Loop
 from .quantities import constraint_bias, constraint_error, constraint_jacobian
 from .resolution import RANK_CUT
 
-Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 #: Singular values of constraints and held joints together that are smaller, relative to the largest, hold nothing.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread
 from ..engine.compile import COMPILED
 from ..errors import InputError, SingularityError
@@ -20,7 +21,6 @@ from .constraint_set import ConstraintSet
 from .kernels import loops as lk
 from .loop import Loop
 
-Array = npt.NDArray[np.float64]
 _FLOAT = np.dtype(np.float64)
 _NO_WRENCH = np.zeros((0, 0))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.mass_matrix import mass_matrix
-from ..engine.fastcall.status import taken
+from ..engine.fastcall.status import raise_if_rejected
 from ..errors import InputError
-from ..lie._arrays import as_numbers, listed
+from ..lie._arrays import as_numbers, flatten_batch
 from ..model.arguments import validate_model
 from ..model.configuration import require_finite
 from ..model.model import Model
@@ -17,11 +18,9 @@ from .constraint_set import ConstraintSet
 from .forward import as_mask
 from .idle import idle_motion, refuse_rank
 from .inputs import ConstrainedDynamics, States, read_states
-from .kernels.sharing import share
+from .kernels.force_distribution import distribute_forces
 from .quantities import tables_of
 from .resolution import PLAIN_CUT, Objective, objective, resolve
-
-Array = npt.NDArray[np.float64]
 
 
 @validate_model
@@ -101,7 +100,7 @@ def passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike |
         return np.zeros(states.arrays["qd"].shape)
     given = as_numbers(passive_torque, "passive_torque").real
     try:
-        passive = np.array(listed(np.broadcast_to(given, (*states.batch, model.nv))), order="C")
+        passive = np.array(flatten_batch(np.broadcast_to(given, (*states.batch, model.nv))), order="C")
         require_finite(passive, "passive_torque", model)
     except ValueError:
         raise InputError(
@@ -138,7 +137,7 @@ def distribute(
     out = np.empty((count, size + n))
     out[:, size - 2] = -1.0
     quick = constraints._packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out
-    if bounds is not None or taken(share(*quick)) > 0:
+    if bounds is not None or raise_if_rejected(distribute_forces(*quick)) > 0:
         for s in np.flatnonzero(out[:, size - 2] < 0.0):
             A = matrix[s, 1:].T
             active, held = A[:, mask], A[:, ~mask]

@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError
 from ..lie import se3
 from .cut_joints import SIZES, WITH_AXIS, WITH_SECOND_AXIS
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import SingularityError
 from ..lie._arrays import count_of, number_of
 from ..model.arguments import validate_model
@@ -16,7 +17,6 @@ from .forward import CHUNK, pack_extra, workspace
 from .inputs import read_states, refuse
 from .kernels.constrained_dynamics import constrained_dynamics
 
-Array = npt.NDArray[np.float64]
 _NONE = np.zeros(0)
 _NO_MASK = np.zeros(0, np.bool_)
 

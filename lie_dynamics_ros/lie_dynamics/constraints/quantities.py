@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.fastcall.status import taken
+from ..arrays import Array
+from ..engine.fastcall.status import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 from ..model.arguments import validate_model
@@ -17,8 +18,6 @@ from ..shown import shown
 from .constraint_set import ConstraintSet
 from .inputs import States, read_states, refuse_upside_down
 from .kernels import loops as lk
-
-Array = npt.NDArray[np.float64]
 
 
 @shown
@@ -106,7 +105,7 @@ def loop_tables(
     values = np.empty((count, lk.VALUE_ROWS, size), q.dtype)
     wrenches = np.empty((count, len(scalars), 6), q.dtype)
     if count:
-        taken(lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches))
+        raise_if_rejected(lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches))
     return matrix, values, wrenches
 
 

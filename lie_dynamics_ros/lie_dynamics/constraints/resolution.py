@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie._arrays import as_numbers
-
-Array = npt.NDArray[np.float64]
 
 #: Singular values that are smaller, relative to the norm of A, count as zero.
 RANK_CUT = 1e-10

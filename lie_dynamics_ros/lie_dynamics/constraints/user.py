@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 # Central differences of order six: nodes and weights of the first and second derivative.
 _NODES = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])

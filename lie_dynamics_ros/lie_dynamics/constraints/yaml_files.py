@@ -23,8 +23,8 @@ from collections.abc import Iterable
 from os import PathLike
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError
 from ..lie import quaternion, se3, so3
 from ..model.model import Model
@@ -32,8 +32,6 @@ from ..yaml_sections import Section, read_section
 from .coupling import Coupling, mimic_couplings
 from .loop import Loop
 from .user import UserConstraint
-
-Array = npt.NDArray[np.float64]
 
 _KEYS = ("loops", "couplings", "mimics")
 _LOOP_KEYS = ("name", "kind", "first", "second", "axis", "second_axis", "length")

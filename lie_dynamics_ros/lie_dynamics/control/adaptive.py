@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
@@ -17,8 +18,6 @@ from .momentum_prediction import MomentumPrediction
 from .passivity import SlidingReference, armature, sliding_reference
 from .slotine_li import slotine_li_regressor
 from .tracking_error import gains
-
-Array = npt.NDArray[np.float64]
 
 SMOOTH = 0.03
 """Desired speed from which on dry friction is compensated by three quarters [rad/s, m/s]."""

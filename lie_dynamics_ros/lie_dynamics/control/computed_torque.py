@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.mass_matrix import gravity_force
 from ..model.arguments import require_model
 from ..model.configuration import rates
@@ -12,8 +13,6 @@ from ..model.model import Model
 from .kernels.laws import DONE, linear_law
 from .robots import Robot, inverse_dynamics, require_robot
 from .tracking_error import TrackingError, gains, gradient, tracking_error
-
-Array = npt.NDArray[np.float64]
 
 
 def computed_torque(

@@ -7,13 +7,12 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import LieDynamicsError
 from .kernels.signals import within
 from .robots import Robot, forward_dynamics
 
-Array = npt.NDArray[np.float64]
 JUMP = 5.0
 """Changes of an acceleration from one state to the next that tell something, whatever the noise [rad/s^2, m/s^2]."""
 LITTLE = 0.1

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-import numpy.typing as npt
-
-Array = npt.NDArray[np.float64]
+from ..arrays import Array
 
 LONGEST = 32
 """Efforts that are remembered."""

@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.fastcall.status import taken
+from ..arrays import Array
+from ..engine.fastcall.status import raise_if_rejected
 from ..lie import inertial_parameters
 from .kernels.inertia_set import FARTHEST, learn
-
-Array = npt.NDArray[np.float64]
 
 STEEPEST = 0.25
 """Largest slope of R over Z, that of 1 / (1 + exp(-z)) at 0."""
@@ -93,7 +92,8 @@ class InertiaSet:
         """
         self._step[0] = step
         moved, pseudo = np.empty_like(coordinates), np.empty_like(coordinates)
-        done = taken(learn(coordinates, slope, bodies, self._step, self.factor, dual, *self._room, moved, pseudo))
+        given = coordinates, slope, bodies, self._step, self.factor, dual
+        done = raise_if_rejected(learn(*given, *self._room, moved, pseudo))
         return (moved, pseudo) if done == 1 else None
 
     def carried(self, slope: Array) -> Array:

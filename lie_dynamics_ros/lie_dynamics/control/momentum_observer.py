@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.jacobians import jacobian
 from ..dynamics.losses import joint_losses
 from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..model.arguments import require_model
 from ..model.model import Model
 from .tracking_error import gains
-
-Array = npt.NDArray[np.float64]
 
 
 class MomentumObserver:

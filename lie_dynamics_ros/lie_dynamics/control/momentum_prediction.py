@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.losses import joint_losses
 from ..errors import InputError
 from ..lie import inertial_parameters
@@ -14,10 +15,8 @@ from ..model import layout
 from ..model.model import Model
 from ..model.user_joints import extend
 from .kernels.momentum import momentum_terms
-from .kernels.prediction import digest
+from .kernels.prediction import update
 from .passivity import armature
-
-Array = npt.NDArray[np.float64]
 
 PREDICTION_RATE = 87.5
 """Of learning where equations are plenty [1/s], for all entries of R: slower, pushes are forgotten too late."""
@@ -156,7 +155,7 @@ class MomentumPrediction:
         share = period / self.memory
         numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left, TIE
         coordinates = (self._coordinates @ parameters[..., None]).reshape(-1)
-        done = digest(
+        done = update(
             self._p[before], p, self._h[before], h, self._velocity[before], self._velocity[now], effort,
             shift, self._weight, numbers, self._parameters, coordinates, row, self._filtered,
             self._information, self._friction, left, root, nearest, self.friction,

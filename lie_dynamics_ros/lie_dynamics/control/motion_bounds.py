@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from ..engine.fastcall.status import taken
+from ..arrays import Array
+from ..engine.fastcall.status import raise_if_rejected
 from .kernels.laws import DONE
 from .kernels.nearest import LIMITS, WORK_ROWS, motion_bounds, nearest_within
 from .kernels.signals import APPROACH
 
-Array = npt.NDArray[np.float64]
 BACK = 0.02
 """How far beyond a limit a joint is led back as fast as from farther away [rad, m]."""
 
@@ -68,5 +67,5 @@ class MotionBounds:
     def _nearest(self, metric: Array, wanted: Array, bounds: Array) -> Array:
         found = np.empty(len(wanted))
         # Within, in any case.
-        taken(nearest_within(metric, wanted, bounds[0], bounds[1], found, self._factor, self._work))
+        raise_if_rejected(nearest_within(metric, wanted, bounds[0], bounds[1], found, self._factor, self._work))
         return found

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.losses import joint_losses
 from ..geometry.coriolis import coriolis_product
@@ -17,8 +18,6 @@ from ..model.configuration import rates
 from ..model.model import Model
 from .kernels.laws import DONE, sliding_motion
 from .tracking_error import gains, position_rate, tracking_error
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from .kernels import plausibility as k
 
-Array = npt.NDArray[np.float64]
 UNLIMITED = 20.0
 """Taken for the largest speed of joints without a limit [rad/s, m/s]."""
 FIRST = 20

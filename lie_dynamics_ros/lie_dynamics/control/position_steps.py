@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ..arrays import Array
+
 COARSEST = 2.0 * np.pi / 2**12
 """Step of a position that has not changed yet; what changes by more moves [rad, m]."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..constraints.tracking.motor_dynamics import MotorDynamics
 from ..dynamics import forward_dynamics as forward
 from ..dynamics import inverse_dynamics as inverse
@@ -15,7 +15,6 @@ from ..errors import InputError
 from ..model.coordinates import require_coordinates
 from ..model.model import Model
 
-Array = npt.NDArray[np.float64]
 Robot: TypeAlias = Model | MotorDynamics
 
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.inputs import evaluate
 from ..errors import InputError
 from ..model import layout
 from ..model.arguments import require_model
 from ..model.model import Model
 from .kernels.slotine_li import slotine_li_regressor as _single
-
-Array = npt.NDArray[np.float64]
 
 
 def slotine_li_regressor(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from .kernels.signals import APPROACH, comes_to_rest_within
-
-Array = npt.NDArray[np.float64]
 
 
 class SoftLimits:

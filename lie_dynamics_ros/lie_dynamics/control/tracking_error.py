@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..constraints.tracking.motor_dynamics import MotorDynamics
 from ..errors import InputError
 from ..lie import se3, so3
 from ..model.configuration import rates
 from ..model.structure import Joint
 from .robots import Robot, require_robot
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

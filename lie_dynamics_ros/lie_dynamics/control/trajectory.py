@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import se3, so3
 from ..model.arguments import require_model
@@ -14,8 +15,6 @@ from ..model.configuration import checked
 from ..model.model import Model
 from ..shown import shown
 from .hermite import hermite, powers
-
-Array = npt.NDArray[np.float64]
 
 
 @shown

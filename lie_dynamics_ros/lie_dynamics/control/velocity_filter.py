@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from .kernels import velocity_filter as k
-
-Array = npt.NDArray[np.float64]
 
 
 class Sampling(NamedTuple):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError, SingularityError
 from ..model.configuration import require_finite, shaped
 from ..model.model import Model
 from .inverse_dynamics import inverse_dynamics
 from .mass_matrix import mass_matrix
-
-Array = npt.NDArray[np.float64]
 
 #: Condition number of the mass matrix beyond which forces give no accelerations worth the name.
 _WORST_CONDITION = 1e13

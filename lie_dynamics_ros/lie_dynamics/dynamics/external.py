@@ -7,14 +7,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import se3
 from ..lie._arrays import as_numbers
 from ..model.arguments import validate_model
 from ..model.model import Model
 from .kinematics import forward_kinematics
-
-Array = npt.NDArray[np.float64]
 
 
 @validate_model

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.configuration import shaped
@@ -20,8 +21,6 @@ from .kernels.forward_dynamics import hybrid_dynamics_batch as _batch
 from .kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
 from .losses import joint_losses
 from .plain import NO_MASK, NO_WRENCH
-
-Array = npt.NDArray[np.float64]
 
 
 def forward_dynamics(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..engine.compile import COMPILED
 from ..errors import GroupError, InputError, SingularityError
 from ..lie._arrays import as_numbers
@@ -23,8 +24,6 @@ from ..model.coupling import Coupling
 from ..model.model import Model
 from ..model.user_joints import extend
 from .plain import NO_MASK, NO_WRENCH, evaluate_contiguous, output_shape
-
-Array = npt.NDArray[np.float64]
 
 
 def evaluate(

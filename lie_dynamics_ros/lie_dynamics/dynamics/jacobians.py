@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..model import layout
 from ..model.arguments import require_model, validate_model
@@ -16,7 +17,6 @@ from .kernels.jacobians import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_
 from .kernels.jacobians import jacobian as _single
 from .kernels.jacobians import jacobian_and_rate as _with_rate
 
-Array = npt.NDArray[np.float64]
 FrameKind = Literal["body", "world", "aligned"]
 
 _KINDS = {"body": BODY_FRAME, "world": WORLD_FRAME, "aligned": ALIGNED_FRAME}

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError, InputError
-from ..lie._arrays import listed as rows_of
-from ..lie._arrays import numbers
+from ..lie._arrays import flatten_batch, numbers
 from ..model.arguments import require_model
 from ..model.coordinates import require_single_coordinates
 from ..model.model import Model
@@ -23,8 +23,6 @@ from ..shown import shown
 from ..texts import LARGEST, listed, quoted
 from ..yaml_sections import Section, read_section
 from .kernels import friction as kernels
-
-Array = npt.NDArray[np.float64]
 
 #: Rate within which compensation goes from one side to the other, where nothing is said [rad/s or m/s].
 SMOOTHING_SPEED = 0.01
@@ -219,7 +217,7 @@ def apply(kernel: Callable[..., int], table: Array, qd: npt.ArrayLike, force: np
             raise ValueError
     except ValueError:
         raise InputError(f"shape (..., {n}) is expected, got {rates.shape} and {forces.shape}") from None
-    rates, forces = (rows_of(np.array(np.broadcast_to(a, shape), order="C")) for a in (rates, forces))
+    rates, forces = (flatten_batch(np.array(np.broadcast_to(a, shape), order="C")) for a in (rates, forces))
     out = np.empty_like(rates)
     if kernel(table, rates, forces, out) != 1:
         raise InputError("rates and forces: finite numbers are expected", name="qd")

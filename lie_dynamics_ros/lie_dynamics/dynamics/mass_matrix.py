@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..model.arguments import require_model, zero_velocity
 from ..model.model import Model
@@ -19,7 +20,6 @@ from .kernels.mass_matrix import coriolis_batch as _coriolis_batch
 from .kernels.mass_matrix import mass_matrix_batch as _mass_batch
 from .kernels.mass_matrix_columns import mass_matrix as _mass
 
-Array = npt.NDArray[np.float64]
 _METHODS = {"christoffel": np.array([False]), "ploen": np.array([True])}
 
 

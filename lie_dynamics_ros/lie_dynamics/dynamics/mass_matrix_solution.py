@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..model.arguments import require_model
 from ..model.model import Model
 from .forward_dynamics import forward_dynamics
-
-Array = npt.NDArray[np.float64]
 
 
 def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, threads: int = 1) -> Array:

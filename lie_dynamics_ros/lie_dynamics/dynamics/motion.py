@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError, SingularityError
 from ..model import layout
 from ..model.arguments import require_model, validate_model, zero_velocity
@@ -27,8 +28,6 @@ from .kernels.motion import (
 )
 from .kernels.motion import center_of_mass as _center
 from .kernels.motion import kinetic_energy as _energy
-
-Array = npt.NDArray[np.float64]
 
 
 @validate_model

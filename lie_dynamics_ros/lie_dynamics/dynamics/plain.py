@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..model import layout
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 #: Stands for "no external wrenches" in a call for one state.
 NO_WRENCH = np.zeros((0, 0))

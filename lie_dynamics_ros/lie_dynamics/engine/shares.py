@@ -28,7 +28,7 @@ def vectors_of(shares, s):
     return shares[0]
 
 
-def deal(related, m, r, whole, ms, sides):
+def transpose_systems(related, m, r, whole, ms, sides):
     """Deal a tile's mass matrix and right hand sides, where `related` lists them, to the states.
 
     Of the mass matrix only the lower half, and of the third block the upper, unless `whole`.
@@ -68,7 +68,7 @@ if COMPILED:
         return shares[s]
 
     @outline
-    def deal(related, m, r, whole, ms, sides):  # noqa: D103
+    def transpose_systems(related, m, r, whole, ms, sides):  # noqa: D103
         origin = related[0]
         groups = origin - 1
         to_m, to_side = ms.reshape(ms.size), sides.reshape(sides.size)

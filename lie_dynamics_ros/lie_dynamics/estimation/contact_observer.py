@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..control.momentum_observer import momentum_terms
 from ..control.tracking_error import gains
 from ..dynamics.forward_dynamics import forward_dynamics
@@ -19,8 +20,6 @@ from ..shown import shown
 from .drift import Drift
 from .kernels import windows as wk
 from .sensor_noise import WINDOWS, SensorNoise, _positive
-
-Array = npt.NDArray[np.float64]
 
 _SIZE = WINDOWS[-1] + 1
 _SIZES = np.array(WINDOWS, float)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from ..arrays import Array
 from ..dynamics.jacobians import jacobian
 from ..errors import InputError
 from ..lie._arrays import numbers
@@ -15,8 +16,6 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name
 from ..model.model import Model
 from ..shown import shown
-
-Array = npt.NDArray[np.float64]
 
 REACH = 0.1
 """Length by which moments and forces are compared [m]: a moment counts as a force with this lever."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from ..arrays import Array
 
 TURN = 1.0
 """How long what they leave unexplained stays the same [s], as a motion's turn does."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from ..arrays import Array
 from ..dynamics.jacobians import jacobian, jacobian_rate
 from ..dynamics.kinematics import frame_pose
 from ..errors import InputError
@@ -18,8 +19,6 @@ from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..shown import shown
-
-Array = npt.NDArray[np.float64]
 
 DIRECTIONS = np.array([x for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x)])
 """In which gravity may point next, by the axes of the sensor."""

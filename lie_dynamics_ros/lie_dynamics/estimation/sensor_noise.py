@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from ..arrays import Array
 from ..control.tracking_error import gains
 from ..dynamics.mass_matrix import gravity_force
 from ..errors import InputError
@@ -15,8 +16,6 @@ from ..lie._arrays import numbers
 from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
-
-Array = npt.NDArray[np.float64]
 
 WINDOWS = (2, 4, 8, 16, 32, 64)
 """Over how many states what happened is judged, all at once: short ones see pushes soon, long ones see weak ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
 from ..dynamics.derivatives.user_joint_subspaces import extend_twice
@@ -16,7 +17,6 @@ from ..model.model import Model
 from .kernels.christoffel import christoffel as _single
 from .kernels.christoffel import christoffel_batch as _batch
 
-Array = npt.NDArray[np.float64]
 _empty = np.empty
 
 

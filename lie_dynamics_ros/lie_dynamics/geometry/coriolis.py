@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.inputs import evaluate
 from ..dynamics.mass_matrix import _METHODS
 from ..errors import InputError
@@ -16,7 +17,6 @@ from .kernels.coriolis_product import any_coriolis_product as _any
 from .kernels.coriolis_product import coriolis_product as _single
 from .kernels.coriolis_product import coriolis_product_batch as _batch
 
-Array = npt.NDArray[np.float64]
 _empty = np.empty
 
 

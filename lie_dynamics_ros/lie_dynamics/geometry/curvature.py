@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.user_joint_subspaces import extend_twice
 from ..dynamics.inputs import _check_quaternions
 from ..dynamics.kernels.mass_matrix import mass_matrix_batch
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
-from ..lie._arrays import listed
+from ..lie._arrays import flatten_batch
 from ..model import layout
 from ..model.arguments import validate_model
 from ..model.configuration import checked
@@ -66,9 +67,6 @@ def _gram(bends: Array, metric: Array) -> Array:
     return np.asarray(np.einsum("zabk,zkl,zcdl->zabcd", bends, np.linalg.inv(metric), bends, optimize=True))
 
 
-Array = npt.NDArray[np.float64]
-
-
 @validate_model
 def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     """Return the Riemann curvature of the mass metric, all indices lowered.
@@ -99,7 +97,7 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     states = checked(q, model.nq, "q", model)
     if states.dtype != np.float64:
         raise InputError(f"q: real numbers are expected, got {states.dtype}", name="q")
-    given = listed(np.array(states, order="C"))
+    given = flatten_batch(np.array(states, order="C"))
     shape, n = (*states.shape[:-1], *[model.nv] * 4), model._rows.shape[0] - 1
     if not np.prod(shape):
         return np.empty(shape)

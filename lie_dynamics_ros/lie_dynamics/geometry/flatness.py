@@ -7,16 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
-from ..lie._arrays import listed
+from ..lie._arrays import flatten_batch
 from ..model import layout
 from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.model import Model
 from .curvature import curvature_tensor
-
-Array = npt.NDArray[np.float64]
 
 #: Curvature below this part of the terms it is the sum of counts as round-off.
 TOLERANCE = 1e-10
@@ -77,7 +76,7 @@ def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, 
         rng = np.random.default_rng(seed)
         states = np.array([model.random(rng) for _ in range(samples)])
     else:
-        states = listed(checked(q, model.nq, "q", model))
+        states = flatten_batch(checked(q, model.nq, "q", model))
     if not len(states):
         raise InputError("q: at least one configuration is expected", name="q", value=q)
     worst, where = 0.0, states[0]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.mass_matrix import coriolis_matrix, mass_matrix
 from ..errors import InputError, LieDynamicsError
@@ -137,7 +138,6 @@ def first_conjugate_time(model: Model, path: Callable[[Any], Sequence[Array]], d
     return float("inf")
 
 
-Array = npt.NDArray[np.float64]
 Acceleration = Callable[[Array, Array], Array]
 
 #: Sides of the polygon that the search starts from.

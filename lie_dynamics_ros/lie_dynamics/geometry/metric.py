@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import SingularityError
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 
 def cholesky(model: Model, q: npt.ArrayLike, threads: int = 1) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..errors import InputError
 from ..model.arguments import require_model
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Curvature over a part of an arm's workspace.
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

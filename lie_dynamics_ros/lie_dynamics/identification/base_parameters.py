@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie._arrays import count_of, number_of
 from ..model.arguments import require_model
 from ..model.model import Model
 from .regression import JointTerms, compressed, parameter_names, recording
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.kinematics import forward_kinematics
 from ..errors import InputError
 from ..lie._arrays import numbers
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 
 class Capsule(NamedTuple):

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..lie import SpatialInertia, inertial_parameters
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 #: Radius of gyration [m] that a reference body has at least in every direction: thin rods and plates get a thickness.
 LEAST_RADIUS = 5e-3

@@ -7,12 +7,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import LieDynamicsError
 from ..lie import inertial_parameters
 from . import consistency
 from .newton import minimize
-
-Array = npt.NDArray[np.float64]
 
 #: By which the weight of the references falls: with more, steps lead beside the barriers, and hundreds along them.
 _STEP = 2.0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import number_of
@@ -19,8 +20,6 @@ from .base_parameters import BaseParameters, reduce_columns
 from .consistency import references
 from .consistent_fit import consistent_fit
 from .regression import TERMS, JointTerms, Recorded, chunks, compressed, parameter_names, recording, regression
-
-Array = npt.NDArray[np.float64]
 
 
 @shown

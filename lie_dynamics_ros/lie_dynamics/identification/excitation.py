@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.regressor import torque_regressor
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.kinematics import forward_kinematics
@@ -20,8 +21,6 @@ from ..model.model import Model
 from ..shown import shown
 from .base_parameters import base_parameters
 from .capsules import Capsule, CapsulePairs
-
-Array = npt.NDArray[np.float64]
 
 #: Sines of each joint: the slowest has a period of so many seconds, the others its multiples of frequency.
 SINES, PERIOD = 5, 10.0

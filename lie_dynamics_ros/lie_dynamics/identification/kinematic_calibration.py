@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.jacobians import jacobian
 from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..errors import DescriptionError, InputError
@@ -29,8 +30,6 @@ from ..model.configuration import checked
 from ..model.model import Model
 from ..model.structure import Joint
 from ..shown import shown
-
-Array = npt.NDArray[np.float64]
 
 #: Singular values below this share of the largest count as zero, columns being of one size.
 _RANK = 1e-8

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import LieDynamicsError
-
-Array = npt.NDArray[np.float64]
 
 _STEPS = 200
 #: Times a step that must still be inside the barriers.

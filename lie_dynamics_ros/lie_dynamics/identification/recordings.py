@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie._arrays import as_numbers, count_of, number_of
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..shown import shown
-
-Array = npt.NDArray[np.float64]
 
 
 @shown

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.parameters import INERTIAL_PARAMETERS
 from ..dynamics.derivatives.regressor import torque_regressor
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 #: Terms of a joint, each with a coefficient for each coordinate: force d qd, f sign(qd), a qdd, and a constant.
 TERMS = ("damping", "friction", "armature", "offset")

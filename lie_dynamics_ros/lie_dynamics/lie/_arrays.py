@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InputError
-
-#: Real or complex array. Complex values carry complex-step derivatives through the analytic functions.
-Array = npt.NDArray[Any]
-
 
 #: Axes that numpy can broadcast.
 MOST_AXES = 32
 
 
-def as_numbers(value: object, name: str) -> Array:
+def as_numbers(value: object, name: str) -> AnyArray:
     """Return `value` as a float64 or complex128 array of any shape.
 
     Raises
@@ -42,12 +38,12 @@ def as_numbers(value: object, name: str) -> Array:
     raise InputError(f"{name}: an array of numbers is expected, got {value!r}", name=name, value=value)
 
 
-def listed(array: Array) -> Array:
+def flatten_batch(array: AnyArray) -> AnyArray:
     """Return an array (..., n) as a list of states (count, n), of none or of no coordinates too."""
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
 
-def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
+def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> AnyArray:
     """Return `value` as a float64 (or complex128) array of shape (..., *tail) without NaN or infinity.
 
     Raises
@@ -110,7 +106,7 @@ def count_of(name: str, value: object, least: int, most: int) -> int:
     return int(value)
 
 
-def assemble(rows: list[list[Array]]) -> Array:
+def assemble(rows: list[list[AnyArray]]) -> AnyArray:
     """Return the matrices made of the given blocks (..., r, c); batch axes of the blocks are broadcast."""
     blocks = [block for row in rows for block in row]
     batch = np.broadcast_shapes(*(block.shape[:-2] for block in blocks))
@@ -127,7 +123,7 @@ def assemble(rows: list[list[Array]]) -> Array:
     return matrix
 
 
-def matrix_of(entries: list[Array], rows: int) -> Array:
+def matrix_of(entries: list[AnyArray], rows: int) -> AnyArray:
     """Return matrices (..., rows, columns) of their entries (...), row by row."""
     flat = np.stack(entries, axis=-1)
     return flat.reshape(*flat.shape[:-1], rows, len(entries) // rows)

@@ -21,7 +21,7 @@ from math import pi
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array
+from ..arrays import AnyArray, Array
 from .kernels.series import SWITCH, factorial_series, slope
 
 _TERMS = 20
@@ -42,26 +42,26 @@ def _slope(series: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.array(slope(tuple(series.tolist())))
 
 
-def _sin(t: Array) -> Array:
+def _sin(t: AnyArray) -> AnyArray:
     angle = np.sqrt(t)
     return np.asarray(np.sin(angle) / angle)
 
 
-def _cos(t: Array) -> Array:
+def _cos(t: AnyArray) -> AnyArray:
     # 2 sin^2(angle/2) = 1 - cos(angle) without the cancellation near whole turns
     return np.asarray(2.0 * np.sin(0.5 * np.sqrt(t)) ** 2 / t)
 
 
-def _half_cot(t: Array) -> Array:
+def _half_cot(t: AnyArray) -> AnyArray:
     half = 0.5 * np.sqrt(t)
     return np.asarray(half * np.cos(half) / np.sin(half))
 
 
-def _function(series: npt.NDArray[np.float64], closed: Callable[[Array], Array], doc: str) -> Callable[[Array], Array]:
+def _function(series: Array, closed: Callable[[AnyArray], AnyArray], doc: str) -> Callable[[AnyArray], AnyArray]:
     terms = np.abs(series) * SWITCH ** np.arange(len(series))
     series = series[: np.count_nonzero(terms > 1e-18 * terms[0])]
 
-    def function(t: Array) -> Array:
+    def function(t: AnyArray) -> AnyArray:
         small = np.asarray(np.abs(t) < SWITCH)
         if small.all():
             return _polynomial(series, t)
@@ -73,7 +73,7 @@ def _function(series: npt.NDArray[np.float64], closed: Callable[[Array], Array],
     return function
 
 
-def _polynomial(series: npt.NDArray[np.float64], t: Array) -> Array:
+def _polynomial(series: npt.NDArray[np.float64], t: AnyArray) -> AnyArray:
     first, *rest = series[::-1].tolist()
     value = np.full_like(t, first)
     for coefficient in rest:

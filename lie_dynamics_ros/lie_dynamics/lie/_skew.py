@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InputError
-from ._arrays import Array, as_array
+from ._arrays import as_array
 
 
-def hat(w: npt.ArrayLike) -> Array:
+def hat(w: npt.ArrayLike) -> AnyArray:
     """Return [w] (..., 3, 3), the skew matrix with [w] x = w cross x, of vectors `w` (..., 3)."""
     w = as_array(w, (3,), "w")
     W = np.zeros((*w.shape, 3), dtype=w.dtype)
@@ -19,7 +20,7 @@ def hat(w: npt.ArrayLike) -> Array:
     return W - np.swapaxes(W, -1, -2)
 
 
-def vee(W: npt.ArrayLike) -> Array:
+def vee(W: npt.ArrayLike) -> AnyArray:
     """Return the vectors (..., 3) of skew matrices `W` (..., 3, 3); the inverse of `hat`.
 
     Raises
@@ -39,7 +40,7 @@ def vee(W: npt.ArrayLike) -> Array:
     return np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1)
 
 
-def polynomial(first: Array | float, second: Array, phi: Array) -> Array:
+def polynomial(first: AnyArray | float, second: AnyArray, phi: AnyArray) -> AnyArray:
     """Return 1 + first [phi] + second [phi]^2, shape (..., 3, 3); coefficients (...), phi (..., 3)."""
     W = hat(phi)
     f, g = (np.asarray(scalar)[..., None, None] for scalar in (first, second))
@@ -47,8 +48,13 @@ def polynomial(first: Array | float, second: Array, phi: Array) -> Array:
 
 
 def polynomial_derivative(
-    first: Array | float, second: Array, slope_first: Array | float, slope_second: Array, phi: Array, dphi: Array
-) -> Array:
+    first: AnyArray | float,
+    second: AnyArray,
+    slope_first: AnyArray | float,
+    slope_second: AnyArray,
+    phi: AnyArray,
+    dphi: AnyArray,
+) -> AnyArray:
     """Return the derivative of `polynomial` along `dphi`, when the coefficients are functions of |phi|.
 
     A slope is (1/x) df/dx at x = |phi|, so that df = slope (phi . dphi).

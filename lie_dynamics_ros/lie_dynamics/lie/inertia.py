@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InertiaError
 from . import inertial_parameters, se3
-from ._arrays import Array, as_real
+from ._arrays import as_real
 
 #: Radius of gyration [m] below which a rotational inertia counts as zero: figures this small are round-off of a tool.
 NEGLIGIBLE_RADIUS = 1e-6
@@ -94,16 +95,16 @@ class SpatialInertia:
         """Return the inertia whose pseudo-inertia is `pseudo` (4, 4)."""
         return cls.from_parameters(inertial_parameters.from_pseudo_inertia(pseudo))
 
-    def parameters(self) -> Array:
+    def parameters(self) -> AnyArray:
         """Return m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz (10,), with I about the body frame's origin."""
         about_origin = self.inertia + self.mass * _parallel_axis(self.com)
         return np.concatenate([[self.mass], self.mass * self.com, about_origin[_UPPER]])
 
-    def matrix(self) -> Array:
+    def matrix(self) -> AnyArray:
         """Return the generalised inertia (6, 6) about the body frame's origin. Kim (22)."""
         return inertial_parameters.generalized_inertia(self.parameters())
 
-    def pseudo_inertia(self) -> Array:
+    def pseudo_inertia(self) -> AnyArray:
         """Return the pseudo-inertia (4, 4); see `inertial_parameters.pseudo_inertia`."""
         return inertial_parameters.pseudo_inertia(self.parameters())
 
@@ -123,11 +124,11 @@ class SpatialInertia:
             inertia = inertia + part.mass * _parallel_axis(part.com - com)
         return SpatialInertia(mass, com, inertia)
 
-    def momentum(self, V: npt.ArrayLike) -> Array:
+    def momentum(self, V: npt.ArrayLike) -> AnyArray:
         """Return the momentum I V (..., 6), angular part first [N m s, N s], at twists `V` (..., 6). Kim (23)."""
         return np.asarray(as_real(V, (6,), "V") @ self.matrix())
 
-    def force(self, V: npt.ArrayLike, dV: npt.ArrayLike) -> Array:
+    def force(self, V: npt.ArrayLike, dV: npt.ArrayLike) -> AnyArray:
         """Return the wrench that a motion takes, I dV - ad*_V I V (..., 6) [N m, N]. Kim (26)-(31).
 
         It is the sum of all moments and forces on a body of twist `V` (..., 6) with the component-wise rate `dV`
@@ -136,11 +137,11 @@ class SpatialInertia:
         momentum = self.momentum(V)
         return np.asarray(self.momentum(dV) - (se3.ad_dual(V) @ momentum[..., None])[..., 0])
 
-    def kinetic_energy(self, V: npt.ArrayLike) -> Array:
+    def kinetic_energy(self, V: npt.ArrayLike) -> AnyArray:
         """Return V^T I V / 2 (...) [J] at twists `V` (..., 6). Kim (15)."""
         return np.asarray(0.5 * (as_real(V, (6,), "V") * self.momentum(V)).sum(axis=-1))
 
-    def principal_moments(self) -> Array:
+    def principal_moments(self) -> AnyArray:
         """Return the principal moments of inertia about the centre of mass, ascending, (3,) [kg m^2]."""
         return np.linalg.eigvalsh(self.inertia)
 
@@ -220,6 +221,6 @@ class SpatialInertia:
         return hash((self.mass, *self.com.tolist(), *self.inertia.ravel().tolist()))
 
 
-def _parallel_axis(r: Array) -> Array:
+def _parallel_axis(r: AnyArray) -> AnyArray:
     """Return -[r]^2 (3, 3), the inertia of a unit mass at `r` (3,)."""
     return np.asarray(r @ r * np.eye(3) - np.outer(r, r))

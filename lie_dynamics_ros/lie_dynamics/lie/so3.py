@@ -9,23 +9,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import GroupError, SingularityError
 from . import _coefficients as coefficient
 from . import quaternion
-from ._arrays import Array, as_array, as_real, matrix_of
+from ._arrays import as_array, as_real, matrix_of
 from ._skew import hat, polynomial, polynomial_derivative, vee
 
 # Left and right Jacobians of the exponential of SO(3), their inverses and derivatives.
 
 
-def left_jacobian(phi: npt.ArrayLike) -> Array:
+def left_jacobian(phi: npt.ArrayLike) -> AnyArray:
     """Return J_l (..., 3, 3) with exp(phi + e) = exp(J_l(phi) e) exp(phi) to first order in e."""
     phi = as_array(phi, (3,), "phi")
     t = (phi * phi).sum(axis=-1)
     return polynomial(coefficient.b(t), coefficient.c(t), phi)
 
 
-def left_jacobian_inverse(phi: npt.ArrayLike) -> Array:
+def left_jacobian_inverse(phi: npt.ArrayLike) -> AnyArray:
     """Return the inverse of `left_jacobian`, shape (..., 3, 3); it exists for angles below 2 pi.
 
     Raises
@@ -39,7 +40,7 @@ def left_jacobian_inverse(phi: npt.ArrayLike) -> Array:
     return polynomial(-0.5, coefficient.d(t), phi)
 
 
-def left_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> Array:
+def left_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `left_jacobian` at `phi` (..., 3) along `dphi` (..., 3).
 
     With the rate of phi for `dphi` this is the time derivative. It is also a block of the Jacobian of SE(3).
@@ -49,7 +50,7 @@ def left_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> Array:
     return polynomial_derivative(coefficient.b(t), coefficient.c(t), coefficient.db(t), coefficient.dc(t), phi, dphi)
 
 
-def left_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> Array:
+def left_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `left_jacobian_inverse` at `phi` (..., 3) along `dphi` (..., 3)."""
     phi, dphi = as_array(phi, (3,), "phi"), as_array(dphi, (3,), "dphi")
     t = (phi * phi).sum(axis=-1)
@@ -57,27 +58,27 @@ def left_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) ->
     return polynomial_derivative(-0.5, coefficient.d(t), 0.0, coefficient.dd(t), phi, dphi)
 
 
-def right_jacobian(phi: npt.ArrayLike) -> Array:
+def right_jacobian(phi: npt.ArrayLike) -> AnyArray:
     """Return J_r (..., 3, 3) with exp(phi + e) = exp(phi) exp(J_r(phi) e) to first order; J_r(phi) = J_l(-phi)."""
     return left_jacobian(-as_array(phi, (3,), "phi"))
 
 
-def right_jacobian_inverse(phi: npt.ArrayLike) -> Array:
+def right_jacobian_inverse(phi: npt.ArrayLike) -> AnyArray:
     """Return the inverse of `right_jacobian`, shape (..., 3, 3)."""
     return left_jacobian_inverse(-as_array(phi, (3,), "phi"))
 
 
-def right_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> Array:
+def right_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `right_jacobian` at `phi` (..., 3) along `dphi` (..., 3)."""
     return left_jacobian_derivative(-as_array(phi, (3,), "phi"), -as_array(dphi, (3,), "dphi"))
 
 
-def right_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> Array:
+def right_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `right_jacobian_inverse` at `phi` (..., 3) along `dphi` (..., 3)."""
     return left_jacobian_inverse_derivative(-as_array(phi, (3,), "phi"), -as_array(dphi, (3,), "dphi"))
 
 
-def _refuse_whole_turns(t: Array) -> None:
+def _refuse_whole_turns(t: AnyArray) -> None:
     """Raise where the angle sqrt(t) is 2 pi, 4 pi, ...: exp is not locally invertible there."""
     angle = np.sqrt(np.abs(t))
     turns = np.round(angle / (2.0 * np.pi))
@@ -94,7 +95,7 @@ def _refuse_whole_turns(t: Array) -> None:
 # Fixed-axis roll, pitch, yaw as URDF defines them: R = Rz(yaw) Ry(pitch) Rx(roll).
 
 
-def from_rpy(rpy: npt.ArrayLike) -> Array:
+def from_rpy(rpy: npt.ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of (roll, pitch, yaw), shape (..., 3) [rad]."""
     rpy = as_array(rpy, (3,), "rpy")
     cr, cp, cy = (np.cos(rpy[..., i]) for i in range(3))
@@ -104,7 +105,7 @@ def from_rpy(rpy: npt.ArrayLike) -> Array:
     return matrix_of([*first, *second, -sp, cp * sr, cp * cr], 3)
 
 
-def to_rpy(R: npt.ArrayLike) -> Array:
+def to_rpy(R: npt.ArrayLike) -> AnyArray:
     """Return (roll, pitch, yaw), shape (..., 3) [rad], of rotation matrices (..., 3, 3), pitch in [-pi/2, pi/2].
 
     At pitch = +-pi/2 only the sum or difference of roll and yaw is determined: yaw = 0 is chosen there. Roll is read
@@ -152,7 +153,7 @@ def is_rotation(R: npt.ArrayLike, tolerance: float = TOLERANCE) -> npt.NDArray[n
     return np.asarray((off <= tolerance) & (np.linalg.det(R) > 0.0))
 
 
-def check(R: npt.ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> Array:
+def check(R: npt.ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> AnyArray:
     """Return `R` (..., 3, 3) as an array if every matrix is a rotation.
 
     Raises
@@ -178,7 +179,7 @@ def check(R: npt.ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> Ar
     return R
 
 
-def nearest(M: npt.ArrayLike) -> Array:
+def nearest(M: npt.ArrayLike) -> AnyArray:
     """Return the rotations (..., 3, 3) nearest to matrices `M` in the Frobenius norm.
 
     Raises
@@ -199,14 +200,14 @@ def nearest(M: npt.ArrayLike) -> Array:
     return np.asarray((u * s[..., None, :]) @ vt)
 
 
-def exp(phi: npt.ArrayLike) -> Array:
+def exp(phi: npt.ArrayLike) -> AnyArray:
     """Return the rotations exp([phi]) (..., 3, 3) of rotation vectors `phi` (..., 3) [rad]."""
     phi = as_array(phi, (3,), "phi")
     t = (phi * phi).sum(axis=-1)
     return polynomial(coefficient.a(t), coefficient.b(t), phi)
 
 
-def log(R: npt.ArrayLike) -> Array:
+def log(R: npt.ArrayLike) -> AnyArray:
     """Return the rotation vectors (..., 3) [rad], length at most pi, of rotations `R` (..., 3, 3).
 
     At angle pi, where the axis is known up to sign, the one with its largest component positive is returned.
@@ -219,17 +220,17 @@ def log(R: npt.ArrayLike) -> Array:
     return quaternion.log(quaternion.from_matrix(check(R)))
 
 
-def from_quaternion(q: npt.ArrayLike, tolerance: float = quaternion.TOLERANCE) -> Array:
+def from_quaternion(q: npt.ArrayLike, tolerance: float = quaternion.TOLERANCE) -> AnyArray:
     """Return the rotations (..., 3, 3) of quaternions (x, y, z, w) (..., 4); refuses any that is not of unit length."""
     return quaternion.to_matrix(quaternion.check(q, tolerance=tolerance))
 
 
-def to_quaternion(R: npt.ArrayLike) -> Array:
+def to_quaternion(R: npt.ArrayLike) -> AnyArray:
     """Return the unit quaternions (x, y, z, w), w >= 0, shape (..., 4), of rotations (..., 3, 3); R is checked."""
     return quaternion.from_matrix(check(R))
 
 
-def interpolate(R0: npt.ArrayLike, R1: npt.ArrayLike, s: npt.ArrayLike) -> Array:
+def interpolate(R0: npt.ArrayLike, R1: npt.ArrayLike, s: npt.ArrayLike) -> AnyArray:
     """Return the rotations at `s` (...) of the geodesic from `R0` (s = 0) to `R1` (s = 1), the shorter way round."""
     R0, R1 = check(R0, "R0"), check(R1, "R1")
     step = quaternion.log(quaternion.from_matrix(np.swapaxes(R0, -1, -2) @ R1))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import numbers
@@ -19,7 +20,6 @@ from .structure import Frame, Joint, JointLimits
 if TYPE_CHECKING:
     from typing import Self
 
-Array = npt.NDArray[np.float64]
 #: Limits and losses of a joint, and what they are where nobody says.
 _LIMITS = {
     "lower": -np.inf, "upper": np.inf, "velocity": np.inf, "effort": np.inf,

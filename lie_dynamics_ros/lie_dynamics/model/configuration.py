@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import quaternion, se3
 from ..lie._arrays import as_numbers
-from .model_data import Array, ModelData
+from .model_data import ModelData
 from .structure import Joint
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError
 from .structure import Joint, JointLimits
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError
 from ..lie._arrays import numbers
-
-Array = npt.NDArray[np.float64]
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 

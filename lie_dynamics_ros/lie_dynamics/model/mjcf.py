@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError, DescriptionWarning
 from ..lie import SpatialInertia, se3, so3
 from ..texts import listed, quoted, unique
 from . import joint_types
 from .bodies import BodyTree
-
-Array = npt.NDArray[np.float64]
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _LINEAR, _ANGULAR = slice(0, 3), slice(3, 6)

@@ -11,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionWarning, InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import numbers
 from . import configuration, layout
 from .checks import check_joint_terms
 from .coupling import couple
-from .model_data import Array, ModelData
+from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
 
 

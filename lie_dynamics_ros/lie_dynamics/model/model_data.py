@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import SpatialInertia
 from ..shown import table, value_text
@@ -16,8 +17,6 @@ from . import layout
 from .coupling import Coupling
 from .pack import get_inertia, with_columns
 from .structure import Frame, Joint, JointLimits
-
-Array = npt.NDArray[np.float64]
 
 
 class ModelData:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..lie import SpatialInertia
 from . import layout
 from .joint_types import JointType, rotation_from_z
 from .structure import Joint
-
-Array = npt.NDArray[np.float64]
 
 _UPPER = np.triu_indices(3)
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from .joint_types import JointType
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

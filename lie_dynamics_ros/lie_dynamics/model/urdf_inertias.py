@@ -9,15 +9,13 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters, se3
 from .model import Model
 from .urdf import read_urdf
 from .urdf.source import read_source
-
-Array = npt.NDArray[np.float64]
 
 _TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")
 #: Least eigenvalue of a pseudo-inertia over its trace, lengths in metres, that can be taken apart between links.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import DescriptionError
 from . import layout
 
@@ -14,11 +15,10 @@ if TYPE_CHECKING:
     from .model import Model
     from .structure import Joint
 
-Array = npt.NDArray[Any]
 _RIGID = 1e-6  # how far a rotation matrix may be from one
 
 
-def extend(model: Model, q: Array, qd: Array) -> Array:
+def extend(model: Model, q: AnyArray, qd: AnyArray) -> AnyArray:
     """Return `q` (..., nq) with T, S and dS/dt of every user-defined joint appended, as `layout` says.
 
     Of a model with coupled mimics `q` and `qd` are those of all joints, more than the model's own coordinates.
@@ -33,7 +33,7 @@ def extend(model: Model, q: Array, qd: Array) -> Array:
     return np.ascontiguousarray(wide.reshape(*q.shape[:-1], wide.shape[1]))
 
 
-def _data(joint: Joint, q: Array, qd: Array) -> Array:
+def _data(joint: Joint, q: AnyArray, qd: AnyArray) -> AnyArray:
     motion, n = joint.type.custom, joint.type.nv
     assert motion is not None
     x, xd = q[joint.q_slice], qd[joint.v_slice]
@@ -50,12 +50,12 @@ def _data(joint: Joint, q: Array, qd: Array) -> Array:
     return np.concatenate([T[:3, :3].ravel(), T[:3, 3], np.concatenate([S, dS]).T.ravel()])
 
 
-def _rigid(T: Array) -> bool:
+def _rigid(T: AnyArray) -> bool:
     R, last = T[:3, :3], T[3] - np.array([0.0, 0.0, 0.0, 1.0])
     return bool(max(np.abs(R.T @ R - np.eye(3)).max(), np.abs(last).max()) < _RIGID and np.linalg.det(R) > 0.0)
 
 
-def _checked(joint: Joint, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+def _checked(joint: Joint, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> AnyArray:
     array = np.asarray(value)
     if array.shape != shape or not np.isfinite(array).all():
         raise DescriptionError(

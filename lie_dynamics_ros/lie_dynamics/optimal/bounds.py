@@ -8,13 +8,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie._arrays import real_numbers
 from ..model.configuration import coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
-
-Array = npt.NDArray[np.float64]
 
 #: Half the width, in units of its scale, that a limit gets whose lower and upper value are the same: a passive joint.
 _NARROW = 2e-4

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..lie import se3, so3
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 #: Terms of the series below; those of rotations up to two turns fall under round-off long before.
 _TERMS = 80

@@ -14,12 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import LieDynamicsError
 from .problem import Point, Problem
-
-Array = npt.NDArray[np.float64]
 
 _ITERATIONS = 200
 #: Changes of the margin in the end.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
 from ..constraints.derivatives.dynamics import constrained_inverse_derivatives
 from ..constraints.derivatives.loops import constraint_derivatives
@@ -22,8 +23,6 @@ from ..constraints.inverse import constrained_inverse_dynamics
 from ..constraints.quantities import constraint_error, constraint_quantities
 from ..errors import InputError, SingularityError
 from ..model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 #: Errors of closed loops, of independent coordinates that are met, and how far one step of them goes at most.
 _CLOSED, _STRIDE = 1e-12, 0.1

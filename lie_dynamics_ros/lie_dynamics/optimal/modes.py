@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial.legendre import legvander
 
-Array = npt.NDArray[np.float64]
+from ..arrays import Array
 
 
 def shapes_at(s: Array, count: int) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
 from ..constraints.quantities import constraint_error, constraint_quantities
 from ..errors import DescriptionError, InputError, LieDynamicsError
@@ -24,8 +25,6 @@ from .loops import ClosedLoops
 from .modes import Conditions, Terms, shapes_at
 from .problem import Problem
 from .task import Obstacles, Task
-
-Array = npt.NDArray[np.float64]
 
 _FIRST_MODES = 8
 _MOST_MODES = 256

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
 from .bounds import Bound, Bounds, integrand
@@ -20,8 +20,6 @@ from .chart import ChartedMotion
 from .loops import ClosedMotion
 from .modes import quadrature, shapes_at
 from .task import Task
-
-Array = npt.NDArray[np.float64]
 
 #: Where limits are looked at between two points of the quadrature: at so many equal steps.
 _BETWEEN = 8

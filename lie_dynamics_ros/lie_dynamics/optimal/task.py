@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..errors import InputError
 from ..model.configuration import require_result
@@ -16,7 +17,6 @@ from .chart import ChartedMotion, charted_motion
 from .loops import ClosedLoops, ClosedMotion
 from .modes import Conditions
 
-Array = npt.NDArray[np.float64]
 #: From configurations (k, nq) to room (k, m), negative inside an obstacle, and its derivatives (k, m, nv).
 Obstacles = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike]]
 

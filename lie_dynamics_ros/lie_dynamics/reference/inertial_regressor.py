@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie import inertial_parameters, se3
 from ..lie._arrays import as_array
 from .pbp_exponentials import local_transforms
 from .screw_tree import ScrewTree
 
-Array = npt.NDArray[Any]
 
-
-def inertial_regressor(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Array:
+def inertial_regressor(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> AnyArray:
     """Return Y with tau = Y pi, armature apart.
 
     A body's wrench J dV - ad*_V J V is linear in J, and J in its ten parameters; the joints on the body's path feel
@@ -36,8 +33,8 @@ def inertial_regressor(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike, qdd
     rate, acceleration = as_array(qd, (tree.nv,), "qd"), as_array(qdd, (tree.nv,), "qdd")
     f, S = local_transforms(tree, q), tree.body_screws
     units = inertial_parameters.generalized_inertia(np.eye(10))  # (10, 6, 6)
-    V: dict[int, Array] = {-1: np.zeros(6)}
-    dV: dict[int, Array] = {-1: np.concatenate([np.zeros(3), -tree.gravity])}
+    V: dict[int, AnyArray] = {-1: np.zeros(6)}
+    dV: dict[int, AnyArray] = {-1: np.concatenate([np.zeros(3), -tree.gravity])}
     for i, parent in enumerate(tree.parents):
         back, at = se3.inverse(f[i]), tree.v_slices[i]
         own, own_dd = rate[..., at] @ S[i].T, acceleration[..., at] @ S[i].T
@@ -59,6 +56,6 @@ def inertial_regressor(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike, qdd
     return Y
 
 
-def parameters(tree: ScrewTree) -> Array:
+def parameters(tree: ScrewTree) -> AnyArray:
     """Return pi (10 n_bodies,), the inertial parameters of the bodies."""
     return inertial_parameters.from_generalized_inertia(tree.inertias[list(tree.bodies)]).ravel()

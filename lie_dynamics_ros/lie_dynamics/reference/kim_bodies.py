@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import DescriptionError, InputError
 from ..lie import se3
 from ..lie._arrays import as_real
@@ -15,8 +15,6 @@ from ..model import layout
 from ..model.joint_types import JointType
 from ..model.model import Model
 from ..model.pack import get_placement
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +45,11 @@ class Body:
     kind: JointType
     parent: int
     at: slice
-    T: Array
-    S: Array
-    S_rate: Array
-    inertia: Array
-    F_ext: Array
+    T: AnyArray
+    S: AnyArray
+    S_rate: AnyArray
+    inertia: AnyArray
+    F_ext: AnyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +57,8 @@ class Robot:
     """All bodies at one state, parents first, with qd and dV_0 = (0, -g), the footnote to (41)."""
 
     bodies: tuple[Body, ...]
-    qd: Array
-    dV_0: Array
+    qd: AnyArray
+    dV_0: AnyArray
 
     def mu(self, i: int) -> list[int]:
         """Return mu(i), the children of body i."""
@@ -74,15 +72,15 @@ class Quantities:
     V, dV, F are as in Table 2; eta, I_hat, B_hat, Psi, Pi, beta as in Tables 3 and 4.
     """
 
-    V: dict[int, Array] = field(default_factory=dict)
-    dV: dict[int, Array] = field(default_factory=dict)
-    F: dict[int, Array] = field(default_factory=dict)
-    eta: dict[int, Array] = field(default_factory=dict)
-    I_hat: dict[int, Array] = field(default_factory=dict)
-    B_hat: dict[int, Array] = field(default_factory=dict)
-    Psi: dict[int, Array] = field(default_factory=dict)
-    Pi: dict[int, Array] = field(default_factory=dict)
-    beta: dict[int, Array] = field(default_factory=dict)
+    V: dict[int, AnyArray] = field(default_factory=dict)
+    dV: dict[int, AnyArray] = field(default_factory=dict)
+    F: dict[int, AnyArray] = field(default_factory=dict)
+    eta: dict[int, AnyArray] = field(default_factory=dict)
+    I_hat: dict[int, AnyArray] = field(default_factory=dict)
+    B_hat: dict[int, AnyArray] = field(default_factory=dict)
+    Psi: dict[int, AnyArray] = field(default_factory=dict)
+    Pi: dict[int, AnyArray] = field(default_factory=dict)
+    beta: dict[int, AnyArray] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -93,10 +91,10 @@ class Run(Quantities):
     """
 
     robot: Robot
-    qdd: Array
-    tau: Array
+    qdd: AnyArray
+    tau: AnyArray
     given: tuple[bool, ...]
-    X: dict[int, Array] = field(default_factory=dict)
+    X: dict[int, AnyArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.V[-1], self.dV[-1] = np.zeros(6), self.robot.dV_0
@@ -130,7 +128,7 @@ def robot_at(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.Array
     return Robot(tuple(bodies), rate, np.concatenate([np.zeros(3), -model.gravity]))
 
 
-def of_size(value: npt.ArrayLike, size: int, name: str) -> Array:
+def of_size(value: npt.ArrayLike, size: int, name: str) -> AnyArray:
     """Return a vector (size,); one state, no batch."""
     vector = as_real(value, (size,), name)
     if vector.ndim != 1:
@@ -138,7 +136,7 @@ def of_size(value: npt.ArrayLike, size: int, name: str) -> Array:
     return vector
 
 
-def joint_motion(kind: JointType, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+def joint_motion(kind: JointType, q: AnyArray, qd: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return T(q), S = T^-1 dT/dq and dS/dt of a joint, apart from where it sits.
 
     A joint made of axes is a product of exponentials, T = exp(A_1 q_1) ... exp(A_n q_n). Column a of S is A_a carried

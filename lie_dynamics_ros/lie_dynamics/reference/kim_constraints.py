@@ -5,24 +5,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InputError
 from ..model.model import Model
 from .kim_table_2 import inverse_dynamics
 from .kim_table_3 import forward_dynamics
 from .kim_table_4 import hybrid_dynamics
 
-Array = npt.NDArray[Any]
 Smallest = Literal["constraint force", "torque"]
 
 
 def constrained_inverse_dynamics(
-    model: Model, q: Array, qd: Array, qdd: Array, A: Array, active: Array, tau_p: Array, smallest: Smallest
-) -> tuple[Array, Array]:
+    model: Model,
+    q: AnyArray,
+    qd: AnyArray,
+    qdd: AnyArray,
+    A: AnyArray,
+    active: AnyArray,
+    tau_p: AnyArray,
+    smallest: Smallest,
+) -> tuple[AnyArray, AnyArray]:
     """Return tau (nv,) and lambda of a motion that satisfies the constraints.
 
     Parameters
@@ -55,8 +61,8 @@ def constrained_inverse_dynamics(
 
 
 def constrained_forward_dynamics(
-    model: Model, q: Array, qd: Array, tau: Array, A: Array, A_rate_qd: Array
-) -> tuple[Array, Array]:
+    model: Model, q: AnyArray, qd: AnyArray, tau: AnyArray, A: AnyArray, A_rate_qd: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Return qdd (nv,) and lambda: one run of Table 3, and one without bias for each constraint and for lambda."""
     qdd_r = forward_dynamics(model, q, qd, tau).qdd
     none = np.zeros(model.nv, np.bool_)
@@ -66,8 +72,15 @@ def constrained_forward_dynamics(
 
 
 def constrained_hybrid_dynamics(
-    model: Model, q: Array, qd: Array, qdd: Array, tau: Array, prescribed: Array, A: Array, A_rate_qd: Array
-) -> tuple[Array, Array, Array]:
+    model: Model,
+    q: AnyArray,
+    qd: AnyArray,
+    qdd: AnyArray,
+    tau: AnyArray,
+    prescribed: AnyArray,
+    A: AnyArray,
+    A_rate_qd: AnyArray,
+) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return qdd, tau (nv,) and lambda, for m <= n_v; `prescribed` is the mask of Table 4.
 
     The paper prints M_uv for M_vu = M_uv^T in (72)-(77).
@@ -88,7 +101,7 @@ def constrained_hybrid_dynamics(
     return free.qdd + qdd_c, np.where(u, free.tau + tau_c - A.T @ lam, free.tau), lam  # (79), (80)
 
 
-def _without_bias(model: Model, q: Array, tau: Array, u: Array) -> tuple[Array, Array]:
+def _without_bias(model: Model, q: AnyArray, tau: AnyArray, u: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return qdd and tau of M qdd = tau with zero accelerations in u: Table 4 without rates and gravity."""
     zero = np.zeros(model.nv)
     run = hybrid_dynamics(model.with_gravity(np.zeros(3)), q, zero, zero, tau, u)

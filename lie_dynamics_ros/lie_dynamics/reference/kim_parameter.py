@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InputError
 from ..lie import inertial_parameters
 from ..lie.se3 import ad
 from .kim_bodies import Body, Robot
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(eq=False)
@@ -34,15 +31,15 @@ class Slopes:
         Of dV_0 = (0, -g).
     """
 
-    dh: Array
-    dF_ext: Array
-    dI: Array
-    dS: list[Array]
-    dS_rate: list[Array]
-    dqd: Array
-    dqdd: Array
-    dtau: Array
-    ddV_0: Array
+    dh: AnyArray
+    dF_ext: AnyArray
+    dI: AnyArray
+    dS: list[AnyArray]
+    dS_rate: list[AnyArray]
+    dqd: AnyArray
+    dqdd: AnyArray
+    dtau: AnyArray
+    ddV_0: AnyArray
 
     @classmethod
     def none(cls, robot: Robot) -> Slopes:
@@ -101,7 +98,7 @@ def _owner(robot: Robot, coordinate: int) -> tuple[int, int]:
     return i, coordinate - robot.bodies[i].at.start
 
 
-def _along(b: Body, k: int) -> Array:
+def _along(b: Body, k: int) -> AnyArray:
     """Return dS/dq^k."""
     if b.kind.custom is not None:
         raise InputError(f"joint {b.joint!r} is user-defined: its dS/dq is expected from the user", name=b.joint)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie.se3 import ad, ad_dual
 from .kim_bodies import Run
 from .kim_parameter import Slopes
 
-Array = npt.NDArray[Any]
 
-
-def inverse_dynamics_derivative(run: Run, p: Slopes) -> Array:
+def inverse_dynamics_derivative(run: Run, p: Slopes) -> AnyArray:
     """Return dtau/dp (nv,), from a run of Table 2 and what depends on p. Changes of tau are not read."""
     bodies, X, V, dV = run.robot.bodies, run.X, run.V, run.dV
-    slope_V: dict[int, Array] = {-1: np.zeros(6)}
-    slope_dV: dict[int, Array] = {-1: p.ddV_0}
-    slope_F: dict[int, Array] = {}
+    slope_V: dict[int, AnyArray] = {-1: np.zeros(6)}
+    slope_dV: dict[int, AnyArray] = {-1: p.ddV_0}
+    slope_F: dict[int, AnyArray] = {}
     slope_tau = np.zeros_like(run.tau)
 
     for i, b in enumerate(bodies):  # forward recursion

@@ -7,16 +7,13 @@ last bracket of dbeta_i/dp, dS_i^T/dp (printed without the transpose).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie.se3 import ad, ad_dual
 from .kim_bodies import Quantities, Run
 from .kim_parameter import Slopes
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(eq=False)
@@ -25,10 +22,10 @@ class SlopesOfRun(Quantities):
 
     run: Run
     p: Slopes
-    qdd: Array
+    qdd: AnyArray
 
 
-def forward_dynamics_derivative(run: Run, p: Slopes) -> Array:
+def forward_dynamics_derivative(run: Run, p: Slopes) -> AnyArray:
     """Return dqdd/dp (nv,), from a run of Table 3 and what depends on p. Changes of qdd are not read."""
     d = SlopesOfRun(run, p, np.zeros_like(run.qdd))
     slope_velocities(d)

@@ -6,10 +6,7 @@ B out; what it shares with Table 6 is corrected there.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
-
+from ..arrays import AnyArray
 from .kim_bodies import Run
 from .kim_parameter import Slopes
 from .kim_table_6 import (
@@ -21,10 +18,8 @@ from .kim_table_6 import (
     slope_velocities,
 )
 
-Array = npt.NDArray[Any]
 
-
-def hybrid_dynamics_derivative(run: Run, p: Slopes) -> tuple[Array, Array]:
+def hybrid_dynamics_derivative(run: Run, p: Slopes) -> tuple[AnyArray, AnyArray]:
     """Return dqdd/dp and dtau/dp (nv,), complete, from a run of Table 4 and what depends on p.
 
     Changes of qdd are read where the acceleration is given, those of tau where it is not.

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InputError
 from ..lie import quaternion, se3
 from ..lie._arrays import as_array
 from .screw_tree import ScrewTree
 
-Array = npt.NDArray[Any]
 Form = Literal["local", "world", "body"]
 
 
-def _motions(tree: ScrewTree, q: npt.ArrayLike, screws: tuple[Array, ...] | None, frames: Array) -> list[Array]:
+def _motions(
+    tree: ScrewTree, q: npt.ArrayLike, screws: tuple[AnyArray, ...] | None, frames: AnyArray
+) -> list[AnyArray]:
     """Return each node's motion: the exponential of its screw, or that of a ball or free joint, seen from a frame."""
     x = as_array(q, (tree.nq,), "q")
     motions = []
@@ -32,20 +34,20 @@ def _motions(tree: ScrewTree, q: npt.ArrayLike, screws: tuple[Array, ...] | None
     return motions
 
 
-def _along_paths(tree: ScrewTree, motions: list[Array]) -> list[Array]:
+def _along_paths(tree: ScrewTree, motions: list[AnyArray]) -> list[AnyArray]:
     """Return the product of the motions from the base to each node."""
-    products: list[Array] = []
+    products: list[AnyArray] = []
     for parent, motion in zip(tree.parents, motions, strict=True):
         products.append(motion if parent < 0 else np.asarray(products[parent] @ motion))
     return products
 
 
-def world_products(tree: ScrewTree, q: npt.ArrayLike) -> list[Array]:
+def world_products(tree: ScrewTree, q: npt.ArrayLike) -> list[AnyArray]:
     """Return P_i = exp(A_1 x_1) ... exp(A_i x_i) along the path to each node, each (..., 4, 4). PBP (13)."""
     return _along_paths(tree, _motions(tree, q, tree.screws, tree.home))
 
 
-def local_transforms(tree: ScrewTree, q: npt.ArrayLike) -> list[Array]:
+def local_transforms(tree: ScrewTree, q: npt.ArrayLike) -> list[AnyArray]:
     """Return f_{parent, i} = M_{parent, i} exp(S_i x_i) of each node, each (..., 4, 4). PBP (23)."""
     motions = _motions(tree, q, tree.body_screws, np.broadcast_to(np.eye(4), tree.home.shape))
     found = []
@@ -55,7 +57,7 @@ def local_transforms(tree: ScrewTree, q: npt.ArrayLike) -> list[Array]:
     return found
 
 
-def node_poses(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> Array:
+def node_poses(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> AnyArray:
     """Return the pose (..., n_nodes, 4, 4) of every node's frame; see `product_of_exponentials`."""
     if form == "local":  # PBP (12), with f = M e^{S x} instead of e^{P x} M
         poses = _along_paths(tree, local_transforms(tree, q))
@@ -76,7 +78,7 @@ def node_poses(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> Array
     return np.stack(poses, axis=-3) if poses else np.empty((*batch, 0, 4, 4))
 
 
-def product_of_exponentials(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> Array:
+def product_of_exponentials(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> AnyArray:
     """Return the pose of every body in the world frame as a product of exponentials.
 
     Parameters
@@ -99,7 +101,7 @@ def product_of_exponentials(tree: ScrewTree, q: npt.ArrayLike, form: Form = "wor
 
 def exponential_jacobian(
     tree: ScrewTree, q: npt.ArrayLike, body: str | int, form: Literal["world", "body"] = "world"
-) -> Array:
+) -> AnyArray:
     """Return the body Jacobian (..., 6, nv), f^-1 df/dt = J qd, from screws seen from the body (18) or world (20).
 
     Raises
@@ -120,14 +122,14 @@ def exponential_jacobian(
         return J
     seen = tuple(to_body @ A for A in tree.screws)  # B_k
     motions = _motions(tree, q, seen, se3.inverse(M) @ tree.home)
-    after: Array = np.eye(4)
+    after: AnyArray = np.eye(4)
     for k in tree.path(node)[::-1]:  # PBP (18): e^{-B_n x_n} ... e^{-B_{k+1} x_{k+1}} B_k e^{...}
         J[..., tree.v_slices[k]] = se3.Ad(se3.inverse(after)) @ seen[k]
         after = motions[k] @ after
     return J
 
 
-def transport(P: list[Array], j: int, a: int) -> Array:
+def transport(P: list[AnyArray], j: int, a: int) -> AnyArray:
     """Return Ad_j^{a+1} (..., 6, 6): Ad of exp(-A_j x_j) ... exp(-A_{a+1} x_{a+1}), the path from a to j. PBP (37).
 
     With the parent of i in place of a it is Ad_j^i; -1 stands for the base.

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie import se3
 from ..shown import shown
 from .pbp_exponentials import local_transforms, transport, world_products
 from .screw_tree import ScrewTree
-
-Array = npt.NDArray[Any]
 
 
 @shown
@@ -39,27 +37,27 @@ class MassFactors:
         Rotor inertias.
     """
 
-    A: Array
-    L: Array
-    D: Array
-    S: Array
-    G: Array
-    J: Array
-    Q: Array
-    armature: Array
+    A: AnyArray
+    L: AnyArray
+    D: AnyArray
+    S: AnyArray
+    G: AnyArray
+    J: AnyArray
+    Q: AnyArray
+    armature: AnyArray
 
-    def world_product(self) -> Array:
+    def world_product(self) -> AnyArray:
         """Return M (..., nv, nv) by PBP (46)."""
         LA = self.L @ self.A
         return np.asarray(np.swapaxes(LA, -1, -2) @ self.D @ LA + np.diag(self.armature))
 
-    def body_product(self) -> Array:
+    def body_product(self) -> AnyArray:
         """Return M (..., nv, nv) by PBP (51)."""
         GS = self.G @ self.S
         return np.asarray(np.swapaxes(GS, -1, -2) @ self.J @ GS + np.diag(self.armature))
 
 
-def block_diagonal(blocks: list[Array]) -> Array:
+def block_diagonal(blocks: list[AnyArray]) -> AnyArray:
     """Return the blocks (..., r_i, c_i) along the diagonal of a matrix; batch axes are broadcast."""
     rows, columns = sum(b.shape[-2] for b in blocks), sum(b.shape[-1] for b in blocks)
     batch = np.broadcast_shapes(*(b.shape[:-2] for b in blocks)) if blocks else ()
@@ -96,7 +94,7 @@ def mass_factors(tree: ScrewTree, q: npt.ArrayLike) -> MassFactors:
     )  # fmt: skip
 
 
-def mass_matrix_by_entries(tree: ScrewTree, q: npt.ArrayLike) -> Array:
+def mass_matrix_by_entries(tree: ScrewTree, q: npt.ArrayLike) -> AnyArray:
     """Return M (..., nv, nv) entry by entry, block by block for ball and free joints. PBP (40).
 
     m_ij = sum over the nodes k beyond both of <Ad_k^{i+1} A_i, Ad_k^{j+1} A_j>_k, the inner product being D_k.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..errors import InputError
 from ..lie import se3
 from ..lie._arrays import as_array
 from .pbp_exponentials import local_transforms
 from .ploen import body_coriolis
 from .screw_tree import ScrewTree
-
-Array = npt.NDArray[Any]
 
 
 def recursive_inverse_dynamics(
@@ -24,7 +23,7 @@ def recursive_inverse_dynamics(
     qdd: npt.ArrayLike,
     reference: npt.ArrayLike | None = None,
     form: Literal["plain", "skew"] = "plain",
-) -> Array:
+) -> AnyArray:
     """Return tau (..., nv) by the recursion of PBP (22)-(27), Ploen (13)-(18), for a tree.
 
     Parameters
@@ -48,9 +47,9 @@ def recursive_inverse_dynamics(
     rate, acceleration = as_array(qd, (tree.nv,), "qd"), as_array(qdd, (tree.nv,), "qdd")
     wanted = rate if reference is None else as_array(reference, (tree.nv,), "reference")
     f, S = local_transforms(tree, q), tree.body_screws
-    V: dict[int, Array] = {-1: np.zeros(6)}  # (22)
-    Vr: dict[int, Array] = {-1: np.zeros(6)}
-    dV: dict[int, Array] = {-1: np.concatenate([np.zeros(3), -tree.gravity])}
+    V: dict[int, AnyArray] = {-1: np.zeros(6)}  # (22)
+    Vr: dict[int, AnyArray] = {-1: np.zeros(6)}
+    dV: dict[int, AnyArray] = {-1: np.concatenate([np.zeros(3), -tree.gravity])}
     for i, parent in enumerate(tree.parents):
         at = tree.v_slices[i]
         back = se3.inverse(f[i])  # the adjoints of (24), (25) are those of f^-1
@@ -73,5 +72,5 @@ def recursive_inverse_dynamics(
     return tau
 
 
-def _apply(matrix: Array, vector: Array) -> Array:
+def _apply(matrix: AnyArray, vector: AnyArray) -> AnyArray:
     return np.asarray((matrix @ vector[..., None])[..., 0])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie import se3, so3
 from ..lie._arrays import as_array
 from ..shown import shown
@@ -15,11 +15,10 @@ from .pbp_exponentials import local_transforms
 from .pbp_factorizations import block_diagonal, mass_factors
 from .screw_tree import ScrewTree
 
-Array = npt.NDArray[Any]
 _REST = np.zeros(6)  # V_0 of a base that does not move
 
 
-def body_coriolis(inertia: npt.ArrayLike, V: npt.ArrayLike) -> Array:
+def body_coriolis(inertia: npt.ArrayLike, V: npt.ArrayLike) -> AnyArray:
     """Return Ct of one body (..., 6, 6): skew, with Ct V = -ad*_V J V. Ploen, Proposition 1.
 
     Parameters
@@ -65,28 +64,28 @@ class PloenMatrices:
         Rotor inertias (nv,) and acceleration of free fall (3,).
     """
 
-    qd: Array
-    S: Array
-    G: Array
-    Gamma: Array
-    J: Array
-    P0: Array
-    ad_Sqd: Array
-    ad_V: Array
-    Ct: Array
-    armature: Array
-    gravity: Array
+    qd: AnyArray
+    S: AnyArray
+    G: AnyArray
+    Gamma: AnyArray
+    J: AnyArray
+    P0: AnyArray
+    ad_Sqd: AnyArray
+    ad_V: AnyArray
+    Ct: AnyArray
+    armature: AnyArray
+    gravity: AnyArray
 
     @property
-    def free_fall(self) -> Array:
+    def free_fall(self) -> AnyArray:
         """dV_0 = (0, -g), the acceleration of a base at rest that stands for gravity; the paper's g points up."""
         return np.concatenate([np.zeros(3), -self.gravity])
 
-    def velocity(self, V0: npt.ArrayLike = _REST) -> Array:
+    def velocity(self, V0: npt.ArrayLike = _REST) -> AnyArray:
         """Return V = G S qd + G P0 V_0 (..., 6 N), twists of the nodes; V_0 (6,) is the base's. Ploen (19)."""
         return _times(self.G, _times(self.S, self.qd) + _times(self.P0, V0))
 
-    def acceleration(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> Array:
+    def acceleration(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> AnyArray:
         """Return dV/dt = G (S qdd + ad_Sqd (Gamma V + P0 V_0) + P0 dV_0/dt), (..., 6 N). Ploen (20).
 
         Parameters
@@ -101,7 +100,7 @@ class PloenMatrices:
         base = _times(self.P0, self.free_fall if dV0 is None else dV0)
         return _times(self.G, _times(self.S, qdd) + _times(self.ad_Sqd, carried) + base)
 
-    def force(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> Array:
+    def force(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> AnyArray:
         """Return F = G^T (J dV/dt + ad_V J V), (..., 6 N), wrenches that the joints carry. Ploen (21)."""
         V = self.velocity(V0)
         momentum = _times(self.J, V)
@@ -111,37 +110,37 @@ class PloenMatrices:
             turned[..., b] = _times(-se3.ad_dual(V[..., b]), momentum[..., b])
         return _times(_t(self.G), _times(self.J, self.acceleration(qdd, V0, dV0)) + turned)
 
-    def torque(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> Array:
+    def torque(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> AnyArray:
         """Return tau = S^T F, and what the rotors take, (..., nv). Ploen (22)."""
         return np.asarray(_times(_t(self.S), self.force(qdd, V0, dV0)) + self.armature * np.asarray(qdd))
 
-    def mass_matrix(self) -> Array:
+    def mass_matrix(self) -> AnyArray:
         """Return M = S^T G^T J G S. Ploen (24), (36)."""
         GS = self.G @ self.S
         return np.asarray(_t(GS) @ self.J @ GS + np.diag(self.armature))
 
-    def connection_rate(self) -> Array:
+    def connection_rate(self) -> AnyArray:
         """Return dG/dt = G ad_Sqd Gamma G. Ploen (27)."""
         return np.asarray(self.G @ self.ad_Sqd @ self.Gamma @ self.G)
 
-    def mass_matrix_rate(self) -> Array:
+    def mass_matrix_rate(self) -> AnyArray:
         """Return dM/dt = S^T (dG^T/dt J G + G^T J dG/dt) S. Ploen (28)."""
         half = _t(self.G @ self.S) @ self.J @ self.connection_rate() @ self.S
         return np.asarray(half + _t(half))
 
-    def plain_coriolis(self) -> Array:
+    def plain_coriolis(self) -> AnyArray:
         """Return C = S^T G^T (J G ad_Sqd Gamma + ad_V J) G S: right times qd, but dM/dt - 2 C not skew. Ploen (25)."""
         return self._sandwich(self.J @ self.G @ self.ad_Sqd @ self.Gamma + self.ad_V @ self.J)
 
-    def skew_coriolis(self) -> Array:
+    def skew_coriolis(self) -> AnyArray:
         """Return C = S^T G^T (J G ad_Sqd Gamma + Ct) G S, with dM/dt - 2 C skew. Ploen (37)."""
         return self._sandwich(self.J @ self.G @ self.ad_Sqd @ self.Gamma + self.Ct)
 
-    def gravity_force(self) -> Array:
+    def gravity_force(self) -> AnyArray:
         """Return S^T G^T J G P0 dV_0 with dV_0 = (0, -g). Ploen (26), (38)."""
         return np.asarray(_t(self.S) @ _t(self.G) @ self.J @ self.G @ self.P0 @ self.free_fall)
 
-    def rest_of_plain(self) -> Array:
+    def rest_of_plain(self) -> AnyArray:
         """Return dM/dt - 2 C of the plain C, as N - N^T - 2 S^T G^T ad_V J G S. Ploen (29).
 
         N = S^T G^T Gamma^T ad_Sqd^T G^T J G S. N - N^T is skew; ad_V J is not, so neither is the whole.
@@ -150,7 +149,7 @@ class PloenMatrices:
         N = _t(GS) @ _t(self.Gamma) @ _t(self.ad_Sqd) @ _t(self.G) @ self.J @ GS
         return np.asarray(N - _t(N) - 2.0 * self._sandwich(self.ad_V @ self.J))
 
-    def _sandwich(self, middle: Array) -> Array:
+    def _sandwich(self, middle: AnyArray) -> AnyArray:
         GS = self.G @ self.S
         return np.asarray(_t(GS) @ middle @ GS)
 
@@ -184,9 +183,9 @@ def ploen_matrices(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike) -> Ploe
     )  # fmt: skip
 
 
-def _t(matrix: Array) -> Array:
+def _t(matrix: AnyArray) -> AnyArray:
     return np.swapaxes(matrix, -1, -2)
 
 
-def _times(matrix: npt.ArrayLike, vector: npt.ArrayLike) -> Array:
+def _times(matrix: npt.ArrayLike, vector: npt.ArrayLike) -> AnyArray:
     return np.asarray((np.asarray(matrix) @ np.asarray(vector)[..., None])[..., 0])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError, InputError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import as_real
@@ -18,8 +19,6 @@ from ..model.joint_types import JointType, Step, free, spherical
 from ..model.model import Model
 from ..model.pack import get_placement
 from ..shown import shown
-
-Array = npt.NDArray[np.float64]
 
 
 @shown

@@ -6,26 +6,22 @@ The residual is r_i(T) = |T b~_i - a~_i|^2 - L_i^2.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie import se3
-
-Array = npt.NDArray[Any]
 
 #: Basis E_1 ... E_6 of se(3), (6, 4, 4). (A1)
 E = se3.hat(np.eye(6))
 
 
-def residual(a: Array, b: Array, L: Array, T: Array) -> Array:
+def residual(a: AnyArray, b: AnyArray, L: AnyArray, T: AnyArray) -> AnyArray:
     """Return r (6,). (16), (17)."""
     l = b @ T[:3, :3].T + T[:3, 3] - a  # noqa: E741
     return np.asarray((l * l).sum(axis=1) - L**2)
 
 
-def body_jacobian(a: Array, b: Array, T: Array) -> Array:
+def body_jacobian(a: AnyArray, b: AnyArray, T: AnyArray) -> AnyArray:
     """Return J_b (6, 6) with r(T exp(s)) = r(T) + J_b s + ... (22), (24), (25)."""
     R, p = T[:3, :3], T[:3, 3]
     J = np.zeros((6, 6), T.dtype)
@@ -35,7 +31,7 @@ def body_jacobian(a: Array, b: Array, T: Array) -> Array:
     return 2.0 * J
 
 
-def spatial_jacobian(a: Array, b: Array, T: Array) -> Array:
+def spatial_jacobian(a: AnyArray, b: AnyArray, T: AnyArray) -> AnyArray:
     """Return J_r (6, 6) with r(exp(s) T) = r(T) + J_r s + ...: (23), which is printed for exp(-s) T."""
     R, p = T[:3, :3], T[:3, 3]
     J = np.zeros((6, 6), T.dtype)
@@ -45,7 +41,7 @@ def spatial_jacobian(a: Array, b: Array, T: Array) -> Array:
     return 2.0 * J
 
 
-def second_derivatives(a: Array, b: Array, T: Array) -> Array:
+def second_derivatives(a: AnyArray, b: AnyArray, T: AnyArray) -> AnyArray:
     """Return (E_j^r E_k^r r_i)(T) as [i, j, k], (6, 6, 6): the second-order term of (13).
 
     d2/ds dt of |T exp(s E_j) exp(t E_k) b~ - a~|^2. Not symmetric in j and k: what is antisymmetric is the derivative

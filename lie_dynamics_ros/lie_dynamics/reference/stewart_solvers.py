@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import AnyArray
 from ..lie import se3, so3
 from . import stewart_legs
 
-Array = npt.NDArray[Any]
 EPS = 1e-14  # eps_1, eps_2 and eps_3; the paper prints eps_2 of A2 as 1e-144
 K_MAX = 200
 
@@ -29,12 +28,12 @@ K_MAX = 200
 class Problem:
     """Residual r(x) (m,), its Jacobian (m, n) with respect to a step, and the step itself, x' = move(x, s)."""
 
-    residual: Callable[[Array], Array]
-    jacobian: Callable[[Array], Array]
-    move: Callable[[Array, Array], Array]
+    residual: Callable[[AnyArray], AnyArray]
+    jacobian: Callable[[AnyArray], AnyArray]
+    move: Callable[[AnyArray, AnyArray], AnyArray]
 
 
-def on_se3(a: Array, b: Array, L: Array, screw: Literal["body", "spatial"]) -> Problem:
+def on_se3(a: AnyArray, b: AnyArray, L: AnyArray, screw: Literal["body", "spatial"]) -> Problem:
     """Return the problem on SE(3): T exp(s) with (24), or exp(s) T with (23)."""
     if screw == "body":
         return Problem(
@@ -49,10 +48,10 @@ def on_se3(a: Array, b: Array, L: Array, screw: Literal["body", "spatial"]) -> P
     )
 
 
-def on_r6(a: Array, b: Array, L: Array) -> Problem:
+def on_r6(a: AnyArray, b: AnyArray, L: AnyArray) -> Problem:
     """Return the problem on R^6; an angle's derivative of R is R with that factor differentiated."""
 
-    def rotations(x: Array) -> list[Array]:
+    def rotations(x: AnyArray) -> list[AnyArray]:
         """R and its derivatives along roll, pitch and yaw."""
         Rx, Ry, Rz = (so3.exp(angle * e) for angle, e in zip(x[3:], np.eye(3), strict=True))
         X, Y, Z = so3.hat(np.eye(3))
@@ -61,14 +60,14 @@ def on_r6(a: Array, b: Array, L: Array) -> Problem:
     return _in_coordinates(a, b, L, rotations)
 
 
-def on_r7(a: Array, b: Array, L: Array) -> Problem:
+def on_r7(a: AnyArray, b: AnyArray, L: AnyArray) -> Problem:
     """Return the problem on R^7. M(q) = |q|^2 R is quadratic in q, so dM/dq_k = M(q + e_k) - M(q) - M(e_k)."""
 
-    def matrix(q: Array) -> Array:
+    def matrix(q: AnyArray) -> AnyArray:
         v, w = q[:3], q[3]
         return np.asarray((w * w - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * w * so3.hat(v))
 
-    def rotations(x: Array) -> list[Array]:
+    def rotations(x: AnyArray) -> list[AnyArray]:
         """R and its derivatives along the four components."""
         q = x[3:]
         M, square = matrix(q), q @ q
@@ -85,7 +84,7 @@ def on_r7(a: Array, b: Array, L: Array) -> Problem:
     )
 
 
-def gauss_newton(problem: Problem, x: Array, alpha_0: float, k_max: int = K_MAX) -> list[Array]:
+def gauss_newton(problem: Problem, x: AnyArray, alpha_0: float, k_max: int = K_MAX) -> list[AnyArray]:
     """Return the iterates of Algorithm A1, the first of them x, with its line numbers."""
     path, k = [x], 0  # 1
     r, J = problem.residual(x), problem.jacobian(x)
@@ -107,7 +106,7 @@ def gauss_newton(problem: Problem, x: Array, alpha_0: float, k_max: int = K_MAX)
     return path
 
 
-def levenberg_marquardt(problem: Problem, x: Array, tau: float, k_max: int = K_MAX) -> list[Array]:
+def levenberg_marquardt(problem: Problem, x: AnyArray, tau: float, k_max: int = K_MAX) -> list[AnyArray]:
     """Return the iterates of Algorithm A2 that were taken, the first of them x, with its line numbers."""
     path, k, nu = [x], 0, 2.0  # 1
     r, J = problem.residual(x), problem.jacobian(x)
@@ -132,19 +131,19 @@ def levenberg_marquardt(problem: Problem, x: Array, tau: float, k_max: int = K_M
     return path
 
 
-def _descends(problem: Problem, x: Array, s: Array, alpha: float, r: Array) -> bool:
+def _descends(problem: Problem, x: AnyArray, s: AnyArray, alpha: float, r: AnyArray) -> bool:
     """Say whether |r(alpha/2)| <= |r(0)| and |r(alpha)| <= |r(alpha/2)|: A1 line 10; (27) has < there."""
     half, full = (np.linalg.norm(problem.residual(problem.move(x, f * alpha * s))) for f in (0.5, 1.0))
     return bool(half <= np.linalg.norm(r) and full <= half)
 
 
-def _in_coordinates(a: Array, b: Array, L: Array, rotations: Callable[[Array], list[Array]]) -> Problem:
+def _in_coordinates(a: AnyArray, b: AnyArray, L: AnyArray, rotations: Callable[[AnyArray], list[AnyArray]]) -> Problem:
     """Return the problem in coordinates x: a position, and others that `rotations` turns into R and its derivatives."""
 
-    def legs(x: Array) -> Array:
+    def legs(x: AnyArray) -> AnyArray:
         return np.asarray(b @ rotations(x)[0].T + x[:3] - a)
 
-    def jacobian(x: Array) -> Array:
+    def jacobian(x: AnyArray) -> AnyArray:
         l = legs(x)  # noqa: E741
         turning = [2.0 * (l * (b @ dR.T)).sum(axis=1) for dR in rotations(x)[1:]]
         return np.column_stack([2.0 * l, *turning])

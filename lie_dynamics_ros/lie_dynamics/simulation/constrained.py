@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
 from ..constraints.forward import constrained_forward_dynamics
 from ..constraints.projection import project_to_constraints
@@ -15,8 +16,6 @@ from ..model.model import Model
 from .integrators import integrate_motion
 from .joint_physics import JointPhysics, joint_forces
 from .simulator import Control, Simulation
-
-Array = npt.NDArray[np.float64]
 
 
 def simulate_constrained(

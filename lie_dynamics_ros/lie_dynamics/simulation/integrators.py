@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import InputError
 from ..lie import se3, so3
 from ..model.arguments import require_model
@@ -16,7 +17,6 @@ from ..model.configuration import checked
 from ..model.model import Model
 from ..shown import shown
 
-Array = npt.NDArray[np.float64]
 Acceleration = Callable[[float, Array, Array], npt.ArrayLike]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.joint_friction import JointFriction, apply
 from ..dynamics.kernels import friction
 from ..dynamics.mass_matrix import mass_matrix
@@ -19,8 +20,6 @@ from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..shown import shown
 from .kernels import joint_physics as columns
-
-Array = npt.NDArray[np.float64]
 
 #: How far a joint pressed with its full effort goes into a stop [rad or m], for the default stiffness.
 STOP_DEPTH = 0.01

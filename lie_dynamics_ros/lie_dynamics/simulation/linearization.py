@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.derivatives.forward_derivatives import ForwardDynamicsDerivatives, forward_dynamics_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..errors import InputError
@@ -124,8 +125,6 @@ def _grouped(model: Model, weight: Array) -> list[tuple[Model, npt.NDArray[np.bo
         found.append((model._changed(table, None), which.reshape(-1) == k))
     return found
 
-
-Array = npt.NDArray[np.float64]
 
 _TINY = 1e-30
 _STAGES = ((0.0, 1.0 / 6.0), (0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..dynamics.forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..dynamics.inputs import _check_quaternions
 from ..errors import InputError, SimulationError
@@ -22,7 +23,6 @@ from .integrators import integrate_motion
 from .joint_physics import JointPhysics, drive_forces, joint_forces
 from .kernels import simulation as kernels
 
-Array = npt.NDArray[np.float64]
 Method = Literal["semi_implicit", "rkmk4", "variational"]
 Control = Callable[[float, Array, Array], npt.ArrayLike]
 

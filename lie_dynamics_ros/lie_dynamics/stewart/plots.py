@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..lie import so3
-from .geometry.inverse_kinematics import Array, as_pose
+from .geometry.inverse_kinematics import as_pose
 from .geometry.platform import StewartPlatform
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ...dynamics.derivatives.regressor import torque_regressor
-from ...lie._arrays import listed
+from ...lie._arrays import flatten_batch
 from ...model.arguments import validate_model
 from ...model.configuration import require_result
 from ...model.model import Model
@@ -34,8 +35,6 @@ from .equations import (
     solve,
 )
 from .loops import constraint_derivatives
-
-Array = npt.NDArray[np.float64]
 
 
 @validate_model
@@ -207,7 +206,7 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, matrix: Arr
         tree = list(inverse_dynamics_derivatives(model, q, qd, qdd, f_ext))
     mass = np.ascontiguousarray(tree[2])
     A = matrix[:, 1:].swapaxes(1, 2)
-    force = np.ascontiguousarray(listed(problem.found.multipliers))
+    force = np.ascontiguousarray(flatten_batch(problem.found.multipliers))
     loops = constraint_derivatives(model, constraints, states, qdd, force)
     along_q, along_qd = loops.acceleration_dq, loops.acceleration_dqd
     if problem.stabilization is not None:
@@ -237,4 +236,4 @@ def _terms(model: Model, constraints: ConstraintSet, states: States, matrix: Arr
         np.multiply(A, known, out=target[..., 2 * n :])
         for part, diagonal in ((motion, known), (given, 1.0 - known)):
             part.reshape(count, 3 * n * n)[:, 2 * n :: 3 * n + 1] = diagonal
-    return Terms(mass, matrix, load, target, motion, given, listed(problem.found.tau), force, forces)
+    return Terms(mass, matrix, load, target, motion, given, flatten_batch(problem.found.tau), force, forces)

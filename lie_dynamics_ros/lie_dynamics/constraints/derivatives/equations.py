@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.inputs import in_parts
-from ...engine.fastcall.status import taken
+from ...engine.fastcall.status import raise_if_rejected
 from ...errors import SingularityError
-from ...lie._arrays import listed
+from ...lie._arrays import flatten_batch
 from ...model.model import Model
 from ...shown import shown
 from ..constraint_set import ConstraintSet
@@ -24,8 +25,6 @@ from ..inverse import distribute, passive_forces
 from ..kernels.solution_maps import held_solution, motion_maps
 from ..quantities import tables_of
 from ..resolution import PLAIN_CUT, RANK_CUT, Objective, objective
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +143,8 @@ def inverse_problem(
     found = distribute(model, constraints, states, tables, mask, passive, goal, None, True)
     freely = None
     if np.min(found.rank, initial=model.nv) < np.count_nonzero(~mask):
-        freely = listed(found.qdd) - states.arrays["qdd"]
-        states = states._replace(arrays={**states.arrays, "qdd": np.ascontiguousarray(listed(found.qdd))})
+        freely = flatten_batch(found.qdd) - states.arrays["qdd"]
+        states = states._replace(arrays={**states.arrays, "qdd": np.ascontiguousarray(flatten_batch(found.qdd))})
     return Problem(found, mask, goal, None, True, (states, tables), freely)
 
 
@@ -215,7 +214,7 @@ def _free(
     n = right.shape[1]
     maps = np.empty((len(mass), n + left.shape[1], n + left.shape[1]))
     done = np.empty(len(mass), np.bool_)
-    taken(motion_maps(mass, matrix, free, PLAIN_CUT, done, maps))
+    raise_if_rejected(motion_maps(mass, matrix, free, PLAIN_CUT, done, maps))
     if not done.all():
         rest = ~done
         maps[rest] = _deficient_maps(model, mass[rest][:, free][..., free], _transposed(matrix[rest, 1:][:, free]))
@@ -253,7 +252,7 @@ def _unique(problem: Problem, terms: Terms) -> Array | None:
     done, out = np.empty(count, np.bool_), np.empty((count, 2 * n + m, width))
     target = terms.target[:, :0] if problem.inverse else terms.target
     forces = terms.load, target, terms.qdd, terms.tau
-    taken(held_solution(terms.mass, terms.matrix, *forces, problem.mask, PLAIN_CUT, done, out))
+    raise_if_rejected(held_solution(terms.mass, terms.matrix, *forces, problem.mask, PLAIN_CUT, done, out))
     return out if done.all() else None
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...engine.fastcall.status import taken
+from ...arrays import Array
+from ...engine.fastcall.status import raise_if_rejected
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..inputs import States
@@ -15,8 +16,6 @@ from ..kernels import loop_derivatives as dk
 from ..kernels import loops as lk
 from ..quantities import quantities_of
 from ..user import first_difference
-
-Array = npt.NDArray[np.float64]
 
 
 class ConstraintDerivatives(NamedTuple):
@@ -55,7 +54,7 @@ def constraint_derivatives(
     if loops and (exact is None or exact.any()):
         kept = constraints._loops if exact is None else np.ascontiguousarray(constraints._loops[exact])
         motion = (np.ascontiguousarray(a) for a in (qd, qdd, force))
-        taken(dk.loop_derivatives(model._table, kept, constraints._scalars, states.extended, *motion, *out))
+        raise_if_rejected(dk.loop_derivatives(model._table, kept, constraints._scalars, states.extended, *motion, *out))
     if constraints.user or exact is not None:
         rows = _rows_left(constraints, exact)
         for s in range(count):

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.derivatives.seeding import Seeding
 from ...dynamics.derivatives.sensitivity import Hold, Parameters, listed_parameters, run_seeded, with_direct
 from ...dynamics.mass_matrix import mass_matrix
-from ...lie._arrays import listed
+from ...lie._arrays import flatten_batch
 from ...model.arguments import validate_model
 from ...model.configuration import require_result
 from ...model.model import Model
@@ -26,8 +27,6 @@ from ..kernels.loop_sensitivity import loop_sensitivity
 from ..quantities import tables_of
 from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, results_in, solve
 from .loops import constraint_derivatives
-
-Array = npt.NDArray[np.float64]
 
 
 @shown
@@ -219,8 +218,8 @@ def _sensitivity(
     for k, whole in enumerate((error, rate, target)):
         whole[:, :loops] = columns(change[..., n + k * loops : n + (k + 1) * loops])
     if constraints.user:
-        force = listed(spread(found.multipliers))
-        user = constraint_derivatives(model, constraints, states, listed(spread(found.qdd)), force, loops=False)
+        force = flatten_batch(spread(found.multipliers))
+        user = constraint_derivatives(model, constraints, states, flatten_batch(spread(found.qdd)), force, loops=False)
         load = load - user.force_dq @ dq
         rate += user.rate_dq @ dq
         target += user.acceleration_dq @ dq + user.acceleration_dqd @ dqd
@@ -243,7 +242,7 @@ def _sensitivity(
         target = turned(problem.freely)
     given = np.zeros_like(dtau) if problem.inverse else np.where(problem.mask[:, None], 0.0, dtau)
     M = mass_matrix(model, states.arrays["q"], threads=threads)
-    result = listed(spread(found.tau)), listed(spread(found.multipliers))
+    result = flatten_batch(spread(found.tau)), flatten_batch(spread(found.multipliers))
     changed = solve(model, problem, Terms(M, matrix, load, target, dqdd, given, *result), turned, threads)
     require_result(model, changed)
     results = [np.moveaxis(a, -1, 0).reshape(total, *batch, a.shape[1]) for a in results_in(changed, n)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Complex
 from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
@@ -15,8 +16,8 @@ from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, dimensions, real_numbers, require_reach, rod, shifted
-from .crossings import Points, circles, side_of
+from .base import Mechanism, dimensions, real_numbers, require_reach, rod, shifted
+from .crossings import circles, side_of
 
 #: Hinges turn about -y, so that positive angles go up from x; points of the arm's plane are x + i z.
 _UP = [0.0, -1.0, 0.0]
@@ -58,14 +59,14 @@ class FourBarArm(Mechanism):
         require_reach(np.isfinite(knee), "four-bar arm", "the crank")
         return self._joints(np.arctan2(y, x), elbow, tail, knee)
 
-    def _points(self, q: Array) -> tuple[Points, Points, Points, Points]:
+    def _points(self, q: Array) -> tuple[Complex, Complex, Complex, Complex]:
         """Return elbow, tail, end of the crank, and tool in the arm's plane, seen from the shoulder."""
         angle = {name: q[..., self.model.joint(name).q_slice.start] for name in ("shoulder", "elbow", "crank")}
         elbow = self.upper_arm * np.exp(1j * angle["shoulder"])
         along = np.exp(1j * (angle["shoulder"] + angle["elbow"]))
         return elbow, elbow - self.tail * along, self.crank * np.exp(1j * angle["crank"]), elbow + self.forearm * along
 
-    def _joints(self, turret: Array, elbow: Points, tail: Points, knee: Points) -> Array:
+    def _joints(self, turret: Array, elbow: Complex, tail: Complex, knee: Complex) -> Array:
         angles = {
             "turret": turret,
             "shoulder": np.angle(elbow),

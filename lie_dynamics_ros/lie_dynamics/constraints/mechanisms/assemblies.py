@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.kinematics import forward_kinematics, frame_pose
 from ...model.model import Model
 from ...stewart import StewartPlatform, StewartWarning, assembly_modes
 from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..quantities import constraint_quantities
-
-Array = npt.NDArray[np.float64]
 
 #: Largest error of a constraint in what counts as closed, in sizes of the mechanism.
 CLOSED = 1e-10

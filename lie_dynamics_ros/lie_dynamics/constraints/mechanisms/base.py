@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.kinematics import frame_pose
 from ...errors import DescriptionError, InputError
 from ...files import write_file
@@ -28,7 +29,6 @@ from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
 
-Array = npt.NDArray[np.float64]
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Points = npt.NDArray[np.complex128]
+from ...arrays import Array, Complex
 
 
-def circles(first: Any, first_radius: Any, second: Any, second_radius: Any, side: Any) -> Points:
+def circles(first: Any, first_radius: Any, second: Any, second_radius: Any, side: Any) -> Complex:
     """Return where two circles in the plane cross; points are complex numbers, NaN where they do not.
 
     `side` is 1 for the point to the left of the way from the first centre to the second, -1 for that to the right.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import DescriptionError
 from ...lie import quaternion as quaternions
 from ...lie import se3
@@ -19,7 +20,6 @@ from ..loop import Loop
 from .assemblies import Candidates, six_legs
 from .base import (
     DOWN,
-    Array,
     Mechanism,
     about_z,
     add_universal,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
@@ -17,7 +18,7 @@ from ..constraint_set import ConstraintSet
 from ..cut_joints import perpendicular
 from ..loop import Loop
 from .assemblies import Candidates, six_legs
-from .base import DOWN, Array, dimensions, placed, require_reach, shifted
+from .base import DOWN, dimensions, placed, require_reach, shifted
 from .six_legs import Geometry, PointLegs, add_sliding_leg, home_of, plate_of
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
@@ -18,7 +19,7 @@ from ...stewart.solvers.reachability import longest_legs
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import SEED, STARTS, Candidates, six_legs
-from .base import DOWN, Array, dimensions, placed, require_reach, shifted
+from .base import DOWN, dimensions, placed, require_reach, shifted
 from .six_legs import SixLegs, add_sliding_leg, home_of, plate_of
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Complex
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
@@ -16,8 +17,8 @@ from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import Array, Mechanism, dimensions, real_numbers, require_reach, rod, shifted
-from .crossings import Points, circles, side_of
+from .base import Mechanism, dimensions, real_numbers, require_reach, rod, shifted
+from .crossings import circles, side_of
 
 _DOWN = (0.0, -9.81, 0.0)
 
@@ -110,11 +111,11 @@ class FiveBar(Mechanism):
         tips = circles(first, b, second, c, np.array([1.0, -1.0]))
         return Candidates(self._joints(first, second, tips[np.isfinite(tips)]), 2, "two circles")
 
-    def _elbows(self, q: Array) -> tuple[Points, Points]:
+    def _elbows(self, q: Array) -> tuple[Complex, Complex]:
         ground, a, _, _, d = self.lengths
         return a * np.exp(1j * q[..., 0]), ground + d * np.exp(1j * q[..., 4])
 
-    def _joints(self, first: Points, second: Points, tip: Points) -> Array:
+    def _joints(self, first: Complex, second: Complex, tip: Complex) -> Array:
         """Return the angles of the five joints around the loop, within half a turn."""
         ground = self.lengths[0]
         way = np.broadcast_arrays(first, tip - first, second - tip, ground - second, second - ground)

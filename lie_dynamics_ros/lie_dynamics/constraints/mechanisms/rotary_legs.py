@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
@@ -16,7 +17,7 @@ from ...stewart.geometry.checks import as_joint_centres
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates, six_legs
-from .base import DOWN, Array, about_z, add_universal, dimensions, disc, placed, require_reach, rod, shifted
+from .base import DOWN, about_z, add_universal, dimensions, disc, placed, require_reach, rod, shifted
 from .six_legs import PointLegs
 
 

@@ -9,13 +9,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
 from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...shown import shown
-from .base import STROKE, Array, Mechanism, add_universal, disc, real_pose, rod
+from .base import STROKE, Mechanism, add_universal, disc, real_pose, rod
 
 #: Length [m] and mass [kg] of a leg's cylinder, and of its piston.
 Rods = tuple[tuple[float, float], tuple[float, float]]

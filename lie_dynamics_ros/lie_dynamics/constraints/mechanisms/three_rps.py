@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Complex
 from ...errors import InputError
 from ...lie import quaternion as quaternions
 from ...lie import se3
@@ -16,22 +17,8 @@ from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import (
-    DOWN,
-    STROKE,
-    Array,
-    Mechanism,
-    about_z,
-    dimensions,
-    disc,
-    for_legs,
-    placed,
-    real_pose,
-    rod,
-    shifted,
-    thirds,
-)
-from .crossings import Points, real_roots
+from .base import DOWN, STROKE, Mechanism, about_z, dimensions, disc, for_legs, placed, real_pose, rod, shifted, thirds
+from .crossings import real_roots
 
 _TURNS = np.array(thirds())
 #: Distance from a leg's plane that a ball joint of an output may have, relative to the mechanism.
@@ -139,7 +126,7 @@ class ThreeRps(Mechanism):
         return Candidates(q, 16, method, settled)
 
     @np.errstate(all="ignore")
-    def _eliminated(self, lengths: Array, angles: Array) -> tuple[Array, Points]:
+    def _eliminated(self, lengths: Array, angles: Array) -> tuple[Array, Complex]:
         """Return the polynomial at angles (n,) of leg 1, and exp(i angle) of legs 2 and 3 on all branches (n, 4, 2).
 
         The ball joint of leg k is a_k + l_k (e_k sin + z cos). Its distance from another one that is held gives

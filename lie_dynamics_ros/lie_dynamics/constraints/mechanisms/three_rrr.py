@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Complex
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
@@ -14,19 +15,8 @@ from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
 from .assemblies import Candidates
-from .base import (
-    DOWN,
-    Array,
-    Mechanism,
-    dimensions,
-    disc,
-    real_numbers,
-    require_reach,
-    rod,
-    shifted,
-    thirds,
-)
-from .crossings import Points, circles, real_roots, side_of
+from .base import DOWN, Mechanism, dimensions, disc, real_numbers, require_reach, rod, shifted, thirds
+from .crossings import circles, real_roots, side_of
 
 _TURNS = np.array(thirds())
 
@@ -67,7 +57,7 @@ class PlanarThreeRrr(Mechanism):
         return self._joints(elbows, ends, angle)
 
     @property
-    def _pivots(self) -> Points:
+    def _pivots(self) -> Complex:
         return np.asarray(self.base_radius * np.exp(2j * np.pi * np.arange(3) / 3.0))
 
     @property
@@ -76,14 +66,14 @@ class PlanarThreeRrr(Mechanism):
         ends, elbows = self._corners(np.asarray(x + 1j * y), angle), self._elbows(self.motors(self.q))
         return [side_of(a, b, c) for a, b, c in zip(self._pivots, ends, elbows, strict=True)]
 
-    def _elbows(self, positions: Array) -> Points:
+    def _elbows(self, positions: Array) -> Complex:
         return np.asarray(self._pivots + self.crank * np.exp(1j * positions))
 
-    def _corners(self, place: Points, angle: Array) -> Points:
+    def _corners(self, place: Complex, angle: Array) -> Complex:
         corners = self.platform_radius * np.exp(2j * np.pi * np.arange(3) / 3.0)
         return np.asarray(place[..., None] + corners * np.exp(1j * np.asarray(angle))[..., None])
 
-    def _joints(self, elbows: Points, ends: Points, angle: Array) -> Array:
+    def _joints(self, elbows: Complex, ends: Complex, angle: Array) -> Array:
         cranks, couplers = elbows - self._pivots, ends - elbows
         bent = np.angle(couplers / cranks)
         wrist = np.angle(np.exp(1j * angle) * np.conj(couplers[..., 0]))
@@ -97,7 +87,7 @@ class PlanarThreeRrr(Mechanism):
         elbows, corners = self._elbows(positions), self._corners(np.zeros((), complex), np.zeros(()))
         arms, gaps = corners[1:] - corners[0], elbows[1:] - elbows[0]
 
-        def first_corner(angle: Array) -> tuple[Points, Array]:
+        def first_corner(angle: Array) -> tuple[Complex, Array]:
             """Return the first corner, seen from its elbow, times the determinant; and the determinant."""
             v = arms * np.exp(1j * angle)[:, None] - gaps
             right = -0.5 * np.abs(v) ** 2

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
 from ...lie._arrays import real_numbers
 from ...model import layout
@@ -15,8 +16,6 @@ from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..kernels import loops as lk
 from ..kernels import second_derivatives as sk
-
-Array = npt.NDArray[np.float64]
 
 
 def largest_rates(model: Model, given: npt.ArrayLike | Mapping[str, Any] | None) -> Array:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
 from ..idle import HELD
 from ..inputs import refuse_upside_down
 from ..quantities import constraint_quantities
 from ..resolution import RANK_CUT
-
-Array = npt.NDArray[np.float64]
 
 
 class ClosedMotion:

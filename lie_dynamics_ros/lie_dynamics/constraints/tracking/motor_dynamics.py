@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.jacobians import FrameKind, jacobian
 from ...dynamics.mass_matrix import gravity_force, mass_matrix
@@ -23,7 +24,6 @@ from ..quantities import constraint_quantities
 from .result import TrackedMotion
 from .tracker import ClosedLoopTracker
 
-Array = npt.NDArray[np.float64]
 _KEPT = 8
 #: Inertias of idle freedoms that are smaller, relative to the largest of all, are none.
 _NO_INERTIA = 1e-14

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.jacobians import FrameKind, jacobian
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
@@ -20,8 +21,6 @@ from ..idle import HELD, idle_freedoms, listed_joints
 from ..inputs import require_constraints
 from .joints import single_places
 from .motion import ClosedMotion
-
-Array = npt.NDArray[np.float64]
 
 #: Names of the components of a wrench, in order.
 COMPONENTS = ("moment_x", "moment_y", "moment_z", "force_x", "force_y", "force_z")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.jacobians import jacobian
 from ...dynamics.kinematics import frame_pose
 from ...errors import InputError, SingularityError
@@ -20,8 +21,6 @@ from ..kernels import tracking as tk
 from ..quantities import constraint_error, constraint_jacobian
 from .joints import single_places
 from .motion import ClosedMotion
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

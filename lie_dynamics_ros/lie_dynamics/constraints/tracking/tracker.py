@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real, count_of, number_of, real_numbers
 from ...model import layout
@@ -25,7 +26,6 @@ from .chains import coordinate_groups, largest_rates, loop_chains
 from .joints import single_names
 from .result import Setup, TrackedMotion, TrackedState
 
-Array = npt.NDArray[np.float64]
 _NO_TIMES = np.zeros(0)
 
 #: Redundant sensors weigh so little beside closed loops that they open them by a millionth of their contradictions.

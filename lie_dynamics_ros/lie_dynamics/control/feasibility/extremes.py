@@ -6,11 +6,9 @@ from itertools import pairwise
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ..kernels.hulls import mark_hulls
-
-Array = npt.NDArray[np.float64]
 
 _BERNSTEIN = {
     degree: np.array(

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
 from ...model.coordinates import require_coordinates
 from ..trajectory import Trajectory
-
-Array = npt.NDArray[np.float64]
 
 
 class Motion(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...constraints.tracking.motor_dynamics import MotorDynamics
 from ...dynamics.joint_friction import JointFriction
 from ...errors import InputError
@@ -16,8 +16,6 @@ from ..robots import Robot, inverse_dynamics, require_robot_coordinates
 from ..trajectory import Trajectory
 from .extremes import first_beyond, largest_against
 from .joint_path import JointPath, Motion
-
-Array = npt.NDArray[np.float64]
 
 SLACK = 1e-6
 """By what part a limit may be exceeded: round-off of times in whole nanoseconds."""

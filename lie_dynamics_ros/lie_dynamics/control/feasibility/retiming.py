@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.joint_friction import JointFriction
 from ...errors import LieDynamicsError
 from ...lie._arrays import number_of
@@ -17,8 +17,6 @@ from ..trajectory import Trajectory
 from .joint_path import JointPath, Motion
 from .judgement import MotionLimits, efforts_of, first_effort, first_excess, read_path
 from .time_law import Limited, fastest_rates
-
-Array = npt.NDArray[np.float64]
 
 LEAST_STEPS, MOST_STEPS, STEP = 500, 1000, 0.005
 """Steps of a path, and how long one takes as it was asked for, where these numbers allow that [s]."""

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import LieDynamicsError
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Array
 from ...engine.compile import kernel
-
-Array = npt.NDArray[np.float64]
 
 
 @kernel("(float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1], float64[:,::1])")

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Array
 from ...engine.compile import kernel
 from ...engine.symmetric import factorize, solve_factorized
-
-Array = npt.NDArray[np.float64]
 
 DONE, NOT_DONE = 1, 0
 

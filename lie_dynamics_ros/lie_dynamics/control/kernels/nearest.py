@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Array
 from ...engine.compile import inline, kernel
 from ...engine.symmetric import factorize, solve_factorized
 from .laws import DONE, NOT_DONE
-
-Array = npt.NDArray[np.float64]
 
 _ROUNDS, _HALVINGS = 50, 12
 WORK_ROWS = 4

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...engine.compile import inline, kernel
-
-Array = npt.NDArray[np.float64]
 
 #: Rows of the table: last position and velocity, those of a state that was refused, length of a turn (0: none), largest
 #: speed, and by how much positions and velocities missed what was expected of late.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.kernels.common.spatial import add, cross, dot, matmul, rotate, scale, sub, twist_cross, unrotate
 from ...engine.compile import inline, kernel
 from ...model.layout import BAD_SHAPE, NOT_FINITE, OK
-
-Array = npt.NDArray[np.float64]
 
 # What is given after the poses: V_d, its rate, V. What is written: e, de, the rate that the frame's twist is to have.
 GIVEN_SIZE, FOUND_SIZE = 18, 18

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.kernels.common.spatial import add, cross, matmul, scale, sub, transpose
 from ...engine.compile import inline, kernel
 from ...model.layout import BAD_SHAPE, NOT_FINITE, OK
 from .pose_error import rotation_vector
-
-Array = npt.NDArray[np.float64]
 
 # Settings, the first three for turning and for moving: largest speed and acceleration, rate k; time, steps in it,
 # whether there is a target pose, part of the speed that is allowed.

@@ -47,7 +47,7 @@ def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, 
 
 
 @inline
-def _take_in(row, units, fade, filtered):
+def _filter(row, units, fade, filtered):
     """Filter the equations, with the coordinates as unknowns in place of parameters."""
     m, keep, share = filtered.shape[1] - 4, math.exp(-fade), -math.expm1(-fade)
     for i in range(filtered.shape[0]):
@@ -75,7 +75,7 @@ def _friction(own, m, least):
 
 
 @inline
-def _surprise(filtered, friction, coordinates):
+def _innovation(filtered, friction, coordinates):
     """Return by how much the worst equation is missed, with the friction that explained most so far."""
     m = coordinates.shape[0]
     worst = 0.0
@@ -92,7 +92,7 @@ def _surprise(filtered, friction, coordinates):
 
 
 @inline
-def _remember(filtered, fade, information, friction):
+def _accumulate(filtered, fade, information, friction):
     """Put products of the filtered equations in place of a part 1 - exp(-fade) of the older ones."""
     m, keep, share = filtered.shape[1] - 4, math.exp(-fade), -math.expm1(-fade)
     for j in range(m + 2):
@@ -196,7 +196,7 @@ def _fit_friction(friction, coordinates, slope, information, left, found):
     " float64[:,:,::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[::1])",
     quick=True,
 )
-def digest(
+def update(
     p_before, p_now, h_before, h_now, qd_before, qd_now, effort,
     shift, weight, numbers, units, coordinates, row, filtered,
     information, friction, left, root, nearest, found,
@@ -254,9 +254,9 @@ def digest(
     m = p_now.shape[1] - 1
     if not _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
         return 0
-    _take_in(row, units, numbers[1], filtered)
-    worst = _surprise(filtered, friction, coordinates) / numbers[4]
-    _remember(filtered, min(numbers[1], numbers[2] * (1.0 + worst * worst)), information, friction)
+    _filter(row, units, numbers[1], filtered)
+    worst = _innovation(filtered, friction, coordinates) / numbers[4]
+    _accumulate(filtered, min(numbers[1], numbers[2] * (1.0 + worst * worst)), information, friction)
     _eliminate(information, friction, coordinates, left)
     epsilon = numbers[3] + numbers[6] * numbers[7]
     for j in range(m):

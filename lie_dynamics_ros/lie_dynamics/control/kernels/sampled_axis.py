@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Array
 from ...engine.compile import inline, kernel
-
-Array = npt.NDArray[np.float64]
 
 #: Numbers: kp h^2, kd h, ki h^3, the delay in periods, the pole of the filter of velocities (NaN: none).
 STIFFNESS, DAMPING, INTEGRAL, DELAY, POLE = range(5)

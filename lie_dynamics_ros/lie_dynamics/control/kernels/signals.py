@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Array
 from ...engine.compile import kernel
-
-Array = npt.NDArray[np.float64]
 
 #: What `check_state` found: numbers, velocities that are NaN besides, or numbers that no state has.
 GOOD, UNKNOWN_VELOCITY, BAD_POSITION, BAD_VELOCITY = 0, 1, 2, 3

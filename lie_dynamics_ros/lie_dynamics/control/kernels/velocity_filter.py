@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...engine.compile import inline, kernel
-
-Array = npt.NDArray[np.float64]
 
 #: Rows of the table: expected position and velocity, last position, its smallest change, length of a turn (0: none),
 #: whether a velocity was filled in.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ..kernels.laws import DONE, parallel_damping
-
-Array = npt.NDArray[np.float64]
 
 
 def limited_damping(mass: Array, damping: Array, rate: float, velocity: Array) -> Array:

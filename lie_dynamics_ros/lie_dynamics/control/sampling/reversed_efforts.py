@@ -7,12 +7,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import LieDynamicsError
 from ..robots import Robot, inverse_dynamics
 
-Array = npt.NDArray[np.float64]
 KEPT = 12
 """Answers that are looked at."""
 FEWEST = 6

@@ -12,9 +12,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
-
-Array = npt.NDArray[np.float64]
 
 
 def sampled_loop(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model.model import Model
-from .task_state import Array, Axes, TaskTorque, evaluate_law
+from .task_state import Axes, TaskTorque, evaluate_law
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.mass_matrix import mass_matrix
 from ...errors import InputError
 from ...model.arguments import require_model
 from ...model.configuration import rates
 from ...model.model import Model
 from ..tracking_error import gains
-from .task_state import Array, Axes, TaskTorque, evaluate_law, six
+from .task_state import Axes, TaskTorque, evaluate_law, six
 
 
 def operational_space(

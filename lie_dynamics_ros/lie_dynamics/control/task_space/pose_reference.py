@@ -8,7 +8,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ...engine.fastcall.status import taken
+from ...arrays import Array
+from ...engine.fastcall.status import raise_if_rejected
 from ...errors import InputError
 from ...lie import se3, so3
 from ...lie._arrays import number_of
@@ -23,7 +24,7 @@ from ..kernels.pose_reference import (
     SPEED,
     advance_pose,
 )
-from .task_state import Array, six
+from .task_state import six
 
 FASTEST = 6.0
 """Rate at which errors vanish, k [1/s]; lower where that takes more than `BRAKING` of the acceleration."""
@@ -135,7 +136,7 @@ class PoseReference:
             other._target[:3, :3] = so3.exp(turn) @ self._target[:3, :3]
             other._target[:3, 3] += way
         other._settings[PERIOD], other._settings[COUNT] = time, max(1, math.ceil(time / STEP - 1e-9))
-        taken(advance_pose(other.pose, other._target, other._moves, other._motion, other._settings))
+        raise_if_rejected(advance_pose(other.pose, other._target, other._moves, other._motion, other._settings))
         return other
 
 

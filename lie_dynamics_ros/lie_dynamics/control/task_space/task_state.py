@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.jacobians import jacobian_and_rate
 from ...dynamics.kinematics import frame_pose
 from ...dynamics.mass_matrix import bias_force, mass_matrix
@@ -22,7 +23,6 @@ from ..kernels import task_rows as law
 from ..kernels.pose_error import GIVEN_SIZE, pose_error
 from ..kernels.task_law import task_law
 
-Array = npt.NDArray[np.float64]
 Axes = Literal["body", "world"]
 SHARP = 0.1
 """Part of `singular` below which springs in the null space take over: above it they do not pull the frame away."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model.model import Model
 from ..coupled import coupled_hybrid_dynamics
 from .inverse_derivatives import inverse_dynamics_derivatives
-
-Array = npt.NDArray[np.float64]
 
 
 def coupled_hybrid_derivatives(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
@@ -23,7 +24,6 @@ from ..plain import NO_MASK, NO_WRENCH
 from .coupled_derivatives import coupled_hybrid_derivatives
 from .user_joint_subspaces import extend_twice
 
-Array = npt.NDArray[np.float64]
 _empty = np.empty
 _new = tuple.__new__
 _NONE = np.zeros(0)

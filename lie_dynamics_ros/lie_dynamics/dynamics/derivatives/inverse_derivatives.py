@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model.arguments import require_model, zero_velocity
 from ...model.model import Model
 from ...shown import shown
@@ -16,7 +17,6 @@ from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch 
 from ..plain import NO_WRENCH
 from .user_joint_subspaces import extend_twice
 
-Array = npt.NDArray[np.float64]
 _empty = np.empty
 _new = tuple.__new__
 

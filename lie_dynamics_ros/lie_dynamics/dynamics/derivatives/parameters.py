@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import AnyArray
 from ...errors import InputError
 from ...lie import inertial_parameters
 from ...lie._arrays import as_numbers
-
-Array = npt.NDArray[Any]
 
 #: Names of a body's inertial parameters, in the order of `SpatialInertia.parameters`.
 INERTIAL_PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -27,7 +26,7 @@ class Change:
 
     what: str
     where: Coordinate | None
-    data: Array
+    data: AnyArray
     part: int | str = 0
 
 

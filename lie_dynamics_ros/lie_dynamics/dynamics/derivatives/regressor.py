@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model.arguments import require_model
 from ...model.model import Model
 from ..inputs import evaluate
 from ..kernels.derivatives.regressor import regressor as _single
 from ..kernels.derivatives.regressor import regressor_batch as _batch
 
-Array = npt.NDArray[np.float64]
 _empty = np.empty
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
@@ -16,8 +17,6 @@ from ..inputs import evaluate
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
 from .forward_derivatives import forward_dynamics_derivatives
 from .user_second_derivatives import user_second_derivatives
-
-Array = npt.NDArray[np.float64]
 
 
 @shown

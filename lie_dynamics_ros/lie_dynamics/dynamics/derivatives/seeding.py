@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import AnyArray
 from ...errors import InputError
 from ...lie import inertial_parameters, se3
 from ...model import layout
@@ -17,8 +18,6 @@ from ...model.structure import Joint
 from ..kernels.derivatives import seeds
 from .parameters import Change, Parameter
 from .user_joint_derivatives import rate_derivatives, subspace_derivatives
-
-Array = npt.NDArray[Any]
 
 
 class Seeding:
@@ -41,15 +40,15 @@ class Seeding:
         self,
         model: Model,
         parameters: Sequence[Parameter],
-        q: Array,
-        qd: Array,
+        q: AnyArray,
+        qd: AnyArray,
         given: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self.model, self._q, self._qd, self._given = model, q, qd, given
-        self.direct: list[tuple[int, str, int | None, Array]] = []
-        self.values: list[Array] = []
+        self.direct: list[tuple[int, str, int | None, AnyArray]] = []
+        self.values: list[AnyArray] = []
         self._size = 0
-        self._entries: list[Array] = []
+        self._entries: list[AnyArray] = []
         self._first = np.cumsum([1, *(joint.type.nv for joint in model.joints)]).tolist()  # first row of each joint
         self._owner = [joint for joint in model.joints for _ in range(joint.type.nv)]  # of each row but the base's
         starts = [0]
@@ -95,13 +94,13 @@ class Seeding:
     def _parent(self, row: int) -> int:
         return int(self.model._rows[row, layout.PARENT])
 
-    def _turn(self, row: int) -> Array:
+    def _turn(self, row: int) -> AnyArray:
         """Rotation of the body frame seen from the kernel frame of a row that carries a body."""
         return self.model._rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
 
     # -- entries ---------------------------------------------------------------------------------------------------
 
-    def _put(self, what: float, row: int, data: Array, source: int = 0, base: int = 0, top: int = 0) -> None:
+    def _put(self, what: float, row: int, data: AnyArray, source: int = 0, base: int = 0, top: int = 0) -> None:
         entry = np.zeros(seeds.SIZE)
         entry[: seeds.OFFSET] = row, what, source, base, top
         entry[seeds.OFFSET] = -1.0
@@ -159,7 +158,7 @@ class Seeding:
             if joint.type.custom is not None and change.what != "qdd":
                 self._user_joint(joint, row - first, weight, change.what)
 
-    def _user_joint(self, joint: Joint, k: int, weight: Array, what: str) -> None:
+    def _user_joint(self, joint: Joint, k: int, weight: AnyArray, what: str) -> None:
         """Add how S and dS/dt of a user's joint depend on its coordinate `k` and on the rate of it."""
         slope = subspace_derivatives(joint, self._q, k)
         if what == "q":
@@ -168,7 +167,7 @@ class Seeding:
         else:
             self._columns(joint, seeds.SUBSPACE_RATE, weight[..., None] * slope)
 
-    def _columns(self, joint: Joint, what: float, columns: Array) -> None:
+    def _columns(self, joint: Joint, what: float, columns: AnyArray) -> None:
         """Add changes (..., 6, n) of the columns of S or dS/dt, in the frame of the joint's body."""
         first, last = self._rows_of(joint)
         if columns.shape[-1] != joint.type.nv:
@@ -244,7 +243,7 @@ class Seeding:
             what = seeds.SUBSPACE if change.what == "subspace" else seeds.SUBSPACE_RATE
             self._columns(joint, what, change.data)
 
-    def _placement(self, joint: Joint) -> Array:
+    def _placement(self, joint: Joint) -> AnyArray:
         """Return T_parent_joint (4, 4) between body frames."""
         first = self._rows_of(joint)[0]
         row, parent = self.model._rows[first], self._parent(first)
@@ -256,10 +255,10 @@ class Seeding:
         return T
 
 
-def _order(entry: Array) -> tuple[float, bool]:
+def _order(entry: AnyArray) -> tuple[float, bool]:
     return float(entry[seeds.ROW]), bool(entry[seeds.WHAT] == seeds.AFTER_TWIST)
 
 
-def _turned(turn: Array, x: Array) -> Array:
+def _turned(turn: AnyArray, x: AnyArray) -> AnyArray:
     """Return twists or wrenches (..., 6) with both parts turned."""
     return np.concatenate([x[..., :3] @ turn.T, x[..., 3:] @ turn.T], axis=-1)

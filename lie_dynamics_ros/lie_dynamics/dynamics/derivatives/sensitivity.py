@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
 from ...model.arguments import validate_model
 from ...model.configuration import checked, shaped
@@ -26,7 +27,6 @@ from ..kernels.derivatives.sensitivity import sensitivity_batch
 from .parameters import Parameter
 from .seeding import Seeding
 
-Array = npt.NDArray[np.float64]
 Parameters = Parameter | Sequence[Parameter]
 Hold = Literal["body", "world", "aligned"]
 

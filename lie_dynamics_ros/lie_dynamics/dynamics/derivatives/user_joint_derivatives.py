@@ -11,11 +11,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import AnyArray
 from ...model.structure import Joint
-
-Array = npt.NDArray[Any]
 
 _TINY = 1e-30
 #: Steps of central differences; three of them cancel the errors of order two and four.
@@ -23,7 +21,7 @@ _STEP = 4e-3
 _WEIGHTS = ((1.0, 64.0 / 45.0), (2.0, -20.0 / 45.0), (4.0, 1.0 / 45.0))
 
 
-def subspace_derivatives(joint: Joint, q: Array, k: int) -> Array:
+def subspace_derivatives(joint: Joint, q: AnyArray, k: int) -> AnyArray:
     """Return dS/dq_k (..., 6, n) of a user's joint at configurations (..., nq)."""
     motion = joint.type.custom
     assert motion is not None
@@ -31,12 +29,12 @@ def subspace_derivatives(joint: Joint, q: Array, k: int) -> Array:
     return _for_all(lambda x, _: np.asarray(motion.subspace_rate(x, unit)), q[..., joint.q_slice], q[..., :0], joint)
 
 
-def rate_derivatives(joint: Joint, q: Array, qd: Array, k: int) -> Array:
+def rate_derivatives(joint: Joint, q: AnyArray, qd: AnyArray, k: int) -> AnyArray:
     """Return d(dS/dt)/dq_k (..., 6, n) of a user's joint at configurations (..., nq) and rates (..., nv)."""
     return _for_all(lambda x, y: _slope(joint, x, y, k), q[..., joint.q_slice], qd[..., joint.v_slice], joint)
 
 
-def _for_all(function: Any, x: Array, y: Array, joint: Joint) -> Array:
+def _for_all(function: Any, x: AnyArray, y: AnyArray, joint: Joint) -> AnyArray:
     batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     count = int(np.prod(batch))
     x = np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, x.shape[-1])
@@ -45,13 +43,13 @@ def _for_all(function: Any, x: Array, y: Array, joint: Joint) -> Array:
     return found.reshape(*batch, 6, joint.type.nv)
 
 
-def _slope(joint: Joint, x: Array, y: Array, k: int) -> Array:
+def _slope(joint: Joint, x: AnyArray, y: AnyArray, k: int) -> AnyArray:
     motion = joint.type.custom
     assert motion is not None
     unit = np.eye(joint.type.nv)[k]
 
-    def differences(step: float) -> Array:
-        total: Array = np.zeros((6, joint.type.nv))
+    def differences(step: float) -> AnyArray:
+        total: AnyArray = np.zeros((6, joint.type.nv))
         for size, weight in _WEIGHTS:
             ahead, behind = (np.asarray(motion.subspace_rate(x + s * size * step * unit, y)) for s in (1.0, -1.0))
             total = total + weight * (ahead - behind) / (2.0 * size * step)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import AnyArray
 from ...model.user_joints import extend
 
 if TYPE_CHECKING:
     from ...model.model import Model
     from ...model.structure import Joint
 
-Array = npt.NDArray[Any]
 
 #: Central differences of eighth order: weights of f(x + k h) - f(x - k h), k = 1, 2, 3, 4, over h. With this step, what
 #: is cut off and round-off are both below 1e-12 for functions that bend over a tenth of a radian or metre.
@@ -21,7 +20,7 @@ _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _STEP = 0.005
 
 
-def extend_twice(model: Model, q: Array, qd: Array) -> Array:
+def extend_twice(model: Model, q: AnyArray, qd: AnyArray) -> AnyArray:
     """Return what `extend` returns, with the derivatives of each user-defined joint's S appended.
 
     For each of its coordinates k: the derivative of dS/dt along q_k, times qd (6), then dS_i/dq_k (6) for each column
@@ -40,7 +39,7 @@ def extend_twice(model: Model, q: Array, qd: Array) -> Array:
     return np.ascontiguousarray(np.concatenate(parts, axis=1).reshape(*q.shape[:-1], -1))
 
 
-def _derivatives(joint: Joint, q: Array, qd: Array) -> Array:
+def _derivatives(joint: Joint, q: AnyArray, qd: AnyArray) -> AnyArray:
     motion = joint.type.custom
     assert motion is not None
     x, xd = q[joint.q_slice], qd[joint.v_slice]

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import as_numbers
 from ...model.configuration import shaped
 from ...model.model import Model
 from .inverse_derivatives import inverse_dynamics_derivatives
-
-Array = npt.NDArray[np.float64]
 
 #: Central differences of eighth order, and their step [rad, m]. The derivatives that they difference are differences
 #: themselves, with errors of some 1e-13, which become a hundred times that.

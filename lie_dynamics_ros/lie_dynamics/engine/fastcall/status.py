@@ -1,9 +1,9 @@
-"""What callers of kernels make of their status."""
+"""Status codes of kernels as exceptions."""
 
 from __future__ import annotations
 
 
-def taken(status: int) -> int:
+def raise_if_rejected(status: int) -> int:
     """Return the status of a direct kernel that was called with arrays made for it.
 
     Raises

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy.typing as npt
-from numpy import float64
-
+from ...arrays import Array
 from ...engine.compile import kernel, outline
 from ...engine.symmetric import factorize, solve_factorized
-
-Array = npt.NDArray[float64]
 
 #: Sums over time of what acts on a joint: efforts with what the model knows, one, the direction of its motion, what it
 #: may hold at rest, size of efforts; the variance of what may have happened in gaps; and what the first would have less

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.derivatives.regressor import torque_regressor
 from ...errors import InputError
 from ...lie import SpatialInertia
@@ -28,8 +28,6 @@ from .payload import Arrays, friction_as, three_of, transfer
 from .problems import RecordingError, stop_at
 from .samples import Samples, measured, samples_of
 from .signals import signals_of
-
-Array = npt.NDArray[np.float64]
 
 #: Largest standard deviation of a gain, over it, that counts as told.
 TOLD = 0.1

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.derivatives.regressor import torque_regressor
 from ...model.model import Model
 from .samples import Samples
-
-Array = npt.NDArray[np.float64]
 
 #: Coefficients of each joint, in this order; `static` is what dry friction at rest is larger than in motion.
 TERMS = ("damping", "friction", "static", "load", "armature", "offset", "gain")

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...model.model import Model
 from ..consistency import references
 from ..consistent_fit import consistent_fit
 from .equations import TERMS, Equations, Structure, chosen_structure
 from .samples import KEPT, OWN, Samples
-
-Array = npt.NDArray[np.float64]
 
 ROUNDS = 6
 #: Residuals beyond so many standard deviations count less and less (Huber).

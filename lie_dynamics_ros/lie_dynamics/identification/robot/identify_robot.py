@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.joint_friction import JointFriction
 from ...lie import SpatialInertia
 from ...lie._arrays import number_of
@@ -23,7 +24,6 @@ from .samples import Samples, measured, samples_of
 from .signals import signals_of
 from .summary import known_sums, shares_of
 
-Array = npt.NDArray[np.float64]
 #: Told the part that is done, the time that is left [s], and what is being done.
 Progress = Callable[[float, float, str], None]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
 from ...lie import SpatialInertia, inertial_parameters
 from ...model.arguments import require_model
@@ -23,7 +24,6 @@ from .problems import Problem, RecordingError, judged_fit, stop_at
 from .samples import Samples, measured, samples_of
 from .signals import signals_of
 
-Array = npt.NDArray[np.float64]
 Arrays = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
 #: Density of the ball that a payload is taken for where the motion does not tell its inertia [kg/m^3].

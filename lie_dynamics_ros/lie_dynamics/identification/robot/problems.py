@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.derivatives.regressor import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
@@ -15,8 +16,6 @@ from ...model.model import Model
 from .equations import Equations, Structure
 from .fit import MOST_DELAY, Fit, fit_robot, least_squares, robust_deviation, triangle
 from .samples import Samples
-
-Array = npt.NDArray[np.float64]
 
 #: Part of a joint's effort that a model of the right robot explains, at least.
 UNEXPLAINED = 0.25

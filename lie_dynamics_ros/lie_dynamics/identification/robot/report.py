@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...html_report import picture, table, write_page
 from ...lie._arrays import number_of
 from .result import IdentifiedRobot
@@ -18,7 +18,6 @@ from .result import IdentifiedRobot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[np.float64]
 
 _SHARES = (
     "Root mean square of the effort that each body's change and each term of the drives makes, over the range of the "

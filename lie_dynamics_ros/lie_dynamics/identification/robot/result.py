@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
 from ...dynamics.mass_matrix_solution import solve_mass_matrix
@@ -20,8 +21,6 @@ from ...shown import shown
 from ..base_parameters import BaseParameters
 from .problems import Problem
 from .samples import Measured, measured, moving_of
-
-Array = npt.NDArray[np.float64]
 
 
 @shown

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.joint_friction import SMOOTHING_SPEED
 from ...errors import InputError
 from ...lie._arrays import number_of
@@ -16,8 +17,6 @@ from ...model.configuration import checked
 from ...model.coordinates import require_single_coordinates
 from ...model.model import Model
 from ..recordings import edge_of, even_times, low_pass
-
-Array = npt.NDArray[np.float64]
 
 #: Lowest and highest cutoff that is chosen [Hz], over the motion's bandwidth, and the part of the sampling rate.
 LEAST_CUTOFF, MOST_CUTOFF, CUTOFF_RATIO, CUTOFF_PART = 4.0, 20.0, 10.0, 0.1

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
 from ...lie._arrays import as_numbers
 from ...model.configuration import checked
 from ...model.coordinates import require_single_coordinates
 from ...model.model import Model
 from .problems import Problem, left_out_problems
-
-Array = npt.NDArray[np.float64]
 
 #: Motion of a joint below which its parameters are hardly told: range of positions [rad, m].
 LEAST_MOTION = 0.1

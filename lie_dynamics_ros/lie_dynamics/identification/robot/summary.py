@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...dynamics.derivatives.regressor import torque_regressor
 from ...model.model import Model
 from ..base_parameters import BaseParameters, reduce_columns
@@ -12,8 +12,6 @@ from ..regression import parameter_names
 from .equations import TERMS
 from .fit import Fit
 from .samples import Samples
-
-Array = npt.NDArray[np.float64]
 
 #: Error of efforts in another motion that a sum of parameters may cause and still counts as seen, over their range.
 SEEN = 0.02

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import AnyArray
 from ...lie import SpatialInertia, se3
-from ...lie._arrays import Array
 from ...texts import unique
 from .. import joint_types
 from ..bodies import BodyTree
@@ -21,7 +21,7 @@ _ROUNDING = 1e-12
 """Distance below which a joint is at the origin of a link [m]: what sums of figures leave."""
 
 
-def ends(joint: SdfJoint, backwards: bool) -> tuple[str, str, Array, Array]:
+def ends(joint: SdfJoint, backwards: bool) -> tuple[str, str, AnyArray, AnyArray]:
     """Return the links before and behind a joint, and its frame in both."""
     found = joint.parent, joint.child, joint.in_parent, joint.in_child
     return (found[1], found[0], found[3], found[2]) if backwards else found
@@ -60,7 +60,7 @@ def add_bodies(bodies: BodyTree, tree: Tree, inertias: Mapping[str, SpatialInert
             bodies.add(link, moved, placement=se3.from_parts(np.eye(3), -offset), inertia=inertias[link])
 
 
-def _type(joint: SdfJoint, axes: list[Array]) -> JointType:
+def _type(joint: SdfJoint, axes: list[AnyArray]) -> JointType:
     if joint.kind == "ball":
         return joint_types.spherical()
     if joint.kind == "screw":

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
 from ...lie import quaternion, se3, so3
-from ...lie._arrays import Array
 from ...texts import LARGEST, plain_number, quoted, shortened
 from ...xml_elements import MAX_TEXT, short_name
 from ..urdf.fields import QUATERNION_TOLERANCE, Strangers
@@ -111,7 +111,7 @@ class Fields:
             self._refuse(tag, text, "a plain decimal number" + (" or inf" if infinite else ""))
         return value
 
-    def vector(self, tag: str, size: int) -> Array:
+    def vector(self, tag: str, size: int) -> AnyArray:
         """Return the numbers that a child holds; it must be there."""
         if tag not in self._found:
             message = f"{self.label}: element <{tag}> is missing"
@@ -123,7 +123,7 @@ class Fields:
             self._refuse(tag, text, f"{size} plain decimal numbers with blanks between")
         return np.array(values)
 
-    def pose(self) -> Array:
+    def pose(self) -> AnyArray:
         """Return the pose (4, 4) that <pose> holds; the identity where it is empty or not there."""
         if not self.text("pose"):
             return np.eye(4)

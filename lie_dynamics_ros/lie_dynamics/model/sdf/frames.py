@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
 from ...lie import se3
-from ...lie._arrays import Array
 from ...texts import listed, quoted
 from .scopes import WORLD, Frame, Scope
 
@@ -20,13 +20,13 @@ class Frames:
     """
 
     def __init__(self) -> None:
-        self._poses: dict[int, Array] = {}
-        self._steps: dict[int, tuple[Frame, Array]] = {}
+        self._poses: dict[int, AnyArray] = {}
+        self._steps: dict[int, tuple[Frame, AnyArray]] = {}
         self._carriers: dict[int, Frame] = {}
 
-    def pose(self, frame: Frame) -> Array:
+    def pose(self, frame: Frame) -> AnyArray:
         """Return the pose (4, 4) of a frame in the world [m]."""
-        path: dict[int, tuple[Frame, Array]] = {}
+        path: dict[int, tuple[Frame, AnyArray]] = {}
         while id(frame) not in self._poses and frame.kind != WORLD:
             if id(frame) in path:
                 raise _cycle("relative to", (one for one, _ in path.values()))
@@ -52,7 +52,7 @@ class Frames:
         self._carriers.update(dict.fromkeys(path, found))
         return found
 
-    def _step(self, frame: Frame) -> tuple[Frame, Array]:
+    def _step(self, frame: Frame) -> tuple[Frame, AnyArray]:
         """Return the frame that the pose of a frame is told in, and that pose."""
         if id(frame) not in self._steps:
             name, pose = frame.relative_to or frame.attached_to, frame.pose
@@ -62,7 +62,7 @@ class Frames:
             self._steps[id(frame)] = base, pose
         return self._steps[id(frame)]
 
-    def _placement(self, frame: Frame, model: Scope) -> Array:
+    def _placement(self, frame: Frame, model: Scope) -> AnyArray:
         """Return the pose of a model's placement frame in the model."""
         at, pose, seen = model.find(model.placement, frame, "placement_frame: "), np.eye(4), set()
         while at is not frame:

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
 from ...lie import se3
-from ...lie._arrays import Array
 from ...texts import quoted, shortened
 from ..description import Mimic
 from ..urdf.fields import Strangers
@@ -87,7 +87,7 @@ class JointReader:
         joint.cut_last = fields.inside("physics").inside("simbody").boolean("must_be_loop_joint")
         return joint
 
-    def _axis(self, frame: Frame, tag: str, pose: Array) -> Axis:
+    def _axis(self, frame: Frame, tag: str, pose: AnyArray) -> Axis:
         if not frame.fields.has(tag):
             raise DescriptionError(f"{frame.label}: element <{tag}> is missing", name=frame.name, expected=f"<{tag}>")
         fields = frame.fields.inside(tag)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ...lie._arrays import Array
+from ...arrays import AnyArray
 from ..description import Mimic
 
 #: Kinds of joint in an SDF, and how many axes they have.
@@ -18,7 +18,7 @@ AXES = {
 class Axis:
     """An axis of a joint, with limits and losses."""
 
-    direction: Array
+    direction: AnyArray
     """Unit vector in the joint's frame."""
     lower: float = -math.inf
     upper: float = math.inf
@@ -59,8 +59,8 @@ class SdfJoint:
     kind: str
     parent: str
     child: str
-    in_parent: Array
-    in_child: Array
+    in_parent: AnyArray
+    in_child: AnyArray
     axes: list[Axis] = field(default_factory=list)
     pitch: float = 0.0
     mimic: Mimic | None = None

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
-from ...lie._arrays import Array
 from ...texts import unique
 from .. import joint_types
 from ..bodies import BodyTree
@@ -53,7 +53,7 @@ class SdfRobot:
     """
 
     name: str
-    gravity: Array | None
+    gravity: AnyArray | None
     bodies: BodyTree
     cut: list[SdfJoint]
     remarks: list[str]
@@ -146,7 +146,7 @@ def _judge(
             raise DescriptionError(message, name=joint.name, value=joint.mimic.joint, expected="no <mimic>")
 
 
-def _add_root(bodies: BodyTree, name: str, pose: Array, inertia: SpatialInertia, floating: bool) -> None:
+def _add_root(bodies: BodyTree, name: str, pose: AnyArray, inertia: SpatialInertia, floating: bool) -> None:
     if floating:  # the joint tells the pose
         bodies.add(name, None, joint_types.free(), inertia=inertia, joint_name=ROOT_JOINT)
     else:
@@ -166,5 +166,5 @@ def _add_frames(bodies: BodyTree, scopes: Iterable[Scope], frames: Frames, taken
             bodies.add(name, carrier.name, placement=_between(frames, carrier, one))
 
 
-def _between(frames: Frames, first: Frame, second: Frame) -> Array:
+def _between(frames: Frames, first: Frame, second: Frame) -> AnyArray:
     return np.asarray(se3.inverse(frames.pose(first)) @ frames.pose(second))

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
-from ...lie._arrays import Array
 from ...texts import quoted
 from ...xml_elements import short_name
 from ..checks import suggestion
@@ -49,7 +49,7 @@ class Frame:
     kind: str
     scope: Scope
     fields: Fields
-    pose: Array
+    pose: AnyArray
     relative_to: str = ""
     attached_to: str = ""
     model: Scope | None = None

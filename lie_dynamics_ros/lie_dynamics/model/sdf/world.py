@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
-from ...lie._arrays import Array
 from ...texts import listed, quoted
 from ..checks import suggestion
 from ..urdf.fields import Strangers
@@ -22,7 +22,7 @@ _GRAVITY_MOVED = (1, 6)
 
 def read_world(
     root: Element, origin: str, version: tuple[int, int], strangers: Strangers, left_out: Strangers
-) -> tuple[Scope, Array | None]:
+) -> tuple[Scope, AnyArray | None]:
     """Return all models of a file, and the gravity of its world; None where a model stands alone.
 
     Raises

@@ -12,9 +12,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError
 from ...lie import quaternion, so3
-from ...lie._arrays import Array
 from ...texts import LARGEST, plain_number, quoted
 from ...xml_elements import short_name
 from .elements import RobotElement, local_name
@@ -152,7 +152,7 @@ class Fields:
             self._refuse(tag, attribute, text, f"{size} plain decimal numbers with blanks between")
         return values
 
-    def pose(self) -> Array:
+    def pose(self) -> AnyArray:
         """Return the pose (4, 4) that <origin> gives, by `rpy` or `quat_xyzw`; the identity where there is none."""
         pose = np.eye(4)
         if self.has("origin", "xyz"):
@@ -165,7 +165,7 @@ class Fields:
                 pose[:3, :3] = so3.from_rpy(rpy)
         return pose
 
-    def _quaternion(self) -> Array:
+    def _quaternion(self) -> AnyArray:
         text = self._found["origin"]["quat_xyzw"]
         if self._version < (1, 1):
             self._refuse(

@@ -11,9 +11,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...errors import DescriptionError, DescriptionWarning
 from ...lie import SpatialInertia
-from ...lie._arrays import Array
 from ..checks import InertiaCheck, check_inertias, check_joint, check_mimics, find_root
 from ..description import AXIS_FREE, JointDescription, LinkDescription, Mimic, RobotDescription
 from .elements import RobotElement, local_name, read_robot
@@ -199,7 +199,7 @@ def _rate_limit(fields: Fields, attribute: str, label: str, remarks: list[str]) 
     return fields.number("limit", attribute, math.inf, infinite=True)
 
 
-def _axis(fields: Fields, kind: str, name: str, remarks: list[str]) -> Array:
+def _axis(fields: Fields, kind: str, name: str, remarks: list[str]) -> AnyArray:
     axis = np.array(fields.vector("axis", "xyz", 3) if fields.has("axis") else [1.0, 0.0, 0.0])
     if kind in AXIS_FREE:
         return np.array([1.0, 0.0, 0.0])

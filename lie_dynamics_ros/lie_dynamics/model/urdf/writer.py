@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import DescriptionError
 from ...lie import se3, so3
 from .. import layout
-from ..model_data import Array, ModelData
+from ..model_data import ModelData
 from ..structure import Joint
 
 Element = ElementTree.Element

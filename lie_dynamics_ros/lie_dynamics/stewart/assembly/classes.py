@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Complex, Integers
 from ...lie import so3
 
 # Symmetries that the flat base and platform of a Stewart platform have in common.
@@ -48,7 +49,7 @@ class Symmetry:
 
 
 @lru_cache(maxsize=1)
-def leg_orders() -> Ints:
+def leg_orders() -> Integers:
     """Return all orders of six legs, (720, 6)."""
     return np.array(list(permutations(range(6))), dtype=np.int64)
 
@@ -78,10 +79,6 @@ def _motion(moment: Array) -> tuple[bool, float]:
         return False, float(np.arctan2(xy - yx, xx + yy))
     return True, float(np.arctan2(xy + yx, xx - yy))
 
-
-Array = npt.NDArray[np.float64]
-Complex = npt.NDArray[np.complex128]
-Ints = npt.NDArray[np.int64]
 
 #: Joint coordinates are taken to be as meant by a class when they are off by at most this share of the size: usually,
 #: and where so little can matter.
@@ -129,7 +126,7 @@ class Placement:
     """
 
     start: StartSystem
-    order: Ints
+    order: Integers
     swapped: bool
     base_rotation: Array
     platform_rotation: Array

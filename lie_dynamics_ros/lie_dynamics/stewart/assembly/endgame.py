@@ -6,7 +6,7 @@ from enum import Enum
 
 import numpy as np
 
-from .classes import Complex, Ints
+from ...arrays import Complex, Integers
 from .kernels.paths import ARRIVED, equations
 from .paths import Target, track_from
 
@@ -52,7 +52,7 @@ _SHAKE, _STEADY = 0.01, 0.05
 
 
 def classify(
-    target: Target, route: list[Complex], charts: Ints, points: Complex
+    target: Target, route: list[Complex], charts: Integers, points: Complex
 ) -> tuple[list[End], Complex, list[int]]:
     """Find out where the paths of ``points`` (n, 6) of ``charts`` (n,) along a route of platforms lead.
 
@@ -81,7 +81,7 @@ def classify(
     return kinds, points, charts.tolist()
 
 
-def find_member(target: Target, route: list[Complex], charts: Ints, points: Complex) -> list[tuple[int, Complex]]:
+def find_member(target: Target, route: list[Complex], charts: Integers, points: Complex) -> list[tuple[int, Complex]]:
     """Return a point (chart, r and v) of a continuous family near which one of the paths comes, or nothing."""
     start, end = route[-2:]
     goal = start + (1.0 - _APPROACH[-1]) * (end - start)

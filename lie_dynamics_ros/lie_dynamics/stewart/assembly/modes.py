@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Complex, Integers, Mask
 from ...lie import se3, so3
 from ...shown import shown
 from ..errors import StewartError
@@ -18,9 +19,9 @@ from ..solvers.kernels.certificate import MAX_H
 from ..solvers.kernels.nearest import approach
 from ..solvers.memory import blank_memory, read_pose
 from ..solvers.reachability import check_lengths
-from .classes import EXACT, Array, Complex, Ints, placement_of
+from .classes import EXACT, placement_of
 from .kernels.poses import ERROR, MOVED, PROOF, place, refine
-from .paths import Bools, Target, finite_poses, make_target, with_mirror_images
+from .paths import Target, finite_poses, make_target, with_mirror_images
 from .search import Found, follow_paths
 
 # Self-motions: whether a Stewart platform can move though its legs are locked.
@@ -152,7 +153,7 @@ class CanonicalPlatform:
     """
 
     platform: StewartPlatform
-    order: Ints
+    order: Integers
     swapped: bool
     unit: float
     ratio: float
@@ -277,7 +278,7 @@ class AssemblyModes:
     platform: StewartPlatform
     lengths: Array
     poses: Array
-    proven: Bools
+    proven: Mask
     complex_count: int
     class_count: int
     platform_class: str
@@ -384,7 +385,7 @@ class _Real:
     """Real poses (k, 4, 4), each once, which are proven (k,), and whether all ends near real ones turned out so."""
 
     poses: Array
-    proven: Bools
+    proven: Mask
     accounted: bool
 
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from .classes import Array, Complex, Ints, Placement, StartSystem
+from ...arrays import Array, Complex, Integers, Mask
+from .classes import Placement, StartSystem
 from .kernels.paths import ARRIVED, CONDITION, track_all
 
-Bools = npt.NDArray[np.bool_]
 Tolerances = tuple[float, float, float]
 """Of the predictor and of its corrections, and the condition number above which an end is doubtful."""
 
@@ -117,14 +116,14 @@ class Ends:
     ``e`` (n, 4) is the quaternion (w, x, y, z), scaled so that its largest entry is 1, ``p`` (n, 3) the position.
     """
 
-    charts: Ints
+    charts: Integers
     points: Complex
-    codes: Ints
+    codes: Integers
     reports: Array
     e: Complex = field(init=False)
     p: Complex = field(init=False)
-    regular: Bools = field(init=False)
-    finite: Bools = field(init=False)
+    regular: Mask = field(init=False)
+    finite: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         self.look()
@@ -136,14 +135,14 @@ class Ends:
         self.finite = np.abs(1.0 + (r * r).sum(axis=1)) > AT_INFINITY * (1.0 + (np.abs(r) ** 2).sum(axis=1))
         self.e, self.p = finite_poses(self.charts, self.points)
 
-    def replace(self, rows: Bools, others: Ends) -> None:
+    def replace(self, rows: Mask, others: Ends) -> None:
         """Take the ends ``rows`` from others."""
         self.charts[rows], self.points[rows] = others.charts, others.points
         self.codes[rows], self.reports[rows] = others.codes, others.reports
         self.look()
 
 
-def finite_poses(charts: Ints, points: Complex) -> tuple[Complex, Complex]:
+def finite_poses(charts: Integers, points: Complex) -> tuple[Complex, Complex]:
     """Return quaternions (n, 4), their largest entries 1, and positions (n, 3) of points (r, v) of charts (n,)."""
     r, v = points[:, :3], points[:, 3:]
     local = np.empty((len(r), 4), dtype=np.complex128)
@@ -158,7 +157,7 @@ def finite_poses(charts: Ints, points: Complex) -> tuple[Complex, Complex]:
     return e / largest[:, None], p
 
 
-def track_from(route: list[Complex], charts: Ints, points: Complex, tolerances: Tolerances) -> Ends:
+def track_from(route: list[Complex], charts: Integers, points: Complex, tolerances: Tolerances) -> Ends:
     """Track points (n, 6) of charts (n,) along a route of platforms (7, 6) and return the ends."""
     charts, points = charts.copy(), points.copy()
     for start, end in pairwise(route):
@@ -173,7 +172,7 @@ class Origin:
     """A platform (7, 6) with all its poses, points (n, 6) of charts (n,), from which paths set out."""
 
     platform: Complex
-    charts: Ints
+    charts: Integers
     points: Complex
 
     def track(self, end: Complex, tolerances: Tolerances, start: StartSystem | None = None) -> Ends:
@@ -193,7 +192,7 @@ class Origin:
         between[:5, 3:5] = base @ affine
         return [self.platform, between, end]
 
-    def of(self, rows: Bools) -> Origin:
+    def of(self, rows: Mask) -> Origin:
         """Return the same with the points ``rows`` only."""
         return Origin(self.platform, self.charts[rows], self.points[rows])
 
@@ -207,7 +206,7 @@ def class_origin(start: StartSystem, factor: complex = 1.0) -> Origin:
     return Origin(platform, np.zeros(len(points), dtype=np.int64), points)
 
 
-def clashes(e: Complex, p: Complex, flat: bool) -> tuple[Bools, Bools]:
+def clashes(e: Complex, p: Complex, flat: bool) -> tuple[Mask, Mask]:
     """Return which poses coincide with another, and which have not as many conjugates as there are of them, (n,) each.
 
     Poses of a real platform are real or come in conjugate pairs; where they do not, a path has strayed onto another.
@@ -223,11 +222,11 @@ def clashes(e: Complex, p: Complex, flat: bool) -> tuple[Bools, Bools]:
     return numbers > 1, unpaired
 
 
-def same_poses(e: Complex, p: Complex, f: Complex, q: Complex, gap: float = _SAME) -> Bools:
+def same_poses(e: Complex, p: Complex, f: Complex, q: Complex, gap: float = _SAME) -> Mask:
     """Return which poses (e, p) equal which (f, q), (n, m)."""
     overlap = np.abs(e @ np.conj(f).T) ** 2
     sizes = np.outer((np.abs(e) ** 2).sum(axis=1), (np.abs(f) ** 2).sum(axis=1))
-    same: Bools = overlap > (1.0 - gap**2) * sizes
+    same: Mask = overlap > (1.0 - gap**2) * sizes
     i, j = np.nonzero(same)
     same[i, j] = np.abs(p[i] - q[j]).max(axis=1) <= gap * np.maximum(1.0, np.abs(p[i]).max(axis=1))
     return same

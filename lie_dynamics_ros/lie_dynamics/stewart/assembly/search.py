@@ -7,11 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from ...arrays import Complex, Mask
 from ..geometry.architecture import architecture_report
-from .classes import Complex, start_systems
+from .classes import start_systems
 from .endgame import ENOUGH, End, classify, family_kind, find_member, is_finite, is_lost, is_steady
 from .kernels.paths import CONDITION
-from .paths import Bools, Ends, Origin, Scale, Target, clashes, class_origin, same_poses, with_mirror_images
+from .paths import Ends, Origin, Scale, Target, clashes, class_origin, same_poses, with_mirror_images
 
 # The poses of one design for lengths chosen at random: where paths start when those of its class do not suffice.
 #
@@ -161,7 +162,7 @@ def _of_singular_design(target: Target) -> Found:
     return Found(none[:, :4], none[:, :3], np.zeros(0), family, [], len(start.points), True)
 
 
-def _doubtful(ends: Ends, target: Target) -> Bools:
+def _doubtful(ends: Ends, target: Target) -> Mask:
     """Return which ends are not plainly finite poses of their own with as many conjugates."""
     good = ends.regular & ends.finite
     far = good & (ends.reports[:, CONDITION] > target.scale.doubtful)

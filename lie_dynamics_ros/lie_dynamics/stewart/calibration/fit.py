@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import points_of
 from ..geometry.checks import N_LEGS
-from ..geometry.inverse_kinematics import Array, as_pose, leg_vectors, norms
+from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.reachability import longest_legs

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import number_of
 from ...texts import quoted
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor, vector
-from ..geometry.inverse_kinematics import Array
 from ..geometry.platform import StewartPlatform
 from .parameters import LEGS
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.inverse_kinematics import Array
+from ...arrays import Array
 from .parameters import Parameters
 
 #: Singular values below this share of the largest count as zero.

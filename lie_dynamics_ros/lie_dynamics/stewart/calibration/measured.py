@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...lie._arrays import number_of, real_numbers
 from ...shown import shown
@@ -17,7 +18,6 @@ from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import points_of
 from ..geometry.checks import N_LEGS
-from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model

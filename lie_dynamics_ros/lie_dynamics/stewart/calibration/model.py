@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...lie._arrays import real_numbers
 from ...texts import quoted
@@ -22,7 +23,6 @@ from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor, number
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
-from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform
 from .further_legs import LARGEST, Distances, check_further
 from .parameters import LEGS, Parameters

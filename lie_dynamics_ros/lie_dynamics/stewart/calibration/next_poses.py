@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3
 from ...lie._arrays import count_of, number_of
 from ...shown import shown
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import points_of
-from ..geometry.inverse_kinematics import Array, as_pose
+from ..geometry.inverse_kinematics import as_pose
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform
 from ..solvers.forward_kinematics import solve_forward_kinematics

@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ...arrays import Array
 from ..geometry.checks import N_LEGS
-from ..geometry.inverse_kinematics import Array
 
 #: Names of the six legs of a platform.
 LEGS = tuple(f"{leg}" for leg in range(1, N_LEGS + 1))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...shown import shown
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.checks import N_LEGS
-from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform
 from .further_legs import all_points, at_points

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Array
 from ...errors import SingularityError
 from ...lie import se3, so3
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array
 from .result import fit_rigid
 
 #: What a device can measure: the whole pose, a point alone, or orientations alone, as an IMU does; and, where there is

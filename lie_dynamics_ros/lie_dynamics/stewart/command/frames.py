@@ -8,10 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...lie._arrays import as_real
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array
 
 CommandFrame = Literal["base", "work", "tool"]
 

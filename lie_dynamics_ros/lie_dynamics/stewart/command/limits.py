@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import as_real
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.checks import N_LEGS, as_leg_limits
-from ..geometry.inverse_kinematics import Array, as_pose, leg_vectors, norms, platform_arms
+from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms, platform_arms
 from ..geometry.rotary_platform import RotaryPlatform, as_angle_limits
 from .kernels.joint_angles import joint_angles
 

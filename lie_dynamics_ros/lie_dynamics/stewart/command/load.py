@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import InputError
 from ...lie import se3
 from ...lie._arrays import as_real
 from ...lie.inertia import SpatialInertia
 from ..geometry.any_platform import PointJointed
-from ..geometry.inverse_kinematics import Array
 from ..geometry.statics import leg_forces_for_wrench
 from .kernels import leg_samples
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import as_real
-from ..geometry.inverse_kinematics import Array
-from .kernels import worst as kernels
+from .kernels import limit_usage as kernels
 from .limits import CommandLimits
 from .load import PlatformLoad
 from .path import PosePath
@@ -130,5 +130,5 @@ class PlannedMotion:
         limits, out, work = self.limits, np.empty(len(spans)), np.empty((20, len(BETWEEN)))
         rates = np.append(limits.rate, [limits.speed, limits.angular_speed])
         most = np.append(limits.acceleration, limits.force)
-        kernels.used(found.table, spans, self.squares, self.slopes, rates, most, work, out)
+        kernels.limit_usage(found.table, spans, self.squares, self.slopes, rates, most, work, out)
         return out

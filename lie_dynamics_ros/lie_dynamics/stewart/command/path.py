@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...lie._arrays import as_real, number_of
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array, real_numbers
+from ..geometry.inverse_kinematics import real_numbers
 from .kernels import path_points
 
 SAME = 1e-9

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import number_of
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array
 from ..geometry.rotary_platform import RotaryPlatform
 from .kernels import time_law
 from .limits import CommandLimits

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ..geometry import inverse_kinematics as ik
-from ..geometry.inverse_kinematics import Array, leg_of_no_length
+from ..geometry.inverse_kinematics import leg_of_no_length
 from ..geometry.rotary_platform import RotaryPlatform
 from .kernels import leg_samples as legs
 from .kernels import path_points

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import expm
 
+from ...arrays import Array
 from ...lie._arrays import as_real, number_of
 from ..errors import StewartError
-from ..geometry.inverse_kinematics import Array
 from .kernels import washout as kernels
 
 

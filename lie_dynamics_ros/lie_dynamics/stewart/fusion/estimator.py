@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...engine.fastcall.status import taken
+from ...arrays import Array, Mask
+from ...engine.fastcall.status import raise_if_rejected
 from ...lie import se3
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform, require_platform
@@ -16,8 +17,8 @@ from .judge import Judge
 from .kernels import motion as mk
 from .kernels.filter import model, project
 from .result import FusedPose
-from .samples import Belief, Mask, Model
-from .sensors import Array, DisplacementSensor, InertialSensor, allowed_repeats, number, vector
+from .samples import Belief, Model
+from .sensors import DisplacementSensor, InertialSensor, allowed_repeats, number, vector
 from .start import RATES, fit
 
 GYROSCOPE, ACCELEROMETER = "gyroscope", "accelerometer"
@@ -254,7 +255,7 @@ class StewartFusion:
         self._model.constants[mk.DT] = dt
         covariance = fit(x, self._model.constants, self._model.geometry, values[:count], deviations, self.names)
         slopes = np.empty((len(self._model.variances), len(belief.covariance)))
-        taken(model(x, self._model.constants, self._model.geometry, np.empty(len(slopes)), slopes))
+        raise_if_rejected(model(x, self._model.constants, self._model.geometry, np.empty(len(slopes)), slopes))
         for sensor, slope in zip(self._points, slopes, strict=False):
             if not np.isfinite(slope).all():
                 raise StewartError(f"{sensor.name}: what it sees lies along its axis where it starts")
@@ -267,7 +268,7 @@ class StewartFusion:
     def _result(self, named: tuple[str, ...], returned: tuple[str, ...], disturbed: bool) -> FusedPose:
         belief = self._judge.belief.copy()
         if self._late:
-            taken(project(belief.x, belief.covariance, self._model.constants))
+            raise_if_rejected(project(belief.x, belief.covariance, self._model.constants))
         left_out = dict(self._judge.left_out)
         flags = disturbed, self._late, self._inertial is not None
         return FusedPose(belief.x, belief.covariance, left_out, named, returned, *flags)

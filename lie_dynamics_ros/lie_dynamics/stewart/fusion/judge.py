@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array, Mask
 from ..errors import StewartError
 from .kernels.filter import INFORMATION, SUPPORT
 from .no_fault import TOO_FAR, NoFault
 from .result import DISAGREES, NOT_FINITE, STUCK, Fault
-from .samples import ROOMS, Belief, Mask, Model, Sample
-from .sensors import Array
+from .samples import ROOMS, Belief, Model, Sample
 
 #: A reading within so many standard deviations of what is expected agrees.
 _AGREES = 3.0

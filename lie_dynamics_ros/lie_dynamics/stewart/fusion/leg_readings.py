@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ..errors import StewartError
 from ..geometry.checks import N_LEGS
-from .sensors import Array
 
 #: What may be told of the readings of legs: the default, which says nothing, and the smallest and largest number.
 READINGS: dict[str, tuple[list[float] | float, float, float]] = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import Array
 from .kernels import motion as mk
-from .sensors import Array
 
 #: Reasons why a sensor is left out.
 NOT_FINITE, STUCK, DISAGREES = "not finite", "stuck", "disagrees"

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array, Mask
 from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
 from .kernels.motion import ANGULAR, DT, LINEAR
 from .kernels.readings import AGE
-from .sensors import Array
 
-Mask = npt.NDArray[np.bool_]
 #: What a reading that is left out costs in twice the negative logarithm of the likelihood, beyond that of a good one.
 _COST = 4.0
 #: How many times the jerk of its model a disturbed motion may have.

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import so3
 from ..errors import StewartError
 from .kernels import motion as mk
 from .kernels import readings as rk
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

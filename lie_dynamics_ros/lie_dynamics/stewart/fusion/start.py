@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...engine.fastcall.status import taken
+from ...arrays import Array
+from ...engine.fastcall.status import raise_if_rejected
 from ...lie import so3
 from ..errors import StewartError
 from .kernels.filter import model
 from .kernels.motion import E_DELAY, X_DELAY, X_P
 from .kernels.readings import ANGLE, INCLINATION, KIND
-from .sensors import Array
 
 #: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
 RATES = (1.0, 1.0, 50.0, 10.0)
@@ -37,7 +37,7 @@ def fit(
     values, slopes = np.empty(len(geometry)), np.empty((len(geometry), E_DELAY + len(x) - X_DELAY))
     weights = 1.0 / deviations[known]
     for _ in range(_MAX_STEPS):
-        taken(model(x, constants, geometry, values, slopes))
+        raise_if_rejected(model(x, constants, geometry, values, slopes))
         blind = known[~np.isfinite(slopes[known]).all(axis=1)]
         if blind.size:
             raise StewartError(

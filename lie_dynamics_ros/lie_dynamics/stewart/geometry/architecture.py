@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import Array
 from .checks import N_LEGS, extent, rms_radius
-from .inverse_kinematics import Array, jacobian, leg_vectors, norms
+from .inverse_kinematics import jacobian, leg_vectors, norms
 
 #: Median singular value ratio below which a design counts as architecturally singular.
 SINGULAR_RATIO = 1e-6

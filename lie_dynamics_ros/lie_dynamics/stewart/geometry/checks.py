@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import quaternion, so3
 from ...lie._arrays import numbers
 from ...texts import LARGEST
 from ..errors import StewartError
-from .inverse_kinematics import Array
 
 #: Two joint centres closer than this share of the platform's size count as one point.
 COINCIDENCE_TOLERANCE = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .inverse_kinematics import Array
+from ...arrays import Array
 from .platform import StewartPlatform
 from .point_patterns import horn_directions, semi_regular_points
 from .rotary_platform import RotaryPlatform

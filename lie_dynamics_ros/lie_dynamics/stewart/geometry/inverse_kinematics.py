@@ -19,10 +19,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import as_numbers
 from ..errors import StewartError
 
-Array = npt.NDArray[np.float64]
 TwistFrame = Literal["body", "spatial", "aligned"]
 
 

@@ -20,6 +20,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...lie._arrays import numbers
 from ...shown import shown
@@ -27,7 +28,7 @@ from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .checks import N_LEGS, as_directions
-from .inverse_kinematics import Array, TwistFrame
+from .inverse_kinematics import TwistFrame
 from .platform import StewartPlatform, require_platform
 from .yaml_files import UNIVERSAL_KEYS, read_yaml
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...shown import shown
 from ...texts import quoted
 from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
@@ -30,7 +31,7 @@ from .checks import (
     extent,
     rms_radius,
 )
-from .inverse_kinematics import Array, TwistFrame
+from .inverse_kinematics import TwistFrame
 from .yaml_files import POINT_KEYS, read_yaml
 
 if TYPE_CHECKING:

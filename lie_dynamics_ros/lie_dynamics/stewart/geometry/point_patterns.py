@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Array
 from ..errors import StewartError
-from .inverse_kinematics import Array
 
 
 def semi_regular_points(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import so3
-from .inverse_kinematics import Array, as_pose, leg_units, leg_vectors
+from .inverse_kinematics import as_pose, leg_units, leg_vectors
 from .platform import StewartPlatform, require_platform
 
 

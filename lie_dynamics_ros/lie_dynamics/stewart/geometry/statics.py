@@ -21,12 +21,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...errors import SingularityError
 from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .any_platform import PointJointed, require_legs
 from .checks import N_LEGS
-from .inverse_kinematics import Array, TwistFrame
+from .inverse_kinematics import TwistFrame
 from .platform import StewartPlatform
 
 _SINGULAR_CONDITION = 1e12

@@ -8,10 +8,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...shown import shown
 from ..errors import StewartError
-from .inverse_kinematics import Array, as_pose
+from .inverse_kinematics import as_pose
 from .platform import StewartPlatform, require_platform
 
 Coordinate = Literal["x", "y", "z", "roll", "pitch", "yaw"]

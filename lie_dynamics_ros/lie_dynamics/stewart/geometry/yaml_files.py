@@ -42,11 +42,11 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...lie import quaternion, se3
 from ...texts import quoted
 from ...yaml_sections import Section, read_section
 from ..errors import StewartError
-from .inverse_kinematics import Array
 from .point_patterns import horn_directions, semi_regular_points
 
 POINT_KEYS = ("base_points", "platform_points")

@@ -15,8 +15,9 @@ from typing import Literal
 
 import numpy as np
 
+from ...arrays import Array
 from ...lie import quaternion, se3, so3
-from ..geometry.inverse_kinematics import Array, norms
+from ..geometry.inverse_kinematics import norms
 
 ResidualForm = Literal["squared", "length"]
 

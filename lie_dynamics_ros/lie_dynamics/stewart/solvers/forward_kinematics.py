@@ -17,12 +17,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ...shown import shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
-from ..geometry.inverse_kinematics import Array
 from ..geometry.platform import StewartPlatform, require_platform
 from .charts import Chart, LegEquations, PoseSE3, Quaternion, ResidualForm, RollPitchYaw
 from .iterations import STOPS, GaussNewtonOptions, LevenbergMarquardtOptions, Outcome, gauss_newton, levenberg_marquardt

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..geometry.inverse_kinematics import Array
+from ...arrays import Array
 from .charts import Chart, LegEquations
 
 #: Why an iteration ended; position in the tuple is the code in `Outcome.stop`.

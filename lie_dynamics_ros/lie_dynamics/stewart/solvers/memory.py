@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed
@@ -14,8 +15,6 @@ from .kernels import newton as nk
 from .kernels import turning
 from .kernels.certificate import BALL_SHARE, settle
 from .reachability import check_place, longest_legs
-
-Array = npt.NDArray[np.float64]
 
 #: Largest share of the platform's radius by which numbers may blur the pose before it counts as singular.
 _SINGULAR_BOUND = 1e6

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import quaternion, se3
 from ...texts import quoted
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
-from ..geometry.inverse_kinematics import Array
 from ..geometry.offset_platform import OffsetPlatform
 from .reachability import check_lengths
 

@@ -7,9 +7,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ..errors import StewartError
 from ..geometry.checks import N_LEGS, OF_LIMITS, OF_SIZE, extent
-from ..geometry.inverse_kinematics import Array, as_vector
+from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform
 
 _ROUNDING = 1e-9

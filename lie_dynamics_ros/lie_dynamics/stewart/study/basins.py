@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import quaternion, se3, so3
 from ..geometry.designs import reference_platform
-from ..geometry.inverse_kinematics import Array
 from ..solvers.forward_kinematics import METHODS, solve_forward_kinematics
 from ..tracking.tracker import StewartTracker
 from . import paper

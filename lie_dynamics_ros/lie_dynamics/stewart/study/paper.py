@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3, so3
-from ..geometry.inverse_kinematics import Array
 
 #: Step factors of the GN runs and damping ratios of the LM runs, fifty each.
 STEP_FACTORS = np.arange(50, 100) / 100.0

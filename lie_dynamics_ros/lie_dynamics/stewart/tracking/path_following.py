@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import se3
 from ...shown import shown
 from ..assembly.modes import AssemblyModes, assembly_modes
@@ -23,8 +24,6 @@ from ..solvers.kernels.turning import turn
 from ..solvers.memory import new_memory, read_pose
 from ..solvers.reachability import check_lengths
 from .kernels.path_following import ARRIVED, AT_SINGULARITY, follow
-
-Array = npt.NDArray[np.float64]
 
 
 class StopReason(Enum):

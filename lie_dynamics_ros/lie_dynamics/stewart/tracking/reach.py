@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import so3
 from ..assembly.modes import assembly_modes
 from ..errors import StewartError
@@ -15,8 +15,6 @@ from ..solvers.kernels import newton as nk
 from ..solvers.memory import set_pose
 from .kernels import tracker as tk
 from .reach_search import BUDGET, Anchor, Ball, poses_in_reach
-
-Array = npt.NDArray[np.float64]
 
 #: A candidate is the tracked pose when it is as near as this, in radii.
 _SAME = 1e-7

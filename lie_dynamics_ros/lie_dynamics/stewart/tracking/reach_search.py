@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie import so3
 from ..solvers.kernels import newton as nk
 from .kernels.reach import ROUNDING, SMALLEST
 from .kernels.reach_search import MOST, search
-
-Array = npt.NDArray[np.float64]
 
 #: Boxes that one search may look at, about 0.7 us each.
 BUDGET = 5000

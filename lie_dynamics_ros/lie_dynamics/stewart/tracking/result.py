@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...engine.fastcall.status import taken
+from ...arrays import Array
+from ...engine.fastcall.status import raise_if_rejected
 from ...lie import se3, so3
 from ..geometry.any_platform import PointJointed
 from ..geometry.platform import StewartPlatform
@@ -16,8 +17,6 @@ from .kernels.approach import time_to_singularity
 from .kernels.covariance import covariances
 from .reach import Candidates
 from .status import BLAME_A_LEG, STATUS_OF_CODE, TrackingError, TrackingStatus
-
-Array = npt.NDArray[np.float64]
 
 _PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row
 #: Order of components: small rotations about x, y, z, then displacements along them.
@@ -346,7 +345,7 @@ class TrackedPose:
 def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) -> Array:
     """Return J^-1 Sigma J^-T, (n, 6, 6), of the poses in rows (n, WIDTH), J "aligned"; NaN where singular."""
     out = np.empty((len(rows), 6, 6))
-    taken(covariances(platform.all_points, leg_covariance, ANGULAR_FIRST, rows, out))
+    raise_if_rejected(covariances(platform.all_points, leg_covariance, ANGULAR_FIRST, rows, out))
     return out
 
 

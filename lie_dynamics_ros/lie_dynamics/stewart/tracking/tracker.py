@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Array
 from ...lie._arrays import numbers
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
@@ -20,7 +21,7 @@ from .kernels import tracker as tk
 from .kernels.tracker import update as _update
 from .reach import decide
 from .reach_search import Anchor
-from .result import Array, TrackedPath, TrackedPose
+from .result import TrackedPath, TrackedPose
 
 # Results of single updates lie in blocks of this many rows; a block lives as long as a result that looks at it.
 _BLOCK = 64

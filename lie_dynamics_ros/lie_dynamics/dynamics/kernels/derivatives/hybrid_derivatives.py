@@ -11,7 +11,7 @@ import numpy as np
 
 from ....engine.compile import inline, kernel, outline
 from ....engine.lanes import LANES, add3, column_space, get, get3, lift, put, put2, put3, vector_space, workspace
-from ....engine.shares import deal, numbers_of, share_space, state_of, vectors_of
+from ....engine.shares import numbers_of, share_space, state_of, transpose_systems, vectors_of
 from ....engine.tiles import load_tile, store_line, tile_width
 from ....model.layout import ARMATURE, BAD_QUATERNION, BAD_SHAPE, N_Q, N_V, NOT_FINITE, OK, PARENT
 from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
@@ -259,7 +259,7 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
             good = store_line(tz, 0, n, start, z, 0) and good
         if unknown:
             eliminate_tile(rows, few, m, r)
-        deal(related, m, r, whole, ms, sides)
+        transpose_systems(related, m, r, whole, ms, sides)
         whole = not unknown  # else what is zero stays so
         for s in range(min(stop - start, sides.shape[0])):  # plain Python has all states in one
             found, forces = state_of(y, start + s), state_of(z, start + s)

@@ -17,13 +17,8 @@ table holds those of one leg; the row layout is named below.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Complex, Integers
 from ....engine.compile import inline
-
-Complex = npt.NDArray[np.complex128]
-Ints = npt.NDArray[np.int64]
 
 # Columns of a leg: value, first and second coefficient in t, as far as they exist.
 A0, A1, B0, B1 = 0, 3, 6, 9
@@ -129,7 +124,7 @@ def evaluate(c: Complex, x: Complex, f: Complex, jacobian: Complex) -> None:
 
 
 @inline
-def factor(m: Complex, pivots: Ints) -> bool:
+def factor(m: Complex, pivots: Integers) -> bool:
     """Replace a matrix (6, 6) by its LU factors with row exchanges, inverse pivots on the diagonal; False: singular."""
     for k in range(6):
         chosen = k
@@ -160,7 +155,7 @@ def factor(m: Complex, pivots: Ints) -> bool:
 
 
 @inline
-def solve(m: Complex, pivots: Ints, x: Complex) -> None:
+def solve(m: Complex, pivots: Integers, x: Complex) -> None:
     """Replace a right-hand side (6,) by the solution, for the factors of `factor`."""
     for k in range(6):
         p = pivots[k]

@@ -10,28 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....arrays import Complex, Integers
 from ....engine.compile import COMPILED, inline, kernel
-from .equations import (
-    A0,
-    A1,
-    B0,
-    B1,
-    COLUMNS,
-    D1,
-    KM,
-    KP,
-    M1,
-    M2,
-    S0,
-    S1,
-    Complex,
-    Ints,
-    evaluate,
-    expand,
-    factor,
-    fill_table,
-    solve,
-)
+from .equations import A0, A1, B0, B1, COLUMNS, D1, KM, KP, M1, M2, S0, S1, evaluate, expand, factor, fill_table, solve
 
 # Taylor series of a solution path, and its prediction by a rational function with one pole.
 
@@ -67,7 +48,7 @@ _RB = 4 * (ORDER + 1)  # r . b of each leg, 5 columns
 
 
 @inline
-def series(c: Complex, factors: Complex, pivots: Ints, x: Complex, rhs: Complex) -> None:
+def series(c: Complex, factors: Complex, pivots: Integers, x: Complex, rhs: Complex) -> None:
     """Extend x[0] (6,) to the series x[0] + x[1] h + ... of the path f(x(h), h) = 0, by powers.
 
     Order n of f is J x_n plus terms of lower order, so each order is one solve with the factors of the Jacobian at
@@ -237,7 +218,7 @@ def size_of(x: Complex, scale: float) -> float:
 
 
 @inline
-def inverse_norm(factors: Complex, pivots: Ints, column: Complex) -> float:
+def inverse_norm(factors: Complex, pivots: Integers, column: Complex) -> float:
     """Return the Frobenius norm of the inverse of a factored matrix."""
     total = 0.0
     for k in range(6):
@@ -259,7 +240,7 @@ def track(
     doubtful: float,
     max_steps: int,
     workspace: Complex,
-    pivots: Ints,
+    pivots: Integers,
     report: npt.NDArray[np.float64],
 ) -> tuple[int, int]:
     """Track x (6,) of `chart` from t = 0 to 1; return how it ended and the chart, x being the last point.
@@ -365,13 +346,13 @@ def track(
 def track_all(
     start: Complex,
     end: Complex,
-    charts: Ints,
+    charts: Integers,
     points: Complex,
     tolerance: float,
     acceptance: float,
     doubtful: float,
     max_steps: int,
-    codes: Ints,
+    codes: Integers,
     reports: npt.NDArray[np.float64],
 ) -> None:
     """Track the points (n, 6) of `charts` (n,) from platform `start` (7, 6) to `end`, in place.

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from ...solvers.kernels.certificate import bound_second_derivative
 from ...solvers.kernels.newton import (
@@ -18,7 +19,6 @@ from ...solvers.kernels.newton import (
     RADIUS,
     SHIFT,
     TARGET,
-    Array,
     Vec,
     apply_inverse,
     choose_order,

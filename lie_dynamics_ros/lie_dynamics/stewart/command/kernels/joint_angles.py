@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array
 from ....engine.compile import inline, kernel
 from ...solvers.kernels.newton import Vec, combine, cross, dot
 from .path_points import added, vector
-
-Array = npt.NDArray[np.float64]
 
 
 @inline

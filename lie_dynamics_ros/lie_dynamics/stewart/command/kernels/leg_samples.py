@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
 from ...solvers.kernels.newton import Vec, combine, cross, dot
 from .path_points import CHANGE, POSE, TWIST, added, place, vector
-
-Array = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Platform: joints on the base, then on the platform, 12 x 3 [m]; its characteristic length [m]; the determinant of the
 # leg Jacobian below which forces are not looked at.

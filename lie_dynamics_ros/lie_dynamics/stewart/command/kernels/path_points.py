@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
 from ....lie.kernels.exponential import Rows, Vec, coefficients, rotation_rows
 from ...solvers.kernels.newton import combine, cross, dot
-
-Array = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # A row of segments: value of s at its begin, pose of the tool there (R row by row, p), c for rising powers of s.
 BEGIN, START, COEFFICIENTS, N_SEGMENT = 0, 1, 13, 37

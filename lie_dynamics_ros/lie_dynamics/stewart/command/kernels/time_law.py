@@ -8,13 +8,9 @@ not negative at zero; Newton's method from a larger x comes down to where the wi
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array
 from ....engine.compile import kernel
 from ....engine.helpers import outline
-
-Array = npt.NDArray[np.float64]
 
 MOST_CUTS = 200
 """Newton steps for one point of the grid: more than pairs of rows that were ever met."""

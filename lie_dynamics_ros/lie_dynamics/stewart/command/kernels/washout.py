@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from ....lie.kernels.exponential import Vec
 from ....lie.kernels.quaternions import Quaternion, conjugate, exp, log, multiply, normalize, to_rows
 from ...solvers.kernels.newton import combine, dot
 from .path_points import added, put, times, vector
-
-Array = npt.NDArray[np.float64]
 
 # A ride: an axis a row for integral of the position, position and velocity, then for the low-pass filter; integral of
 # the angle that is washed out; rotations that are washed out and that stand for forces; rotation vector that the tilt

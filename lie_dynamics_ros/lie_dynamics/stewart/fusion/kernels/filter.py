@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ....arrays import Array
 from ....engine.compile import kernel, outline
 from ....engine.symmetric import factorize, solve_factorized
 from .motion import (
@@ -31,7 +32,6 @@ from .motion import (
     X_P,
     X_V,
     X_W,
-    Array,
     move_error,
     predict,
     turn,

@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array
 from ....engine.compile import outline
 
-Array = npt.NDArray[np.float64]
 Vector = tuple[float, float, float]
 
 # Where things are in the state, in its error, and among the constants.

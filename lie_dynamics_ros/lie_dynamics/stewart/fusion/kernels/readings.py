@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ....arrays import Array
 from ....engine.compile import inline, outline
 from ...solvers.kernels.newton import cross, dot
 from .motion import (
@@ -26,7 +27,6 @@ from .motion import (
     X_P,
     X_V,
     X_W,
-    Array,
     Vector,
     rotation,
 )

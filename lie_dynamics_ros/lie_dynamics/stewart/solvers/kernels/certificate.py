@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from .newton import (
     BALL,
@@ -28,7 +29,6 @@ from .newton import (
     REACH,
     SURPLUS,
     TARGET,
-    Array,
     apply_inverse,
     choose_order,
     dot,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from .newton import (
     CORRECTION,
@@ -15,7 +16,6 @@ from .newton import (
     QUATERNION,
     RADIUS,
     TARGET,
-    Array,
     dot,
     misfit,
     move,

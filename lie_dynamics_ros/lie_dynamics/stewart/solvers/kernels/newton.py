@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array
 from ....engine.compile import inline, outline
 
-Array = npt.NDArray[np.float64]
 Vec = tuple[float, float, float]
 
 # Geometry, constant.

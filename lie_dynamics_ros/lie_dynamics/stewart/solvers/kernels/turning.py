@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 
+from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from .certificate import MAX_H, bound_second_derivative, proven_step, settle_core
 from .newton import (
@@ -35,7 +36,6 @@ from .newton import (
     REACH,
     REPORT,
     TARGET,
-    Array,
     apply_inverse,
     dot,
     invert,

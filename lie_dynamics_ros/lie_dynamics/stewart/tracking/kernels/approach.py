@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from ....arrays import Array
 from ....engine.compile import kernel
-from .covariance import Array, invert_left_half
+from .covariance import invert_left_half
 
 #: Steps that may be taken, and the share of the time so far below which a step has arrived.
 _STEPS, _ARRIVED = 300, 1e-4

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ....arrays import Array
 from ....engine.compile import kernel, outline
 
-Array = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
 #: A Jacobian whose condition number, in the 1-norm, is above this is as good as singular.

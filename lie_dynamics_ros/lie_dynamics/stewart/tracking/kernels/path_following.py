@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....arrays import Array
 from ....engine.compile import kernel, outline
 from ...solvers.kernels.certificate import MAX_H, proven_step, settle_core
 from ...solvers.kernels.newton import (
@@ -15,7 +16,6 @@ from ...solvers.kernels.newton import (
     RADIUS,
     REPORT,
     TARGET,
-    Array,
 )
 
 #: What `follow_core` returns.

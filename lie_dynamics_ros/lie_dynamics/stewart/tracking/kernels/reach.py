@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ....arrays import Array
 from ....engine.compile import inline, outline
 from ...solvers.kernels.newton import (
     AGE,
@@ -22,7 +23,6 @@ from ...solvers.kernels.newton import (
     MAX_SPEED,
     RADIUS,
     SHIFT_SIZE,
-    Array,
     cross,
     dot,
     row,

@@ -13,8 +13,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ....arrays import Array
 from ....engine.compile import kernel, outline
-from .covariance import Array, invert_left_half
+from .covariance import invert_left_half
 
 #: Boxes are resolved when the inverse Jacobian times its variation is below this; 1 would do without rounding.
 _UNIQUE = 0.8

@@ -10,6 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from ...solvers.kernels.certificate import proven_step, settle_core
 from ...solvers.kernels.nearest import approach_core
@@ -33,7 +34,6 @@ from ...solvers.kernels.newton import (
     ROW,
     SHIFT,
     TARGET,
-    Array,
     Vec,
     apply_inverse,
     combine,

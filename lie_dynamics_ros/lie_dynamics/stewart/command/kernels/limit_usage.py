@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from ....arrays import Array
 from ....engine.compile import inline, kernel
 from .leg_samples import BEND, FORCES, SLOPE
 from .path_points import SPEEDS
-
-Array = npt.NDArray[np.float64]
 
 #: Equal parts of a step, at whose ends a motion is judged.
 PARTS = 4
 
 
 @inline
-def judged(values: Array, squared: float) -> float:
+def largest_value(values: Array, squared: float) -> float:
     """Return the largest of values (5,) and, between them, of curves that bend like these, without a sign or with."""
     bent = 0.0
     for k in range(PARTS - 1):
@@ -33,7 +29,7 @@ def judged(values: Array, squared: float) -> float:
     "(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1],"
     " float64[::1])"
 )
-def used(
+def limit_usage(
     table: Array, steps: Array, squares: Array, slopes: Array, rates: Array, most: Array, work: Array, out: Array
 ) -> int:
     """Write which part of accelerations, forces, rates and speeds each step (k,) uses at most.
@@ -57,11 +53,11 @@ def used(
                 work[18 + part, k] = speed * speed * x / (limit * limit)
             for c in range(20):
                 check += 0.0 * work[c, k]
-        used, fast = 0.0, 0.0
+        usage, fast = 0.0, 0.0
         for c in range(20):
             if c < 12:
-                used = max(used, judged(work[c], 0.0))
+                usage = max(usage, largest_value(work[c], 0.0))
             else:
-                fast = max(fast, judged(work[c], 1.0))
-        out[i] = max(used, math.sqrt(fast)) if check == 0.0 else math.inf  # a number that is not finite
+                fast = max(fast, largest_value(work[c], 1.0))
+        out[i] = max(usage, math.sqrt(fast)) if check == 0.0 else math.inf  # a number that is not finite
     return 0

@@ -95,7 +95,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, nul
     " float64[::1], float64[::1], float64[:,::1])",
     direct=True,
 )
-def share(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
+def distribute_forces(packed, matrix, wrenches, load, qdd, passive, mask, roots, cut, out):
     """Fill results, as `constrained_dynamics` packs them with forces, for a batch of motions.
 
     Parameters
