@@ -11,7 +11,8 @@ import numpy as np
 import yaml
 
 import lie_dynamics_ros
-from lie_dynamics_ros.lie_dynamics import ConstraintSet, JointFriction, LieDynamicsError, Model, StewartPlatform
+from lie_dynamics_ros.lie_dynamics import ConstraintSet, JointFriction, LieDynamicsError, Model
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import any_platform
 
 from .target import DefectError, Target
 from .xml_mutations import mutated_text
@@ -85,7 +86,7 @@ def arm() -> Model:
 
 
 def read_platform(text: str) -> object:
-    return StewartPlatform.from_yaml(text)
+    return any_platform(text)
 
 
 def read_loops(text: str) -> object:
