@@ -23,6 +23,7 @@ from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import ROBOT_SETTINGS
+from ...ros.node.side_node import SideNode
 from ...ros.node.spinning import run
 from ...ros.node.tree_node import TreeNode
 from ...ros.outputs.diagnostics import Report
@@ -45,8 +46,8 @@ from .options import CONTROL_SETTINGS, ComputedTorqueOptions
 from .outputs.inertia_output import InertiaOutput
 from .outputs.tool_outputs import ToolOutputs
 from .report import ControllerReport, make_report
-from .requests.action import TrajectoryAction
-from .requests.check_service import CheckService
+from .requests.action import NAME, TrajectoryAction
+from .requests.check_service import CHECK, CheckService
 from .requests.standard_interfaces import StandardInterfaces
 from .requests.trajectory_input import TrajectoryInput
 from .setpoints import Setpoint, make_setpoint
@@ -91,9 +92,11 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
-        self._check = CheckService(self)
+        side = self._side = self.own(SideNode(self, actions=(NAME,), services=(CHECK,)))
+        self._check = CheckService(self, side)
         self._standard = StandardInterfaces(self)
-        self._action = self.own(TrajectoryAction(self, self._trajectories.prepare))
+        self._action = self.own(TrajectoryAction(self, self._trajectories.prepare, side))
+        side.begin()
         self._watch()
 
     def _watch(self) -> None:
@@ -141,7 +144,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self._answer = None
         if before is not None:
             robot[1].take_over_from(before)
-            self._action.tell_results(robot[1])
+            self._action.go_on(robot[1])
 
     def activate(self) -> None:
         """Begin to answer states; the robot stays where its first state finds it."""
@@ -195,7 +198,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         if answer.phase != self._logged[0] or answer.reason is not self._logged[1]:
             self._tell_phase()
         self._answer = answer
-        if core.goals.results or self._trajectories.due(core):
+        if core.goals.results or self._action.due or self._trajectories.due(core):
             self._go_on(core)
         core.conclude()
         if answer.mode == "adaptive":
@@ -220,7 +223,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
     def _go_on(self, core: ComputedTorqueCore) -> None:
         """Take what has been prepared, and tell what has become of trajectories and goals."""
         self._trajectories.go_on(core)
-        self._action.tell_results(core)
+        self._action.go_on(core)
 
     def _on_timer(self) -> None:
         core = self.core

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import time
 from types import TracebackType
 
 _settled: set[int] = set()
 _settled_by_others = False
 _AT_FIRST = 1000  # Python 3.12 begins with some hundred objects that it does not search
+
+CALM = 1.0
+"""The oldest generation waits until the second one was not due for so long [s]."""
 
 
 def freeze_gc(owner: object) -> None:
@@ -32,10 +36,12 @@ def unfreeze_gc(owner: object) -> None:
 class GarbageBetweenCallbacks:
     """Switches Python's automatic collection off for as long as it lasts; `collect` does its work when there is time.
 
-    The generations are collected at the thresholds that Python has for them.
+    The generations are collected at the thresholds that Python has for them; the oldest not while many objects are
+    made, as of a long trajectory, which would be looked through for 10 ms.
     """
 
     def __enter__(self) -> GarbageBetweenCallbacks:
+        self._middle_at = 0.0  # when the second generation was last due
         self._was_enabled = gc.isenabled()
         gc.disable()
         return self
@@ -55,4 +61,9 @@ class GarbageBetweenCallbacks:
         for generation in (1, 2):
             if counts[generation] > thresholds[generation]:
                 due = generation
+        if due:
+            now = time.monotonic()
+            if now - self._middle_at < CALM:
+                due = 1
+            self._middle_at = now
         gc.collect(due)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.node import Node
 
@@ -12,6 +12,9 @@ from ...lie_dynamics import LieDynamicsError
 from ..outputs.diagnostics import Report
 from ..wire.interface_package import BUILD_IT, INTERFACE_PACKAGE, interfaces
 from .worker import Worker
+
+if TYPE_CHECKING:
+    from ..node.side_node import SideNode
 
 Handler = Callable[[Any, Any], None]
 """Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""
@@ -43,10 +46,13 @@ class Services:
         """Whether services can be offered."""
         return self._types is not None
 
-    def offer(self, type_name: str, name: str, handler: Handler, worker: Worker | None = None) -> None:
+    def offer(
+        self, type_name: str, name: str, handler: Handler, worker: Worker | None = None, side: SideNode | None = None
+    ) -> None:
         """Offer a service under a name such as ``~/compute_mass_matrix``, where its type is installed.
 
-        With a ``worker`` the handler runs on its thread, and topics go on meanwhile.
+        With a ``worker`` the handler runs on its thread, and topics go on meanwhile; with a ``side`` node requests are
+        taken on that one's.
         """
         type_ = getattr(self._types, type_name, None)
         if type_ is None:
@@ -55,7 +61,8 @@ class Services:
             self._node.create_service(type_, name, lambda request, _: self._respond(type_, name, handler, request))
             return
 
-        service = self._node.create_service(type_, name, lambda request, _: request)
+        node, full_name = (self._node, name) if side is None else (side, side.name_of(name))
+        service = node.create_service(type_, full_name, lambda request, _: request)
         worker.serve(service, lambda request: self._respond(type_, name, handler, request))
 
     def _respond(self, type_: Any, name: str, handler: Handler, request: Any) -> Any:

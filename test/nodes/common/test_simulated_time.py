@@ -89,7 +89,7 @@ def test_a_paused_simulator_aborts_no_goal(simulated):
         assert change().name == "SUCCESS", node.failure
     efforts = []
     node._commands.publish = efforts.append
-    node._action = SimpleNamespace(tell_results=lambda core: None, feed_back=lambda *_: None)
+    node._action = SimpleNamespace(go_on=lambda core: None, feed_back=lambda *_: None, due=False)
 
     def step(count, period=0.01):
         """The robot is where it is desired to be."""
@@ -127,7 +127,7 @@ def test_silence_beyond_its_time_ends_a_goal(simulated):
     node = world.node
     for change in (node.trigger_configure, node.trigger_activate):
         assert change().name == "SUCCESS", node.failure
-    node._action = SimpleNamespace(tell_results=lambda core: None, feed_back=lambda *_: None)
+    node._action = SimpleNamespace(go_on=lambda core: None, feed_back=lambda *_: None, due=False)
     world.state(MIDDLE)
     core, names = node.core, list(ARM_JOINTS)
     goal = Goal(object(), names, *(read_bounds("path", (), names, np.full(7, 0.02)) for _ in "pe"), 1.0)

@@ -17,6 +17,8 @@ from lie_dynamics_ros.nodes.computed_torque.requests import action
 from lie_dynamics_ros.ros.node.background import Job
 
 NAMES = list(panda().joint_names)
+SIDE = SimpleNamespace(name_of=str, post=lambda do, *args: do(*args))
+"""The side node, whose thread is this one."""
 STRANGE = SimpleNamespace(name="y", position=0.1, velocity=0.0)
 
 
@@ -76,7 +78,7 @@ def world(monkeypatch):
     loop = Loop(rate=1000.0)
     loop.run(0.02)
     node = Node(loop.core)
-    return loop, node, action.TrajectoryAction(node, node.prepare)
+    return loop, node, action.TrajectoryAction(node, node.prepare, SIDE)
 
 
 def goal(names=NAMES, times=(1.0,), offset=0.2, **fields):
@@ -103,7 +105,7 @@ def run(world, seconds):
     loop, node, server = world
     for _ in range(round(1000 * seconds)):
         loop.step()
-        server.tell_results(node.core)
+        server.go_on(node.core)
 
 
 def test_a_goal_is_told_when_it_has_been_reached(world):
@@ -252,7 +254,7 @@ def test_the_end_of_the_node_ends_its_goals(world):
     node.take()
     run(world, 0.1)
     node.core.end()
-    server.tell_results(node.core)
+    server.go_on(node.core)
     assert handle.status == "aborted" and "not active" in handle.result.error_string
 
 
@@ -263,7 +265,7 @@ def test_goals_do_not_wait_for_states_that_are_not_answered(world, silence):
     handle = send(world, goal())
     node.take()
     run(world, 0.1)
-    node._action, node._answer, node._go_on = server, None, server.tell_results
+    node._action, node._answer, node._go_on = server, None, server.go_on
     node.stream = SimpleNamespace(hears=lambda: "ceased" not in silence, silence=lambda longest: "")
     ComputedTorqueNode._on_timer(node)
     assert handle.result is None
@@ -275,5 +277,5 @@ def test_goals_do_not_wait_for_states_that_are_not_answered(world, silence):
 def test_without_control_msgs_the_node_says_so_once(world, monkeypatch):
     node = world[1]
     monkeypatch.setitem(sys.modules, "control_msgs.action", None)
-    action.TrajectoryAction(node, node.prepare)
+    action.TrajectoryAction(node, node.prepare, SIDE)
     assert [x for x in node.log if "control_msgs is not installed" in x] == node.log

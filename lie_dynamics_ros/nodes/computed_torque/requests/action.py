@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.texts import listed
 from ....ros.inputs.trajectories import read_joint_trajectory
 from ....ros.node.background import Job
+from ....ros.node.side_node import SideNode
 from ....ros.wire import qos
 from ....ros.wire.compatibility import begin_goal, finish_goal
 from ....ros.wire.messages import nanoseconds
+from ....ros.wire.trajectory_decoder import let_go
 from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
 from ..trajectories.goals import (
@@ -52,20 +55,28 @@ class TrajectoryAction:
 
     A goal is rejected where it shows at once that it cannot be followed; the reason is logged, as a rejection carries
     none. All others are accepted and read beside the executor; those that cannot be followed are aborted, with code and
-    text. None of its callbacks takes longer than a message.
+    text.
+
+    The server and its callbacks, `_ask`, `_accepted`, `_cancel` and `_tell`, live on the thread of the side node, where
+    a long goal may take its time; they read of the core what may be read at any time. All else is the executor's.
 
     Parameters
     ----------
     node : ComputedTorqueNode
     prepare : callable
         As `TrajectoryInput.prepare`.
+    side : SideNode
     """
 
     def __init__(
-        self, node: ComputedTorqueNode, prepare: Callable[[Callable[[], Prepared], Callable[[Job], None]], None]
+        self,
+        node: ComputedTorqueNode,
+        prepare: Callable[[Callable[[], Prepared], Callable[[Job], None]], None],
+        side: SideNode,
     ) -> None:
-        self._node, self._prepare = node, prepare
+        self._node, self._prepare, self._side = node, prepare, side
         self._goals: dict[bytes, Goal] = {}
+        self._to_cancel: deque[Goal] = deque()
         self._server: Any = None
         try:
             from control_msgs.action import FollowJointTrajectory
@@ -74,9 +85,9 @@ class TrajectoryAction:
             return
         self._type = FollowJointTrajectory
         self._server = ActionServer(
-            node,
+            side,
             FollowJointTrajectory,
-            NAME,
+            side.name_of(NAME),
             execute_callback=lambda handle: None,  # nothing runs here: goals go on with the answers to states
             goal_callback=self._ask,
             handle_accepted_callback=self._accepted,
@@ -103,11 +114,13 @@ class TrajectoryAction:
             check_goal(core, request)
         except MessageError as error:
             self._node.get_logger().warning(f"a goal is rejected: {error}", throttle_duration_sec=1.0)
-            return GoalResponse.REJECT
         except Exception as error:  # whatever it is, nobody follows it
             self._node.get_logger().error(f"a goal could not be read: {reason_of(error)}")
-            return GoalResponse.REJECT
-        return GoalResponse.ACCEPT
+        else:
+            return GoalResponse.ACCEPT
+        with suppress(AttributeError):
+            let_go(request.trajectory)
+        return GoalResponse.REJECT
 
     def _accepted(self, handle: ServerGoalHandle) -> None:
         begin_goal(handle)
@@ -122,11 +135,12 @@ class TrajectoryAction:
     def _begin(self, goal: Goal, prepared: Any) -> None:
         """Take in what was prepared, or abort the goal with the reason."""
         core = self._node.answering
+        self._cancel_asked(core)
         try:
             if goal.canceling:
-                self._tell(Result(goal, SUCCESSFUL, "canceled before it began", True))
+                self._post(Result(goal, SUCCESSFUL, "canceled before it began", True))
             elif core is None:
-                self._tell(Result(goal, INVALID_GOAL, "the node is not active any more"))
+                self._post(Result(goal, INVALID_GOAL, "the node is not active any more"))
             else:
                 core.pursue(goal, prepared())
                 if goal.note:
@@ -135,25 +149,39 @@ class TrajectoryAction:
             code = OLD_HEADER_TIMESTAMP if isinstance(error, PastError) else getattr(error, "code", INVALID_GOAL)
             if not isinstance(error, MessageError):
                 self._node.get_logger().error(f"a goal could not be read: {reason_of(error)}")
-            self._tell(Result(goal, code, reason_of(error)))
+            self._post(Result(goal, code, reason_of(error)))
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        goal, core = self._goals.get(bytes(handle.goal_id.uuid)), self._node.core
+        goal = self._goals.get(bytes(handle.goal_id.uuid))
         if goal is None:
             return CancelResponse.REJECT
-        if core is not None and goal in core.goals.active:
-            core.cancel(goal)
-        else:
-            goal.canceling = True
+        self._to_cancel.append(goal)
         return CancelResponse.ACCEPT
 
     # What is told.
 
-    def tell_results(self, core: ComputedTorqueCore) -> None:
-        """Tell what has become of goals."""
+    @property
+    def due(self) -> bool:
+        """Whether there is something for `go_on` to do."""
+        return bool(self._to_cancel)
+
+    def go_on(self, core: ComputedTorqueCore) -> None:
+        """Cancel goals, and tell what has become of them."""
+        self._cancel_asked(core)
         results = core.goals.results
         while results:
-            self._tell(results.pop(0))
+            self._post(results.pop(0))
+
+    def _cancel_asked(self, core: ComputedTorqueCore | None) -> None:
+        while self._to_cancel:
+            goal = self._to_cancel.popleft()
+            if core is not None and goal in core.goals.active:
+                core.cancel(goal)
+            else:
+                goal.canceling = True
+
+    def _post(self, result: Result) -> None:
+        self._side.post(self._tell, result)
 
     def _tell(self, result: Result) -> None:
         handle = result.goal.sender
@@ -227,7 +255,10 @@ def check_goal(core: ComputedTorqueCore, request: Any) -> None:
 def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared:
     """Read and judge a goal; fills in all but its points. Raises MessageError, beside the executor."""
     known = core.model.joint_names
-    start, points = read_joint_trajectory(request.trajectory, JointMapping(known))
+    try:
+        start, points = read_joint_trajectory(request.trajectory, JointMapping(known))
+    finally:
+        let_go(request.trajectory)
     names = [known[k] for k in points.joints]
     numbers, options = core.numbers, core.options
 

@@ -12,10 +12,14 @@ from ....core.errors import MessageError
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.control.feasibility import KINDS, Retimed
 from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.node.side_node import SideNode
+from ....ros.wire.trajectory_decoder import let_go
 from ..trajectories.trajectory_piece import Desired, Piece
 
 if TYPE_CHECKING:
     from ..node import ComputedTorqueNode
+
+CHECK = "~/check_trajectory"
 
 
 class CheckService:
@@ -24,17 +28,22 @@ class CheckService:
     Parameters
     ----------
     node : ComputedTorqueNode
+    side : SideNode
+        On whose thread requests are taken.
     """
 
-    def __init__(self, node: ComputedTorqueNode) -> None:
+    def __init__(self, node: ComputedTorqueNode, side: SideNode) -> None:
         self._node = node
-        node.offers.offer("CheckTrajectory", "~/check_trajectory", self._check, node.worker)
+        node.offers.offer("CheckTrajectory", CHECK, self._check, node.worker, side)
 
     def _check(self, request: Any, response: Any) -> None:
         core = self._node.require_core()
         names, player, zero = core.model.joint_names, core.player, core.zero
         desired = Desired(core.model.neutral(), zero, zero, zero) if player is None else player.desired
-        _, points = read_joint_trajectory(request.trajectory, JointMapping(names))
+        try:
+            _, points = read_joint_trajectory(request.trajectory, JointMapping(names))
+        finally:
+            let_go(request.trajectory)
         try:
             core.judge.require_end(points)
         except MessageError as error:
