@@ -10,7 +10,7 @@ _settled: set[int] = set()
 _settled_by_others = False
 _AT_FIRST = 1000  # Python 3.12 begins with some hundred objects that it does not search
 
-CALM = 1.0
+CALM_TIME = 1.0
 """The oldest generation waits until the second one was not due for so long [s]."""
 
 
@@ -63,7 +63,7 @@ class GarbageBetweenCallbacks:
                 due = generation
         if due:
             now = time.monotonic()
-            if now - self._middle_at < CALM:
+            if now - self._middle_at < CALM_TIME:
                 due = 1
             self._middle_at = now
         gc.collect(due)
