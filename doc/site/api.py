@@ -12,6 +12,54 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 LIBRARY = "lie_dynamics_ros.lie_dynamics"
+TASKS = {
+    "Models": (
+        "models",
+        "Model ModelBuilder joint_types SpatialInertia JointFriction",
+    ),
+    "Dynamics": (
+        "dynamics",
+        "inverse_dynamics forward_dynamics hybrid_dynamics mass_matrix mass_matrix_rate solve_mass_matrix bias_force "
+        "gravity_force coriolis_matrix external_wrench",
+    ),
+    "Kinematics": (
+        "dynamics",
+        "forward_kinematics frame_pose jacobian jacobian_rate body_velocities body_accelerations",
+    ),
+    "Energy and momentum": (
+        "dynamics",
+        "kinetic_energy potential_energy momentum center_of_mass centroidal_momentum_matrix total_mass",
+    ),
+    "Derivatives": (
+        "derivatives",
+        "inverse_dynamics_derivatives forward_dynamics_derivatives hybrid_dynamics_derivatives bias_force_derivatives "
+        "gravity_force_derivatives Parameter inverse_dynamics_sensitivity forward_dynamics_sensitivity "
+        "hybrid_dynamics_sensitivity torque_regressor inverse_dynamics_second_derivatives "
+        "forward_dynamics_second_derivatives",
+    ),
+    "Geometry": (
+        "closed_form",
+        "christoffel_symbols christoffel_derivatives coriolis_product mass_matrix_derivatives curvature_tensor "
+        "ricci_tensor scalar_curvature sectional_curvature is_flat",
+    ),
+    "Closed loops": (
+        "closed_loops",
+        "ConstraintSet Loop Coupling UserConstraint mimic_couplings Baumgarte assemble Assembly consistent_velocity "
+        "consistent_acceleration project_to_constraints constrained_forward_dynamics constrained_inverse_dynamics "
+        "constrained_hybrid_dynamics ConstrainedDynamics constrained_forward_derivatives "
+        "constrained_inverse_derivatives constrained_hybrid_derivatives ConstrainedDerivatives "
+        "constrained_forward_sensitivity constrained_inverse_sensitivity constrained_hybrid_sensitivity "
+        "ConstrainedSensitivity constraint_error constraint_jacobian constraint_bias constraint_quantities "
+        "loop_wrenches MotorDynamics platform_wrench PlatformWrench",
+    ),
+    "Mechanisms and their tracking": ("closed_loop_tracking", "mechanism Mechanism ClosedLoopTracker"),
+    "Stewart platforms": (
+        "stewart",
+        "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
+    ),
+    "Optimal motions": ("optimal_motion", "optimal_motion torque_optimal_motion MotionCost"),
+}
+"""Of the library's own names: the tasks that they serve, with the guide to each, and the names in reading order."""
 
 
 def public_names(room: Any) -> Iterator[tuple[str, Any]]:
@@ -27,6 +75,12 @@ def public_names(room: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+def _first_line(value: Any) -> str:
+    """Return what a docstring says first, without what a table or Markdown would take for its own."""
+    line = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
+    return line.replace("|", "\\|").replace("*", "\\*").replace("$", "\\$").replace("_", "\\_").replace("<", "&lt;")
+
+
 def _kind(value: Any) -> str:
     if isinstance(value, types.ModuleType):
         return "module"
@@ -39,28 +93,43 @@ class Api(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the documentation of all names."""
+        """Return the documentation of all names; those of the library itself by tasks, with the guide to each."""
         module = import_module(self.arguments[0])
-        content = "\n".join(self._lines(module))
-        return self.parse_text_to_nodes(f"````{{eval-rst}}\n{content}\n````", allow_section_headings=True)
+        if module.__name__ != LIBRARY:
+            content = "\n".join(self._lines(module))
+            return self.parse_text_to_nodes(f"````{{eval-rst}}\n{content}\n````", allow_section_headings=True)
+        values, text = dict(public_names(module)), []
+        for task, (guide, names) in TASKS.items():
+            text += [f"## {task}", "", f"Guide: [{guide}](../{guide}.md).", "", "| | |", "|---|---|"]
+            for n in names.split():
+                shown = f"`{n}`" if _kind(values[n]) == "module" else f"[`{n}`](#{LIBRARY}.{n})"
+                text.append(f"| {shown} | {_first_line(values[n])} |")
+            text += ["", *self._directives(values, names.split())]
+        grouped = {name for _, names in TASKS.values() for name in names.split()}
+        text += ["## Errors", "", *self._directives(values, sorted(values.keys() - grouped))]
+        return self.parse_text_to_nodes("\n".join(text), allow_section_headings=True)
+
+    def _directives(self, values: dict[str, Any], names: list[str]) -> list[str]:
+        lines = [line for n in names for line in self._entry(values[n], n, LIBRARY)]
+        return ["````{eval-rst}", *lines, "````", ""]
 
     def _lines(self, module: Any) -> Iterator[str]:
         first = (
             {id(value) for _, value in public_names(import_module(LIBRARY))} if module.__name__ != LIBRARY else set()
         )
         for name, value in public_names(module):
-            kind = _kind(value)
-            if kind == "module" and id(value) not in first:
-                yield from (f".. rubric:: {name}", "", *(value.__doc__ or "").splitlines(), "")
-                for inner, function in public_names(value):
-                    yield from self._entry(function, inner, value.__name__, kind=_kind(function))
-            elif id(value) in first:
+            if id(value) in first:
                 yield from (f"- ``{name}``: :doc:`with the names of the library </api/library>`", "")
             else:
-                yield from self._entry(value, name, module.__name__, kind)
+                yield from self._entry(value, name, module.__name__)
 
-    def _entry(self, value: Any, name: str, room: str, kind: str) -> Iterator[str]:
+    def _entry(self, value: Any, name: str, room: str) -> Iterator[str]:
+        kind = _kind(value)
         if kind == "module":
+            yield from (f".. rubric:: {name}", "", *(value.__doc__ or "").splitlines(), "")
+            for inner, function in public_names(value):
+                if _kind(function) != "module":
+                    yield from self._entry(function, inner, value.__name__)
             return
         yield f".. auto{kind}:: {room}.{name}"
         if kind == "class":

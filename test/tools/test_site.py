@@ -1,5 +1,6 @@
 """The documentation site builds without a warning: `make docs`, without running the examples."""
 
+import ast
 import os
 import re
 import subprocess
@@ -43,6 +44,18 @@ def test_every_room_has_a_page():
     assert pages == {"library", *ld._ROOMS} - {"closed_form", "dynamics"}  # other names of what is there already
     for room in pages - {"library"}:
         assert f"```{{api}} lie_dynamics_ros.lie_dynamics.{room}\n" in (ROOT / f"doc/api/{room}.md").read_text()
+
+
+def test_every_name_of_the_library_belongs_to_one_task_or_is_an_error():
+    tree = ast.parse((ROOT / "doc/site/api.py").read_text())
+    (tasks,) = [n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "TASKS"]
+    tasks = ast.literal_eval(tasks)
+    names = [name for _, listed in tasks.values() for name in listed.split()]
+    assert len(names) == len(set(names)) and set(names) <= set(ld.__all__)
+    rest = set(ld.__all__) - set(names) - set(ld._ROOMS)
+    assert all(issubclass(getattr(ld, name), Exception) for name in rest)
+    for guide, _ in tasks.values():
+        assert "](api/library.md)" in (ROOT / f"doc/{guide}.md").read_text(), f"{guide} has no link back"
 
 
 def test_every_page_is_reachable():
