@@ -54,7 +54,7 @@ def random_tree(count: int, reach: int, masses: Callable[[np.random.Generator], 
 
 def our_links(model: Model) -> Links:
     links = []
-    for row in model._rows[1:]:
+    for row in model.rows[1:]:
         assert row[layout.KIND] == layout.AXIS
         assert (row[layout.AXIS_W], row[layout.AXIS_V]) == (1.0, 0.0)
         about = np.empty((3, 3))
@@ -70,7 +70,7 @@ def our_links(model: Model) -> Links:
 def figures_of(model: Model) -> list[tuple[int, Array, Array, float, Array, Array]]:
     """Parent, rotation, origin, mass, centre and inertia about it of each body, to make it anew elsewhere."""
     found = []
-    for row in model._rows[1:]:
+    for row in model.rows[1:]:
         mass, h = row[layout.MASS], row[layout.MOMENT : layout.MOMENT + 3]
         upper = row[layout.INERTIA : layout.INERTIA + 6]
         about = np.array([upper[[0, 1, 2]], upper[[1, 3, 4]], upper[[2, 4, 5]]])

@@ -24,7 +24,7 @@ from pathlib import Path
 import json, lie_dynamics_ros
 model = Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 loaded = time.perf_counter()
-zero = model._zero
+zero = model.zero_velocity
 inverse_dynamics(model, zero, zero, zero)
 done = time.perf_counter()
 times = {"import": imported - started, "model from URDF": loaded - imported, "first call": done - loaded}

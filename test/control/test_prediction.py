@@ -51,7 +51,7 @@ def test_the_terms_are_the_momentum_and_its_change(kinds, rng):
         places = np.full(model.n_bodies, -1)
         places[list(unknown)] = 10 * np.arange(len(unknown))
         P, H = np.empty((2, model.nv, 10 * len(unknown) + 1))
-        assert momentum_terms(model._table, q, qd, places, pi, P, H) == 0
+        assert momentum_terms(model.table, q, qd, places, pi, P, H) == 0
         x = np.append(pi[list(unknown)].ravel(), 1.0)
         np.testing.assert_allclose(P @ x, momentum, atol=1e-12)
         np.testing.assert_allclose(H @ x, change, atol=1e-11)

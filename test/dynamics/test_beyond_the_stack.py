@@ -35,7 +35,7 @@ def large():
 @pytest.mark.skipif(not COMPILED, reason="plain Python keeps nothing on the stack")
 def test_the_kernel_on_the_stack_refuses(large):
     model, (q, qd, qdd, f_ext) = large
-    assert kernel(model._table, q, qd, qdd, f_ext, np.empty(model.nv)) == TOO_LARGE
+    assert kernel(model.table, q, qd, qdd, f_ext, np.empty(model.nv)) == TOO_LARGE
 
 
 @pytest.mark.parametrize("loaded", [False, True])

@@ -57,7 +57,7 @@ def test_nothing_is_written_beyond_the_matrix(rng):
         model = to_model(chain(rng, ["revolute"] * n))
         memory = np.full(n * n + 32, 7.25)
         out = memory[16 : 16 + n * n].reshape(n, n)
-        assert mass_matrix_kernel(model._table, model.random(rng), out) == layout.OK
+        assert mass_matrix_kernel(model.table, model.random(rng), out) == layout.OK
         assert (memory[:16] == 7.25).all()
         assert (memory[16 + n * n :] == 7.25).all()
 
@@ -71,7 +71,7 @@ def test_an_order_that_is_not_depth_first(rng):
     for name, parent in (("a", None), ("b", "a"), ("c", "a"), ("d", "b"), ("e", "c")):
         builder.add(name, parent, joint_types.revolute([0.0, 0.6, 0.8]), place, rod)
     model = builder.build("breadth first")
-    if model._rows[0, layout.DEPTH_FIRST] == 1.0:
+    if model.rows[0, layout.DEPTH_FIRST] == 1.0:
         assert model.body_names == ("a", "b", "d", "c", "e")
         return
     q, qdd = rng.normal(size=(2, 5))
@@ -88,7 +88,7 @@ def test_more_rows_than_the_stack_has_room_for(rng):
 
 
 def columns(model: Model):
-    table = model._table
+    table = model.table
     at, width = int(table[0, layout.COLUMNS_AT]), int(table[0, layout.BLOCKS]) * layout.LANES
     return table.reshape(-1)[at : at + layout.N_COLUMNS * width]
 
@@ -103,10 +103,10 @@ def test_columns_follow_every_change(rng):
         model.with_payload(name, 0.5, [0.1, 0.0, 0.2]), pickle.loads(pickle.dumps(model)), copy.deepcopy(model),
         model.with_payload(name, 0.5, [0.1, 0.0, 0.2]).with_joint_terms(armature=True),
     ):  # fmt: skip
-        assert changed._rows.base is not None
-        assert changed._table.ctypes.data == changed._rows.ctypes.data
-        wanted = with_columns(changed._rows.copy())
-        np.testing.assert_array_equal(changed._table, wanted)
+        assert changed.rows.base is not None
+        assert changed.table.ctypes.data == changed.rows.ctypes.data
+        wanted = with_columns(changed.rows.copy())
+        np.testing.assert_array_equal(changed.table, wanted)
         assert columns(changed).size > 0
         q, qd = changed.random(rng), rng.normal(size=changed.nv)
         close(bias_force(changed, q, qd), bias_force(changed, q[None], qd)[0])

@@ -18,15 +18,15 @@ def test_other_types_are_refused(rng):
     model = to_model(chain(rng, ["revolute", "prismatic"]))
     kernel, state, given = kernels.inverse_dynamics_batch, np.zeros((1, 2)), np.zeros(0, bool)
     rest = (state, state, np.zeros((1, 0)), np.zeros((1, 0)), given, np.zeros((1, 2)), np.zeros((1, 0)))
-    assert kernel(model._table, state, *rest) == 0
+    assert kernel(model.table, state, *rest) == 0
     bad = [[[0.0, 0.0]], np.zeros((1, 2), int), np.zeros(2), np.zeros((1, 2), np.float32), None, "xx"]
     if COMPILED:
         bad.append(np.zeros((1, 4))[:, ::2])
     for value in bad:
         with pytest.raises((TypeError, ValueError)):
-            kernel(model._table, value, *rest)
+            kernel(model.table, value, *rest)
     with pytest.raises(TypeError):
-        kernel(model._table, state)
+        kernel(model.table, state)
     if COMPILED:
         assert len(kernel.signatures) == 1
 
@@ -38,9 +38,9 @@ def test_shapes_are_checked_by_the_kernels(rng):
     for k in range(3):
         for size in (0, 1, 3):
             arrays = [np.zeros(size) if j == k else good for j in range(3)]
-            assert kernels.inverse_dynamics(model._table, *arrays, NO_WRENCH, out) != 0
+            assert kernels.inverse_dynamics(model.table, *arrays, NO_WRENCH, out) != 0
     for shape in ((1, 6), (3, 6), (2, 5), (0, 6)):
-        assert kernels.inverse_dynamics(model._table, good, good, good, np.zeros(shape), out) != 0
+        assert kernels.inverse_dynamics(model.table, good, good, good, np.zeros(shape), out) != 0
 
 
 @pytest.mark.skipif(not COMPILED, reason="plain Python links nothing")

@@ -169,20 +169,20 @@ def test_wrong_shapes_and_numbers_still_get_their_errors(rng, model):
 def test_an_entry_point_refuses_what_it_is_not_made_for(model):
     x, out = np.zeros(model.nv), np.ones(model.nv)
     kernel = kernels.inverse_dynamics
-    assert kernel(model._table, x, x, x, NO_WRENCH, out) == 0
-    assert kernel(model._table, x, x, x, NO_WRENCH).shape == (model.nv,)
+    assert kernel(model.table, x, x, x, NO_WRENCH, out) == 0
+    assert kernel(model.table, x, x, x, NO_WRENCH).shape == (model.nv,)
     for value in ([0.0] * x.size, x.astype(int), x[None], x.astype(np.float32), x.astype(">f8"), None, "xx", 1.0):
         out[:] = 7.0
-        assert kernel(model._table, value, x, x, NO_WRENCH, out) == -1
-        assert kernel(model._table, x, x, value, NO_WRENCH) is None
+        assert kernel(model.table, value, x, x, NO_WRENCH, out) == -1
+        assert kernel(model.table, x, x, value, NO_WRENCH) is None
         assert kernel(value, x, x, x, NO_WRENCH) is None
         assert (out == 7.0).all()
     for value in (as_labelled(x), as_strided(x), as_unaligned(x)):
-        assert kernel(model._table, value, x, x, NO_WRENCH) is None
-    for arguments in ((), (model._table,), (model._table, x, x, x), (model._table, x, x, x, NO_WRENCH, out, out)):
+        assert kernel(model.table, value, x, x, NO_WRENCH) is None
+    for arguments in ((), (model.table,), (model.table, x, x, x), (model.table, x, x, x, NO_WRENCH, out, out)):
         assert kernel(*arguments) == -1
     with pytest.raises(TypeError):
-        kernel(model._table, x, x, x, f_ext=NO_WRENCH)
+        kernel(model.table, x, x, x, f_ext=NO_WRENCH)
 
 
 def test_results_are_new_and_owned_by_the_caller(rng, model):
@@ -203,16 +203,16 @@ def test_books_of_the_interpreter_are_kept(rng, model):
     """Neither arguments, nor results, nor what stands for a refusal gain or lose references over many calls."""
     good, bad = rng.uniform(-1.0, 1.0, model.nv), np.full(model.nv, np.nan)
     mask = np.zeros(model.nv, bool)
-    watched = [good, bad, mask, model._table, NO_WRENCH, good.dtype, mask.dtype]
+    watched = [good, bad, mask, model.table, NO_WRENCH, good.dtype, mask.dtype]
     calls = 2000
 
     def work():
         for _ in range(calls):
-            kernels.inverse_dynamics_unloaded(model._table, good, good, good)
-            kernels.inverse_dynamics_unloaded(model._table, good, good, bad)
-            kernels.inverse_dynamics_unloaded(model._table, good, good, None)
-            kernels.inverse_dynamics_unloaded(model._table, good)
-            gravity_kernels.gravity_force(model._table, good)
+            kernels.inverse_dynamics_unloaded(model.table, good, good, good)
+            kernels.inverse_dynamics_unloaded(model.table, good, good, bad)
+            kernels.inverse_dynamics_unloaded(model.table, good, good, None)
+            kernels.inverse_dynamics_unloaded(model.table, good)
+            gravity_kernels.gravity_force(model.table, good)
             forward_dynamics(model, good, good, good)
             hybrid_dynamics(model, good, good, good, good, mask)
 

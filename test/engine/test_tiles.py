@@ -20,7 +20,7 @@ def test_states_of_any_length(n, count, rng):
     q, qd, qdd = rng.normal(size=(3, count, n))
     memory = np.full((count + 4) * n, NOTHING)
     out, none = memory[2 * n : -2 * n].reshape(count, n), np.empty((count, 0))
-    arguments = (model._table, q, qd, qdd, none, none, np.zeros(0, bool), out, none)
+    arguments = (model.table, q, qd, qdd, none, none, np.zeros(0, bool), out, none)
     assert inverse_dynamics_batch(*arguments) == OK
     for k in range(count):
         assert relative(out[k], inverse_dynamics(model, q[k], qd[k], qdd[k])) < 1e-13
@@ -37,6 +37,6 @@ def test_one_number_that_is_not_finite_is_found(n, rng):
         q, qd, qdd = rng.normal(size=(3, 9, n))
         qdd[state, n - 1] = np.inf
         out = np.empty((9, n))
-        arguments = (model._table, q, qd, qdd, none, none, np.zeros(0, bool), out, none)
+        arguments = (model.table, q, qd, qdd, none, none, np.zeros(0, bool), out, none)
         assert inverse_dynamics_batch(*arguments) == NOT_FINITE
         assert np.isfinite(np.delete(out, state, axis=0)).all()

@@ -29,12 +29,12 @@ def test_kernels_import_no_algorithm():
 
 
 def test_kernels_are_given_the_whole_table():
-    """`Model._rows` is a view of the table's rows; kernels read the columns behind them too."""
+    """`Model.rows` is a view of the table's rows; kernels read the columns behind them too."""
     calls = 0
     for file in sorted(LIBRARY.parent.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call):
                 names = [x.attr for x in node.args if isinstance(x, ast.Attribute) and "model" in ast.unparse(x.value)]
-                assert "_rows" not in names, (file, node.lineno)
-                calls += "_table" in names
+                assert "rows" not in names, (file, node.lineno)
+                calls += "table" in names
     assert calls > 30

@@ -31,7 +31,7 @@ def tangent_of_entries(model: Model, q: npt.ArrayLike) -> Array:
     """
     q = np.asarray(q, dtype=float)
     out = np.zeros((*q.shape[:-1], model.nv, model.nq))
-    out[..., model._vector_v, model._vector_q] = 1.0
+    out[..., model.vector_v, model.vector_q] = 1.0
     for joint in model.joints:
         if joint.kind not in ("spherical", "free"):
             continue

@@ -99,7 +99,7 @@ def assemble(
     """
     number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
     count_of("iterations", iterations, 0, 10**6)
-    states = read_states(model, constraints, {"q": q, "qd": model._zero})
+    states = read_states(model, constraints, {"q": q, "qd": model.zero_velocity})
     if states.batch:
         raise InputError(f"q: one configuration ({model.nq},) is expected, got a batch {states.batch}", name="q")
     state = states.arrays["q"][0].copy()
@@ -133,7 +133,7 @@ def assemble(
 
 
 def _equations(model: Model, constraints: ConstraintSet, tables: tuple[Array, Array], q: Array) -> tuple[Array, Array]:
-    states = read_states(model, constraints, {"q": q, "qd": model._zero})
+    states = read_states(model, constraints, {"q": q, "qd": model.zero_velocity})
     loops, scalars = tables
     matrix, values, _ = loop_tables(model, loops, scalars, states.extended, states.arrays["qd"], len(scalars))
     fixed, fixed_values = constraints.fixed_rows(model, states.arrays["q"], None)
@@ -143,7 +143,7 @@ def _equations(model: Model, constraints: ConstraintSet, tables: tuple[Array, Ar
 def _report(
     model: Model, constraints: ConstraintSet, q: Array, tolerance: float, count: int, upright: bool
 ) -> Assembly:
-    found = constraint_quantities(model, constraints, q, model._zero)
+    found = constraint_quantities(model, constraints, q, model.zero_velocity)
     error = np.abs(found.error)
     rank = constraint_rank(found.jacobian)
     residual, worst = 0.0, ""

@@ -54,7 +54,7 @@ class ConstraintSet:
     """
 
     def __init__(self, model: Model, constraints: Iterable[Constraint], rank_tolerance: float = 1e-12) -> None:
-        if model._coupling is not None:
+        if model.coupling is not None:
             raise InputError(
                 f"model {model.name!r}: its mimic joints have lost their coordinates; the model before "
                 "with_coupled_mimics() is expected, with mimic_couplings(model) among the constraints"
@@ -211,7 +211,7 @@ class ConstraintSet:
 
     def _make_support(self, model: Model) -> Array:
         """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""
-        parent = model._rows[:, layout.PARENT].astype(int)
+        parent = model.rows[:, layout.PARENT].astype(int)
         touched: list[set[int]] = []
         for row in self._loops:
             rows = {int(row[lk.ROW_1]), int(row[lk.ROW_2])}
@@ -277,13 +277,13 @@ class ConstraintSet:
 def _structure(model: Model) -> tuple[Any, ...]:
     """Return what two models must have in common to share constraints: joints, geometry and frames, not inertias."""
     frames = tuple((name, frame.body, frame.placement.tobytes()) for name, frame in model.frames.items())
-    rows = model._rows[1 : model.nv + 1]
+    rows = model.rows[1 : model.nv + 1]
     geometry = rows[:, : layout.MASS].tobytes(), rows[:, layout.BODY_ROTATION : layout.ROUND_OFF].tobytes()
     return model.joint_names, tuple(joint.kind for joint in model.joints), geometry, frames
 
 
 def _put_loop(row: Array, loop: Loop, model: Model) -> None:
-    parent = model._rows[:, layout.PARENT].astype(int)
+    parent = model.rows[:, layout.PARENT].astype(int)
     row[lk.FACING : lk.FACING_LEAST + 1] = facing(loop.kind, loop.axis, loop.second_axis)
     ends = []
     for name, placement, at, rotation, origin in (
@@ -295,7 +295,7 @@ def _put_loop(row: Array, loop: Loop, model: Model) -> None:
         except InputError as error:
             raise DescriptionError(f"loop {loop.name!r}: {error}", name=loop.name, value=name) from None
         i = 0 if frame.body < 0 else model._body_row(frame.body)
-        turn = model._rows[i, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if i else np.eye(3)
+        turn = model.rows[i, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if i else np.eye(3)
         pose = frame.placement @ placement
         row[at] = i
         row[rotation : rotation + 9] = (turn @ pose[:3, :3]).ravel()
@@ -323,9 +323,9 @@ def _through_custom(model: Model, loop: Array) -> bool:
     for column in (lk.ROW_1, lk.ROW_2):
         i = int(loop[column])
         while i != int(loop[lk.ANCESTOR]):
-            if model._rows[i, layout.KIND] in (layout.CUSTOM, layout.CUSTOM_FOLLOW):
+            if model.rows[i, layout.KIND] in (layout.CUSTOM, layout.CUSTOM_FOLLOW):
                 return True
-            i = int(model._rows[i, layout.PARENT])
+            i = int(model.rows[i, layout.PARENT])
     return False
 
 

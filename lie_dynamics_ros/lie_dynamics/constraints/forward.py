@@ -91,12 +91,12 @@ def constrained_forward_dynamics(
         If the tree has a massless body that its cut loops leave free; names the joint.
     """
     try:
-        plain = model._plain and f_ext is None and stabilization is None and not constraints.user
+        plain = model.plain and f_ext is None and stabilization is None and not constraints.user
         if plain and constraints._joints is model.joints:  # batches the kernel refuses
-            out = _kernel(constraints._packed_row, model._table, q, qd, tau, _EMPTY, _EMPTY)
+            out = _kernel(constraints._packed_row, model.table, q, qd, tau, _EMPTY, _EMPTY)
             if out is None:  # more than the stack holds, or to be refused
                 space = workspace(model, constraints, _EMPTY)
-                out = _kernel(constraints._packed_row, model._table, q, qd, tau, _EMPTY, space)
+                out = _kernel(constraints._packed_row, model.table, q, qd, tau, _EMPTY, space)
             if out is not None:
                 return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
     except (AttributeError, TypeError, ValueError):
@@ -118,7 +118,7 @@ def run(
     count, n, kind = len(q), model.nv, q.dtype
     given = _NO_MASK if prescribed is None else prescribed
     qdd_in: Array = np.zeros((0, 0), kind) if prescribed is None else states.arrays["qdd"]
-    losses = joint_losses(model, qd) if model._actuation_terms is not None else np.zeros(1)
+    losses = joint_losses(model, qd) if model.actuation_terms is not None else np.zeros(1)
     force = tau - losses
     fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, stabilization is not None)
     size = constraints._result_size
@@ -135,7 +135,7 @@ def run(
             given,
         ).astype(kind)
         status = _kernel(
-            constraints._packed_row, model._table, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
+            constraints._packed_row, model.table, q[part].reshape(-1), qd[part].reshape(-1), force[part].reshape(-1),
             extra, workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:

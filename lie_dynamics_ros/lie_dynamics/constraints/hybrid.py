@@ -81,7 +81,7 @@ def constrained_hybrid_dynamics(
     """
     zero_velocity(model)  # refuses what is no Model
     mask = as_mask(model, prescribed, "prescribed")
-    if model._plain and f_ext is None and stabilization is None and resolution == "least_constraint_force":
+    if model.plain and f_ext is None and stabilization is None and resolution == "least_constraint_force":
         found = _quick(model, constraints, q, qd, qdd, tau, mask)
         if found is not None and torque_weights is None and force_weights is None:
             return found
@@ -131,7 +131,7 @@ def _quick(
             mask,
         )
         out = np.empty(size + n)
-        status = ck.constrained_dynamics(constraints._packed_row, model._table, q, qd, tau, extra, _NONE, out)
+        status = ck.constrained_dynamics(constraints._packed_row, model.table, q, qd, tau, extra, _NONE, out)
         if status == OK and out[size - 1] <= CONSISTENT:
             return ConstrainedDynamics(out[:size], constraints, out[size:])
     except (AttributeError, TypeError, ValueError, IndexError):

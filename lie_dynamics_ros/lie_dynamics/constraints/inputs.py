@@ -149,7 +149,7 @@ def read_states(
         forces = _spread(wrench, batch, kind).reshape(count, wrench.shape[-1])
         _require_finite(model, "f_ext", forces)
     extended = flat["q"]
-    if model._custom:
+    if model.custom_joints:
         extended = extend(model, extended, flat.get("qd", np.zeros((count, model.nv))))
     return States(batch, extended, flat, forces)
 
@@ -157,7 +157,7 @@ def read_states(
 def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.ArrayLike]) -> States | None:
     """Return one good state of plain arrays, which is most of what comes; None for all else."""
     try:
-        if not model._plain or constraints._joints is not model.joints:
+        if not model.plain or constraints._joints is not model.joints:
             return None
         arrays: dict[str, Any] = {}
         for name, a in inputs.items():

@@ -62,10 +62,10 @@ def project_to_constraints(
     if not (type(tolerance) is float and tolerance >= 0.0):
         number_of("tolerance", tolerance, "a number, 0 or more,", lambda x: x >= 0.0)
     count_of("iterations", iterations, 0, 10**6)
-    states = read_states(model, constraints, {"q": q, "qd": model._zero if qd is None else qd})
+    states = read_states(model, constraints, {"q": q, "qd": model.zero_velocity if qd is None else qd})
     position, rate = states.arrays["q"], states.arrays["qd"]
     # All in the kernel, unless what it does not know changes with q.
-    alone = not (model._custom or constraints.user or constraints.couplings)
+    alone = not (model.custom_joints or constraints.user or constraints.couplings)
     limit, last = tolerance, np.inf
     for attempt in range(iterations + 2):
         step, left, moved = _steps(model, constraints, position, rate, limit, iterations if alone else 0)
@@ -98,7 +98,7 @@ def _steps(
     Of user-defined joints, couplings and user constraints the kernel knows nothing but at the q it is given.
     """
     free, n, size = model._without_gravity(), model.nv, constraints._result_size
-    extended = extend(model, q, qd) if model._custom else q
+    extended = extend(model, q, qd) if model.custom_joints else q
     fixed, values = constraints.fixed_rows(model, q, None)
     out = np.empty((len(q), size + extended.shape[1]))
     for start in range(0, len(q), CHUNK):
@@ -109,7 +109,7 @@ def _steps(
         count = len(extended[part])
         extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NO_MASK, tolerance, iterations)
         status = constrained_dynamics(
-            constraints._packed_row, free._table, own, qd[part].reshape(-1), np.zeros(count * n), extra,
+            constraints._packed_row, free.table, own, qd[part].reshape(-1), np.zeros(count * n), extra,
             workspace(model, constraints, q), out[part].reshape(-1),
         )  # fmt: skip
         if status != OK:

@@ -105,14 +105,14 @@ def loop_tables(
     values = np.empty((count, lk.VALUE_ROWS, size), q.dtype)
     wrenches = np.empty((count, len(scalars), 6), q.dtype)
     if count:
-        raise_if_rejected(lk.loop_quantities(model._table, loops, scalars, q, qd, matrix, values, wrenches))
+        raise_if_rejected(lk.loop_quantities(model.table, loops, scalars, q, qd, matrix, values, wrenches))
     return matrix, values, wrenches
 
 
 @validate_model
 def constraint_jacobian(model: Model, constraints: ConstraintSet, q: npt.ArrayLike) -> Array:
     """Return A (..., m, nv), the derivative of the constraints along `Model.integrate`; errors as above."""
-    return constraint_quantities(model, constraints, q, model._zero).jacobian
+    return constraint_quantities(model, constraints, q, model.zero_velocity).jacobian
 
 
 @validate_model
@@ -131,7 +131,7 @@ def constraint_error(
     a loop's sines is moved by 2.25, away from zero: a loop whose axes point opposite ways, or whose welded frames are
     half a turn apart, has an error of 2.25.
     """
-    found = constraint_quantities(model, constraints, q, model._zero if qd is None else qd)
+    found = constraint_quantities(model, constraints, q, model.zero_velocity if qd is None else qd)
     return found.error if qd is None else (found.error, found.rate)
 
 
@@ -148,7 +148,7 @@ def loop_wrenches(
     multipliers : array-like, shape (..., m)
         As the constrained algorithms return them.
     """
-    states = read_states(model, constraints, {"q": q, "qd": model._zero})
+    states = read_states(model, constraints, {"q": q, "qd": model.zero_velocity})
     _, unit = quantities_of(model, constraints, states)
     unit = unit.reshape(*states.batch, *unit.shape[1:])
     force = as_numbers(multipliers, "multipliers")

@@ -174,7 +174,7 @@ class AdaptiveController:
         model, r = self.model, reference
         Y = slotine_li_regressor(model, q, qd, r.velocity, r.acceleration)
         torque = Y @ self._parameters.ravel() + armature(model) * r.acceleration
-        if model._actuation_terms is not None:
+        if model.actuation_terms is not None:
             torque = torque + joint_losses(model, qd)
         self._learn(r.sliding @ Y, period)
         return np.asarray(torque)

@@ -82,6 +82,6 @@ def momentum_terms(model: Model, q: npt.ArrayLike, qd: Array) -> tuple[Array, Ar
     """Return M (nv, nv), p = M qd (nv,), and dp/dt without efforts and contacts, C^T qd - g less losses (nv,)."""
     mass = mass_matrix(model, q)
     known = qd @ coriolis_matrix(model, q, qd) - gravity_force(model, q)
-    if model._actuation_terms is not None:
+    if model.actuation_terms is not None:
         known = known - joint_losses(model, qd)
     return mass, mass @ qd, known

@@ -78,7 +78,7 @@ class MomentumPrediction:
     def __init__(
         self, model: Model, bodies: npt.NDArray[np.int64], parameters: Array, factor: Array, scale: Array, memory: float
     ) -> None:
-        if model._coupling is not None:
+        if model.coupling is not None:
             raise InputError(f"model {model.name!r}: independent joints are expected, mimic joints are coupled")
         n, k, m = model.nv, len(bodies), 10 * len(bodies)
         self.model, self.memory, self.friction = model, memory, np.zeros((n, 2))
@@ -139,12 +139,12 @@ class MomentumPrediction:
         """
         before, now = self._now, 1 - self._now
         p, h = self._p[now], self._h[now]
-        x = extend(self.model, q, qd) if self.model._custom else q
-        if momentum_terms(self.model._table, x, qd, self._places, self._given, p, h) != layout.OK:
+        x = extend(self.model, q, qd) if self.model.custom_joints else q
+        if momentum_terms(self.model.table, x, qd, self._places, self._given, p, h) != layout.OK:
             self._known = False
             return None
         p[:, -1] += self._armature * qd
-        if self.model._actuation_terms is not None:
+        if self.model.actuation_terms is not None:
             h[:, -1] -= joint_losses(self.model, qd)
         self._velocity[now] = qd
         known, self._now, self._known = self._known, now, True

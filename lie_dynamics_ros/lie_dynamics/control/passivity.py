@@ -83,9 +83,9 @@ def slotine_li_force(
     Either C makes dM/dt - 2 C skew, as the proof of `passivity_based` wants.
     """
     require_model(model)
-    force = inverse_dynamics(model, q, model._zero, reference_acceleration)
+    force = inverse_dynamics(model, q, model.zero_velocity, reference_acceleration)
     force = force + coriolis_product(model, q, qd, reference_velocity, method)
-    return force if model._actuation_terms is None else np.asarray(force + joint_losses(model, qd))
+    return force if model.actuation_terms is None else np.asarray(force + joint_losses(model, qd))
 
 
 def passivity_based(
@@ -128,4 +128,4 @@ def passivity_based(
 
 def armature(model: Model) -> Array:
     """Return the rotor inertias (nv,) that the model includes: part of M, but not of any body's parameters."""
-    return np.asarray(model._rows[1:, layout.ARMATURE])
+    return np.asarray(model.rows[1:, layout.ARMATURE])

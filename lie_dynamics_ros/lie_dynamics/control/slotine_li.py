@@ -46,16 +46,16 @@ def slotine_li_regressor(
         For bad input; names the joint. InputError for coupled mimic joints, which have no bodies of their own.
     """
     require_model(model)
-    if model._plain:
+    if model.plain:
         try:
             if qd.ndim == 1:  # type: ignore[union-attr]
                 out = np.empty((model.nv, 10 * model.n_bodies))
-                if _single(model._table, q, qd, reference_velocity, reference_acceleration, out) == layout.OK:
+                if _single(model.table, q, qd, reference_velocity, reference_acceleration, out) == layout.OK:
                     return out
         except (AttributeError, TypeError):
             pass
     require_model(model)
-    if model._coupling is not None:
+    if model.coupling is not None:
         raise InputError(f"model {model.name!r}: independent joints are expected, mimic joints are coupled")
     references = {"reference_velocity": reference_velocity, "reference_acceleration": reference_acceleration}
     (matrix,) = evaluate(model, _batch, {"q": q, "qd": qd, **references}, [(model.nv, 10 * model.n_bodies)])

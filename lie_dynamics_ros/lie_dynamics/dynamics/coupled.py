@@ -29,7 +29,7 @@ def coupled_hybrid_dynamics(
     """Return complete qdd and tau, as `hybrid_dynamics`, from M qdd + b = tau. Kim (33), (34)."""
     qdd, tau = shaped(qdd, model.nv, "qdd", model), shaped(tau, model.nv, "tau", model)
     matrix = mass_matrix(model, q, threads=threads)
-    bias = inverse_dynamics(model, q, qd, model._zero, f_ext, threads=threads)
+    bias = inverse_dynamics(model, q, qd, model.zero_velocity, f_ext, threads=threads)
     free = ~given
     try:
         shape = np.broadcast_shapes(bias.shape, qdd.shape, tau.shape)

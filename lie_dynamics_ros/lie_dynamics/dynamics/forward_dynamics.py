@@ -60,8 +60,8 @@ def forward_dynamics(
         If a massless body is free to accelerate without bound; names the joint.
     """
     try:
-        if model._plain:
-            qdd: Array | None = _forward(model._table, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
+        if model.plain:
+            qdd: Array | None = _forward(model.table, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
             if qdd is not None:
                 return qdd
     except (AttributeError, TypeError, ValueError):
@@ -113,12 +113,12 @@ def hybrid_dynamics(
         As `forward_dynamics`; also InputError for a mask that is not nv truth values.
     """
     try:
-        if model._plain:
+        if model.plain:
             both: tuple[Array, Array] | None
             if f_ext is None:
-                both = _unloaded(model._table, q, qd, tau, qdd, prescribed)
+                both = _unloaded(model.table, q, qd, tau, qdd, prescribed)
             else:
-                both = _hybrid(model._table, q, qd, tau, f_ext, qdd, prescribed)
+                both = _hybrid(model.table, q, qd, tau, f_ext, qdd, prescribed)
             if both is not None:
                 return both
     except (AttributeError, TypeError, ValueError):
@@ -130,11 +130,11 @@ def hybrid_dynamics(
 def _general_forward(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
 ) -> Array:
-    if model._coupling is not None:
+    if model.coupling is not None:
         free = np.zeros(model.nv, np.bool_)
-        return coupled_hybrid_dynamics(model, q, qd, model._zero, tau, free, f_ext, threads)[0]
+        return coupled_hybrid_dynamics(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)[0]
     inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
-    if model._actuation_terms is not None:
+    if model.actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     one = _any_forward
@@ -158,9 +158,9 @@ def _general_hybrid(
 ) -> tuple[Array, Array]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
     losses = None
-    if model._coupling is not None:
+    if model.coupling is not None:
         return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
-    if model._actuation_terms is not None:
+    if model.actuation_terms is not None:
         losses = joint_losses(model, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, _any, _any)

@@ -84,21 +84,21 @@ def evaluate(
     except ValueError:
         listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
         raise InputError(f"batch dimensions do not fit each other: {listed}") from None
-    if model._coupling is not None:
+    if model.coupling is not None:
         for name, a in zip(names, arrays, strict=True):  # before coupling smears NaN over all joints
             _require_finite(model, name, a.reshape(-1, a.shape[-1]))
-        arrays = [_expanded(model._coupling, name, a) for name, a in zip(names, arrays, strict=True)]
+        arrays = [_expanded(model.coupling, name, a) for name, a in zip(names, arrays, strict=True)]
     kind = np.result_type(*arrays)
     if kind != np.float64 and COMPILED:
         raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
     count = int(np.prod(batch))
     flat = {name: _spread(a, batch, kind).reshape(count, a.shape[-1]) for name, a in zip(names, arrays, strict=True)}
     q = flat["q"]
-    if model._custom:
+    if model.custom_joints:
         for name, array in flat.items():
             _require_finite(model, name, array, given)
-        q = extension(model, q, flat.get("qd", np.zeros((count, model._rows.shape[0] - 1))))
-    n = int(model._rows[0, layout.N_V])
+        q = extension(model, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
+    n = int(model.rows[0, layout.N_V])
     outputs = [np.empty((*batch, *output_shape(tail, n)), kind) for tail in output_shapes]
     if count == 0:
         return _for_caller(model, output_shapes, outputs)
@@ -129,9 +129,9 @@ def evaluate(
 
 def _for_caller(model: Model, output_shapes: list[str | tuple[int, ...]], outputs: list[Array]) -> list[Array]:
     """Return the outputs in the independent coordinates."""
-    if model._coupling is None:
+    if model.coupling is None:
         return outputs
-    return [_reduced(model._coupling, tail, output) for tail, output in zip(output_shapes, outputs, strict=True)]
+    return [_reduced(model.coupling, tail, output) for tail, output in zip(output_shapes, outputs, strict=True)]
 
 
 def _expanded(coupling: Coupling, name: str, array: Array) -> Array:
@@ -169,10 +169,10 @@ def _run(
 ) -> int:
     count = data[0].shape[0]
     if threads == 1:
-        return int(batch_kernel(model._table, *data, given, *targets))
+        return int(batch_kernel(model.table, *data, given, *targets))
 
     def run(part: slice) -> int:
-        return int(batch_kernel(model._table, *(a[part] for a in data), given, *(t[part] for t in targets)))
+        return int(batch_kernel(model.table, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
     return int(max(_over_parts(threads, count, run)))
 
@@ -205,7 +205,7 @@ def _run_one(
     state = [array[k] for array in data]
     state.insert(3, NO_WRENCH if f_ext is None else f_ext[k].reshape(-1, 6))
     mask = () if given is NO_MASK else (given,)
-    return int(single(model._table, *state, *mask, *results))
+    return int(single(model.table, *state, *mask, *results))
 
 
 def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:

@@ -55,9 +55,9 @@ def inverse_dynamics(
     """
     # One call to the kernel is most of the cost for a small robot: no helper stands in between.
     try:
-        if model._plain:
+        if model.plain:
             tau: npt.NDArray[np.float64] | None
-            tau = _unloaded(model._table, q, qd, qdd) if f_ext is None else _loaded(model._table, q, qd, qdd, f_ext)
+            tau = _unloaded(model.table, q, qd, qdd) if f_ext is None else _loaded(model.table, q, qd, qdd, f_ext)
             if tau is not None:
                 return tau
     except (AttributeError, TypeError, ValueError):
@@ -71,4 +71,4 @@ def _general(
 ) -> npt.NDArray[np.float64]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
     (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any)
-    return tau if model._actuation_terms is None else tau + joint_losses(model, qd)
+    return tau if model.actuation_terms is None else tau + joint_losses(model, qd)

@@ -56,13 +56,13 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
     except (AttributeError, KeyError, TypeError):
         where = _where(model, body, frame)
     try:
-        if model._plain:
-            out: Array | None = _single(model._table, q, where)
+        if model.plain:
+            out: Array | None = _single(model.table, q, where)
             if out is not None:
                 return out
     except (TypeError, ValueError):
         pass
-    inputs: dict[str, Any] = {"q": q, "qd": model._zero}
+    inputs: dict[str, Any] = {"q": q, "qd": model.zero_velocity}
     (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, parameters=where)
     return matrix
 
@@ -91,8 +91,8 @@ def jacobian_and_rate(
     """Return J and, below it, dJ/dt (..., 12, nv); parameters and errors as `jacobian_rate`."""
     where = _where(model, body, frame)
     try:
-        if model._plain:
-            out: Array | None = _with_rate(model._table, q, qd, where)
+        if model.plain:
+            out: Array | None = _with_rate(model.table, q, qd, where)
             if out is not None:
                 return out
     except (TypeError, ValueError):
@@ -118,7 +118,7 @@ def _where(model: Model, body: str | int, frame: str) -> Array:
     if cached is None:
         found = model.frame(body)
         row = 0 if found.body < 0 else model._body_row(found.body)
-        turn = model._rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if row else np.eye(3)
+        turn = model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if row else np.eye(3)
         pose = found.placement
         cached = np.concatenate([[row, kind], (turn @ pose[:3, :3]).ravel(), turn @ pose[:3, 3]])
         model._where[body, frame] = cached  # the same for every copy of the model: placements never change

@@ -37,8 +37,8 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
         For a quaternion in q that is not of unit norm.
     """
     try:
-        if model._plain:
-            out: npt.NDArray[np.float64] | None = _single(model._table, q)
+        if model.plain:
+            out: npt.NDArray[np.float64] | None = _single(model.table, q)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):

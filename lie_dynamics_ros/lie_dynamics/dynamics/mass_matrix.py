@@ -46,8 +46,8 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
         As `inverse_dynamics`.
     """
     try:
-        if model._plain:
-            out: Array | None = _mass(model._table, q)
+        if model.plain:
+            out: Array | None = _mass(model.table, q)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
@@ -68,8 +68,8 @@ def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: in
 def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
     try:
-        if model._plain:
-            tau: Array | None = _gravity(model._table, q)
+        if model.plain:
+            tau: Array | None = _gravity(model.table, q)
             if tau is not None:
                 return tau
     except (AttributeError, TypeError):
@@ -118,8 +118,8 @@ def coriolis_matrix(
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
     try:
-        if model._plain:
-            out: Array | None = _coriolis(model._table, q, qd, ploen)
+        if model.plain:
+            out: Array | None = _coriolis(model.table, q, qd, ploen)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):

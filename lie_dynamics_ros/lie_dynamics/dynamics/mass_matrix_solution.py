@@ -22,4 +22,4 @@ def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, t
         As `forward_dynamics`.
     """
     require_model(model)
-    return forward_dynamics(model._without_gravity(), q, model._zero, force, threads=threads)
+    return forward_dynamics(model._without_gravity(), q, model.zero_velocity, force, threads=threads)

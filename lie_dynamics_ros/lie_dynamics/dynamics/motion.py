@@ -55,7 +55,7 @@ def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, thread
     InputError, GroupError
         As `inverse_dynamics`.
     """
-    return _motion(model, {"q": q, "qd": qd, "qdd": model._zero}, threads)[0]
+    return _motion(model, {"q": q, "qd": qd, "qdd": model.zero_velocity}, threads)[0]
 
 
 @validate_model
@@ -77,9 +77,9 @@ def _motion(model: Model, inputs: dict[str, Any], threads: int) -> list[Array]:
 
 def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Array:
     try:
-        if model._plain and q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
             out = np.empty(SUM_SIZE)
-            if body_sums(model._table, q, qd, out) == 0:
+            if body_sums(model.table, q, qd, out) == 0:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
@@ -97,7 +97,7 @@ def _require_mass(model: Model) -> None:
 @validate_model
 def total_mass(model: Model) -> float:
     """Return the mass of all bodies that move [kg]."""
-    return float(model._rows[1:, layout.MASS].sum())
+    return float(model.rows[1:, layout.MASS].sum())
 
 
 def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
@@ -109,8 +109,8 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
         If no body has mass. Other errors as `forward_kinematics`.
     """
     try:
-        if model._plain:
-            out: Array | None = _center(model._table, q)
+        if model.plain:
+            out: Array | None = _center(model.table, q)
             if out is not None:
                 return out
     except (AttributeError, TypeError, ValueError):
@@ -122,8 +122,8 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
 def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
     try:
-        if model._plain:
-            out: Array | None = _energy(model._table, q, qd)
+        if model.plain:
+            out: Array | None = _energy(model.table, q, qd)
             if out is not None:
                 return out.reshape(())
     except (AttributeError, TypeError, ValueError):

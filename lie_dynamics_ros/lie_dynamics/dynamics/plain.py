@@ -43,7 +43,7 @@ def evaluate_contiguous(
     list of ndarray, or None
         The outputs; None where the inputs are not plain, or where something is wrong with them.
     """
-    if model._coupling is not None or model._custom:
+    if model.coupling is not None or model.custom_joints:
         return None
     batch = _batch(model, inputs, f_ext)
     if batch == ():
@@ -53,7 +53,7 @@ def evaluate_contiguous(
         state = list(inputs.values())
         state.insert(3, NO_WRENCH if f_ext is None else f_ext)
         mask = () if given is NO_MASK else (given,)
-        return outputs if single(model._table, *state, *mask, *outputs) == layout.OK else None
+        return outputs if single(model.table, *state, *mask, *outputs) == layout.OK else None
     if batch is None or batch == (0,):
         return None
     (count,) = batch
@@ -62,7 +62,7 @@ def evaluate_contiguous(
     arrays = [*inputs.values(), none, none, none]
     load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
     targets = [*(o.reshape(count, o.size // count) for o in outputs), none]
-    status = batch_kernel(model._table, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
+    status = batch_kernel(model.table, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
     return outputs if status == layout.OK else None
 
 

@@ -47,19 +47,19 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
         For a wrong shape, NaN or infinity; names the joint.
     """
     try:
-        if model._plain and q.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and q.ndim == 1:  # type: ignore[union-attr]
             n = model.nv
             out = _empty((n, n, n))
-            if _single(model._table, q, out) == 0:
+            if _single(model.table, q, out) == 0:
                 return out
     except (AttributeError, TypeError):
         pass
     require_model(model)
     require_coordinates(model, "a table of Christoffel symbols")
-    full = int(model._rows.shape[0]) - 1
+    full = int(model.rows.shape[0]) - 1
     (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads, extension=extend_twice)
-    if model._coupling is not None:  # q is linear in the independent coordinates, so the symbols transform as a tensor
-        rates = model._coupling.rates
+    if model.coupling is not None:  # q is linear in the independent coordinates, so the symbols transform as a tensor
+        rates = model.coupling.rates
         symbols = np.einsum("...ijk,ia,jb,kc->...abc", symbols, rates, rates, rates, optimize=True)
     return symbols
 
@@ -85,7 +85,7 @@ def christoffel_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1)
     # Without gravity and accelerations tau_k = Gamma_ijk qd_i qd_j, so d2 tau_k / dq_l dqd_i at qd = e_j is twice that.
     still = model.with_gravity(np.zeros(3))
     at = shaped(q, model.nq, "q", model)[..., None, :]
-    found = inverse_dynamics_second_derivatives(still, at, np.eye(model.nv), model._zero, threads=threads)
+    found = inverse_dynamics_second_derivatives(still, at, np.eye(model.nv), model.zero_velocity, threads=threads)
     return np.ascontiguousarray(0.5 * np.moveaxis(found.dq_dqd, (-2, -1, -4, -3), (-4, -3, -2, -1)))
 
 
@@ -99,7 +99,7 @@ def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1)
         # Column j of M is what acceleration j alone takes, without gravity and rates.
         still = model.with_gravity(np.zeros(3))
         at = shaped(q, model.nq, "q", model)[..., None, :]
-        along = inverse_dynamics_derivatives(still, at, model._zero, np.eye(model.nv), threads=threads).dq
+        along = inverse_dynamics_derivatives(still, at, model.zero_velocity, np.eye(model.nv), threads=threads).dq
         return np.ascontiguousarray(np.moveaxis(along, (-1, -2, -3), (-3, -2, -1)))
     symbols = christoffel_symbols(model, q, threads=threads)
     return np.asarray(symbols + np.swapaxes(symbols, -1, -2))

@@ -59,9 +59,9 @@ def coriolis_product(
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
     try:
-        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
             out = _empty(model.nv)
-            if _single(model._table, q, qd, reference, ploen, out) == 0:
+            if _single(model.table, q, qd, reference, ploen, out) == 0:
                 return out
     except (AttributeError, TypeError):
         pass

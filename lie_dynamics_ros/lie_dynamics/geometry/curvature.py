@@ -28,7 +28,7 @@ _NO_MASK = np.zeros(0, np.bool_)
 
 def uncoupled_positions(model: Model, q: Array) -> Array:
     """Return the coordinates (b, nq_full) of all joints from the independent ones (b, nq)."""
-    coupling = model._coupling
+    coupling = model.coupling
     return q if coupling is None else np.ascontiguousarray(q @ coupling.positions.T + coupling.offset)
 
 
@@ -48,12 +48,12 @@ def coupled_curvature(model: Model, q: Array, full: Array) -> Array:
         For a ball or free joint; names it.
     """
     require_coordinates(model, "curvature of coupled joints")
-    assert model._coupling is not None
-    G, n, count = model._coupling.rates, full.shape[-1], len(q)
+    assert model.coupling is not None
+    G, n, count = model.coupling.rates, full.shape[-1], len(q)
     none = np.empty((count, 0))
     M, symbols = np.empty((count, n * n)), np.empty((count, n**3))
-    mass_matrix_batch(model._table, q, none, none, none, none, _NO_MASK, M, none)
-    christoffel_batch(model._table, q, none, none, none, none, _NO_MASK, symbols, none)
+    mass_matrix_batch(model.table, q, none, none, none, none, _NO_MASK, M, none)
+    christoffel_batch(model.table, q, none, none, none, none, _NO_MASK, symbols, none)
     metric = M.reshape(count, n, n)
     bends = np.einsum("zijk,ia,jb->zabk", symbols.reshape(count, n, n, n), G, G)
     along = bends @ G
@@ -98,26 +98,26 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
     if states.dtype != np.float64:
         raise InputError(f"q: real numbers are expected, got {states.dtype}", name="q")
     given = flatten_batch(np.array(states, order="C"))
-    shape, n = (*states.shape[:-1], *[model.nv] * 4), model._rows.shape[0] - 1
+    shape, n = (*states.shape[:-1], *[model.nv] * 4), model.rows.shape[0] - 1
     if not np.prod(shape):
         return np.empty(shape)
     flat = uncoupled_positions(model, given)
-    if model._custom:
+    if model.custom_joints:
         flat = extend_twice(model, flat, np.zeros((len(flat), n)))
     out = np.empty((len(flat), n, n, n, n))
-    status = _kernel(model._table, flat, out)
+    status = _kernel(model.table, flat, out)
     if status != layout.OK:
-        if model._coupling is None:
+        if model.coupling is None:
             _check_quaternions(model, flat)
         cholesky(model, states)
-        if model._coupling is not None and status % layout.STATUS_STEP == layout.SINGULAR:
+        if model.coupling is not None and status % layout.STATUS_STEP == layout.SINGULAR:
             raise SingularityError(
                 f"model {model.name!r}: without its coupling the mass matrix is not positive definite; bodies with "
                 "inertia, or an armature, are expected beyond every joint that follows another",
                 name=model.name,
             )
         raise InputError(f"model {model.name!r}: the curvature overflows; the inputs are finite but too large")
-    return (out if model._coupling is None else coupled_curvature(model, flat, out)).reshape(shape)
+    return (out if model.coupling is None else coupled_curvature(model, flat, out)).reshape(shape)
 
 
 @validate_model

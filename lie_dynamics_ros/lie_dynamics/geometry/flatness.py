@@ -91,11 +91,11 @@ def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, 
 
 def _bound(model: Model, q: Array) -> Array:
     """Return b_ik b_jl + b_il b_jk: no term of R_ijkl is larger, since |x_ij| <= |w_i| |x_j| for i before j."""
-    turning = np.linalg.norm(model._rows[1:, layout.SUBSPACE : layout.SUBSPACE + 3], axis=1)
+    turning = np.linalg.norm(model.rows[1:, layout.SUBSPACE : layout.SUBSPACE + 3], axis=1)
     speed = np.sqrt(np.diagonal(mass_matrix(model, q)))
-    if model._coupling is not None:  # no bound any more, but of the size of the terms
-        rates = np.abs(model._coupling.rates)
+    if model.coupling is not None:  # no bound any more, but of the size of the terms
+        rates = np.abs(model.coupling.rates)
         turning, speed = turning @ rates, np.full(model.nv, speed.max() * max(1.0, rates.max()))
     bend = turning[:, None] * speed
-    bend = np.maximum(bend, bend.T) if model._coupling is not None else np.triu(bend) + np.triu(bend, 1).T
+    bend = np.maximum(bend, bend.T) if model.coupling is not None else np.triu(bend) + np.triu(bend, 1).T
     return np.asarray(np.einsum("ik,jl->ijkl", bend, bend) + np.einsum("il,jk->ijkl", bend, bend))

@@ -202,7 +202,7 @@ class Geodesic:
 
 def free_acceleration(model: Model) -> Acceleration:
     """Return the function of q and qd (..., nv) that gives -M^-1 C qd: no joint forces, gravity or losses."""
-    counts_rotors = bool(model._rows[1:, layout.ARMATURE].any())
+    counts_rotors = bool(model.rows[1:, layout.ARMATURE].any())
     weightless = model.with_gravity((0.0, 0.0, 0.0)).with_joint_terms(armature=counts_rotors)
     zero = np.zeros(model.nv)
     return lambda q, qd: np.asarray(forward_dynamics(weightless, q, qd, zero))

@@ -90,12 +90,12 @@ def filtered_motion(
     smooth = low_pass(cutoff, step, n, order)
     edge = edge_of(cutoff, step)
     positions = positions.copy()
-    positions[:, model._vector_q] = smooth(positions[:, model._vector_q])
+    positions[:, model.vector_q] = smooth(positions[:, model.vector_q])
     if qd is None:
         rates = np.zeros_like(forces)
         rates[1:-1] = model.difference(positions[:-2], positions[2:]) / (2.0 * step)
         rates[0], rates[-1] = rates[1], rates[-2]
-        if len(model._vector_q) != model.nq:
+        if len(model.vector_q) != model.nq:
             rates = smooth(rates)
     else:
         rates = smooth(checked(qd, model.nv, "qd", model))

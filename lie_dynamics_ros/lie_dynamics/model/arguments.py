@@ -24,7 +24,7 @@ def require_model(model: object) -> None:
 def zero_velocity(model: Model) -> npt.NDArray[np.float64]:
     """Return the model's rates at rest; raises InputError for what is no Model."""
     try:
-        return model._zero
+        return model.zero_velocity
     except AttributeError:
         require_model(model)
         raise

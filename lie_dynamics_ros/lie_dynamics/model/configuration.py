@@ -139,7 +139,7 @@ def integrate(model: ModelData, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     q, v = checked(q, model.nq, "q", model), checked(v, model.nv, "v", model)
     batch = _common_batch(q=q, v=v)
     result: npt.NDArray[Any] = np.broadcast_to(q, (*batch, model.nq)).astype(np.result_type(q, v))
-    result[..., model._vector_q] += v[..., model._vector_v]
+    result[..., model.vector_q] += v[..., model.vector_v]
     for joint in _manifold_joints(model):
         a, x = q[..., joint.q_slice], v[..., joint.v_slice]
         if joint.kind == "spherical":
@@ -163,7 +163,7 @@ def difference(model: ModelData, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
     q0, q1 = checked(q0, model.nq, "q0", model), checked(q1, model.nq, "q1", model)
     batch = _common_batch(q0=q0, q1=q1)
     v: npt.NDArray[Any] = np.empty((*batch, model.nv), np.result_type(q0, q1))
-    v[..., model._vector_v] = q1[..., model._vector_q] - q0[..., model._vector_q]
+    v[..., model.vector_v] = q1[..., model.vector_q] - q0[..., model.vector_q]
     for joint in _manifold_joints(model):
         a, b = q0[..., joint.q_slice], q1[..., joint.q_slice]
         if joint.kind == "spherical":

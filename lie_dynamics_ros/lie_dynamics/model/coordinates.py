@@ -42,7 +42,7 @@ def require_independent(model: Model, what: str) -> None:
     DescriptionError
         Names the first joint that follows another.
     """
-    if model._coupling is not None:
+    if model.coupling is not None:
         name = next(joint.name for joint in model.joints if joint.coupled)
         raise DescriptionError(
             f"joint {name!r}: {what} needs independent joints, this one follows another; "

@@ -36,8 +36,8 @@ class Model(ModelData):
     _weightless: Model | None  # this model without gravity, kept once it was asked for
 
     def __reduce__(self) -> tuple[Any, ...]:
-        data = (self.name, self._rows, self.joints, dict(self.frames), self.limits, self._coupling)
-        return _restore, (data, self._actuation_terms)
+        data = (self.name, self.rows, self.joints, dict(self.frames), self.limits, self.coupling)
+        return _restore, (data, self.actuation_terms)
 
     @classmethod
     def from_urdf(
@@ -222,7 +222,7 @@ class Model(ModelData):
     @property
     def gravity(self) -> Array:
         """Acceleration of free fall in the world frame [m/s^2], (3,)."""
-        return self._rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
+        return self.rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Model:
         """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
@@ -231,7 +231,7 @@ class Model(ModelData):
             raise InputError(
                 f"gravity: three finite numbers are expected, got {gravity!r}", name="gravity", value=gravity
             )
-        table = copied(self._table)
+        table = copied(self.table)
         table[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
         return self._changed(table)
 
@@ -254,7 +254,7 @@ class Model(ModelData):
         frame = self._moving(body)
         name = self.joints[frame.body].body
         inertia.check(name)
-        table = copied(self._table)
+        table = copied(self.table)
         put_inertia(table[self._body_row(frame.body)], inertia.transformed(frame.placement))
         return self._changed_inertia(table)
 
@@ -284,7 +284,7 @@ class Model(ModelData):
         frame = self._moving(body)
         payload = SpatialInertia(mass, np.asarray(com), np.zeros((3, 3)) if inertia is None else np.asarray(inertia))
         payload.check(f"payload on {frame.name}")
-        table = copied(self._table)
+        table = copied(self.table)
         row = table[self._body_row(frame.body)]
         put_inertia(row, get_inertia(row) + payload.transformed(frame.placement))
         return self._changed_inertia(table)
@@ -300,10 +300,10 @@ class Model(ModelData):
             For terms that belong to other coordinates than the velocities of a ball or free joint, see
             `checks.check_joint_terms`; names the joint.
         """
-        table = copied(self._table)
-        limits = self.limits if self._coupling is None else self._coupling.limits
+        table = copied(self.table)
+        limits = self.limits if self.coupling is None else self.coupling.limits
         check_joint_terms(self.joints, self.limits, armature, friction)
-        table[1 : self._rows.shape[0], layout.ARMATURE] = limits.armature if armature else 0.0
+        table[1 : self.rows.shape[0], layout.ARMATURE] = limits.armature if armature else 0.0
         zero = np.zeros(self.nv)
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         terms = losses if damping or friction else None
@@ -321,7 +321,7 @@ class Model(ModelData):
         """
         values = numbers(armature)
         good = values.shape == (self.nv,) and bool((np.isfinite(values) & (values >= 0.0)).all())
-        if not good or self._coupling is not None:
+        if not good or self.coupling is not None:
             raise InputError(
                 f"armature: {self.nv} numbers, none negative, of a model without coupled mimics are expected, got "
                 f"{armature!r}",
@@ -329,8 +329,8 @@ class Model(ModelData):
                 value=armature,
             )
         check_joint_terms(self.joints, replace(self.limits, armature=values), armature=True)
-        table = copied(self._table)
-        table[1 : self._rows.shape[0], layout.ARMATURE] = values
+        table = copied(self.table)
+        table[1 : self.rows.shape[0], layout.ARMATURE] = values
         model = self._changed(table)
         object.__setattr__(model, "limits", replace(self.limits, armature=values))
         return model
@@ -340,10 +340,10 @@ class Model(ModelData):
         if not isinstance(prefix, str):
             raise InputError(f"prefix: a text is expected, got {prefix!r}", name="prefix", value=prefix)
         joints = tuple(joint.with_prefix(prefix) for joint in self.joints)
-        model = self._changed(self._table)
+        model = self._changed(self.table)
         object.__setattr__(model, "joints", joints)
         object.__setattr__(model, "_by_name", {joint.name: joint for joint in joints})
-        object.__setattr__(model, "_custom", tuple(j for j in joints if j.type.custom is not None))
+        object.__setattr__(model, "custom_joints", tuple(j for j in joints if j.type.custom is not None))
         return model
 
     def with_coupled_mimics(self) -> Model:
@@ -357,30 +357,30 @@ class Model(ModelData):
         DescriptionError
             If a joint follows one that does not move or itself, or either has more than one coordinate.
         """
-        found = None if self._coupling is not None else couple(self.joints, self.limits)
+        found = None if self.coupling is not None else couple(self.joints, self.limits)
         if found is None:
             return self
         joints, limits, coupling = found
-        model = Model(self.name, self._rows, joints, self.frames, limits, coupling)
-        if self._actuation_terms is None:
+        model = Model(self.name, self.rows, joints, self.frames, limits, coupling)
+        if self.actuation_terms is None:
             return model
-        damping, friction = self._actuation_terms
+        damping, friction = self.actuation_terms
         return _with_terms(model, (coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction))
 
     def _changed_inertia(self, table: Array) -> Model:
-        put_round_off(table[: self._rows.shape[0]])
+        put_round_off(table[: self.rows.shape[0]])
         refresh_columns(table)
         return self._changed(table)
 
     def _changed(self, table: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
         # Everything but the table is shared: a changed copy costs microseconds.
-        assert table.shape == self._table.shape, "the columns behind the rows would be missing"
+        assert table.shape == self.table.shape, "the columns behind the rows would be missing"
         model = object.__new__(Model)
         for key in ModelData.__slots__:
             object.__setattr__(model, key, getattr(self, key))
         object.__setattr__(model, "_weightless", None)
-        object.__setattr__(model, "_table", table)
-        object.__setattr__(model, "_rows", table[: self._rows.shape[0]])
+        object.__setattr__(model, "table", table)
+        object.__setattr__(model, "rows", table[: self.rows.shape[0]])
         return model if terms == "same" else _with_terms(model, terms)
 
     # -- configurations --------------------------------------------------------------------------------------------
@@ -409,8 +409,8 @@ class Model(ModelData):
 
 
 def _with_terms(model: Model, terms: tuple[Array, Array] | None) -> Model:
-    object.__setattr__(model, "_actuation_terms", terms)
-    object.__setattr__(model, "_plain", terms is None and not model._custom and model._coupling is None)
+    object.__setattr__(model, "actuation_terms", terms)
+    object.__setattr__(model, "plain", terms is None and not model.custom_joints and model.coupling is None)
     return model
 
 

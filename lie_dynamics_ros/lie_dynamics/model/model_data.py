@@ -34,12 +34,35 @@ class ModelData:
         Every body, and every frame fixed to a body or to the world, by name.
     limits : JointLimits
         Limits and losses of the coordinates.
+    table, coupling : ndarray; Coupling or None
+        The internal interface: what kernels take, rows and columns as `model.layout` names them, and how the
+        coordinates of coupled mimic joints follow from the independent ones. So are `rows`, a view of the rows of
+        `table` without the columns behind them, to read, not for kernels; `custom_joints`, those with types of users;
+        `vector_q` and `vector_v`, places of the coordinates that are plain numbers; `zero_velocity` (nv,);
+        `actuation_terms`, losses of joints that became coupled; and `plain`: arguments may go straight to the kernels.
     """
 
     __slots__ = (
-        "_actuation_terms", "_body_rows", "_by_name", "_coupling", "_custom", "_plain", "_rows", "_table",
-        "_vector_q", "_vector_v", "_weightless", "_where", "_zero",
-        "frames", "joints", "limits", "n_bodies", "name", "nq", "nv",
+        "_body_rows",
+        "_by_name",
+        "_weightless",
+        "_where",
+        "actuation_terms",
+        "coupling",
+        "custom_joints",
+        "frames",
+        "joints",
+        "limits",
+        "n_bodies",
+        "name",
+        "nq",
+        "nv",
+        "plain",
+        "rows",
+        "table",
+        "vector_q",
+        "vector_v",
+        "zero_velocity",
     )  # fmt: skip
 
     name: str
@@ -49,18 +72,18 @@ class ModelData:
     joints: tuple[Joint, ...]
     frames: Mapping[str, Frame]
     limits: JointLimits
-    _rows: Array  # a view of the rows of _table, without the columns appended to them: to read, not for kernels
-    _table: Array  # what kernels take
+    rows: Array
+    table: Array
     _by_name: Mapping[str, Joint]
     _body_rows: npt.NDArray[np.intp]
-    _coupling: Coupling | None
-    _custom: tuple[Joint, ...]
-    _vector_q: npt.NDArray[np.intp]
-    _vector_v: npt.NDArray[np.intp]
-    _actuation_terms: tuple[Array, Array] | None
-    _zero: Array
+    coupling: Coupling | None
+    custom_joints: tuple[Joint, ...]
+    vector_q: npt.NDArray[np.intp]
+    vector_v: npt.NDArray[np.intp]
+    actuation_terms: tuple[Array, Array] | None
+    zero_velocity: Array
     _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
-    _plain: bool  # no user-defined joints, no losses: arguments may go straight to the kernels
+    plain: bool
 
     def __init__(
         self,
@@ -85,19 +108,19 @@ class ModelData:
             "joints": joints,
             "frames": MappingProxyType(dict(frames)),
             "limits": limits,
-            "_rows": table[: rows.shape[0]],
-            "_table": table,
+            "rows": table[: rows.shape[0]],
+            "table": table,
             "_by_name": {joint.name: joint for joint in joints},
-            "_custom": tuple(j for j in joints if j.type.custom is not None),
-            "_vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
-            "_vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
+            "custom_joints": tuple(j for j in joints if j.type.custom is not None),
+            "vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
+            "vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
             "_body_rows": body_rows,
-            "_coupling": coupling,
-            "_zero": np.zeros(limits.velocity.size),
+            "coupling": coupling,
+            "zero_velocity": np.zeros(limits.velocity.size),
             "_where": {},
             "_weightless": None,
-            "_actuation_terms": None,
-            "_plain": coupling is None and all(j.type.custom is None for j in joints),
+            "actuation_terms": None,
+            "plain": coupling is None and all(j.type.custom is None for j in joints),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -171,7 +194,7 @@ class ModelData:
 
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
-        return get_inertia(self._rows[self._body_row(self._moving(body).body)])
+        return get_inertia(self.rows[self._body_row(self._moving(body).body)])
 
     def _body_row(self, body: int) -> int:
         return int(self._body_rows[body])

@@ -25,7 +25,7 @@ def extend(model: Model, q: AnyArray, qd: AnyArray) -> AnyArray:
     """
     flat_q, flat_qd = q.reshape(-1, q.shape[-1]), qd.reshape(-1, qd.shape[-1])
     parts = [flat_q]
-    for joint in model._custom:
+    for joint in model.custom_joints:
         size = layout.CUSTOM_SIZE + layout.CUSTOM_FOLLOW_SIZE * (joint.type.nv - 1)
         data = [_data(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]
         parts.append(np.array(data).reshape(len(flat_q), size))

@@ -106,7 +106,7 @@ def make_bounds(model: Model, limits: JointLimits | None, effort: Array) -> dict
         if value.shape != (size,) or np.isnan(value).any():
             raise InputError(f"limits.{name}: {size} numbers are expected, got {value!r}", name=f"limits.{name}")
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    lower[model._vector_v], upper[model._vector_v] = limits.lower[model._vector_q], limits.upper[model._vector_q]
+    lower[model.vector_v], upper[model.vector_v] = limits.lower[model.vector_q], limits.upper[model.vector_q]
     width = upper - lower
     most = np.minimum(limits.acceleration, limits.deceleration)
     found = {

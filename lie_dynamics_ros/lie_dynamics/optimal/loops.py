@@ -124,7 +124,7 @@ class ClosedLoops:
         A = constraint_quantities(model, constraints, start, np.zeros(model.nv)).jacobian
         freedom = model.nv - int(np.linalg.matrix_rank(A, tol=1e-9 * max(float(np.abs(A).max(initial=0.0)), 1.0)))
         self.columns = self._chosen(A, freedom, independent)
-        self.places = model._vector_q[np.searchsorted(model._vector_v, self.columns)]
+        self.places = model.vector_q[np.searchsorted(model.vector_v, self.columns)]
         self.pick = np.eye(model.nv)[self.columns]
         self.known: tuple[Array, Array] = (start[self.places][None], start[None])
 
@@ -133,7 +133,7 @@ class ClosedLoops:
         model = self.model
         if independent is not None:
             found = np.array([model.joint(name).v_slice.start for name in independent], dtype=np.intp)
-            plain = np.isin(found, model._vector_v).all()
+            plain = np.isin(found, model.vector_v).all()
             if len(found) != freedom or len(set(found.tolist())) != freedom or not plain:
                 raise InputError(
                     f"independent: {freedom} different joints of one coordinate are expected, got {list(independent)}",
@@ -143,8 +143,8 @@ class ClosedLoops:
         _, _, right = np.linalg.svd(A)
         null = right[model.nv - freedom :].T
         chosen: list[int] = []
-        motors = [int(i) for i in model._vector_v if self.actuated[i]]
-        for candidates in (motors, [int(i) for i in model._vector_v if not self.actuated[i]]):
+        motors = [int(i) for i in model.vector_v if self.actuated[i]]
+        for candidates in (motors, [int(i) for i in model.vector_v if not self.actuated[i]]):
             rows = null[candidates].copy()
             while len(chosen) < freedom and len(candidates):
                 norms = np.linalg.norm(rows, axis=1)

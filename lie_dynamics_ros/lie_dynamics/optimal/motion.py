@@ -410,8 +410,8 @@ def _waypoints(
 
 
 def _require_smooth(model: Model) -> None:
-    if model._actuation_terms is not None and model._actuation_terms[1].any():
-        name = coordinate_name(model, int(np.argmax(model._actuation_terms[1] != 0.0)), False)
+    if model.actuation_terms is not None and model.actuation_terms[1].any():
+        name = coordinate_name(model, int(np.argmax(model.actuation_terms[1] != 0.0)), False)
         raise DescriptionError(
             f"joint {name!r}: dry friction has no derivative where the joint turns back; a model without it is "
             "expected, with_joint_terms(friction=False)",

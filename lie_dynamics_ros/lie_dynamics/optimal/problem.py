@@ -66,7 +66,7 @@ def _split(task: Task, bounds: Bounds) -> dict[str, Bound]:
     """Return bounds with those of what is linear in the variables under names of their own, "velocity along" etc."""
     model = task.model
     plain = np.zeros(model.nv, dtype=bool)
-    plain[model._vector_v] = task.loops is None
+    plain[model.vector_v] = task.loops is None
     found = {}
     for kind, bound in bounds.items():
         if kind == "effort":  # those that are given are no limits
@@ -154,7 +154,7 @@ class Problem:
         values = self.task.values(path, motion)
         if any(f"{kind} along" in self.bounds for kind in _ORDERS):
             dense = self.dense_table @ coefficients / T ** np.arange(4.0)[:, None, None]
-            dense[0][:, task.model._vector_v] += task.start[task.model._vector_q]
+            dense[0][:, task.model.vector_v] += task.start[task.model.vector_q]
             values |= {f"{kind} along": dense[order] for kind, order in _ORDERS.items()}
         point = Point(self, variables, T, path, motion, values, 0.0, 0.0)
         if "effort_rate" in self.bounds:

@@ -67,7 +67,7 @@ class Task:
     def values(self, path: Array, motion: ChartedMotion | ClosedMotion) -> dict[str, Array]:
         """Return all that is limited or counted, each (k, nv); positions of ball and free joints are left 0."""
         position = np.zeros_like(motion.qd)
-        position[:, self.model._vector_v] = motion.q[:, self.model._vector_q]
+        position[:, self.model.vector_v] = motion.q[:, self.model.vector_q]
         if isinstance(motion, ClosedMotion):
             tau, jerk = motion.forces(), np.zeros_like(motion.qd)
         else:

@@ -122,7 +122,7 @@ def robot_at(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.Array
         motion, S, S_rate = joint_motion(joint.type, x[joint.q_slice], rate[joint.v_slice])
         bodies.append(Body(
             joint.name, joint.type, model.frames[joint.parent_body].body, joint.v_slice,
-            get_placement(model._table, joint) @ motion, S, S_rate, model.inertia(joint.index).matrix(),
+            get_placement(model.table, joint) @ motion, S, S_rate, model.inertia(joint.index).matrix(),
             wrenches[joint.index],
         ))  # fmt: skip
     return Robot(tuple(bodies), rate, np.concatenate([np.zeros(3), -model.gravity]))
@@ -186,5 +186,5 @@ def _require_rigid_bodies(model: Model) -> None:
     for joint in model.joints:
         if joint.coupled:
             raise DescriptionError(f"joint {joint.name!r} follows another: the tables need independent joints")
-    if model._actuation_terms is not None or model._rows[1:, layout.ARMATURE].any():
+    if model.actuation_terms is not None or model.rows[1:, layout.ARMATURE].any():
         raise DescriptionError("armature, damping or friction: the tables know rigid bodies alone, with_joint_terms()")

@@ -131,7 +131,7 @@ class ScrewTree:
         inertias: list[Array] = []
         for joint in model.joints:
             above = model.frames[joint.parent_body].body
-            parent, M = node_of[above], np.asarray(home_of[above] @ get_placement(model._table, joint))
+            parent, M = node_of[above], np.asarray(home_of[above] @ get_placement(model.table, joint))
             home_of[joint.index] = M
             steps = [np.concatenate([s.rotation * np.array(s.axis), s.translation * np.array(s.axis)])[:, None]
                      for s in joint.type.steps]  # fmt: skip
@@ -154,7 +154,7 @@ class ScrewTree:
         return cls(
             tuple(names), tuple(parents), tuple(q_slices), tuple(v_slices), tuple(screws),
             np.array(home).reshape(-1, 4, 4), np.array(inertias).reshape(-1, 6, 6),
-            model._rows[1:, layout.ARMATURE].copy(), tuple(node_of[b] for b in range(model.n_bodies)), model.gravity,
+            model.rows[1:, layout.ARMATURE].copy(), tuple(node_of[b] for b in range(model.n_bodies)), model.gravity,
         )  # fmt: skip
 
     @classmethod

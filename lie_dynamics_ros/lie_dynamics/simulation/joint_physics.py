@@ -102,8 +102,8 @@ class JointPhysics:
         effort = np.where(np.isfinite(limits.effort), limits.effort, 0.0)
         stiffness = np.maximum(effort / STOP_DEPTH, STOP_FREQUENCY**2 * inertia)
         lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-        lower[model._vector_v] = limits.lower[model._vector_q]
-        upper[model._vector_v] = limits.upper[model._vector_q]
+        lower[model.vector_v] = limits.lower[model.vector_q]
+        upper[model.vector_v] = limits.upper[model.vector_q]
         return replace(
             found, lower=lower, upper=upper, stop_stiffness=stiffness, stop_damping=2.0 * np.sqrt(stiffness * inertia)
         )
@@ -128,7 +128,7 @@ class JointPhysics:
         """Return the forces of stops on the joints, and rates, each (..., nv)."""
         q, qd = np.asarray(by_name(q, model.nq, "q", model), np.float64), rates(qd, "qd", model)
         position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
-        position[..., model._vector_v] = q[..., model._vector_q]
+        position[..., model.vector_v] = q[..., model.vector_q]
         depth = np.maximum(position - self.upper, 0.0) + np.minimum(position - self.lower, 0.0)
         return -self.stop_stiffness * depth - np.where(depth * qd > 0.0, self.stop_damping * qd, 0.0), qd
 

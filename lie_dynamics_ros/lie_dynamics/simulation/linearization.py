@@ -33,7 +33,7 @@ _AT_ONCE = 8
 def depth(physics: JointPhysics, model: Model, q: Array) -> Array:
     """Return how far each coordinate (..., nv) is beyond a stop: signed, zero within the limits."""
     beyond = np.zeros((*q.shape[:-1], model.nv))
-    at, x = model._vector_v, q[..., model._vector_q]
+    at, x = model.vector_v, q[..., model.vector_q]
     beyond[..., at] = np.maximum(x - physics.upper[at], 0.0) + np.minimum(x - physics.lower[at], 0.0)
     return beyond
 
@@ -79,7 +79,7 @@ def implicit(
     if f_ext is not None:
         wrench = np.broadcast_to(f_ext, (*batch, *f_ext.shape[-2:])).reshape(count, *f_ext.shape[-2:])
     ahead = q.copy()
-    ahead[:, model._vector_q] += h * qd[:, model._vector_v]
+    ahead[:, model.vector_q] += h * qd[:, model.vector_v]
     x = depth(physics, model, ahead)
     pushes = x != 0.0
     trial = 0
@@ -120,8 +120,8 @@ def _grouped(model: Model, weight: Array) -> list[tuple[Model, npt.NDArray[np.bo
     rows, which = np.unique(weight, axis=0, return_inverse=True)
     found = []
     for k, row in enumerate(rows):
-        table = copied(model._table)
-        table[1 : model._rows.shape[0], layout.ARMATURE] += row
+        table = copied(model.table)
+        table[1 : model.rows.shape[0], layout.ARMATURE] += row
         found.append((model._changed(table, None), which.reshape(-1) == k))
     return found
 
@@ -241,7 +241,7 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
 
 def _is_implicit(model: Model) -> bool:
     """Tell whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
-    return not model._custom and model._coupling is None
+    return not model.custom_joints and model.coupling is None
 
 
 _Step = tuple[Array, Array, Array, Array, Array]
@@ -263,18 +263,18 @@ def _semi_implicit(
         force, along_q, along_qd, side = explicit(joints, model, q, qd)
         tau, dtau = tau + force, dtau + along_q[..., None] * dq + along_qd[..., None] * dqd
     elif joints is not None:
-        if model._actuation_terms is not None:
-            damping, friction = model._actuation_terms
+        if model.actuation_terms is not None:
+            damping, friction = model.actuation_terms
             joints = joints.changed(damping=joints.damping + damping)
-            model, tau = model._changed(copied(model._table), None), tau - friction * np.sign(qd)
+            model, tau = model._changed(copied(model.table), None), tau - friction * np.sign(qd)
         stop = implicit(joints, model, q, qd, tau, dt, f_ext)
         at, side = stop.at, stop.side
         dtau = dtau + stop.along_q[..., None] * dq + stop.along_qd[..., None] * dqd
-    elif model._actuation_terms is not None and model._coupling is None:
+    elif model.actuation_terms is not None and model.coupling is None:
         # As `Simulator` has it: a force -d (qd + h qdd) is one more h d on the diagonal of the mass matrix.
-        damping, friction = model._actuation_terms
-        table = copied(model._table)
-        table[1 : model._rows.shape[0], layout.ARMATURE] += dt * damping
+        damping, friction = model.actuation_terms
+        table = copied(model.table)
+        table[1 : model.rows.shape[0], layout.ARMATURE] += dt * damping
         model = model._changed(table, None)
         tau, dtau = tau - damping * qd - friction * np.sign(qd), dtau - damping[:, None] * dqd
     if joints is None or not _is_implicit(model):

@@ -104,15 +104,15 @@ class Simulator:
         self.joints = JointPhysics.none(model) if joints is None else joints
         if self.joints.damping.size != model.nv:
             raise InputError(f"joints: {model.nv} coordinates are expected, got {self.joints.damping.size}")
-        if model._actuation_terms is not None:  # one way of losing energy, not two
-            damping, friction = model._actuation_terms
+        if model.actuation_terms is not None:  # one way of losing energy, not two
+            damping, friction = model.actuation_terms
             self.joints = self.joints.changed(
                 damping=self.joints.damping + damping, friction=self.joints.friction + friction
             )
-            self.model = model.with_joint_terms(armature=bool(model._rows[1:, layout.ARMATURE].any()))
+            self.model = model.with_joint_terms(armature=bool(model.rows[1:, layout.ARMATURE].any()))
         self._table = self.joints._table
-        self._scratch = copied(self.model._table)
-        self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0))._table)
+        self._scratch = copied(self.model.table)
+        self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0)).table)
 
     def reset(self, q: npt.ArrayLike | None = None, qd: npt.ArrayLike | None = None, time: float = 0.0) -> None:
         """Start again from a state."""
@@ -181,7 +181,7 @@ class Simulator:
             if wrench.shape != (self.model.n_bodies, 6) or not np.isfinite(wrench).all():
                 raise InputError(f"f_ext: {self.model.n_bodies} finite wrenches are expected, got {wrench.shape}")
             wrench = wrench.reshape(-1)
-        if self.model._plain:
+        if self.model.plain:
             return self._compiled(count, substeps, forces, accelerations, given, wrench)
         return self._interpreted(count, substeps, forces, accelerations, given, f_ext)
 
@@ -196,7 +196,7 @@ class Simulator:
         settings[kernels.STEP], settings[kernels.SUBSTEPS] = self.step_size, substeps
         settings[kernels.METHOD] = _METHODS[self.method]
         status = kernels.simulate(
-            model._table,
+            model.table,
             self._scratch,
             self._weightless,
             self._table,
@@ -293,7 +293,8 @@ class Simulator:
                 f"a step below {self.step_size:g} s is expected",
                 value=self.step_size,
             )
-        forward_dynamics(self.model, self.q, self.qd, self.model._zero)  # refuses a massless link with its joint's name
+        still = self.model.zero_velocity
+        forward_dynamics(self.model, self.q, self.qd, still)  # refuses a massless link with its joint's name
         raise SimulationError(
             f"model {self.model.name!r}: the motion goes beyond all bounds at {time:g} s; smaller forces or a step "
             f"below {self.step_size:g} s are expected",

@@ -53,7 +53,7 @@ def make_learner(
     )
     if (
         before is not None
-        and before.model._rows.tobytes() == dynamics._rows.tobytes()
+        and before.model.rows.tobytes() == dynamics.rows.tobytes()
         and before.bodies == learner.bodies
     ):
         learner.adopt(before)

@@ -50,11 +50,11 @@ def constraint_derivatives(
     out = ConstraintDerivatives(
         np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, n, n))
     )
-    exact = ~constraints._custom_loops if loops and model._custom and constraints._custom_loops.any() else None
+    exact = ~constraints._custom_loops if loops and model.custom_joints and constraints._custom_loops.any() else None
     if loops and (exact is None or exact.any()):
         kept = constraints._loops if exact is None else np.ascontiguousarray(constraints._loops[exact])
         motion = (np.ascontiguousarray(a) for a in (qd, qdd, force))
-        raise_if_rejected(dk.loop_derivatives(model._table, kept, constraints._scalars, states.extended, *motion, *out))
+        raise_if_rejected(dk.loop_derivatives(model.table, kept, constraints._scalars, states.extended, *motion, *out))
     if constraints.user or exact is not None:
         rows = _rows_left(constraints, exact)
         for s in range(count):

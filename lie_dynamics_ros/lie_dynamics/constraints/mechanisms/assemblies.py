@@ -90,11 +90,12 @@ def verified(model: Model, constraints: ConstraintSet, held: Sequence[str], foun
     for candidate in found.q:
         q = candidate
         for _ in range(4):
-            state = constraint_quantities(model, constraints, q, model._zero)
+            state = constraint_quantities(model, constraints, q, model.zero_velocity)
             step = np.zeros(model.nv)
             step[free] = -np.linalg.lstsq(state.jacobian[:, free], state.error, rcond=1e-10)[0]
             q = model.integrate(q, step)
-        residual = float(np.abs(constraint_quantities(model, constraints, q, model._zero).error).max(initial=0.0))
+        error = constraint_quantities(model, constraints, q, model.zero_velocity).error
+        residual = float(np.abs(error).max(initial=0.0))
         place = _seen(model, constraints, q)
         # Where passive joints can move, solutions are multiple, or there is a whole family of them.
         values = np.linalg.svd(state.jacobian[:, free], compute_uv=False)

@@ -239,7 +239,7 @@ def dimensions(
                     wanted = "" if isinstance(value, (bool, np.bool_)) else "True or False is"
                 elif isinstance(default, (float, tuple)) and key != "gravity":
                     least = -np.inf if key in signed.split() else 0.0
-                    many = key in per_leg.split() and (isinstance(value, (list, tuple)) or np.ndim(value) > 0)
+                    many = key in per_leg.split() and (isinstance(value, (list, tuple)) or np.asarray(value).ndim > 0)
                     wanted = _wanted(value, (legs,) if many else np.shape(default), least, key in from_zero.split())
                 else:
                     continue

@@ -87,7 +87,7 @@ def loop_chains(model: Model, constraints: ConstraintSet, rates: Array) -> tuple
             i = int(loop[column])
             while i != stop:
                 joints.append(_links(model, i, side, rates))
-                i = int(model._rows[int(model._rows[i, layout.FIRST]), layout.PARENT])
+                i = int(model.rows[int(model.rows[i, layout.FIRST]), layout.PARENT])
             for parts in joints if side == 2 else joints[::-1]:
                 links += parts
         kinds = constraints._scalars[int(loop[lk.START]) : int(loop[lk.START] + loop[lk.COUNT]), lk.TYPE]
@@ -98,9 +98,9 @@ def loop_chains(model: Model, constraints: ConstraintSet, rates: Array) -> tuple
 
 def _links(model: Model, row: int, side: int, rates: Array) -> list[list[float]]:
     """Return the links of the joint that ends with a row; what a free joint slides comes before what it turns."""
-    first = int(model._rows[row, layout.FIRST])
-    kind, rate = model._rows[first, layout.KIND], rates[first - 1]
+    first = int(model.rows[row, layout.FIRST])
+    kind, rate = model.rows[first, layout.KIND], rates[first - 1]
     if kind == layout.AXIS:
-        return [[row, 1, side, 1, rate, abs(model._rows[row, layout.AXIS_W]) * rate]]
+        return [[row, 1, side, 1, rate, abs(model.rows[row, layout.AXIS_W]) * rate]]
     turn = [[first, 3, side, 2, rate, rate]]
     return [[first + 3, 3, side, 3, rates[first + 2], 0.0], *turn] if kind == layout.FREE else turn

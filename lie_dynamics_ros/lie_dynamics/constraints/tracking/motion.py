@@ -36,7 +36,7 @@ class ClosedMotion:
 
     def __init__(self, model: Model, constraints: ConstraintSet, q: Array) -> None:
         self._model, self._constraints, self.q = model, constraints, q
-        found = constraint_quantities(model, constraints, q, model._zero)
+        found = constraint_quantities(model, constraints, q, model.zero_velocity)
         refuse_upside_down(model, constraints, found.error[None])
         self._u, self._s, vt = np.linalg.svd(found.jacobian)
         rank = int((self._s > RANK_CUT * self._s.max(initial=0.0)).sum())

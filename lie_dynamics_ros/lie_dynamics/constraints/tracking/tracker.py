@@ -103,7 +103,7 @@ class ClosedLoopTracker:
     ) -> None:
         require_model(model)
         require_constraints(model, constraints)
-        if constraints.user or model._custom:
+        if constraints.user or model.custom_joints:
             raise InputError(
                 f"model {model.name!r}: user constraints and user-defined joints have no known bounds of second "
                 "derivatives; loops and couplings of the library's own joints are expected"
@@ -155,7 +155,7 @@ class ClosedLoopTracker:
         others = np.concatenate([np.zeros(0), *(first + np.arange(size) for first, size in groups[unknown, :2])])
         order = unknown, np.searchsorted(groups[:, 0], rows)
         self._fixed = (
-            model._table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
+            model.table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
             others, rows.astype(float), weights, self._settings, self._memory,
         )  # fmt: skip
 
@@ -367,7 +367,7 @@ def _held(
     may_idle: tuple[str, ...],
 ) -> tuple[ConstraintSet, tuple[IdleFreedom, ...], int]:
     """Return constraints that hold idle freedoms too, those, and how many others there are; refuse the rest."""
-    found = constraint_quantities(model, constraints, q, model._zero)
+    found = constraint_quantities(model, constraints, q, model.zero_velocity)
     worst = float(np.abs(found.error).max(initial=0.0))
     if not worst <= _CLOSED:
         raise InputError(

@@ -156,19 +156,19 @@ def forward_dynamics_derivatives(
         As `forward_dynamics`.
     """
     try:
-        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
             n = model.nv
             y = _empty((3 * n + 1, n))
             wrench = NO_WRENCH if f_ext is None else f_ext
-            if _single(model._table, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
+            if _single(model.table, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
                 parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
                 return _new(ForwardDynamicsDerivatives, parts)
     except (AttributeError, TypeError, ValueError):
         pass
     require_model(model)
-    if model._coupling is not None:
+    if model.coupling is not None:
         free = np.zeros(model.nv, np.bool_)
-        both = coupled_hybrid_derivatives(model, q, qd, model._zero, tau, free, f_ext, threads)
+        both = coupled_hybrid_derivatives(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)
         found = HybridDynamicsDerivatives(*both)
     else:
         found = _general(model, {"q": q, "qd": qd, "tau": tau}, NO_MASK, f_ext, threads)
@@ -221,18 +221,18 @@ def hybrid_dynamics_derivatives(
         As `hybrid_dynamics`.
     """
     try:
-        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
             n = model.nv
             shape = (3 * n + 1, n)
             y, z = _empty(shape), _empty(shape)
             wrench = NO_WRENCH if f_ext is None else f_ext
-            if _single(model._table, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
+            if _single(model.table, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
                 return HybridDynamicsDerivatives(y, z)
     except (AttributeError, TypeError, ValueError):
         pass
     require_model(model)
     mask = _mask(model, prescribed)
-    if model._coupling is not None:
+    if model.coupling is not None:
         return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext, threads))
     return _general(model, {"q": q, "qd": qd, "tau": tau, "qdd": qdd}, mask, f_ext, threads)
 
@@ -242,15 +242,15 @@ def _general(
 ) -> HybridDynamicsDerivatives:
     n = model.nv
     losses = np.zeros(n)
-    if model._actuation_terms is not None:
+    if model.actuation_terms is not None:
         losses = joint_losses(model, shaped(inputs["qd"], n, "qd", model))
         inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
     output_shapes: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
     diagnose = _explain_hybrid if given.size else _explain_forward
     out = evaluate(model, _batch, inputs, output_shapes, f_ext, given, threads, diagnose, extension=extend_twice)
     found = HybridDynamicsDerivatives(out[0], out[-1])
-    if model._actuation_terms is not None:
-        _add_losses(found, given, model._actuation_terms[0])
+    if model.actuation_terms is not None:
+        _add_losses(found, given, model.actuation_terms[0])
         if given.size:
             found.tau[...] += losses  # what was given gets back what was taken
     return found

@@ -85,10 +85,10 @@ def inverse_dynamics_derivatives(
     away along each of its coordinates: dS/dt is differentiated by central differences of eighth order.
     """
     try:
-        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
             n = model.nv
             out = _empty((3, n, n))
-            if _single(model._table, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
+            if _single(model.table, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
                 return _new(InverseDynamicsDerivatives, (out[0], out[1], out[2]))
     except (AttributeError, TypeError, ValueError):
         pass
@@ -99,13 +99,13 @@ def inverse_dynamics_derivatives(
 def _general(
     model: Model, inputs: dict[str, Any], f_ext: npt.ArrayLike | None, threads: int
 ) -> InverseDynamicsDerivatives:
-    n = int(model._rows.shape[0]) - 1  # of all joints, also where mimics are coupled
+    n = int(model.rows.shape[0]) - 1  # of all joints, also where mimics are coupled
     (out,) = evaluate(model, _batch, inputs, [(3, n, n)], f_ext, threads=threads, extension=extend_twice)
-    if model._coupling is not None:
-        rates = model._coupling.rates
+    if model.coupling is not None:
+        rates = model.coupling.rates
         out = np.asarray(rates.T @ out @ rates)
-    if model._actuation_terms is not None:
-        out[..., 1, range(model.nv), range(model.nv)] += model._actuation_terms[0]
+    if model.actuation_terms is not None:
+        out[..., 1, range(model.nv), range(model.nv)] += model.actuation_terms[0]
     return InverseDynamicsDerivatives(out[..., 0, :, :], out[..., 1, :, :], out[..., 2, :, :])
 
 

@@ -44,13 +44,13 @@ def torque_regressor(
         As `inverse_dynamics`.
     """
     try:
-        if model._plain and qd.ndim == 1:  # type: ignore[union-attr]
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
             out = _empty((model.nv, 10 * model.n_bodies))
-            if _single(model._table, q, qd, qdd, out) == 0:
+            if _single(model.table, q, qd, qdd, out) == 0:
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
     require_model(model)
-    full, width = int(model._rows.shape[0]) - 1, 10 * model.n_bodies
+    full, width = int(model.rows.shape[0]) - 1, 10 * model.n_bodies
     (matrix,) = evaluate(model, _batch, {"q": q, "qd": qd, "qdd": qdd}, [(full, width)], threads=threads)
-    return matrix if model._coupling is None else np.asarray(model._coupling.rates.T @ matrix)
+    return matrix if model.coupling is None else np.asarray(model.coupling.rates.T @ matrix)

@@ -102,11 +102,11 @@ def inverse_dynamics_second_derivatives(
         }
         contract = np.eye(model.nv)
         wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
-    n = model._rows.shape[0] - 1
+    n = model.rows.shape[0] - 1
     (found,) = evaluate(model, _batch, {**inputs, "vector": contract}, [(4, n, n)], wrench, threads=threads)
-    if model._coupling is not None:
-        found = model._coupling.rates.T @ found @ model._coupling.rates
-    if model._custom:
+    if model.coupling is not None:
+        found = model.coupling.rates.T @ found @ model.coupling.rates
+    if model.custom_joints:
         whole = user_second_derivatives(model, found[..., 0, :, :], q, qd, qdd, vector, f_ext, threads)
         return SecondDerivatives(*whole)
     return SecondDerivatives(*(np.ascontiguousarray(found[..., k, :, :]) for k in range(4)))

@@ -92,11 +92,11 @@ class Seeding:
         return first, first + joint.type.nv - 1
 
     def _parent(self, row: int) -> int:
-        return int(self.model._rows[row, layout.PARENT])
+        return int(self.model.rows[row, layout.PARENT])
 
     def _turn(self, row: int) -> AnyArray:
         """Rotation of the body frame seen from the kernel frame of a row that carries a body."""
-        return self.model._rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+        return self.model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
 
     # -- entries ---------------------------------------------------------------------------------------------------
 
@@ -146,12 +146,12 @@ class Seeding:
         self.direct.append((number, change.what, None, direction))
         if change.what == "tau":
             return
-        full = direction if model._coupling is None else direction @ model._coupling.rates.T
+        full = direction if model.coupling is None else direction @ model.coupling.rates.T
         what = {"q": seeds.Q, "qd": seeds.QD, "qdd": seeds.QDD}[change.what]
         for entry in np.flatnonzero(full.reshape(-1, full.shape[-1]).any(axis=0)).tolist():
             joint, row, weight = self._owner[entry], entry + 1, full[..., entry, None]
             first, last = self._rows_of(joint)
-            begin = int(model._rows[row, layout.FIRST])
+            begin = int(model.rows[row, layout.FIRST])
             top = row if joint.type.steps else last
             at = begin if change.what == "q" else row
             self._put(what, at, weight, source=row, base=self._parent(begin), top=top)
@@ -246,7 +246,7 @@ class Seeding:
     def _placement(self, joint: Joint) -> AnyArray:
         """Return T_parent_joint (4, 4) between body frames."""
         first = self._rows_of(joint)[0]
-        row, parent = self.model._rows[first], self._parent(first)
+        row, parent = self.model.rows[first], self._parent(first)
         back = np.eye(3) if parent == 0 else self._turn(parent).T
         turn = rotation_from_z(joint.type.steps[0].axis).T if joint.type.steps else np.eye(3)
         T = np.eye(4)

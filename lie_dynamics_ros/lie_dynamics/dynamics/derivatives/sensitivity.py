@@ -182,8 +182,8 @@ def _inverse(
 ) -> tuple[Array, Seeding]:
     """Return dtau (k, ..., nv); with a mask `given`, as if accelerations did not change where it is False."""
     change, seeding = run_seeded(model, sensitivity_batch, q, qd, qdd, parameters, f_ext, held, threads, given)
-    if model._coupling is not None:
-        change = change @ model._coupling.rates
+    if model.coupling is not None:
+        change = change @ model.coupling.rates
     return with_direct(model, seeding, np.ascontiguousarray(change), *(np.asarray(a) for a in (qd, qdd))), seeding
 
 
@@ -234,7 +234,7 @@ def run_seeded(
     def run(rows: Array, q: Array, qd: Array, qdd: Array, f: Array, values: Array, _m: Any, y: Array, _z: Array) -> int:
         return kernel(rows, seeding.table, starts, q, qd, qdd, f, values, y)
 
-    n = model._rows.shape[0] - 1
+    n = model.rows.shape[0] - 1
     inputs = {"q": np.broadcast_to(q, (*batch, model.nq)), "qd": qd, "qdd": qdd}
     shape = (len(parameters), n + columns)
     (change,) = evaluate(model, run, inputs, [shape], f_ext, threads=threads, parameters=values)
@@ -245,8 +245,8 @@ def with_direct(model: Model, seeding: Seeding, change: Array, qd: Array, qdd: A
     """Add what parameters do to joint forces without the tree: rotors and losses."""
     for number, what, at, data in seeding.direct:
         if at is None:
-            if what == "qd" and model._actuation_terms is not None:
-                change[number] += model._actuation_terms[0] * data
+            if what == "qd" and model.actuation_terms is not None:
+                change[number] += model.actuation_terms[0] * data
             continue
         factor = {"armature": qdd, "damping": qd, "friction": np.sign(qd.real)}[what][..., at]
         change[number][..., at] += data * factor

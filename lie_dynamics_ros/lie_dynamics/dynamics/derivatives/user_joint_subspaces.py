@@ -28,11 +28,11 @@ def extend_twice(model: Model, q: AnyArray, qd: AnyArray) -> AnyArray:
     taken by differences.
     """
     wide = extend(model, q, qd)
-    if not model._custom:
+    if not model.custom_joints:
         return wide
     flat_q, flat_qd = q.reshape(-1, q.shape[-1]), qd.reshape(-1, qd.shape[-1])
     parts = [wide.reshape(len(flat_q), -1)]
-    for joint in model._custom:
+    for joint in model.custom_joints:
         size = 6 * joint.type.nv * (1 + joint.type.nv)
         data = [_derivatives(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]
         parts.append(np.array(data).reshape(len(flat_q), size))

@@ -52,7 +52,7 @@ def user_second_derivatives(
         found = inverse_dynamics_derivatives(model._without_gravity(), q, qd, qdd, threads=threads)
         return found.dq, found.dqd
 
-    units, still, q1, qd1 = np.eye(n), model._zero, q[..., None, :], qd[..., None, :]
+    units, still, q1, qd1 = np.eye(n), model.zero_velocity, q[..., None, :], qd[..., None, :]
     slope: Array = np.zeros(())
     for size, weight in enumerate(_WEIGHTS, 1):
         step = size * _STEP * units[own]

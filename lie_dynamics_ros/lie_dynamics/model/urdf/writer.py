@@ -48,10 +48,10 @@ def _placement(model: ModelData, joint: Joint) -> Array:
     """Return T_parent_joint (4, 4) from the table, whose frames are turned (see `layout`)."""
 
     def turn(row: int) -> Array:
-        return model._rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3).T
+        return model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3).T
 
     rotation, position = np.eye(3), np.zeros(3)
-    for row in model._rows[joint.v_slice.start + 1 : joint.v_slice.stop + 1]:
+    for row in model.rows[joint.v_slice.start + 1 : joint.v_slice.stop + 1]:
         position = position + rotation @ row[layout.ORIGIN : layout.ORIGIN + 3]
         rotation = rotation @ row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3)
     parent = model.frames[joint.parent_body].body if joint.parent_body in model.frames else -1
