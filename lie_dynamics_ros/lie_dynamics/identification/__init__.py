@@ -5,6 +5,7 @@ from .capsules import Capsule
 from .estimation import Identification, identify
 from .excitation import ExcitingMotion, Plane, exciting_motion
 from .kinematic_calibration import KinematicCalibration, calibrate_kinematics
+from .mechanism_calibration import MechanismCalibration, calibrate_mechanism
 from .recordings import Recording, filtered_motion
 from .regression import JointTerms, parameter_names, regression
 from .robot import (
@@ -33,6 +34,7 @@ __all__ = [
     "IdentifiedRobot",
     "JointTerms",
     "KinematicCalibration",
+    "MechanismCalibration",
     "PayloadEstimate",
     "Plane",
     "Prediction",
@@ -42,6 +44,7 @@ __all__ = [
     "ball_of_water",
     "base_parameters",
     "calibrate_kinematics",
+    "calibrate_mechanism",
     "exciting_motion",
     "filtered_motion",
     "gains_from_payload",

@@ -299,7 +299,7 @@ def calibrate_kinematics(
     most = count_of("max_iterations", max_iterations, 1, 10_000)
     place = np.eye(4) if base is None else np.array(se3.check(base, "base"), dtype=np.float64)
     chain = arm_chain(model, frame, place, fit_base)
-    measured = _Measured.of(q, poses, positions, distances, sizes)
+    measured = Measured.of(q, poses, positions, distances, sizes)
     if fit_base:
         if distances is not None:
             raise InputError("fit_base: distances do not depend on the base", name="fit_base")
@@ -316,7 +316,7 @@ def _alignment(a: Array, b: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
+class Measured:
     """Measurements of one kind and their standard deviations."""
 
     points: Array
@@ -324,12 +324,15 @@ class _Measured:
     pairs: npt.NDArray[np.intp] | None
     lengths: Array
     noise: Sequence[float]
+    level: bool = False  # heights alone
 
     @classmethod
     def of(
         cls, q: Array, poses: npt.ArrayLike | None, positions: npt.ArrayLike | None,
         distances: tuple[npt.ArrayLike, npt.ArrayLike] | None, noise: Sequence[float],
-    ) -> _Measured:  # fmt: skip
+        heights: npt.ArrayLike | None = None,
+    ) -> Measured:  # fmt: skip
+        """Return what was measured at the configurations q (k, n); errors as `calibrate_kinematics`."""
         k, none = len(q), np.zeros(0)
         if poses is not None:
             T = se3.check(poses, "poses")
@@ -341,6 +344,11 @@ class _Measured:
             if p.shape != (k, 3) or not np.isfinite(p).all():
                 raise InputError(f"positions: {k} x 3 numbers are expected, got shape {p.shape}", name="positions")
             return cls(p, None, None, none, noise)
+        if heights is not None:
+            z = real_numbers(heights, "heights")
+            if z.shape != (k,) or not np.isfinite(z).all():
+                raise InputError(f"heights: {k} numbers are expected, got shape {z.shape}", name="heights")
+            return cls(np.column_stack([0.0 * z, 0.0 * z, z]), None, None, none, noise, True)
         assert distances is not None
         pairs, lengths = np.asarray(distances[0]), real_numbers(distances[1], "distances")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or lengths.shape != (len(pairs),):
@@ -361,6 +369,8 @@ class _Measured:
             along = arm / np.maximum(length, 1e-12)[:, None]
             change = (along[:, None] @ (dp[self.pairs[:, 0]] - dp[self.pairs[:, 1]]))[:, 0]
             return (length - self.lengths) / shift, change / shift
+        if self.level:
+            return (p - self.points)[:, 2] / shift, dp[:, 2] / shift
         if self.turns is None:
             return (p - self.points) / shift, dp / shift
         error = so3.log(self.turns.transpose(0, 2, 1) @ tool[:, :3, :3])
@@ -369,28 +379,36 @@ class _Measured:
         return rows, np.concatenate([change / turn, dp / shift], axis=1)
 
 
-def _fitted(chain: Chain, q: Array, measured: _Measured, most: int) -> KinematicCalibration:
+def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
+    """Return the rank of slopes (m, p), which parameters they do not tell (p,), and a factor of the covariance.
+
+    The factor B (rank, p) has B^T B = (J^T J)^+, columns of J being brought to one size.
+    """
+    columns = np.linalg.norm(J, axis=0)
+    columns = np.where(columns > 1e-12 * columns.max(initial=1e-300), columns, 1.0)
+    _, sizes, right = np.linalg.svd(J / columns, full_matrices=True)
+    rank = int((sizes > _RANK * sizes.max(initial=1e-300)).sum())
+    none = right[rank:].T / columns[:, None]
+    size = np.linalg.norm(none, axis=1) / max(np.linalg.norm(none), 1e-300)
+    lost = size > _SHOWN if none.size else np.zeros(J.shape[1], dtype=np.bool_)
+    return rank, lost, right[:rank] / sizes[:rank, None] / columns
+
+
+def _fitted(chain: Chain, q: Array, measured: Measured, most: int) -> KinematicCalibration:
     values, converged, count = np.zeros(len(chain.names)), False, 0
     for count in range(1, most + 1):  # noqa: B007  told to the caller
         poses = chain.poses(q, values)
         rows, slopes = measured.residuals(poses[-1], chain.sensitivity(poses, values))
         J = slopes.reshape(-1, len(values))
-        columns = np.linalg.norm(J, axis=0)
-        columns = np.where(columns > 1e-12 * columns.max(initial=1e-300), columns, 1.0)
-        left, sizes, right = np.linalg.svd(J / columns, full_matrices=True)
-        rank = int((sizes > _RANK * sizes.max(initial=1e-300)).sum())
-        back = right[:rank].T / sizes[:rank] / columns[:, None]
-        step = -back @ (left[:, :rank].T @ rows.ravel())
-        covariance = back @ back.T
+        rank, lost, back = shares_of(J)
+        step = -back.T @ (back @ (J.T @ rows.ravel()))
+        covariance = back.T @ back
         values = values + step
         if (np.abs(step) <= 1e-3 * np.sqrt(np.diag(covariance)) + 1e-15).all():
             converged = True
             break
     poses = chain.poses(q, values)
     rows, _ = measured.residuals(poses[-1], chain.sensitivity(poses, values))
-    none = right[rank:].T / columns[:, None]  # what no measurement tells
-    size = np.linalg.norm(none, axis=1) / max(np.linalg.norm(none), 1e-300)
-    lost = size > _SHOWN if none.size else np.zeros(len(values), dtype=bool)
     base = chain.base
     if chain.base_free:
         first = chain.placements[0] @ chain.errors(values)[0] @ se3.inverse(chain.placements[0])

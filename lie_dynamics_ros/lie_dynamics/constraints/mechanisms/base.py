@@ -239,7 +239,9 @@ def dimensions(
                     wanted = "" if isinstance(value, (bool, np.bool_)) else "True or False is"
                 elif isinstance(default, (float, tuple)) and key != "gravity":
                     least = -np.inf if key in signed.split() else 0.0
-                    many = key in per_leg.split() and (isinstance(value, (list, tuple)) or np.asarray(value).ndim > 0)
+                    many = key in per_leg.split() and (
+                        isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+                    )
                     wanted = _wanted(value, (legs,) if many else np.shape(default), least, key in from_zero.split())
                 else:
                     continue
@@ -253,6 +255,10 @@ def dimensions(
                     raise DescriptionError(text, name=key, value=value)
             return make(*args, **named)
 
+        numbers = {key: one.default for key, one in parameters.items() if key not in ("gravity", "spatial")}
+        call.defaults = {key: x for key, x in numbers.items() if not key.endswith(("mass", "masses"))}  # type: ignore[attr-defined]
+        call.from_zero = from_zero.split()  # type: ignore[attr-defined]
+        call.legs = dict.fromkeys(per_leg.split(), legs)  # type: ignore[attr-defined]
         return call
 
     return decorated
