@@ -442,3 +442,33 @@ def test_noise_is_of_a_robot_at_rest():
     observer = ContactObserver(model, published())
     with pytest.raises(InputError, match="tau"):
         observer.update(REST, np.zeros(7), np.full(7, np.nan))
+
+
+@pytest.mark.parametrize("moment", [True, False])
+def test_wrenches_are_those_of_a_singular_value_decomposition(moment):
+    """The weighted map by LAPACK, with what it cannot tell: felt and unfelt, for bodies with more and less joints."""
+    model, rng = panda(), np.random.default_rng(5)
+    scale = np.diag([0.1] * 3 + [1.0] * 3)[:, 0 if moment else 3 :]
+    ranks = set()
+    for frame in ("panda_link3", "panda_link5", "panda_link8"):
+        for limit in (0.05, 1.0, 20.0):
+            q = rng.uniform(-1.0, 1.0, 7) + np.array([0, 0, 0, -1.5, 0, 1.5, 0])
+            factor, torque = 0.1 * rng.normal(size=(7, 7)) + 0.1 * np.eye(7), rng.normal(size=7)
+            told = contact_wrench(model, q, frame, torque, factor @ factor.T, moment, limit)
+            white = np.linalg.inv(factor)
+            _, s, V = np.linalg.svd(white @ jacobian(model, q, frame).T @ scale)
+            felt = s * limit > 1.0
+            back = scale @ V[: len(s)][felt].T / s[felt]
+            ranks.add(int(felt.sum()))
+            wrench = (
+                scale
+                @ V[: len(s)][felt].T
+                @ np.linalg.lstsq(
+                    white @ jacobian(model, q, frame).T @ scale @ V[: len(s)][felt].T, white @ torque, rcond=None
+                )[0]
+            )
+            np.testing.assert_allclose(told.wrench, wrench, atol=1e-9 * np.abs(wrench).max(initial=1e-9))
+            np.testing.assert_allclose(told.covariance, back @ back.T, atol=1e-9 * (back**2).max(initial=1e-9))
+            unfelt = scale @ np.vstack([V[: len(s)][~felt], V[len(s) :]]).T
+            np.testing.assert_allclose(told.unfelt.T @ told.unfelt, unfelt @ unfelt.T, atol=1e-9)
+    assert len(ranks) > 2

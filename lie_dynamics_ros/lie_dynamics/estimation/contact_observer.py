@@ -18,13 +18,12 @@ from ..model.arguments import require_model
 from ..model.model import Model
 from ..shown import shown
 from .drift import Drift
+from .kernels import sums as sk
 from .kernels import windows as wk
 from .sensor_noise import WINDOWS, SensorNoise, _positive
 
 _SIZE = WINDOWS[-1] + 1
 _SIZES = np.array(WINDOWS, float)
-LARGEST = 1e9
-"""Beyond which a state is none: sums keep their digits [SI units]."""
 QUIET = 0.5
 """Part of the threshold below which drift of friction is learned."""
 GAP = 1.5
@@ -154,13 +153,14 @@ class ContactObserver:
             (offset_error, "offset_error"), (friction_error, "friction_error")
         )]  # fmt: skip
         self._prior = np.array(errors).T ** 2  # (n, 2)
-        self._smoothing = np.full(n, SMOOTHING_SPEED) if friction is None else friction.smoothing_speed
+        smoothing = np.full(n, SMOOTHING_SPEED) if friction is None else friction.smoothing_speed
         # Whatever its known friction holds, a joint at rest does not exceed the threshold by that alone. What is not
         # known of friction is not learned there: rest leaves its sign open, and joints that turn round its course.
         known = np.zeros(n) if friction is None else friction.static_friction.max(axis=0)
-        self._held = _SURE * known * np.sqrt(n / self.threshold) + errors[1]
+        held = _SURE * known * np.sqrt(n / self.threshold) + errors[1]
         full = known + errors[1]  # what learning is not to learn of it
-        self._all_held = np.divide(full, self._held, out=np.zeros(n), where=self._held > 0.0) ** 2
+        self._all_held = np.divide(full, held, out=np.zeros(n), where=held > 0.0) ** 2
+        self._joints = np.column_stack([held, smoothing])
         self.reset()
 
     def reset(self) -> None:
@@ -179,7 +179,6 @@ class ContactObserver:
         self._sum: Array = np.zeros((n, wk.N_SUMS))
         self._time: Array = np.zeros(wk.N_TIMES)
         self._rates: Array | None = None
-        self._effort = np.zeros(n)
         self._work = np.zeros((n, n + 1)), np.zeros((n, 4))
         self._past: deque[tuple[float, Array, Array]] = deque()
         self._quiet_since, self._touching, self._learned = np.inf, False, 0
@@ -226,27 +225,15 @@ class ContactObserver:
         mass, momentum, known = momentum_terms(model, x, v)
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
         self.acceleration = forward_dynamics(model, x, v, effort)
-        side = v / np.sqrt(v**2 + self._smoothing**2)
-        rates = np.zeros((n, wk.N_SUMS))
-        rates[:, wk.IMPULSE], rates[:, wk.OFFSET], rates[:, wk.DRY] = effort + known, 1.0, side
-        rates[:, wk.HELD], rates[:, wk.EFFORT] = self._held * (1.0 - side**2), np.abs(effort)
-        if not (np.abs(rates) <= LARGEST).all() or not (np.abs(momentum) <= LARGEST).all():
-            raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {LARGEST:g}", name="qd")
+        rates = np.empty((n, sk.N_RATES))
+        if sk.rates_at(v, effort, known, momentum, self._joints, rates):
+            raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {sk.LARGEST:g}", name="qd")
         step, self._skipped = step + self._skipped, 0.0
         if self._rates is not None:
-            mean = 0.5 * (rates + self._rates)
-            if self._as_held:
-                mean[:, wk.IMPULSE] += 0.5 * (effort - self._effort)
             more = self._more(step)
-            lasts = max(step, step - more)  # what is not known of torques goes on, however late a state comes
-            self._sum = self._sum + lasts * mean
-            self._sum[:, wk.IMPULSE] += (step - lasts) * mean[:, wk.IMPULSE]
-            if more > (GAP - 1.0) * self._usual:  # it may have been as before all the time, or as after it
-                half = 0.5 * step * (rates[:, wk.IMPULSE] - self._rates[:, wk.IMPULSE])
-                self._sum[:, wk.GAPS] += half**2
-            self._time = self._time + np.array([step, step**2, lasts])
-            self._sum[:, wk.UNEVEN] += more * mean[:, wk.IMPULSE]
-        self._rates, self._effort = rates, effort
+            settings = np.array([step, more, (GAP - 1.0) * self._usual, self._as_held])
+            sk.add_step(settings, self._rates, rates, self._sum, self._time)
+        self._rates = rates
         place = self._count % _SIZE
         self._momenta[place], self._masses[place], self._sums[place] = momentum, mass, self._sum
         self._times[place], self._positions[place] = self._time, x
@@ -305,7 +292,7 @@ class ContactObserver:
         )
         if w < 0:
             raise InputError("qd, tau: the covariance of what the model misses is not positive definite", name="qd")
-        evidence = float(statistic.max() / self.threshold)
+        evidence = max(statistic.tolist()) / self.threshold
         was = self._touching
         if evidence > 1.0:
             self._quiet_since, self._touching = now, True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,11 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name
 from ..model.model import Model
 from ..shown import shown
+from .kernels import felt as fk
 
 REACH = 0.1
 """Length by which moments and forces are compared [m]: a moment counts as a force with this lever."""
+_UNITS = (REACH,) * 3 + (1.0,) * 3
 
 
 @shown
@@ -80,27 +83,17 @@ def contact_wrench(
     """
     require_model(model)
     n, tau, cover = model.nv, numbers(by_name(torque, model.nv, "torque", model)), numbers(covariance)
-    if tau.shape != (n,) or cover.shape != (n, n) or not (np.isfinite(tau).all() and np.isfinite(cover).all()):
+    if tau.shape != (n,) or cover.shape != (n, n) or not math.isfinite(float(tau.sum()) + float(cover.sum())):
         raise InputError(f"torque, covariance: finite arrays ({n},) and ({n}, {n}) are expected", name="torque")
     if not isinstance(limit, (int, float)) or not limit > 0.0:
         raise InputError(f"limit: a positive force is expected, got {limit!r}", name="limit", value=limit)
-    try:
-        white = np.linalg.inv(np.linalg.cholesky(cover))
-    except np.linalg.LinAlgError:
-        raise InputError("covariance: a positive definite matrix is expected", name="covariance") from None
-    unit = np.array([1.0 / REACH] * 3 + [1.0] * 3) if moment else np.array([0.0] * 3 + [1.0] * 3)
-    J = jacobian(model, q, frame)
-    # Columns: a newton, or a moment of REACH newton metre.
-    scale = np.diag(np.divide(1.0, unit, out=np.zeros(6), where=unit > 0.0))[:, 0 if moment else 3 :]
-    left, values, right = np.linalg.svd(white @ J.T @ scale)
-    rank = int((values * limit > 1.0).sum())
-    seen = white @ tau
-    part = left[:, :rank].T @ seen
-    back = scale @ right[:rank].T / values[:rank]
-    rest = float(seen @ seen - part @ part)
-    return ContactWrench(
-        back @ part,
-        back @ back.T,
-        (scale @ right[rank:].T).T,
-        float(special.chdtrc(n - rank, max(rest, 0.0))) if n > rank else 1.0,
-    )
+    J = np.ascontiguousarray(jacobian(model, q, frame))
+    k = 6 if moment else 3
+    scale = np.array([*_UNITS[6 - k :], limit])
+    found, work = np.empty(fk.N_NUMBERS), (np.empty((n, k)), np.empty((k, k)))
+    wrench, error, unfelt = np.empty(6), np.empty((6, 6)), np.empty((k, 6))
+    if fk.felt_wrench(J, np.array(cover), np.array(tau), scale, *work, found, wrench, error, unfelt):
+        raise InputError("covariance: a positive definite matrix is expected", name="covariance")
+    rank, rest = int(found[fk.RANK]), float(found[fk.REST])
+    misfit = float(special.chdtrc(n - rank, max(rest, 0.0))) if n > rank else 1.0
+    return ContactWrench(wrench, error, unfelt[: k - rank], misfit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arrays import Array
@@ -48,9 +50,9 @@ class Drift:
 
     def at(self, now: float) -> tuple[Array, Array]:
         """Return values (n, 2) and covariances (n, 2, 2) at a time [s], not before that of the last `learn`."""
-        kept = float(np.exp(-(now - self._at) / self._forget_time))
+        kept = math.exp(-(now - self._at) / self._forget_time)
         covariance = kept**2 * self._covariance
-        covariance[:, [0, 1], [0, 1]] += (1.0 - kept**2) * self._variance
+        covariance.reshape(-1, 4)[:, ::3] += (1.0 - kept**2) * self._variance
         return kept * self._value, covariance
 
     def learn(self, now: float, gone: Array, noise: Array, lasting: Array, features: Array) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -26,21 +28,26 @@ GAP = 20.0, 0.25
 """Periods, and seconds, without a state after which windows begin afresh."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class ContactAnswer:
     """What is known at a state.
 
     Attributes
     ----------
     found : ContactState
-    wrench : ContactWrench
-        At `frame`, and in its axes.
     frame : str
+    find_wrench : callable
+        Returns `wrench`.
     """
 
     found: ContactState
-    wrench: ContactWrench
     frame: str
+    find_wrench: Callable[[], ContactWrench]
+
+    @cached_property
+    def wrench(self) -> ContactWrench:
+        """At `frame`, and in its axes: found when it is asked for, which costs as much as all else."""
+        return self.find_wrench()
 
 
 class ContactCore(RobotCore):
@@ -99,7 +106,7 @@ class ContactCore(RobotCore):
         for _ in range(3):
             found = trial.update(self.model.neutral(), self.zero, self.zero) or found
         if found is not None:
-            self._tell(found)
+            _ = self._tell(found).wrench
         if options.velocity_noise:
             self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, FIRST_PERIOD)
         elif self.noise is not None and np.isinf(self.noise.samples):
@@ -193,11 +200,10 @@ class ContactCore(RobotCore):
             self.observer.noise, self._stepped = self.noise.with_resolution(rate, self.zero), False
 
     def _tell(self, found: ContactState) -> ContactAnswer:
-        options = self.options
-        wrench = contact_wrench(
-            self.dynamics, found.q, self.frame, found.torque, found.covariance, options.moment, options.limit
+        given = self.dynamics, found.q, self.frame, found.torque, found.covariance
+        return ContactAnswer(
+            found, self.frame, partial(contact_wrench, *given, self.options.moment, self.options.limit)
         )
-        return ContactAnswer(found, wrench, self.frame)
 
     def _measure(self, stamp: int, position: Array, velocity: Array, effort: Array) -> None:
         """Take a state into those of a robot at rest; with enough of them their noise is known."""

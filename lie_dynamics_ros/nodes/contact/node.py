@@ -69,7 +69,7 @@ class ContactNode(TreeNode[ContactCore]):
     # Messages.
 
     def publish(self, core: ContactCore, answer: ContactAnswer | None, stamp: Time) -> None:
-        """Publish contacts first, as reactions wait for them; the rest with every state."""
+        """Publish contacts first, as reactions wait for them; the rest with every state, wrenches while heard."""
         if answer is None:
             return
         found = answer.found
@@ -78,7 +78,8 @@ class ContactNode(TreeNode[ContactCore]):
             self._contacts += found.touching
             self._touching.publish(Bool(data=found.touching))
         self._efforts.publish(found.torque, stamp)
-        self._wrench.publish(self.frame_of(answer.frame), answer.wrench.wrench, stamp)
+        if self._wrench.heard:
+            self._wrench.publish(self.frame_of(answer.frame), answer.wrench.wrench, stamp)
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, make_report(answer, self.frame_of(answer.frame)), stamp)
 
