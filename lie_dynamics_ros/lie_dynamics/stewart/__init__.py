@@ -13,6 +13,8 @@ from .calibration.next_poses import PlannedPoses as PlannedPoses
 from .calibration.next_poses import poses_to_measure as poses_to_measure
 from .calibration.result import CalibrationResult as CalibrationResult
 from .calibration.result import DesignFrames as DesignFrames
+from .calibration.rotary import RotaryCalibration as RotaryCalibration
+from .calibration.rotary import calibrate_rotary as calibrate_rotary
 from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
