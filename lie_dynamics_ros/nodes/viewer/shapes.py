@@ -22,7 +22,7 @@ JOINT: Color = (235, 125, 50)
 LARGEST = 1e4
 """Beyond this [m] nothing is drawn."""
 MOST_SHAPES = 2000
-THICK = 0.12
+THICK = 0.22
 """Radius of a usual link as a share of the usual distance between joints."""
 
 
@@ -136,7 +136,7 @@ def _links(model: Model) -> Iterator[Shape]:
         segments.append((parent, start[:3, :3].T @ (poses[joint.index][:3, 3] - start[:3, 3])))
     lengths = [float(np.linalg.norm(end)) for _, end in segments]
     usual = [length for length in lengths if 1e-6 < length < LARGEST]
-    radius = THICK * float(np.median(usual)) if usual else 0.05
+    radius = THICK * float(np.mean(usual)) if usual else 0.05
     thick = [radius * _share(model, body) for body in range(model.n_bodies)]
     for joint, own in zip(model.joints, thick, strict=True):
         axis = next((np.array(step.axis) for step in joint.type.steps if step.rotation), None)
@@ -151,7 +151,7 @@ def _links(model: Model) -> Iterator[Shape]:
 def _share(model: Model, body: int) -> float:
     """Return how thick a link is drawn, in usual ones: by the cube root of its share of the mean mass."""
     mean = total_mass(model) / model.n_bodies
-    return float(np.clip((model.inertia(body).mass / mean) ** (1.0 / 3.0), 0.6, 1.5)) if mean > 0.0 else 1.0
+    return float(np.clip((model.inertia(body).mass / mean) ** (1.0 / 3.0), 0.6, 1.8)) if mean > 0.0 else 1.0
 
 
 def _along(direction: Array, center: Array) -> Array:
