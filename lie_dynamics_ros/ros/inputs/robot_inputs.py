@@ -23,7 +23,7 @@ from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import first_point, read_efforts, read_rates
-from .partial_states import AGE_LIMIT, PartialStates
+from .partial_states import AGE_LIMIT, LONGEST_WAIT, PartialStates
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ class RobotInputs:
         fastest = np.array([whole.limits.velocity[whole.joint(name).v_slice.start] for name in self._names])
         self._estimates = False
         self._read_at: int | None = None  # arrival of the last state [ns]
+        self._strange_at: int | None = None  # of the first one that named no joint of this robot
         self._part_at: int | None = None  # of the last one that did not name all joints
         self._reader = JointStateReader(len(turns), StateCheck(fastest, turns), self._names)
         self.partial = PartialStates(
@@ -197,8 +198,11 @@ class RobotInputs:
     def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
         """Return the state that a message completes; raises WaitingError where others do."""
         served = self._serves(now)
-        if served and message.name and len(match.missing) == len(self._names):
-            raise WaitingError("it names no joint of this robot, whose states come from others")
+        if message.name and len(match.missing) == len(self._names):
+            if self._strange_at is None:
+                self._strange_at = now
+            if served or 0 <= now - self._strange_at <= LONGEST_WAIT:
+                raise WaitingError("it names no joint of this robot, whose states come from others")
         if match.missing:
             self._part_at = now
             if served and not self.partial.led:  # those that name all joints are put together from the next one on
@@ -273,7 +277,7 @@ class RobotInputs:
         self.velocities.forget()
         self._unwinding.forget()
         self.partial.forget()
-        self._read_at = self._part_at = None
+        self._read_at = self._part_at = self._strange_at = None
         self._estimates = False
 
     def describe(self, values: dict[str, Any]) -> None:
